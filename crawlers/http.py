@@ -1,0 +1,254 @@
+"""One HTTP exchange, sans-IO: request bytes out, response bytes in.
+
+The state of an exchange depends only on the bytes it was fed, never on how
+they were split. The parser is httptools (llhttp); a clean end, an early end
+and a surplus are told apart here, because llhttp leaves that to its user.
+Sources: RFC 9112 sections 6.3 (body length), 9.3 (persistence), 9.6 (close).
+"""
+
+from __future__ import annotations
+
+import errno
+import socket
+from typing import Final
+
+import httptools
+
+from crawlers.job import MIB, Fetch
+
+RECV_SIZE: Final = 64 * 1024
+"""Bytes asked for by every ``recv``, in every backend."""
+
+MAX_HEAD: Final = 64 * 1024
+"""Bytes a response may take before its header section is complete."""
+
+MAX_INTERIM: Final = 8
+"""1xx answers allowed before the final one."""
+
+ERROR_KINDS: Final = {
+    "refused": "the server does not listen there",
+    "reset": "the connection was reset",
+    "closed": "the connection was closed before the response was complete",
+    "timeout": "no complete response within the timeout",
+    "unreachable": "no route to the host",
+    "unknown_host": "the host name does not resolve",
+    "limit": "this process may open no more descriptors, or has no free port",
+    "network": "another network error",
+    "stale": "a kept-alive connection was closed before it was used again",
+    "protocol": "the response is not HTTP",
+    "too_large": "the response is larger than allowed",
+    "bad_redirect": "a redirect without a usable Location",
+    "too_many_redirects": "the redirect budget was used up",
+    "redirect_loop": "the redirects lead back to where they started",
+    "cancelled": "the crawl was stopped first",
+}
+"""Every error kind, and what it means."""
+
+RETRYABLE: Final = frozenset({"refused", "reset", "closed", "timeout", "unreachable", "network"})
+"""Connection failures, which another try may mend."""
+
+_ERRNO_KINDS: Final = {
+    errno.ECONNREFUSED: "refused",
+    errno.ECONNRESET: "reset",
+    errno.EPIPE: "reset",
+    errno.ECONNABORTED: "reset",
+    errno.ETIMEDOUT: "timeout",
+    errno.EHOSTUNREACH: "unreachable",
+    errno.ENETUNREACH: "unreachable",
+    errno.EMFILE: "limit",
+    errno.ENFILE: "limit",
+    errno.EADDRNOTAVAIL: "limit",
+    errno.ENOBUFS: "limit",
+}
+
+_WANTED: Final = frozenset(
+    {b"content-type", b"content-length", b"location", b"transfer-encoding", b"content-encoding"}
+)
+
+
+def error_kind(error: OSError) -> str:
+    """Name the kind of a socket's error."""
+    if isinstance(error, TimeoutError):
+        return "timeout"
+    if isinstance(error, socket.gaierror):
+        return "unknown_host"
+    return _ERRNO_KINDS.get(error.errno or 0, "network")
+
+
+def request_tail(authority: str, keep_alive: bool) -> bytes:
+    """Render all of a GET request that follows its target."""
+    return (
+        f" HTTP/1.1\r\nHost: {authority}\r\nUser-Agent: c10k-crawlers/0.1\r\n"
+        f"Accept: */*\r\n{'' if keep_alive else 'Connection: close' + chr(13) + chr(10)}\r\n"
+    ).encode("ascii")
+
+
+class Exchange:
+    """One request and its response.
+
+    Send ``request``; then ``feed`` what arrives, with ``b""`` for the end of
+    the stream, until ``done``. ``error`` is None or an error kind, and
+    ``keep_alive`` says whether the connection can carry another exchange.
+    ``reused`` says that the connection has carried one before: if it fails
+    before the first byte of an answer, it was merely stale.
+    """
+
+    __slots__ = (
+        "_body",
+        "_chunks",
+        "_head_bytes",
+        "_in_body",
+        "_interim",
+        "_message_done",
+        "_parser",
+        "done",
+        "error",
+        "headers",
+        "keep_alive",
+        "max_body",
+        "request",
+        "reused",
+        "size",
+        "status",
+    )
+
+    def __init__(self, fetch: Fetch, reused: bool = False, max_body: int = 16 * MIB) -> None:
+        self.request = b"GET " + fetch.target.encode("ascii") + fetch.origin.head_tail
+        self.reused = reused
+        self.max_body = max_body
+        self.done = False
+        self.error: str | None = None
+        self.keep_alive = False
+        self.status: int | None = None
+        self.size = 0
+        self.headers: dict[bytes, bytes] | None = None
+        # The parser is made when the first byte comes: a connection that
+        # waits for its answer holds none, in any backend.
+        self._parser: httptools.HttpResponseParser | None = None
+        self._body = b""
+        self._chunks: list[bytes] | None = None
+        self._head_bytes = 0
+        self._in_body = False
+        self._interim = 0
+        self._message_done = False
+
+    def feed(self, data: bytes) -> None:
+        """Take bytes from the connection; ``b""`` is the end of the stream."""
+        if self.done:
+            return
+        if not data:
+            self._eof()
+            return
+        parser = self._parser
+        if parser is None:
+            self._parser = parser = httptools.HttpResponseParser(self)
+            self.headers = {}
+        if not self._in_body:
+            self._head_bytes += len(data)
+        try:
+            parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            self._settle("protocol")
+        except httptools.HttpParserError:
+            # llhttp refuses bytes behind a message that closes; the message
+            # itself was whole, and only the connection is spoilt.
+            self._settle(None if self._message_done else "protocol")
+        else:
+            if self._message_done:
+                self._settle(None)
+                self.keep_alive = self.keep_alive and parser.should_keep_alive()
+            elif self.size > self.max_body:
+                self._settle("too_large")
+            elif not self._in_body and self._head_bytes > MAX_HEAD:
+                self._settle("too_large")
+
+    def fail(self, error: OSError) -> None:
+        """The connection failed."""
+        if not self.done:
+            self._settle(self._or_stale(error_kind(error)))
+
+    def expire(self) -> None:
+        """The exchange ran into its timeout."""
+        if not self.done:
+            self._settle("timeout")
+
+    def cancel(self) -> None:
+        """The crawl stopped before the exchange was complete."""
+        if not self.done:
+            self._settle("cancelled")
+
+    @property
+    def body(self) -> bytes:
+        """The response's body."""
+        return self._body if self._chunks is None else b"".join(self._chunks)
+
+    def header(self, name: bytes) -> str:
+        """One of the headers a crawler needs, decoded; "" when absent."""
+        return (self.headers or {}).get(name, b"").decode("latin-1").strip()
+
+    def _or_stale(self, kind: str) -> str:
+        fresh = self._parser is not None or not self.reused
+        return kind if fresh or kind not in ("reset", "closed") else "stale"
+
+    def _settle(self, error: str | None) -> None:
+        self.done = True
+        self.error = error
+        if error is not None:
+            self.status = None
+            self.keep_alive = False
+        # Parser and exchange refer to each other: part them here, or every
+        # page leaves a cycle for the garbage collector.
+        self._parser = None
+
+    def _eof(self) -> None:
+        to_close = (
+            self._in_body
+            and self.headers is not None
+            and b"content-length" not in self.headers
+            and b"transfer-encoding" not in self.headers
+        )
+        self._settle(None if to_close else self._or_stale("closed"))
+        self.keep_alive = False
+
+    # What follows is called by the parser.
+
+    def on_message_begin(self) -> None:
+        """Notice a second message: a surplus that spoils the connection."""
+        if self._message_done:
+            self.keep_alive = False
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Keep the few headers a crawler needs; the first of each counts."""
+        name = name.lower()
+        if name in _WANTED and not self._message_done and self.headers is not None:
+            self.headers.setdefault(name, value)
+
+    def on_headers_complete(self) -> None:
+        """Note the status; from here on bytes belong to the body."""
+        if self._message_done or self._parser is None:
+            return
+        self.status = self._parser.get_status_code()
+        self._in_body = True
+        self.keep_alive = True
+
+    def on_body(self, body: bytes) -> None:
+        """Keep a piece of the body, unless it is already too large."""
+        if self._message_done or self.size > self.max_body:
+            return
+        if not self.size:
+            self._body = body
+        elif self._chunks is None:
+            self._chunks = [self._body, body]
+        else:
+            self._chunks.append(body)
+        self.size += len(body)
+
+    def on_message_complete(self) -> None:
+        """End of a message: final, unless its status is 1xx."""
+        if self.status is not None and self.status < 200:
+            self._interim += 1
+            if self._interim <= MAX_INTERIM:
+                self._in_body = False
+                self.headers = {}
+                return
+        self._message_done = True

@@ -1,0 +1,3 @@
+"""Further backends, one file each; each says what else it changes."""
+
+from __future__ import annotations
