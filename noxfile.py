@@ -1,0 +1,73 @@
+"""The commands of this repository: ``nox -l`` lists them, ``nox -s NAME -- ARGS`` runs one.
+
+A clone, a Python and nox are all that is needed; each session makes its own
+environment under ``.nox``.
+"""
+
+from __future__ import annotations
+
+import nox
+
+nox.needs_version = ">=2024.10"
+# A missing interpreter is to be said, not fetched behind the user's back.
+nox.options.download_python = "never"
+nox.options.sessions = ["tests", "lint", "types"]
+nox.options.reuse_existing_virtualenvs = True
+nox.options.error_on_missing_interpreters = True
+
+BENCH_ENVIRONMENT = ".nox/bench"
+
+
+def bench_environment(session: nox.Session) -> None:
+    """Install what measuring and reporting need, models and variants alike."""
+    session.install(".[bench,variants]")
+
+
+@nox.session(venv_location=BENCH_ENVIRONMENT)
+def bench(session: nox.Session) -> None:
+    """Measure and draw: quick profile; -- --profile smoke|full, -k throughput, --backends a,b."""
+    bench_environment(session)
+    session.run("python", "-m", "pytest", "bench", *session.posargs)
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """Run the whole test suite (arguments after -- go to pytest)."""
+    session.install(".[bench,tests,variants]")
+    session.run("python", "-m", "pytest", *session.posargs)
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Check style and formatting with ruff (-- --fix mends what it can)."""
+    session.install("ruff>=0.8")
+    session.run("ruff", "check", *session.posargs, ".")
+    session.run("ruff", "format", *([] if "--fix" in session.posargs else ["--check"]), ".")
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """Check the types of everything with mypy --strict."""
+    session.install(".[dev]")
+    session.run("mypy", *session.posargs)
+
+
+@nox.session(venv_location=BENCH_ENVIRONMENT)
+def compare(session: nox.Session) -> None:
+    """Compare two campaigns: -- results/A results/B; exit code 1 when something got slower."""
+    bench_environment(session)
+    session.run("python", "-m", "bench", "compare", *session.posargs)
+
+
+@nox.session(venv_location=BENCH_ENVIRONMENT)
+def report(session: nox.Session) -> None:
+    """Rebuild every chart and table of a campaign from its records: -- results/CAMPAIGN."""
+    bench_environment(session)
+    session.run("python", "-m", "bench", "report", *session.posargs)
+
+
+@nox.session(venv_location=BENCH_ENVIRONMENT)
+def doctor(session: nox.Session) -> None:
+    """Say what about this machine would spoil the measurements, and how to mend it."""
+    bench_environment(session)
+    session.run("python", "-m", "bench", "doctor", *session.posargs)
