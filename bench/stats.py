@@ -184,6 +184,7 @@ class Metric:
     unit: str
     more: str
     less: str
+    workloads: tuple[str, ...]  # where the metric may be compared between backends
     value: Callable[[TrialRecord], float | None]
 
 
@@ -220,17 +221,22 @@ def _user_per_connection(trial: TrialRecord) -> float | None:
     return growth["user"] / trial.memory.connections
 
 
+#: Workloads that run as fast as they can and may be compared by ratio. An open
+#: loop's rate is set by its schedule, a barrier trial waits for the barrier, and
+#: a recorder-cost trial is no backend's.
+CLOSED: Final = ("throughput", "waiting", "real")
+
 PAGES_PER_S: Final = Metric(
-    "pages_per_s", "throughput", "pages/s", "faster", "slower", _pages_per_s
+    "pages_per_s", "throughput", "pages/s", "faster", "slower", CLOSED, _pages_per_s
 )
 CPU_PER_1000: Final = Metric(
-    "cpu_ms_per_1000", "CPU per 1000 pages", "ms", "dearer", "cheaper", _cpu_total
+    "cpu_ms_per_1000", "CPU per 1000 pages", "ms", "dearer", "cheaper", CLOSED, _cpu_total
 )
 SERVICE_P50: Final = Metric(
-    "service_p50_ms", "median service time", "ms", "longer", "shorter", _service_p50
+    "service_p50_ms", "median service time", "ms", "longer", "shorter", CLOSED, _service_p50
 )
 SERVICE_P99: Final = Metric(
-    "service_p99_ms", "p99 service time", "ms", "longer", "shorter", _service_p99
+    "service_p99_ms", "p99 service time", "ms", "longer", "shorter", CLOSED, _service_p99
 )
 USER_PER_CONNECTION: Final = Metric(
     "user_per_connection",
@@ -238,6 +244,7 @@ USER_PER_CONNECTION: Final = Metric(
     "bytes",
     "more memory",
     "less memory",
+    ("c10k",),
     _user_per_connection,
 )
 METRICS: Final[tuple[Metric, ...]] = (
@@ -247,9 +254,6 @@ METRICS: Final[tuple[Metric, ...]] = (
     SERVICE_P99,
     USER_PER_CONNECTION,
 )
-#: Workloads that run as fast as they can and may be compared by ratio. An open
-#: loop's rate is set by its schedule, and a recorder-cost trial is no backend's.
-COMPARED: Final = ("throughput", "waiting", "real", "c10k")
 
 
 # --- spread ----------------------------------------------------------------------------
@@ -451,7 +455,6 @@ def compare(
     *,
     base: str | None = None,
     floor: NoiseFloor | None = None,
-    workloads: Sequence[str] = COMPARED,
     resamples: int = RESAMPLES,
     seed: int = SEED,
 ) -> list[Comparison]:
@@ -465,12 +468,12 @@ def compare(
     labels = labels_of(records)
     base = base or (head.base if head else None) or (labels[0] if labels else "")
     noise = floor or aa_noise_floor(records, metric)
-    trials = trials_of(records, *workloads)
+    trials = trials_of(records, *metric.workloads)
     values = block_values(trials, metric)
     workload_of = {t.point: t.workload for t in trials}
     limited = _server_limited(records) if metric is PAGES_PER_S else set()
     found: list[Comparison] = []
-    for point in points_of(records, *workloads):
+    for point in points_of(records, *metric.workloads):
         if (point, base) not in values:
             continue
         for label in labels:
@@ -538,7 +541,7 @@ class NoiseFloor:
 
 def aa_pairs(records: Records, metric: Metric) -> dict[tuple[str, str], dict[int, float]]:
     """(point, backend) -> block -> log ratio of the twin over the backend."""
-    trials = trials_of(records, *COMPARED)
+    trials = trials_of(records, *metric.workloads)
     values = block_values(trials, metric)
     found: dict[tuple[str, str], dict[int, float]] = {}
     twins = {(t.point, t.label, t.backend) for t in trials if t.label != t.backend}
@@ -881,12 +884,31 @@ class MemoryFit:
 def theil_sen(x: Sequence[float], y: Sequence[float]) -> tuple[float, float, float, float]:
     """Robust line: slope, intercept, and the slope's 95 % interval.
 
-    The slope is the median of all pairwise slopes (H. Theil 1950; P. K. Sen,
-    JASA 63 (1968) 1379, whose interval it is), which up to 29 % of wild trials
-    cannot move; the intercept is the median of what is left.
+    The slope is the median of all pairwise slopes (H. Theil 1950), which up to
+    29 % of wild trials cannot move; its interval is P. K. Sen's (JASA 63 (1968)
+    1379), from the variance of Kendall's statistic with ties in x. The intercept
+    is the median of what is left. Agrees with ``scipy.stats.theilslopes``, which
+    is not called because it gives no interval (nan) where many y are equal, as
+    the kernel stacks of a one-thread crawler are.
     """
-    result = sps.theilslopes(np.asarray(y), np.asarray(x), alpha=LEVEL, method="joint")
-    return float(result[0]), float(result[1]), float(result[2]), float(result[3])
+    xs, ys = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    first, second = np.triu_indices(xs.size, 1)
+    run = xs[second] - xs[first]
+    apart = run != 0
+    if not apart.any():
+        raise ValueError("a line needs two different x")
+    slopes = np.sort((ys[second] - ys[first])[apart] / run[apart])
+    slope = float(np.median(slopes))
+    intercept = float(np.median(ys - slope * xs))
+    count = xs.size
+    ties = np.unique(xs, return_counts=True)[1].astype(np.float64)
+    variance = (
+        count * (count - 1) * (2 * count + 5) - float((ties * (ties - 1) * (2 * ties + 5)).sum())
+    ) / 18.0
+    reach = float(sps.norm.ppf(0.5 + LEVEL / 2)) * math.sqrt(variance)
+    upper = min(round((slopes.size + reach) / 2), slopes.size - 1)
+    lower = max(round((slopes.size - reach) / 2) - 1, 0)
+    return slope, intercept, float(slopes[lower]), float(slopes[upper])
 
 
 def _fit_part(name: str, trials: Sequence[TrialRecord]) -> PartFit:

@@ -1,0 +1,430 @@
+"""Made-up campaigns for tests: realistic records without running a single trial.
+
+:func:`campaign` gives the record list of a whole campaign: every workload, as
+many blocks as asked for, an A/A twin, ceilings, voids. The numbers are scaled
+after what a two-core machine showed, with noise per trial and drift per block,
+all from one seed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bench import stats
+from bench.schema import (
+    AnyRecord,
+    CampaignRecord,
+    CeilingRecord,
+    Cpu,
+    EndRecord,
+    Environment,
+    HostNoise,
+    Ledger,
+    Limiter,
+    Memory,
+    MemoryParts,
+    Status,
+    TrialRecord,
+)
+
+KIB = 1024
+MODELS = ("threads", "callbacks", "generators", "async_await")
+CEILING = 205_000.0
+
+
+@dataclass(frozen=True)
+class Model:
+    """How one pretended backend behaves."""
+
+    family: str
+    rung: int
+    pages_per_s: float  # at 100 slots, no delay
+    at_one: float  # at one slot
+    system_share: float
+    user_kib: float  # per connection
+    stack_kib: float
+    table_kib: float
+    other_kib: float
+    fixed_mib: float
+
+
+KNOWN = {
+    "threads": Model("threads", 1, 62_000, 15_500, 0.55, 22.3, 16.0, 4.2, 6.9, 21.0),
+    "callbacks": Model("callbacks", 2, 95_000, 16_500, 0.45, 2.6, 0.0, 0.05, 1.6, 19.5),
+    "generators": Model("generators", 3, 72_000, 14_800, 0.38, 3.4, 0.0, 0.06, 1.6, 19.8),
+    "async_await": Model("async", 4, 54_000, 12_100, 0.33, 5.3, 0.0, 0.08, 1.7, 26.2),
+    "uvloop": Model("async", 5, 70_000, 14_000, 0.36, 7.7, 0.0, 0.1, 1.6, 27.0),
+    "trio": Model("async", 6, 33_000, 8_600, 0.28, 6.6, 0.0, 0.1, 1.7, 30.5),
+    "aiohttp": Model("async", 7, 16_000, 5_400, 0.2, 16.2, 0.0, 0.15, 1.6, 38.0),
+    "gevent": Model("threads", 8, 41_000, 10_500, 0.35, 14.7, 0.0, 0.3, 1.6, 28.0),
+}
+
+
+def environment(**changes: Any) -> Environment:
+    """An environment like a small cloud machine's."""
+    values: dict[str, Any] = {
+        "python": "CPython 3.11.9",
+        "python_build": {"compiler": "GCC 12.2.0", "pgo": True, "lto": True, "debug": False},
+        "implementation": "CPython",
+        "packages": {"httptools": "0.6.4", "uvloop": "0.21.0", "matplotlib": "3.9.2"},
+        "commit": "1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d",
+        "dirty": False,
+        "os": "Debian GNU/Linux 12",
+        "kernel": "6.1.0",
+        "machine": "x86_64",
+        "cpu_model": "Intel(R) Xeon(R) Processor @ 2.60GHz",
+        "cpu_count": 2,
+        "cpu_quota": None,
+        "memory_total_bytes": 8 * 1024**3,
+        "limits": {"nofile": 1_048_576, "somaxconn": 4096},
+    }
+    return Environment(**(values | changes))
+
+
+class _Maker:
+    """Carries the seed, the running number and the noise of one campaign."""
+
+    def __init__(self, seed: int, noise: float, effects: bool, samples: int) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.noise = noise
+        self.effects = effects
+        self.samples = samples
+        self.number = 0
+
+    def model(self, backend: str) -> Model:
+        if not self.effects:
+            return KNOWN["callbacks"]
+        if backend in KNOWN:
+            return KNOWN[backend]
+        wobble = np.random.default_rng(sum(backend.encode()))
+        base = KNOWN["async_await"]
+        return Model(
+            "async",
+            9,
+            base.pages_per_s * float(wobble.uniform(0.4, 1.3)),
+            base.at_one * float(wobble.uniform(0.5, 1.1)),
+            float(wobble.uniform(0.2, 0.5)),
+            float(wobble.uniform(3, 20)),
+            0.0,
+            0.1,
+            1.6,
+            float(wobble.uniform(20, 40)),
+        )
+
+    def jitter(self, scale: float = 1.0) -> float:
+        return float(math.exp(self.rng.normal(0, self.noise * scale)))
+
+    def trial(self, block: int, position: int, label: str, point: str, **more: Any) -> TrialRecord:
+        self.number += 1
+        backend = label.partition("#")[0]
+        model = self.model(backend)
+        probe = 0.0500 * self.jitter(0.5)
+        values: dict[str, Any] = {
+            "trial": self.number,
+            "block": block,
+            "position": position,
+            "workload": point.rpartition("-")[0],
+            "point": point,
+            "params": {},
+            "backend": backend,
+            "label": label,
+            "family": model.family,
+            "rung": model.rung,
+            "status": "ok",
+            "reason": None,
+            "started": f"2026-11-21T05:{(self.number // 60) % 60:02d}:{self.number % 60:02d}Z",
+            "trial_s": 1.3,
+            "elapsed_s": None,
+            "pages": None,
+            "bytes": None,
+            "pages_per_s": None,
+            "statuses": {"200": 2000},
+            "errors": {},
+            "redirects": 40,
+            "digest": "d" * 64,
+            "digest_expected": "d" * 64,
+            "cpu": None,
+            "service_time": None,
+            "ledger": None,
+            "mechanism": {"threads_peak": 1, "loop": "epoll"},
+            "kernel": {"ListenOverflows": 0},
+            "host": HostNoise(
+                probe_before_s=probe,
+                probe_after_s=probe * self.jitter(0.5),
+                steal_s=0.002,
+                load1=1.2,
+                mhz=None,
+            ),
+            "pinning": {"client": [0], "server": [1]},
+            "seeds": {"site": 1},
+        }
+        return TrialRecord(**(values | more))
+
+    def closed(self, block: int, position: int, label: str, point: str) -> TrialRecord:
+        workload, _, size = point.rpartition("-")
+        slots = int(size)
+        model = self.model(label.partition("#")[0])
+        full = model.pages_per_s
+        speed = model.at_one + (full - model.at_one) * (1 - math.exp(-(slots - 1) / 12))
+        if slots >= 1000:
+            speed *= 0.78 if model.family == "threads" and self.effects else 0.95
+        if workload == "real":
+            speed *= 0.12
+        if workload == "waiting":
+            speed = 1 / (1 / speed + 0.055 / slots)
+        speed *= self.jitter()
+        pages = 2000 if workload != "waiting" else min(2000, 40 * slots)
+        elapsed = pages / speed
+        busy = pages / (full * (0.12 if workload == "real" else 1.0)) * self.jitter(0.5)
+        middle = slots / speed
+        times = self.rng.lognormal(math.log(middle), 0.28, self.samples)
+        slow = self.rng.random(self.samples) < 0.004
+        times[slow] *= self.rng.uniform(3, 9, int(slow.sum()))
+        limiter: Limiter = "client"
+        if workload == "waiting" and slots <= 100:
+            limiter = "schedule"
+        elif speed > 0.42 * CEILING:
+            limiter = "server"
+        return self.trial(
+            block,
+            position,
+            label,
+            point,
+            params={"slots": slots, "site": "tree:2000:10:2048", "delay": "none"},
+            elapsed_s=elapsed,
+            pages=pages,
+            bytes=pages * 2048,
+            pages_per_s=speed,
+            cpu=Cpu(
+                client_user_s=busy * (1 - model.system_share),
+                client_system_s=busy * model.system_share,
+                server_user_s=elapsed * 0.3,
+                server_system_s=elapsed * 0.2,
+            ),
+            service_time=stats.encode_latency(times),
+            ledger=Ledger(
+                requests=int(pages * 1.05),
+                distinct=int(pages * 1.05),
+                repeated=0,
+                connections_opened=slots,
+                peak_connections=slots,
+                peak_in_flight=slots,
+                requests_per_connection_max=int(pages * 1.2 / slots) + 1,
+            ),
+            limiter=limiter,
+        )
+
+    def held(self, block: int, position: int, label: str, count: int) -> TrialRecord:
+        model = self.model(label.partition("#")[0])
+        fixed = int(model.fixed_mib * 1024 * KIB * self.jitter(0.2))
+
+        def grow(kib: float) -> int:
+            return int(kib * KIB * count * self.jitter(0.3))
+
+        user, tables = grow(model.user_kib), grow(model.table_kib)
+        stack, socket, other = grow(model.stack_kib), grow(4.6), grow(model.other_kib)
+        server = grow(4.6)
+        empty = MemoryParts(
+            user_bytes=fixed,
+            rss_bytes=fixed * 2,
+            page_table_bytes=120 * KIB,
+            kernel_stack_bytes=16 * KIB,
+            kernel_socket_bytes=0,
+            kernel_other_bytes=0,
+            server_socket_bytes=0,
+            threads=1,
+            descriptors=9,
+        )
+        return self.trial(
+            block,
+            position,
+            label,
+            f"c10k-{count}",
+            params={"connections": count, "slots": count, "site": "list:10000:512"},
+            elapsed_s=1.0 + count / 5000,
+            pages=count,
+            pages_per_s=count / (1.0 + count / 5000),
+            service_time=stats.encode_latency(self.rng.lognormal(0, 0.2, min(count, 500))),
+            memory=Memory(
+                connections=count,
+                before=empty,
+                held=MemoryParts(
+                    user_bytes=fixed + user,
+                    rss_bytes=fixed * 2 + user,
+                    page_table_bytes=120 * KIB + tables,
+                    kernel_stack_bytes=16 * KIB + stack,
+                    kernel_socket_bytes=socket,
+                    kernel_other_bytes=other,
+                    server_socket_bytes=server,
+                    threads=1,
+                    descriptors=9 + count,
+                ),
+                mem_available_drop_bytes=int(
+                    (user + tables + stack + socket + other + server) * self.jitter(2)
+                ),
+                sources={"user": "smaps_rollup Pss_Anon", "kernel_socket": "slabinfo"},
+            ),
+            ledger=Ledger(
+                requests=count,
+                distinct=count,
+                repeated=0,
+                connections_opened=count,
+                peak_connections=count,
+                peak_in_flight=count,
+                requests_per_connection_max=1,
+            ),
+            limiter="schedule",
+        )
+
+    def open_loop(self, block: int, position: int, label: str, rate: int) -> TrialRecord:
+        model = self.model(label.partition("#")[0])
+        top = 0.45 * model.pages_per_s * self.jitter()
+        achieved = min(float(rate), top) * self.jitter(0.1)
+        load = min(rate / top, 0.99)
+        count = self.samples
+        middle = 0.0008
+        service = self.rng.lognormal(math.log(middle), 0.35, count)
+        wait = self.rng.exponential(middle * load / (1 - load) * 0.5, count)
+        if rate > top:
+            wait = wait + np.linspace(0, (rate / top - 1) * 2.0, count)
+        return self.trial(
+            block,
+            position,
+            label,
+            f"openloop-{rate}",
+            params={"slots": 100, "rate": rate, "distribution": "poisson", "site": "list:10:512"},
+            elapsed_s=2.0,
+            pages=int(achieved * 2),
+            pages_per_s=achieved,
+            offered_per_s=float(rate),
+            achieved_per_s=achieved,
+            late_starts=int(load**8 * rate),
+            service_time=stats.encode_latency(service),
+            response_time=stats.encode_latency(service + wait),
+            cpu=Cpu(client_user_s=1.0, client_system_s=0.6, server_user_s=0.3, server_system_s=0.2),
+            limiter="client" if rate > top else "schedule",
+        )
+
+    def cost(self, block: int, position: int, label: str, kind: str) -> TrialRecord:
+        speed = self.model(label).pages_per_s * (0.993 if kind == "times" else 1.0) * self.jitter()
+        return self.trial(
+            block,
+            position,
+            label,
+            f"cost-{kind}",
+            params={"recorder": kind, "slots": 64, "site": "tree:2000:10:2048"},
+            elapsed_s=2000 / speed,
+            pages=2000,
+            pages_per_s=speed,
+        )
+
+
+def campaign(
+    *,
+    backends: Sequence[str] = MODELS,
+    blocks: int = 6,
+    twin: str | None = "callbacks",
+    base: str = "threads",
+    workloads: Iterable[str] = ("throughput", "waiting", "c10k", "real", "openloop", "cost"),
+    noise: float = 0.02,
+    drift: float = 0.04,
+    effects: bool = True,
+    seed: int = 1,
+    samples: int = 2000,
+    voids: int = 0,
+    ended: bool = True,
+    rates: Sequence[int] = (1000, 5000, 10_000, 20_000, 30_000, 40_000, 60_000),
+) -> list[AnyRecord]:
+    """Records of a campaign.
+
+    ``effects=False`` makes every backend the same, so that no difference is
+    true; ``voids`` turns that many trials void; ``drift`` is the spread of what
+    a whole block shares (a slow minute of the machine).
+    """
+    make = _Maker(seed, noise, effects, samples)
+    labels = [*backends, *([f"{twin}#2"] if twin else [])]
+    wanted = list(workloads)
+    points: list[str] = []
+    for workload in wanted:
+        if workload in ("throughput", "waiting"):
+            points += [f"{workload}-{n}" for n in (1, 10, 100, 1000)]
+        elif workload == "c10k":
+            points += [f"c10k-{n}" for n in (100, 1000, 5000, 10_000)]
+        elif workload == "real":
+            points += ["real-10"]
+        elif workload == "openloop":
+            points += [f"openloop-{r}" for r in rates]
+        elif workload == "cost":
+            points += ["cost-null", "cost-times"]
+    records: list[AnyRecord] = [
+        CampaignRecord(
+            campaign="20261121-051200-1a2b3c",
+            created="2026-11-21T05:12:00Z",
+            profile="quick",
+            seed=seed,
+            blocks=blocks,
+            backends=list(backends),
+            base=base,
+            twin=twin,
+            points=points,
+            command=["python", "-m", "bench", "run"],
+            environment=environment(),
+        )
+    ]
+    trials: list[TrialRecord] = []
+    for block in range(blocks):
+        shared = float(math.exp(make.rng.normal(0, drift)))
+        records.append(
+            CeilingRecord(
+                block=block,
+                tool="wrk 4.1.0",
+                site="tree:2000:10:2048",
+                connections=64,
+                requests_per_s=CEILING * shared,
+                server_cpu_share=0.99,
+                client_cpu_share=0.7,
+                errors=0,
+                started="2026-11-21T05:12:30Z",
+            )
+        )
+        for point in points:
+            workload, _, size = point.rpartition("-")
+            order = list(make.rng.permutation(len(labels)))
+            for position, which in enumerate(order):
+                label = labels[which]
+                if workload == "c10k":
+                    trial = make.held(block, position, label, int(size))
+                elif workload == "openloop":
+                    trial = make.open_loop(block, position, label, int(size))
+                elif workload == "cost":
+                    if "#" in label:
+                        continue
+                    trial = make.cost(block, position, label, size)
+                else:
+                    trial = make.closed(block, position, label, point)
+                    if trial.pages_per_s:
+                        trial = trial.model_copy(update={"pages_per_s": trial.pages_per_s * shared})
+                records.append(trial)
+                trials.append(trial)
+    for trial in trials[1 : 1 + 7 * voids : 7]:
+        where = records.index(trial)
+        status: Status = "void"
+        records[where] = trial.model_copy(
+            update={"status": status, "reason": "digest differs from the site's"}
+        )
+    if ended:
+        records.append(
+            EndRecord(
+                ended="2026-11-21T05:18:00Z",
+                complete=True,
+                reason=None,
+                wall_s=330.0,
+                trial_wall_s=262.0,
+            )
+        )
+    return records
