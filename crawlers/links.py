@@ -15,14 +15,15 @@ them. Not followed: comments, the text of ``script``, ``style``, ``title``,
 and the inside of ``<template>``, which is not part of the document.
 
 :func:`normalise` follows the WHATWG URL Standard for ``http`` and ``https``.
-It differs on purpose in four places:
+It differs on purpose in five places:
 
 * the fragment is dropped: it never reaches a server;
 * ``user:password@`` is dropped: the crawler sends no credentials, so both
   spellings fetch one page, which must be counted once;
 * non-ASCII characters in a query are encoded as UTF-8, whatever the encoding
   of the page;
-* names outside ASCII go through the standard library's IDNA 2003, not UTS 46.
+* names outside ASCII go through the standard library's IDNA 2003, not UTS 46;
+* a host may not hold a quote, a backtick or a brace, as RFC 3986 has it.
 
 Only the standard library is used: free-threaded builds lack compiled parsers.
 """
@@ -382,8 +383,8 @@ _COMMENT = r"!--(?:-?>|[^\-]*+(?:(?!--!?>)-[^\-]*+)*+(?:--!?>)?+)"
 # the tokenizer must know where they are; but only where such an element, or a
 # CDATA section, is inside. The others are tags like any other.
 _FOREIGN = "(?i:svg|math)"
-_FOREIGN_PLAIN = rf"""[^<]*+(?:(?!</?+{_FOREIGN}{_NAME_END}|<!|<(?i:script|plaintext|
-    {"|".join(_RAW_TEXT_NAMES)}){_NAME_END})<[^<]*+)*+</{_FOREIGN}{_NAME_END}"""
+_FOREIGN_PLAIN = rf"""[^<]*+(?:(?!</?+{_FOREIGN}{_NAME_END}|<!|<(?i:script|plaintext|template|
+    {"|".join(_RAW_TEXT_NAMES)}){_NAME_END})<[^<]*+)*+</"""
 
 # What a "<" can begin, tried in this order. Exactly one of three comes out:
 # a reference that is safe, bare; any other plain one with the quote or hash that
@@ -392,7 +393,8 @@ _TOKEN: Final = re.compile(
     rf"""<(?!{_PLAIN_TAG})(?:
         {_PLAIN_LINK}
         |((?i:a|area|base|/?+template){_NAME_END}{_ATTRIBUTES}>
-            |{_FOREIGN}{_NAME_END}{_ATTRIBUTES}>(?!{_FOREIGN_PLAIN}))
+            |(?i:svg){_NAME_END}{_ATTRIBUTES}>(?!{_FOREIGN_PLAIN}(?i:svg))
+            |(?i:math){_NAME_END}{_ATTRIBUTES}>(?!{_FOREIGN_PLAIN}(?i:math)))
         |{_COMMENT}
         |{_SCRIPT}
         |{"|".join(map(_raw_text, _RAW_TEXT_NAMES))}
@@ -492,19 +494,22 @@ def _base_href(url: str, href: str) -> _Base | None:
 
 # The slow tokenizer: every tag, one at a time, knowing what is SVG or MathML.
 _STEP: Final = re.compile(
-    rf"""<(?:(/?+)([A-Za-z][^\t\n\f\r />]*+)({_ATTRIBUTES})(>|\Z)
+    rf"""<(?:(/?+[A-Za-z][^\t\n\f\r />]*+)({_ATTRIBUTES})(>|\Z)
         |(!\[CDATA\[)|{_COMMENT}|[!?/][^>]*+)""",
     re.DOTALL | re.VERBOSE,
 )
-_HTML_INSIDE: Final = frozenset(
-    ("foreignobject", "desc", "title", "annotation-xml", "mi", "mo", "mn", "ms", "mtext")
-)
-
+# Where HTML begins again inside either, and the tags that end both.
+_HTML_INSIDE: Final = {
+    "svg": frozenset(("foreignobject", "desc", "title")),
+    "math": frozenset(("mi", "mo", "mn", "ms", "mtext")),
+}
 _BREAKS_OUT: Final = re.compile(
     r"""b|big|blockquote|body|br|center|code|dd|div|dl|dt|em|embed|h[1-6]|head|hr|i|img|li
-    |listing|menu|meta|nobr|ol|p|pre|ruby|s|small|span|strong|strike|sub|sup|table|tt|u|ul|var""",
+    |listing|menu|meta|nobr|ol|p|pre|ruby|s|small|span|strong|strike|sub|sup|table|tt|u|ul|var
+    |/p|/br""",
     re.VERBOSE,
 )
+_DEPTH: Final = 256  # of SVG and MathML; deeper nesting is not followed, as in browsers
 _LINKS: Final = frozenset(("a", "area", "base", "template"))
 
 
@@ -519,38 +524,35 @@ def _foreign_items(text: str) -> list[tuple[str, str]]:
     at = 0
     while step := _STEP.search(text, at):
         at = step.end()
-        foreign = bool(around) and around[-1] in ("svg", "math")
-        if step[5]:
-            if foreign:
+        inside = _HTML_INSIDE.get(around[-1]) if around else None
+        if step[4]:
+            if inside is not None:
                 end = text.find("]]>", at)
                 at = len(text) if end < 0 else end + 3
             else:
                 end = text.find(">", at)
                 at = len(text) if end < 0 else end
             continue
-        if not step[4]:
+        if not step[3]:
             continue
-        name = step[2].lower()
-        if step[1]:
-            if foreign and name in around:
-                while around.pop() != name:
+        name = step[1].lower()
+        if inside is not None and _BREAKS_OUT.fullmatch(name):
+            while around and around[-1] in _HTML_INSIDE:
+                around.pop()
+            inside = None
+        if name.startswith("/"):
+            if name[1:] in around and (inside is not None or around[-1] == name[1:]):
+                while around.pop() != name[1:]:
                     pass
-            elif around and around[-1] == name:
-                around.pop()
-            elif name == "template":
+            elif name == "/template" and inside is None:
                 items.append(("", step[0][1:]))
-            continue
-        if foreign and _BREAKS_OUT.fullmatch(name):
-            while around and around[-1] in ("svg", "math"):
-                around.pop()
-            foreign = False
-        open_ended = not step[0].endswith("/>")
-        if name in ("svg", "math") or (foreign and name in _HTML_INSIDE):
-            if open_ended:
+        elif name in _HTML_INSIDE or (inside is not None and name in inside):
+            if not step[0].endswith("/>") and len(around) < _DEPTH:
                 around.append(name)
         elif name in _LINKS:
-            items.append(("", step[0][1:]))
-        elif not foreign and (raw := _RAW.match(text, step.start())):
+            if inside is None or name != "template":
+                items.append(("", step[0][1:]))
+        elif inside is None and (raw := _RAW.match(text, step.start())):
             at = raw.end()
     return items
 
