@@ -89,7 +89,7 @@ class Exchange:
     Send ``request``; then ``feed`` what arrives, with ``b""`` for the end of
     the stream, until ``done``. ``error`` is None or an error kind, and
     ``keep_alive`` says whether the connection can carry another exchange.
-    ``reused`` says that the connection has carried one before: if it fails
+    Set ``reused`` when the connection has carried one before: if it fails
     before the first byte of an answer, it was merely stale.
     """
 
@@ -112,9 +112,9 @@ class Exchange:
         "status",
     )
 
-    def __init__(self, fetch: Fetch, reused: bool = False, max_body: int = 16 * MIB) -> None:
+    def __init__(self, fetch: Fetch, max_body: int = 16 * MIB) -> None:
         self.request = b"GET " + fetch.target.encode("ascii") + fetch.origin.head_tail
-        self.reused = reused
+        self.reused = False
         self.max_body = max_body
         self.done = False
         self.error: str | None = None
@@ -156,10 +156,7 @@ class Exchange:
         else:
             if self._message_done:
                 self._settle(None)
-                self.keep_alive = self.keep_alive and parser.should_keep_alive()
-            elif self.size > self.max_body:
-                self._settle("too_large")
-            elif not self._in_body and self._head_bytes > MAX_HEAD:
+            elif self.size > self.max_body or (not self._in_body and self._head_bytes > MAX_HEAD):
                 self._settle("too_large")
 
     def fail(self, error: OSError) -> None:
@@ -167,15 +164,10 @@ class Exchange:
         if not self.done:
             self._settle(self._or_stale(error_kind(error)))
 
-    def expire(self) -> None:
-        """The exchange ran into its timeout."""
+    def abort(self, kind: str) -> None:
+        """The exchange ran into its timeout, or the crawl stopped: give its error kind."""
         if not self.done:
-            self._settle("timeout")
-
-    def cancel(self) -> None:
-        """The crawl stopped before the exchange was complete."""
-        if not self.done:
-            self._settle("cancelled")
+            self._settle(kind)
 
     @property
     def body(self) -> bytes:
@@ -229,7 +221,7 @@ class Exchange:
             return
         self.status = self._parser.get_status_code()
         self._in_body = True
-        self.keep_alive = True
+        self.keep_alive = self._parser.should_keep_alive()
 
     def on_body(self, body: bytes) -> None:
         """Keep a piece of the body, unless it is already too large."""

@@ -71,7 +71,7 @@ class Address:
     """Where to connect: an address family and the address ``connect`` takes."""
 
     family: int
-    sockaddr: tuple[str | int, ...]
+    sockaddr: tuple[str | int | bytes, ...]
 
 
 class Fetch:
@@ -137,7 +137,8 @@ class CrawlReport:
     """The outcome of one crawl.
 
     ``pages`` counts distinct URLs answered 200, ``bytes`` their bodies.
-    ``stopped`` is None for a crawl that ran to its end, else why it did not.
+    ``stopped`` is None for a crawl that ran to its end, else why it did not,
+    and ``left`` counts the URLs then found and not fetched.
     ``mechanism`` is what the backend says of itself (threads, loop class).
     """
 
@@ -149,6 +150,7 @@ class CrawlReport:
     rows: dict[str, PageResult]
     mechanism: dict[str, str | int]
     retries: int = 0
+    left: int = 0
     prefix: str = ""
     pages: int = field(init=False)
     bytes: int = field(init=False)

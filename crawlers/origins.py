@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from crawlers.http import request_tail
@@ -11,8 +12,28 @@ from crawlers.links import normalise
 
 
 def origin_prefix(url: str) -> str:
-    """``http://host:port`` of a normalised URL."""
-    return url[: url.index("/", 8)]
+    """``http://host:port`` of a normalised URL; raises :class:`JobError` for another."""
+    end = url.find("/", 8)
+    if end < 0 or not url.startswith("http://"):
+        raise JobError(f"{url}: not a normal URL; write it as http://host:port/path")
+    return url[:end]
+
+
+def in_scope(url: str, prefixes: Iterable[str]) -> bool:
+    """Whether a URL's host belongs to the same site as one of the start prefixes.
+
+    The lenient rule of the chapter: the last two labels of the host agree,
+    so that ``www.`` and other subdomains count. Addresses must be equal.
+    Ports are not compared.
+    """
+    return url.startswith("http://") and site_name(url) in {site_name(p) for p in prefixes}
+
+
+def site_name(url: str) -> str:
+    """The last two labels of the host of a URL, or all of an address."""
+    host = urlsplit(url).hostname or ""
+    labels = host.split(".")
+    return host if ":" in host or labels[-1].isdigit() else ".".join(labels[-2:])
 
 
 def normal_root(url: str) -> str:
@@ -41,12 +62,5 @@ def make_origin(prefix: str, job: Job) -> Origin:
     host, port = parts.hostname or "", parts.port or 80
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     found.sort(key=lambda entry: entry[0] != socket.AF_INET)
-    addresses = [Address(int(family), sockaddr) for family, _, _, _, sockaddr in found]
+    addresses = [Address(int(family), tuple(sockaddr)) for family, _, _, _, sockaddr in found]
     return Origin(prefix, addresses, request_tail(parts.netloc, job.keep_alive))
-
-
-def new_socket(address: Address) -> socket.socket:
-    """A TCP socket with the options every backend uses."""
-    sock = socket.socket(address.family, socket.SOCK_STREAM)
-    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return sock

@@ -1,0 +1,218 @@
+"""Crawl a site now: ``python -m crawlers BACKEND URL``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import NoReturn
+
+from rich.console import Console
+
+from crawlers import registry
+from crawlers.job import CrawlReport, Job, JobError
+from crawlers.limits import ensure_descriptors
+from crawlers.origins import normal_root
+from crawlers.progress import LiveRecorder
+from crawlers.summary import as_json, print_summary, print_urls, why_not_fetched
+
+EPILOG = """\
+examples:
+  python -m crawlers threads http://127.0.0.1:8000/
+  python -m crawlers async_await http://127.0.0.1:8000/ --concurrency 200 --urls
+  python -m crawlers callbacks 127.0.0.1:8000 --exclude '\\.pdf$' --json
+  python -m crawlers --list
+
+Only the hosts of the start URLs are crawled, and every page is fetched once.
+
+exit status: 0 the crawl finished; 1 a start URL could not be fetched;
+2 bad usage; 130 interrupted (the report tells what was done until then)
+"""
+
+OK, ROOT_FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit status."""
+    options = make_parser().parse_args(arguments)
+    try:
+        if options.list:
+            return list_backends(as_object=options.json)
+        return run(options)
+    except (JobError, registry.BackendError) as error:
+        complain(str(error))
+        return USAGE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output has left. Python would complain again when
+        # it flushes at exit, so give it somewhere to flush to.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose complaint is one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Complain and leave."""
+        complain(f"{message} (--help explains)")
+        sys.exit(USAGE)
+
+
+def at_least(least: float, kind: Callable[[str], float]) -> Callable[[str], float]:
+    """An argument type: a number that is not below ``least``."""
+
+    def number(text: str) -> float:
+        try:
+            value = kind(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"not a number: {text!r}") from None
+        if not least <= value < float("inf"):
+            raise argparse.ArgumentTypeError(f"must be at least {least}, not {text}")
+        return value
+
+    return number
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The command line's grammar; the defaults are those of :class:`Job`."""
+    parser = Parser(
+        prog="python -m crawlers",
+        description="Crawl a site with one of several interchangeable backends.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("backend", nargs="?", metavar="BACKEND", help="see --list")
+    parser.add_argument("urls", nargs="*", metavar="URL", help="where to start; several are fine")
+    parser.add_argument("--list", action="store_true", help="list the backends and stop")
+    crawl = parser.add_argument_group("what to crawl")
+    crawl.add_argument("--exclude", metavar="REGEX", help="skip URLs in which this is found")
+    hosts = crawl.add_mutually_exclusive_group()
+    hosts.add_argument(
+        "--strict", action="store_true", help="follow exactly the start hosts (the default)"
+    )
+    hosts.add_argument(
+        "--lenient",
+        action="store_true",
+        help="follow hosts that share the last two labels, such as www.",
+    )
+    how = parser.add_argument_group("how")
+    how.add_argument(
+        "-c", "--concurrency", type=at_least(1, int), default=10, metavar="N",
+        help="slots: connections open at a time (default 10)",
+    )  # fmt: skip
+    how.add_argument(
+        "--max-tries",
+        type=at_least(1, int),
+        default=4,
+        metavar="N",
+        help="tries per URL (default 4)",
+    )
+    how.add_argument(
+        "--max-redirects",
+        type=at_least(0, int),
+        default=10,
+        metavar="N",
+        help="hops per URL (default 10)",
+    )
+    how.add_argument(
+        "--timeout",
+        type=at_least(0.001, float),
+        default=10.0,
+        metavar="S",
+        help="seconds per exchange (default 10)",
+    )
+    how.add_argument(
+        "--deadline",
+        type=at_least(0.001, float),
+        metavar="S",
+        help="stop the whole crawl after so many seconds",
+    )
+    how.add_argument(
+        "--connection",
+        choices=("keep-alive", "close"),
+        default="keep-alive",
+        help="reuse connections, or open one per request (default keep-alive)",
+    )
+    output = parser.add_argument_group("what to print")
+    output.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    output.add_argument("--urls", dest="url_report", action="store_true", help="one line per URL")
+    output.add_argument(
+        "-v", "--verbose", action="count", default=0,
+        help="list the URLs that failed; -vv lists all, as --urls does",
+    )  # fmt: skip
+    output.add_argument("-q", "--quiet", action="store_true", help="print errors only")
+    return parser
+
+
+def run(options: argparse.Namespace) -> int:
+    """Crawl, print, and say with the exit status how it went."""
+    if options.backend is None or not options.urls:
+        complain(
+            "name a backend and a URL, as in: python -m crawlers threads http://127.0.0.1:8000"
+        )
+        return USAGE
+    backend = registry.load(options.backend)
+    job = Job(
+        urls=tuple(dict.fromkeys(normal_root(url) for url in options.urls)),
+        slots=options.concurrency,
+        timeout_s=options.timeout,
+        max_tries=options.max_tries,
+        max_redirects=options.max_redirects,
+        keep_alive=options.connection == "keep-alive",
+        exclude=options.exclude,
+        lenient=options.lenient,
+        deadline_s=options.deadline,
+    )
+    ensure_descriptors(job.slots)
+    live = sys.stderr.isatty() and not options.quiet
+    with LiveRecorder(f"crawling with {backend.name}", enabled=live) as recorder:
+        report = backend.crawl(job, recorder)
+    show(report, options)
+    failed = False
+    for url in job.urls:
+        why = why_not_fetched(report, url)
+        if why is not None:
+            complain(f"{url}: {why}")
+            failed = True
+    if report.stopped == "interrupted":
+        return INTERRUPTED
+    return ROOT_FAILED if failed else OK
+
+
+def show(report: CrawlReport, options: argparse.Namespace) -> None:
+    """Print the report in the form that was asked for."""
+    every = options.url_report or options.verbose > 1
+    if options.json:
+        print(json.dumps(as_json(report, urls=every)))
+        return
+    if options.quiet:
+        return
+    console = Console()
+    if every or options.verbose:
+        print_urls(report, console, failed_only=not every)
+    print_summary(report, console)
+
+
+def list_backends(*, as_object: bool) -> int:
+    """Print the backends' names with a line about each."""
+    found = {name: registry.describe(name) for name in registry.names()}
+    if as_object:
+        print(json.dumps(found))
+    else:
+        width = max(map(len, found))
+        for name, summary in found.items():
+            print(f"{name:<{width}}  {summary}")
+    return OK
+
+
+def complain(message: str) -> None:
+    """One line on standard error."""
+    print(f"crawlers: {message}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

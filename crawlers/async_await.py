@@ -1,0 +1,190 @@
+"""async/await: the machinery of ``generators``, made native and part of Python.
+
+What waits: a coroutine, suspended in ``await``, on a Future of asyncio. What
+switches: asyncio's loop, which resumes a Task; Future and Task are written in
+C. What a connection costs: the suspended frames and asyncio's record of what
+each waits for. The functions below read like those of ``threads``, with
+``await`` at every place to wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from math import inf
+from time import monotonic
+
+from crawlers.frontier import Frontier
+from crawlers.http import RECV_SIZE, Exchange
+from crawlers.job import CrawlReport, Fetch, Job, Origin
+from crawlers.page import read_page
+from crawlers.recorder import Recorder
+from crawlers.sockets import new_socket
+from crawlers.stop import Stop
+
+
+class Shared:
+    """What the slots of one crawl share."""
+
+    def __init__(self, job: Job, recorder: Recorder) -> None:
+        self.job = job
+        self.recorder = recorder
+        self.frontier = Frontier(job)
+        self.slots = [Slot(number) for number in range(job.slots)]
+        self.loop = asyncio.get_running_loop()
+        self.idle: list[asyncio.Future[None]] = []
+
+
+class Slot:
+    """At most one connection, at most one exchange in flight.
+
+    ``origin`` is where the open connection ``sock`` leads, None without one.
+    ``deadline`` is when the exchange in flight times out.
+    """
+
+    __slots__ = ("aborted", "deadline", "number", "origin", "sock", "started", "task")
+
+    sock: socket.socket
+    task: asyncio.Task[None]
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.origin: Origin | None = None
+        self.started = 0.0
+        self.deadline = inf
+        self.aborted: str | None = None
+
+
+# The model's own machinery: none here. It is asyncio: loop, Task, Future.
+
+
+async def connect(shared: Shared, slot: Slot, item: Fetch) -> None:
+    """Open the slot's connection; the coroutine is suspended until it stands."""
+    disconnect(slot)
+    slot.sock = new_socket(item.address)
+    slot.sock.setblocking(False)
+    slot.origin = item.origin
+    await shared.loop.sock_connect(slot.sock, item.address.sockaddr)
+
+
+def disconnect(slot: Slot) -> None:
+    """Close the slot's connection, if it has one."""
+    if slot.origin is not None:
+        slot.origin = None
+        slot.sock.close()
+
+
+async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
+    """One exchange: connect where needed, send, receive until it is done."""
+    exchange = Exchange(item, shared.job.max_body)
+    try:
+        if item.due:
+            await asyncio.sleep(item.due - monotonic())
+        slot.started = monotonic()
+        if slot.origin is item.origin:
+            exchange.reused = True
+        else:
+            await connect(shared, slot, item)
+        await shared.loop.sock_sendall(slot.sock, exchange.request)
+        while not exchange.done:
+            data = await shared.loop.sock_recv(slot.sock, RECV_SIZE)
+            exchange.feed(data)
+    except OSError as error:
+        exchange.fail(error)
+    except asyncio.CancelledError:
+        if slot.aborted is None:
+            raise
+        slot.task.uncancel()
+        exchange.abort(slot.aborted)
+    return exchange
+
+
+def settle(shared: Shared, slot: Slot, item: Fetch, exchange: Exchange) -> None:
+    """Hand the outcome to the frontier; wake as many slots as there is work for."""
+    ended = monotonic()
+    page = read_page(item, exchange, shared.job.follow)
+    slot.deadline = inf
+    if not exchange.keep_alive:
+        disconnect(slot)
+    if exchange.error is None:
+        shared.recorder.record(slot.number, item.intended, slot.started, ended)
+    shared.frontier.settle(item, page, ended)
+    wake(shared, shared.frontier.ready - 1)
+
+
+async def take(shared: Shared, slot: Slot) -> Fetch | None:
+    """The next fetch, suspended until there is one; None when the crawl is over."""
+    while (item := shared.frontier.take()) is None:
+        if shared.frontier.finished:
+            wake(shared, len(shared.idle))
+            disconnect(slot)
+            return None
+        idle = shared.loop.create_future()
+        shared.idle.append(idle)
+        await idle
+    slot.aborted = None
+    slot.deadline = max(monotonic(), item.due) + shared.job.timeout_s
+    return item
+
+
+async def work(shared: Shared, slot: Slot) -> None:
+    """A slot's life: take, fetch, settle, until nothing is left."""
+    try:
+        while item := await take(shared, slot):
+            exchange = await fetch(shared, slot, item)
+            settle(shared, slot, item, exchange)
+    except BaseException:
+        # A task must not fail alone: the others would wait for its outcome.
+        end(shared, "failed")
+        raise
+
+
+def wake(shared: Shared, count: int) -> None:
+    """Let up to ``count`` idle slots look for work again."""
+    while shared.idle and count > 0:
+        idle = shared.idle.pop()
+        if not idle.done():
+            idle.set_result(None)
+        count -= 1
+
+
+def end(shared: Shared, reason: str) -> None:
+    """Take nothing more, and let what is in flight come to its end."""
+    shared.frontier.stop(reason)
+    wake(shared, len(shared.idle))
+
+
+def watch(shared: Shared, stop: Stop) -> None:
+    """Cancel the exchanges whose time is up; called again and again."""
+    now = monotonic()
+    if reason := stop.reason(now):
+        end(shared, reason)
+    for slot in shared.slots:
+        if slot.deadline != inf and (now > slot.deadline or shared.frontier.stopped):
+            slot.aborted = slot.aborted or ("cancelled" if shared.frontier.stopped else "timeout")
+            slot.task.cancel()
+    shared.loop.call_later(stop.tick_s, watch, shared, stop)
+
+
+async def main(job: Job, recorder: Recorder) -> CrawlReport:
+    """Crawl with one task for each slot."""
+    shared = Shared(job, recorder)
+    try:
+        with Stop(job) as stop:
+            shared.frontier.start(monotonic())
+            for slot in shared.slots:
+                slot.task = shared.loop.create_task(work(shared, slot))
+            watch(shared, stop)
+            await asyncio.gather(*(slot.task for slot in shared.slots))
+    finally:
+        for slot in shared.slots:
+            disconnect(slot)
+    loop_class = type(shared.loop)
+    return shared.frontier.report(
+        "async_await", {"loop": f"{loop_class.__module__}.{loop_class.__qualname__}"}
+    )
+
+
+def crawl(job: Job, recorder: Recorder) -> CrawlReport:
+    """Crawl with one task for each slot, on one loop."""
+    return asyncio.run(main(job, recorder))

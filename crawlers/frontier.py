@@ -1,0 +1,244 @@
+"""The frontier, sans-IO: what to fetch next, what was seen, what is left.
+
+It holds no lock, no socket and no clock. Threads bring their own lock, and
+that lock is part of what threads cost. The outcome of a crawl depends only on
+the site and the job, never on the order in which answers came in:
+
+- a URL is taken once, however many pages link to it;
+- a redirect costs one of the budget of the URL it came from, and a URL
+  reached along two chains has the larger of the two budgets;
+- loops and spent budgets are named when all answers are in.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable
+from heapq import heappop, heappush
+
+from crawlers.http import RETRYABLE
+from crawlers.job import CrawlReport, Fetch, Job, JobError, Origin, PageResult
+from crawlers.origins import in_scope, make_origin, normal_root, origin_prefix
+
+BACKOFF_S = 0.1
+"""Wait before the second try of a URL; each further wait is twice as long."""
+
+
+class Frontier:
+    """URLs to fetch, URLs seen, budgets and due times of one crawl.
+
+    ``resolve`` finds the addresses of an origin; the start hosts are resolved
+    at once, others (``lenient`` only) when first needed. Raises
+    :class:`JobError` for roots that cannot be crawled.
+    """
+
+    def __init__(self, job: Job, resolve: Callable[[str, Job], Origin] = make_origin) -> None:
+        roots = [normal_root(url) for url in job.urls] if job.follow else list(job.urls)
+        self.root = roots[0]
+        self.rows: dict[str, PageResult] = {}
+        self.active = 0
+        self.retries = 0
+        self.stopped: str | None = None
+        self._job = job
+        self._resolve = resolve
+        self._origins: dict[str, Origin | None] = {}
+        for prefix in dict.fromkeys(map(origin_prefix, roots)):
+            self._new_origin(prefix)
+        # With the slash: http://host must not let http://host.evil in.
+        self._prefixes = tuple(sorted(prefix + "/" for prefix in self._origins))
+        try:
+            self._exclude = re.compile(job.exclude) if job.exclude else None
+        except re.error as error:
+            raise JobError(
+                f"exclude {job.exclude!r} is not a regular expression: {error}"
+            ) from None
+        self._pending = deque(dict.fromkeys(roots))
+        self._seen = set(self._pending) if job.follow else set()
+        self._reduced: dict[str, int] = {}
+        self._spent: dict[str, str] = {}
+        self._delayed: list[tuple[float, int, Fetch]] = []
+        self._delays = 0
+        self._due = deque(job.schedule or ())
+        self._start = self._now = 0.0
+        if len(self._pending) < len(self._due):
+            raise JobError("a schedule needs distinct URLs: no page is fetched twice")
+
+    def start(self, now: float) -> None:
+        """Begin at ``now``, seconds on the monotonic clock; a schedule counts from here."""
+        self._start = self._now = now
+
+    @property
+    def ready(self) -> int:
+        """How many fetches could be taken now."""
+        return 0 if self.stopped else len(self._pending) + len(self._delayed)
+
+    @property
+    def finished(self) -> bool:
+        """Whether no fetch will be handed out any more."""
+        return self.stopped is not None or not (self.active or self._pending or self._delayed)
+
+    @property
+    def left(self) -> int:
+        """How many URLs were found and not fetched, because the crawl was stopped."""
+        return len(self._pending) + len(self._delayed)
+
+    def stop(self, reason: str) -> None:
+        """Hand out no more fetches; those in flight are still to be settled."""
+        if self.stopped is None:
+            self.stopped = reason
+
+    def take(self) -> Fetch | None:
+        """The next fetch, or None when there is none now.
+
+        A fetch whose ``due`` lies ahead is to be started then: the slot that
+        took it waits. After None, ask again when another fetch was settled,
+        unless the crawl is ``finished``.
+        """
+        delayed = self._delayed
+        if self.stopped:
+            return None
+        if delayed and (delayed[0][0] <= self._now or not self._pending):
+            self.active += 1
+            return heappop(delayed)[2]
+        while self._pending:
+            url = self._pending.popleft()
+            prefix = url[: url.index("/", 8)]
+            try:
+                origin = self._origins[prefix]
+            except KeyError:
+                origin = self._new_origin(prefix)
+            if origin is None:
+                row = self.rows[url] = PageResult(None, 0, 0)
+                row.error = "unknown_host"
+                continue
+            fetch = Fetch(url, origin, url[len(prefix) :])
+            if self._due:
+                fetch.intended = fetch.due = self._start + self._due.popleft()
+            self.active += 1
+            return fetch
+        return None
+
+    def settle(self, fetch: Fetch, page: PageResult, now: float) -> None:
+        """Take the outcome of a fetch: new links, a redirect, a retry or a failure."""
+        self.active -= 1
+        self._now = now
+        if page.error is not None and self._again(fetch, page, now):
+            return
+        self.rows[fetch.url] = page
+        if page.links:
+            self._follow(page, page.links)
+        elif page.redirect is not None:
+            self._redirect(fetch.url, page.redirect, self._budget(fetch.url) - 1)
+
+    def report(self, backend: str, mechanism: dict[str, str | int]) -> CrawlReport:
+        """The outcome of the crawl; its clock ran from the start to the last outcome."""
+        self._name_redirect_errors()
+        return CrawlReport(
+            backend=backend,
+            root=self.root,
+            concurrency=self._job.slots,
+            elapsed_s=self._now - self._start,
+            stopped=self.stopped,
+            rows=self.rows,
+            mechanism=mechanism,
+            retries=self.retries,
+            left=self.left,
+            prefix=origin_prefix(self.root),
+        )
+
+    def _name_redirect_errors(self) -> None:
+        """Say which budgets were spent and which redirects lead in a circle."""
+        for source, target in self._spent.items():
+            if target not in self.rows:
+                self.rows[source].error = "too_many_redirects"
+        walked: set[str] = set()
+        for url, row in self.rows.items():
+            trail: dict[str, None] = {}
+            while row.redirect is not None and url not in walked and url not in trail:
+                trail[url] = None
+                url = row.redirect
+                following = self.rows.get(url)
+                if following is None:
+                    break
+                row = following
+            if url in trail:
+                loop = list(trail)
+                for member in loop[loop.index(url) :]:
+                    self.rows[member].error = "redirect_loop"
+            walked.update(trail)
+
+    def _new_origin(self, prefix: str) -> Origin | None:
+        origin: Origin | None
+        try:
+            origin = self._resolve(prefix, self._job)
+        except OSError:
+            origin = None
+        self._origins[prefix] = origin
+        return origin
+
+    def _again(self, fetch: Fetch, page: PageResult, now: float) -> bool:
+        """Put the fetch back if another try may mend it."""
+        if page.error == "stale":
+            if not fetch.stale:
+                # The server closed an idle connection: nobody's fault, and
+                # nothing was answered, so this was no try (RFC 9112, 9.3.1).
+                fetch.stale = True
+                self._delay(fetch, now)
+                return True
+            page.error = "closed"
+        if page.error not in RETRYABLE or fetch.tries >= self._job.max_tries or self.stopped:
+            return False
+        self._delay(fetch, now + BACKOFF_S * 2 ** (fetch.tries - 1))
+        fetch.tries += 1
+        self.retries += 1
+        return True
+
+    def _delay(self, fetch: Fetch, due: float) -> None:
+        self._delays += 1
+        fetch.due = due
+        heappush(self._delayed, (due, self._delays, fetch))
+
+    def _allowed(self, url: str) -> bool:
+        return (
+            url.startswith(self._prefixes) or (self._job.lenient and in_scope(url, self._origins))
+        ) and (self._exclude is None or not self._exclude.search(url))
+
+    def _follow(self, page: PageResult, links: list[str]) -> None:
+        seen, pending, reduced = self._seen, self._pending, self._reduced
+        before = len(pending)
+        for url in links:
+            if url not in seen:
+                seen.add(url)
+                if self._allowed(url):
+                    pending.append(url)
+            elif url in reduced:
+                self._redirect(None, url, self._job.max_redirects)
+        page.links_found = len(links)
+        page.links_new = len(pending) - before
+        page.links = None
+
+    def _budget(self, url: str) -> int:
+        return self._reduced.get(url, self._job.max_redirects)
+
+    def _redirect(self, source: str | None, target: str, budget: int) -> None:
+        """Offer a URL with what is left of a redirect budget, and pass on what it gains."""
+        while True:
+            if target not in self._seen:
+                if not self._allowed(target):
+                    self._seen.add(target)
+                elif budget >= 0:
+                    self._seen.add(target)
+                    self._pending.append(target)
+                    self._reduced[target] = budget
+                elif source is not None:
+                    # Not seen: a link, or a shorter chain, may still lead there.
+                    self._spent[source] = target
+                return
+            if budget <= self._reduced.get(target, budget):
+                return
+            self._reduced[target] = budget
+            row = self.rows.get(target)
+            if row is None or row.redirect is None:
+                return
+            source, target, budget = target, row.redirect, budget - 1

@@ -1,0 +1,340 @@
+"""Generators: the loop resumes a suspended function exactly where it stopped.
+
+What waits: a generator, suspended in ``yield from``, on a Future that a
+callback will resolve. What switches: a Task, which sends the loop's turn into
+the generator; inside, ``yield from`` makes the whole stack of generators look
+like one. What a connection costs: a few suspended frames. The functions below
+read like those of ``threads``, with ``yield from`` at every place to wait.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Generator
+from functools import partial
+from math import inf
+from selectors import EVENT_READ, EVENT_WRITE, BaseSelector, DefaultSelector
+from time import monotonic
+from typing import Any, Generic, TypeVar
+
+from crawlers.frontier import Frontier
+from crawlers.http import RECV_SIZE, Exchange
+from crawlers.job import CrawlReport, Fetch, Job, Origin
+from crawlers.loop import Callback, Loop
+from crawlers.page import read_page
+from crawlers.recorder import Recorder
+from crawlers.sockets import begin_connect, end_connect
+from crawlers.stop import Stop
+
+T = TypeVar("T")
+Coroutine = Generator["Future[Any]", None, T]
+
+
+class Shared:
+    """What the slots of one crawl share."""
+
+    def __init__(self, job: Job, recorder: Recorder, loop: Loop) -> None:
+        self.job = job
+        self.recorder = recorder
+        self.frontier = Frontier(job)
+        self.slots = [Slot(number, loop) for number in range(job.slots)]
+        self.loop = loop
+        self.idle: list[Future[None]] = []
+
+
+class Slot:
+    """At most one connection, at most one exchange in flight.
+
+    ``origin`` is where the open connection ``sock`` leads, None without one.
+    ``deadline`` is when the exchange in flight times out. ``ready`` is what
+    the slot's task waits on when it waits for the socket.
+    """
+
+    __slots__ = ("deadline", "loop", "number", "origin", "ready", "sock", "started", "task")
+
+    sock: socket.socket
+    task: Task[None]
+
+    def __init__(self, number: int, loop: Loop) -> None:
+        self.number = number
+        self.origin: Origin | None = None
+        self.started = 0.0
+        self.deadline = inf
+        self.loop = loop
+        self.ready: Future[None] | None = None
+
+
+class Cancelled(Exception):
+    """Thrown into a coroutine to end its wait; ``kind`` is the error kind it stands for."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(kind)
+        self.kind = kind
+
+
+class Future(Generic[T]):
+    """A result that is not there yet; ``yield from`` it to wait for it."""
+
+    __slots__ = ("_callbacks", "_error", "_loop", "_result", "done")
+
+    _result: T
+
+    def __init__(self, loop: Loop) -> None:
+        self.done = False
+        self._loop = loop
+        self._error: BaseException | None = None
+        self._callbacks: list[Callback] = []
+
+    def __iter__(self) -> Coroutine[T]:
+        if not self.done:
+            yield self
+        return self.result()
+
+    def result(self) -> T:
+        """The result; raises the error if there is one instead."""
+        if self._error is not None:
+            raise self._error
+        return self._result
+
+    def add_done_callback(self, callback: Callback) -> None:
+        """Call soon after the future is done."""
+        if self.done:
+            self._loop.call_soon(callback)
+        else:
+            self._callbacks.append(callback)
+
+    def remove_done_callback(self, callback: Callback) -> None:
+        """Do not call after all."""
+        self._callbacks.remove(callback)
+
+    def resolve(self, result: T) -> None:
+        """Give the result."""
+        self._result = result
+        self._finish()
+
+    def reject(self, error: BaseException) -> None:
+        """Give an error instead of a result."""
+        self._error = error
+        self._finish()
+
+    def _finish(self) -> None:
+        self.done = True
+        for callback in self._callbacks:
+            self._loop.call_soon(callback)
+        self._callbacks.clear()
+
+
+class Task(Future[T]):
+    """Runs a coroutine; is the Future of what the coroutine returns."""
+
+    __slots__ = ("_coroutine", "_thrown", "_waits_for")
+
+    def __init__(self, loop: Loop, coroutine: Coroutine[T]) -> None:
+        super().__init__(loop)
+        self._coroutine = coroutine
+        self._thrown: Cancelled | None = None
+        self._waits_for: Future[Any] | None = None
+        loop.call_soon(self._step)
+
+    def cancel(self, kind: str) -> None:
+        """Throw :class:`Cancelled` into the coroutine, where it waits."""
+        if self.done:
+            return
+        self._thrown = Cancelled(kind)
+        if self._waits_for is not None and not self._waits_for.done:
+            self._waits_for.remove_done_callback(self._step)
+            self._loop.call_soon(self._step)
+
+    def _step(self) -> None:
+        """Run the coroutine up to its next wait."""
+        thrown, self._thrown, self._waits_for = self._thrown, None, None
+        try:
+            future = self._coroutine.throw(thrown) if thrown else next(self._coroutine)
+        except StopIteration as stop:
+            self.resolve(stop.value)
+        except Exception as error:
+            self.reject(error)
+        else:
+            self._waits_for = future
+            future.add_done_callback(self._step)
+
+
+def gather(tasks: list[Task[None]]) -> Coroutine[None]:
+    """Wait for all tasks; raises the error of the first that failed."""
+    for task in tasks:
+        yield from task
+
+
+def run_until_complete(loop: Loop, coroutine: Coroutine[T]) -> T:
+    """Turn the loop until the coroutine has returned."""
+    task = Task(loop, coroutine)
+    task.add_done_callback(loop.stop)
+    loop.run()
+    return task.result()
+
+
+def sleep_until(loop: Loop, when: float) -> Coroutine[None]:
+    """Wait for a time on the monotonic clock."""
+    timer = Future[None](loop)
+    loop.call_at(when, lambda: timer.resolve(None))
+    yield from timer
+
+
+def socket_ready(slot: Slot) -> Coroutine[None]:
+    """Wait until the socket is ready for what it is registered for."""
+    slot.ready = Future(slot.loop)
+    yield from slot.ready
+
+
+def notice(slot: Slot) -> None:
+    """The selector reports the socket: resolve what the slot waits on."""
+    ready, slot.ready = slot.ready, None
+    if ready is not None:
+        ready.resolve(None)
+    elif slot.deadline == inf:
+        disconnect(slot)  # nothing was asked for
+
+
+def connect(slot: Slot, item: Fetch) -> Coroutine[None]:
+    """Open the slot's connection; the coroutine is suspended until it stands."""
+    disconnect(slot)
+    slot.sock = begin_connect(item.address)
+    slot.origin = item.origin
+    slot.loop.selector.register(slot.sock, EVENT_WRITE, partial(notice, slot))
+    yield from socket_ready(slot)
+    end_connect(slot.sock)
+    slot.loop.selector.modify(slot.sock, EVENT_READ, partial(notice, slot))
+
+
+def disconnect(slot: Slot) -> None:
+    """Close the slot's connection, if it has one."""
+    if slot.origin is not None:
+        slot.origin = None
+        slot.loop.selector.unregister(slot.sock)
+        slot.sock.close()
+
+
+def send(slot: Slot, data: bytes) -> Coroutine[None]:
+    """Send all of the request; wait for room where there is too little."""
+    while True:
+        try:
+            sent = slot.sock.send(data)
+        except BlockingIOError:
+            sent = 0
+        if sent == len(data):
+            return
+        data = data[sent:]
+        slot.loop.selector.modify(slot.sock, EVENT_WRITE, partial(notice, slot))
+        yield from socket_ready(slot)
+        slot.loop.selector.modify(slot.sock, EVENT_READ, partial(notice, slot))
+
+
+def receive(slot: Slot) -> Coroutine[bytes]:
+    """Wait until bytes have come, or the end of them."""
+    yield from socket_ready(slot)
+    return slot.sock.recv(RECV_SIZE)
+
+
+def fetch(shared: Shared, slot: Slot, item: Fetch) -> Coroutine[Exchange]:
+    """One exchange: connect where needed, send, receive until it is done."""
+    exchange = Exchange(item, shared.job.max_body)
+    try:
+        if item.due:
+            yield from sleep_until(shared.loop, item.due)
+        slot.started = monotonic()
+        if slot.origin is item.origin:
+            exchange.reused = True
+        else:
+            yield from connect(slot, item)
+        yield from send(slot, exchange.request)
+        while not exchange.done:
+            data = yield from receive(slot)
+            exchange.feed(data)
+    except OSError as error:
+        exchange.fail(error)
+    except Cancelled as error:
+        exchange.abort(error.kind)
+    return exchange
+
+
+def settle(shared: Shared, slot: Slot, item: Fetch, exchange: Exchange) -> None:
+    """Hand the outcome to the frontier; wake as many slots as there is work for."""
+    ended = monotonic()
+    page = read_page(item, exchange, shared.job.follow)
+    slot.deadline = inf
+    if not exchange.keep_alive:
+        disconnect(slot)
+    if exchange.error is None:
+        shared.recorder.record(slot.number, item.intended, slot.started, ended)
+    shared.frontier.settle(item, page, ended)
+    wake(shared, shared.frontier.ready - 1)
+
+
+def take(shared: Shared, slot: Slot) -> Coroutine[Fetch | None]:
+    """The next fetch, suspended until there is one; None when the crawl is over."""
+    while (item := shared.frontier.take()) is None:
+        if shared.frontier.finished:
+            wake(shared, len(shared.idle))
+            disconnect(slot)
+            return None
+        idle = Future[None](shared.loop)
+        shared.idle.append(idle)
+        yield from idle
+    slot.deadline = max(monotonic(), item.due) + shared.job.timeout_s
+    return item
+
+
+def work(shared: Shared, slot: Slot) -> Coroutine[None]:
+    """A slot's life: take, fetch, settle, until nothing is left."""
+    try:
+        while item := (yield from take(shared, slot)):
+            exchange = yield from fetch(shared, slot, item)
+            settle(shared, slot, item, exchange)
+    except BaseException:
+        # A task must not fail alone: the others would wait for its outcome.
+        end(shared, "failed")
+        raise
+
+
+def wake(shared: Shared, count: int) -> None:
+    """Let up to ``count`` idle slots look for work again."""
+    while shared.idle and count > 0:
+        shared.idle.pop().resolve(None)
+        count -= 1
+
+
+def end(shared: Shared, reason: str) -> None:
+    """Take nothing more, and let what is in flight come to its end."""
+    shared.frontier.stop(reason)
+    wake(shared, len(shared.idle))
+
+
+def watch(shared: Shared, stop: Stop) -> None:
+    """Cancel the exchanges whose time is up; called again and again."""
+    now = monotonic()
+    if reason := stop.reason(now):
+        end(shared, reason)
+    for slot in shared.slots:
+        if slot.deadline != inf and (now > slot.deadline or shared.frontier.stopped):
+            slot.task.cancel("cancelled" if shared.frontier.stopped else "timeout")
+    shared.loop.call_at(now + stop.tick_s, partial(watch, shared, stop))
+
+
+def crawl(
+    job: Job, recorder: Recorder, *, selector_class: type[BaseSelector] = DefaultSelector
+) -> CrawlReport:
+    """Crawl with one task for each slot, on one loop."""
+    loop = Loop(selector_class)
+    shared = Shared(job, recorder, loop)
+    try:
+        with Stop(job) as stop:
+            shared.frontier.start(monotonic())
+            for slot in shared.slots:
+                slot.task = Task(loop, work(shared, slot))
+            watch(shared, stop)
+            run_until_complete(loop, gather([slot.task for slot in shared.slots]))
+    finally:
+        for slot in shared.slots:
+            disconnect(slot)
+        loop.close()
+    return shared.frontier.report("generators", {"selector": selector_class.__name__})

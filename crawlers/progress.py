@@ -1,0 +1,67 @@
+"""Live progress of a crawl on a terminal."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import (
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+)
+from rich.text import Text
+
+
+class LiveRecorder:
+    """A recorder that counts, and shows the count four times a second while entered.
+
+    How many pages are still to come nobody can know before the crawl is
+    over, so there is a rate and no ETA.
+    """
+
+    def __init__(self, title: str, *, enabled: bool) -> None:
+        self.answered = 0
+        self._progress = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            _Count(self),
+            TimeElapsedColumn(),
+            console=Console(stderr=True),
+            transient=True,
+            disable=not enabled,
+        )
+        self._progress.add_task(title, total=None)
+
+    def record(self, slot: int, due: float, started: float, ended: float) -> None:
+        """Count one answered exchange."""
+        self.answered += 1
+
+    def __enter__(self) -> LiveRecorder:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._progress.stop()
+
+
+class _Count(ProgressColumn):
+    """``1,234 answered, 567/s``."""
+
+    def __init__(self, recorder: LiveRecorder) -> None:
+        super().__init__()
+        self._recorder = recorder
+
+    def render(self, task: Task) -> Text:
+        """Draw the count."""
+        answered = self._recorder.answered
+        rate = answered / task.elapsed if task.elapsed else 0.0
+        return Text(f"{answered:,} answered, {rate:,.0f}/s")

@@ -1,0 +1,136 @@
+"""Names to backends, and what each one is.
+
+Backends are imported when they are loaded, so that one with a missing
+library costs the others nothing. A backend from elsewhere joins through the
+entry-point group ``crawlers.backends``: its entry point names a
+:class:`Backend`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+
+from crawlers.job import CrawlReport, Job
+from crawlers.recorder import Recorder
+
+GROUP = "crawlers.backends"
+"""Entry-point group for backends from other distributions."""
+
+CrawlFunction = Callable[[Job, Recorder], CrawlReport]
+
+
+class BackendError(Exception):
+    """No such backend, or it cannot run here; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """One interchangeable crawler.
+
+    ``family`` is the concurrency model it belongs to, ``rung`` its place on
+    the ladder, and ``changes`` says what it changes against the backend
+    before it: a model backend changes the model and nothing else.
+    """
+
+    name: str
+    family: str
+    rung: int
+    summary: str
+    changes: str
+    crawl: CrawlFunction
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A backend of ours that is imported only when it is loaded."""
+
+    family: str
+    rung: int
+    summary: str
+    changes: str
+    module: str
+
+
+MODELS = ("threads", "callbacks", "generators", "async_await")
+"""The four that differ only in the concurrency model."""
+
+_OURS = {
+    "threads": _Entry(
+        "threads",
+        10,
+        "blocking sockets, one thread per slot",
+        "where the story starts: the kernel switches between stacks",
+        "crawlers.threads",
+    ),
+    "callbacks": _Entry(
+        "callbacks",
+        20,
+        "selectors loop, one fetcher object per slot",
+        "non-blocking sockets and a loop; state moves from the stack to an object",
+        "crawlers.callbacks",
+    ),
+    "generators": _Entry(
+        "generators",
+        30,
+        "hand-built Future and Task, yield from",
+        "the same loop; suspended generators hold the state instead of objects",
+        "crawlers.generators",
+    ),
+    "async_await": _Entry(
+        "async",
+        50,
+        "asyncio, async and await",
+        "the language's own coroutines, on asyncio's loop and C-built tasks",
+        "crawlers.async_await",
+    ),
+}
+
+
+def names() -> list[str]:
+    """All known backends, models first, each family in the order of the ladder."""
+    ours = sorted(_OURS, key=lambda name: _OURS[name].rung)
+    return [*MODELS, *(name for name in ours if name not in MODELS), *sorted(_foreign())]
+
+
+def load(name: str) -> Backend:
+    """Import a backend; raises :class:`BackendError`, with what to do about it."""
+    entry = _OURS.get(name)
+    if entry is None:
+        return _load_foreign(name)
+    try:
+        crawl = import_module(entry.module).crawl
+    except ImportError as error:
+        raise BackendError(
+            f"backend {name} needs a library that is not installed ({error}): "
+            "install the extra with pip install 'c10k-crawlers[variants]'"
+        ) from error
+    return Backend(name, entry.family, entry.rung, entry.summary, entry.changes, crawl)
+
+
+def describe(name: str) -> str:
+    """One line about a backend, without importing it where that can be avoided."""
+    return _OURS[name].summary if name in _OURS else _load_foreign(name).summary
+
+
+@cache
+def _foreign() -> dict[str, EntryPoint]:
+    return {point.name: point for point in entry_points(group=GROUP)}
+
+
+def _load_foreign(name: str) -> Backend:
+    point = _foreign().get(name)
+    if point is None:
+        raise BackendError(f"no backend named {name!r}: choose one of {', '.join(names())}")
+    try:
+        backend = point.load()
+    except ImportError as error:
+        raise BackendError(
+            f"backend {name} of {point.value} cannot be imported: {error}"
+        ) from error
+    if not isinstance(backend, Backend):
+        raise BackendError(f"entry point {point.value} of backend {name} is not a Backend")
+    return backend

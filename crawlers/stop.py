@@ -1,0 +1,64 @@
+"""Why a crawl stops before its end: a signal, or its deadline.
+
+All backends look here once per tick, so that an interrupt never strikes in
+the middle of the frontier's bookkeeping: Ctrl-C leaves a whole report.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from time import monotonic
+from types import FrameType, TracebackType
+from typing import Any
+
+from crawlers.job import Job
+
+TICK_S = 0.25
+"""Longest time between two looks at deadlines, in seconds."""
+
+
+class Stop:
+    """While entered, catches SIGINT and SIGTERM; the second one strikes at once.
+
+    Signals are caught in the main thread only, and only where nobody else
+    has asked for them.
+    """
+
+    def __init__(self, job: Job) -> None:
+        self.tick_s = min(TICK_S, job.timeout_s / 4)
+        self._deadline = monotonic() + job.deadline_s if job.deadline_s else float("inf")
+        self._signalled = False
+        self._before: dict[int, Any] = {}
+
+    def reason(self, now: float) -> str | None:
+        """``"interrupted"``, ``"deadline"``, or None to go on."""
+        if self._signalled:
+            return "interrupted"
+        return "deadline" if now >= self._deadline else None
+
+    def __enter__(self) -> Stop:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                before = signal.getsignal(number)
+                if before in (signal.SIG_DFL, signal.default_int_handler):
+                    self._before[number] = before
+                    signal.signal(number, self._catch)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._restore()
+
+    def _catch(self, number: int, frame: FrameType | None) -> None:
+        self._signalled = True
+        self._restore()
+
+    def _restore(self) -> None:
+        for number, before in self._before.items():
+            signal.signal(number, before)
+        self._before.clear()

@@ -1,0 +1,190 @@
+"""Blocking threads: every slot is a thread, and the kernel keeps its place.
+
+What waits: a thread, asleep inside ``connect`` or ``recv``. What switches:
+the kernel, at every call that blocks; the interpreter passes its lock on
+there. What a connection costs: the touched part of a C stack, a kernel stack
+and the kernel's records of a thread. The slots share one frontier, so every
+look at it needs the lock.
+"""
+
+from __future__ import annotations
+
+import socket
+from contextlib import suppress
+from math import inf
+from threading import Condition, Event, Thread
+from time import monotonic
+
+from crawlers.frontier import Frontier
+from crawlers.http import RECV_SIZE, Exchange
+from crawlers.job import CrawlReport, Fetch, Job, JobError, Origin
+from crawlers.page import read_page
+from crawlers.recorder import Recorder
+from crawlers.sockets import new_socket
+from crawlers.stop import Stop
+
+
+class Shared:
+    """What the slots of one crawl share."""
+
+    def __init__(self, job: Job, recorder: Recorder) -> None:
+        self.job = job
+        self.recorder = recorder
+        self.frontier = Frontier(job)
+        self.slots = [Slot(number) for number in range(job.slots)]
+        self.failure: BaseException | None = None
+        self.changed = Condition()  # guards the frontier and the slots' fields
+        self.over = Event()
+
+
+class Slot:
+    """At most one connection, at most one exchange in flight.
+
+    ``origin`` is where the open connection ``sock`` leads, None without one.
+    ``deadline`` is when the exchange in flight times out.
+    """
+
+    __slots__ = ("aborted", "deadline", "number", "origin", "sock", "started")
+
+    sock: socket.socket
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.origin: Origin | None = None
+        self.started = 0.0
+        self.deadline = inf
+        self.aborted: str | None = None
+
+
+# The model's own machinery: none. The kernel's scheduler is the event loop.
+
+
+def connect(shared: Shared, slot: Slot, item: Fetch) -> None:
+    """Open the slot's connection; the thread sleeps until it stands."""
+    with shared.changed:
+        disconnect(slot)
+        slot.sock = new_socket(item.address)
+        slot.origin = item.origin
+    slot.sock.connect(item.address.sockaddr)
+
+
+def disconnect(slot: Slot) -> None:
+    """Close the slot's connection, if it has one."""
+    if slot.origin is not None:
+        slot.origin = None
+        slot.sock.close()
+
+
+def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
+    """One exchange: connect where needed, send, receive until it is done."""
+    exchange = Exchange(item, shared.job.max_body)
+    try:
+        if item.due and shared.over.wait(item.due - monotonic()):
+            exchange.abort("cancelled")
+            return exchange
+        slot.started = monotonic()
+        if slot.origin is item.origin:
+            exchange.reused = True
+        else:
+            connect(shared, slot, item)
+        slot.sock.sendall(exchange.request)
+        while not exchange.done:
+            data = slot.sock.recv(RECV_SIZE)
+            if slot.aborted is not None:
+                exchange.abort(slot.aborted)
+            exchange.feed(data)
+    except OSError as error:
+        if slot.aborted is not None:
+            exchange.abort(slot.aborted)
+        exchange.fail(error)
+    return exchange
+
+
+def settle(shared: Shared, slot: Slot, item: Fetch, exchange: Exchange) -> None:
+    """Hand the outcome to the frontier; wake as many threads as there is work for."""
+    ended = monotonic()
+    page = read_page(item, exchange, shared.job.follow)
+    with shared.changed:
+        slot.deadline = inf
+        if not exchange.keep_alive or slot.aborted is not None:
+            disconnect(slot)
+        if exchange.error is None:
+            shared.recorder.record(slot.number, item.intended, slot.started, ended)
+        shared.frontier.settle(item, page, ended)
+        shared.changed.notify(shared.frontier.ready - 1)
+
+
+def take(shared: Shared, slot: Slot) -> Fetch | None:
+    """The next fetch, asleep until there is one; None when the crawl is over."""
+    with shared.changed:
+        while (item := shared.frontier.take()) is None:
+            if shared.frontier.finished:
+                shared.changed.notify_all()
+                disconnect(slot)
+                return None
+            shared.changed.wait()
+        slot.aborted = None
+        slot.deadline = max(monotonic(), item.due) + shared.job.timeout_s
+    return item
+
+
+def work(shared: Shared, slot: Slot) -> None:
+    """A slot's life: take, fetch, settle, until nothing is left."""
+    try:
+        while item := take(shared, slot):
+            exchange = fetch(shared, slot, item)
+            settle(shared, slot, item, exchange)
+    except BaseException as error:
+        # A thread must not die alone: the others would wait for its outcome.
+        with shared.changed:
+            shared.failure = error
+            end(shared, "failed")
+
+
+def end(shared: Shared, reason: str) -> None:
+    """Take nothing more, and let what is in flight come to its end."""
+    shared.frontier.stop(reason)
+    shared.over.set()
+    shared.changed.notify_all()
+
+
+def watch(shared: Shared, stop: Stop) -> None:
+    """Wake the threads whose time is up: ``shutdown`` ends a blocked call."""
+    now = monotonic()
+    with shared.changed:
+        if reason := stop.reason(now):
+            end(shared, reason)
+        for slot in shared.slots:
+            if now > slot.deadline or shared.over.is_set():
+                slot.aborted = slot.aborted or ("cancelled" if shared.over.is_set() else "timeout")
+                if slot.origin is not None:
+                    with suppress(OSError):
+                        slot.sock.shutdown(socket.SHUT_RDWR)
+
+
+def crawl(job: Job, recorder: Recorder) -> CrawlReport:
+    """Crawl with one thread for each slot; the main thread keeps the time."""
+    shared = Shared(job, recorder)
+    threads: list[Thread] = []
+    with Stop(job) as stop:
+        shared.frontier.start(monotonic())
+        for slot in shared.slots:
+            thread = Thread(target=work, args=(shared, slot))
+            try:
+                thread.start()
+            except RuntimeError:
+                shared.failure = JobError(
+                    f"the system starts no more than {len(threads)} threads: lower the number of "
+                    "slots, or raise ulimit -u, pids.max or kernel.threads-max"
+                )
+                with shared.changed:
+                    end(shared, "failed")
+                break
+            threads.append(thread)
+        for thread in threads:
+            while thread.is_alive():
+                thread.join(stop.tick_s)
+                watch(shared, stop)
+    if shared.failure is not None:
+        raise shared.failure
+    return shared.frontier.report("threads", {"threads": 1 + len(threads)})
