@@ -1,0 +1,109 @@
+"""Charts of a campaign, each drawn from its records alone.
+
+One module per chart makes a :class:`~bench.charts.style.Plan` (what the chart
+says) or a :class:`~bench.charts.style.Skip` (why there is none); this package
+draws the plans in every theme, shape and format asked for, in the order of the
+story.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from bench.charts import (
+    cpu,
+    hockey_stick,
+    memory,
+    memory_total,
+    noise,
+    omission,
+    open_loop,
+    parity,
+    ratios,
+    service_time,
+    throughput,
+    waiting,
+)
+from bench.charts.facts import Facts
+from bench.charts.style import Chart, Format, Look, Plan, Shape, Skip, Slide, Theme, style
+from bench.stats import Records
+
+#: The charts in the order of the story.
+CHARTS: tuple[tuple[str, Callable[[Facts], Plan | Skip]], ...] = (
+    ("throughput", throughput.plan),
+    ("waiting", waiting.plan),
+    ("ratios", ratios.plan),
+    ("cpu", cpu.plan),
+    ("memory", memory.plan),
+    ("memory-total", memory_total.plan),
+    ("service-time", service_time.plan),
+    ("open-loop", open_loop.plan),
+    ("hockey-stick", hockey_stick.plan),
+    ("omission", omission.plan),
+    ("noise", noise.plan),
+    ("parity", parity.plan),
+)
+
+
+def file_name(name: str, kind: str, theme: str, shape: str) -> str:
+    """``throughput.svg``, ``throughput-dark.svg``, ``throughput-square-dark.png``."""
+    parts = [name]
+    if shape != "wide":
+        parts.append(shape)
+    if theme != "light":
+        parts.append(theme)
+    return f"{'-'.join(parts)}.{kind}"
+
+
+def render_all(
+    records: Records,
+    outdir: Path,
+    formats: Sequence[Format] = ("svg", "png"),
+    themes: Sequence[Theme] = ("light",),
+    shapes: Sequence[Shape] = ("wide",),
+    only: Sequence[str] | None = None,
+) -> list[Chart]:
+    """Draw every chart that the records have data for, into ``outdir``.
+
+    Returns one :class:`Chart` per chart in story order; one without data is
+    returned with ``skipped`` set to the reason and no files. ``only`` limits it
+    to the named charts. The same records give the same SVG and PNG, to the byte.
+    """
+    outdir.mkdir(parents=True, exist_ok=True)
+    facts = Facts(records)
+    charts: list[Chart] = []
+    for name, make in CHARTS:
+        if only is not None and name not in only:
+            continue
+        plan = make(facts)
+        if isinstance(plan, Skip):
+            charts.append(Chart(plan.name, (), plan.title, "", None, skipped=plan.reason))
+            continue
+        files: dict[str, Path] = {}
+        for theme in themes:
+            for shape in shapes:
+                look = Look(theme, shape, facts.backends)
+                with style(look):
+                    slide = Slide(look, plan, facts.footer)
+                    plan.draw(slide)
+                    for kind in formats:
+                        path = outdir / file_name(plan.name, kind, theme, shape)
+                        slide.save(path, kind)
+                        files[f"{kind}/{theme}/{shape}"] = path
+        charts.append(
+            Chart(
+                plan.name,
+                tuple(files.values()),
+                plan.finding or plan.title,
+                plan.alt,
+                plan.finding,
+                plan.notes,
+                None,
+                files,
+            )
+        )
+    return charts
+
+
+__all__ = ["CHARTS", "Chart", "Facts", "Plan", "Skip", "file_name", "render_all"]
