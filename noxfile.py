@@ -15,15 +15,13 @@ nox.options.sessions = ["tests", "lint", "types"]
 nox.options.reuse_existing_virtualenvs = True
 nox.options.error_on_missing_interpreters = True
 
-BENCH_ENVIRONMENT = ".nox/bench"
-
 
 def bench_environment(session: nox.Session) -> None:
     """Install what measuring and reporting need, models and variants alike."""
     session.install(".[bench,variants]")
 
 
-@nox.session(venv_location=BENCH_ENVIRONMENT)
+@nox.session
 def bench(session: nox.Session) -> None:
     """Measure and draw: quick profile; -- --profile smoke|full, -k throughput, --backends a,b."""
     bench_environment(session)
@@ -52,21 +50,21 @@ def types(session: nox.Session) -> None:
     session.run("mypy", *session.posargs)
 
 
-@nox.session(venv_location=BENCH_ENVIRONMENT)
+@nox.session
 def compare(session: nox.Session) -> None:
     """Compare two campaigns: -- results/A results/B; exit code 1 when something got slower."""
     bench_environment(session)
     session.run("python", "-m", "bench", "compare", *session.posargs)
 
 
-@nox.session(venv_location=BENCH_ENVIRONMENT)
+@nox.session
 def report(session: nox.Session) -> None:
     """Rebuild every chart and table of a campaign from its records: -- results/CAMPAIGN."""
     bench_environment(session)
     session.run("python", "-m", "bench", "report", *session.posargs)
 
 
-@nox.session(venv_location=BENCH_ENVIRONMENT)
+@nox.session
 def doctor(session: nox.Session) -> None:
     """Say what about this machine would spoil the measurements, and how to mend it."""
     bench_environment(session)

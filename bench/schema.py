@@ -49,6 +49,16 @@ class Environment(Record):
     reasons: dict[str, str] = Field(default_factory=dict)
 
 
+class PointPlan(Record):
+    """What a campaign meant to measure at one workload point."""
+
+    point: str  # "throughput-100"
+    workload: str
+    blocks: int  # how many blocks of the campaign this point takes part in
+    labels: list[str]  # whose trials one block of it holds
+    params: dict[str, int | float | str | None]
+
+
 class CampaignRecord(Record):
     """First line of a campaign: what was planned and where it runs."""
 
@@ -65,6 +75,7 @@ class CampaignRecord(Record):
     points: list[str]  # ids of workload points, "throughput-100"
     command: list[str]
     environment: Environment
+    plan: list[PointPlan] = Field(default_factory=list)
 
 
 class Latency(Record):

@@ -1,0 +1,300 @@
+"""Measure, report, compare: ``python -m bench COMMAND``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from rich.console import Console
+
+from bench import backends, runner, workloads
+from bench.backends import BackendsError
+from bench.compare import CompareError
+from bench.plan import PlanError
+from bench.runner import Options
+from bench.store import StoreError
+from bench.workloads import ProfileError
+
+DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
+
+ABOUT = """\
+One web crawler, several concurrency models, one local fixture server: which
+model costs what? Every trial is a fresh process on a processor of its own,
+checked for correctness while it is timed.
+
+  python -m bench list                      what can be measured
+  python -m bench doctor                    what on this machine would spoil it
+  python -m bench run --profile smoke       measure a little of everything
+  python -m bench report results/CAMPAIGN   rebuild every chart and table
+  python -m bench compare A B               what changed between two campaigns
+"""
+EXITS = "Exit codes: 0 done, 1 something failed or got worse, 2 bad usage, 130 interrupted."
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    main_parser = argparse.ArgumentParser(
+        prog="python -m bench",
+        description=ABOUT,
+        epilog=EXITS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = main_parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    def command(name: str, short: str, text: str) -> argparse.ArgumentParser:
+        return commands.add_parser(
+            name,
+            help=short,
+            description=f"{short[0].upper()}{short[1:]}.\n\n{text}",
+            epilog=EXITS,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+
+    listing = command(
+        "list",
+        "list profiles, workloads and backends",
+        "A point such as throughput-100 is a workload at one setting; a profile\n"
+        "says how many blocks of each point are measured.",
+    )
+    listing.add_argument("--profile", help="only this profile's points")
+    listing.add_argument("--json", action="store_true", help="one JSON object on stdout")
+
+    running = command(
+        "run",
+        "measure: run a campaign, then draw it",
+        "Runs blocks of trials in a balanced random order and writes every trial to\n"
+        "results/CAMPAIGN/trials.jsonl as soon as it is done. Ctrl-C stops in good\n"
+        "order and draws what there is; --resume CAMPAIGN finishes it later.\n\n"
+        "  python -m bench run                                  quick profile\n"
+        "  python -m bench run --profile full --blocks 20       tighter intervals\n"
+        "  python -m bench run --only throughput-100 --backends threads,callbacks",
+    )
+    running.add_argument(
+        "--profile", default="quick", help="smoke, quick or full (default: quick); see list"
+    )
+    running.add_argument(
+        "--backends", type=names, metavar="A,B", help="only these backends (default: all installed)"
+    )
+    running.add_argument("--only", type=names, metavar="W,P", help="only these workloads or points")
+    running.add_argument(
+        "--blocks", type=positive, metavar="N", help="blocks of every point, not the profile's"
+    )
+    running.add_argument("--seed", type=int, help="order of the blocks (default: drawn, recorded)")
+    running.add_argument(
+        "--deadline", type=float, metavar="S", help="end a trial after S seconds, not the point's"
+    )
+    running.add_argument(
+        "--results", type=Path, default=runner.RESULTS, metavar="DIR", help="where campaigns go"
+    )
+    running.add_argument(
+        "--resume", type=Path, metavar="CAMPAIGN", help="finish this campaign; its options hold"
+    )
+    running.add_argument("--no-charts", action="store_true", help="record only")
+    running.add_argument("--json", action="store_true", help="one JSON object on stdout at the end")
+
+    reporting = command(
+        "report",
+        "rebuild every chart and table of a campaign",
+        "Needs the campaign's trials.jsonl and nothing else; works on any machine.",
+    )
+    reporting.add_argument("campaign", type=Path, help="folder under results/, or a trials.jsonl")
+    reporting.add_argument("--out", type=Path, help="write there instead of beside the records")
+
+    comparing = command(
+        "compare",
+        "compare two campaigns, backend by backend",
+        "B over A with 95 % intervals, environment differences first. Exit code 1\n"
+        "when something got worse beyond the noise floor: fit for CI.",
+    )
+    comparing.add_argument("a", type=Path, metavar="A", help="the campaign to compare with")
+    comparing.add_argument("b", type=Path, metavar="B", help="the campaign to judge")
+    comparing.add_argument(
+        "--force", action="store_true", help="give ratios even across different machines"
+    )
+    comparing.add_argument("--json", action="store_true", help="one JSON object on stdout")
+
+    checking = command(
+        "check",
+        "check that a campaign is whole: records, charts, summary",
+        "Exit code 1 with one line for each fault.",
+    )
+    checking.add_argument("campaign", type=Path, nargs="+", help="folder under results/")
+
+    # Its own options and help are the doctor's: main() hands them over unseen.
+    commands.add_parser(
+        "doctor", help="say what on this machine would spoil the measurements", add_help=False
+    )
+    return main_parser
+
+
+def names(text: str) -> list[str]:
+    """A comma-separated list."""
+    found = [name.strip() for name in text.split(",") if name.strip()]
+    if not found:
+        raise argparse.ArgumentTypeError("no name given")
+    return found
+
+
+def positive(text: str) -> int:
+    """A whole number above 0."""
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number above 0, not {text!r}")
+    return number
+
+
+def do_list(arguments: argparse.Namespace, console: Console) -> int:
+    """``bench list``."""
+    chosen = [arguments.profile] if arguments.profile else list(workloads.PROFILES)
+    profiles = [workloads.profile(name) for name in chosen]
+    known = backends.look_up()
+    if arguments.json:
+        listed = {
+            "profiles": {
+                profile.name: {
+                    "summary": profile.summary,
+                    "points": [
+                        {"point": p.id, "workload": p.workload, "blocks": p.blocks, **p.params}
+                        for p in profile.points
+                    ],
+                }
+                for profile in profiles
+            },
+            "backends": [asdict(backend) for backend in known],
+        }
+        print(json.dumps(listed))
+        return DONE
+    for profile in profiles:
+        console.print(f"\n[bold]{profile.name}[/bold]: {profile.summary}", highlight=False)
+        for point in profile.points:
+            more = f", delay {point.delay}" if point.delay != "none" else ""
+            console.print(
+                f"  {point.id:<16} {point.blocks:>2} × {point.site_name or point.site}, "
+                f"{point.slots} slots{more}",
+                highlight=False,
+            )
+    console.print("\n[bold]backends[/bold]")
+    for backend in known:
+        console.print(f"  {backend.name:<16} {backend.missing or backend.summary}", highlight=False)
+    return DONE
+
+
+def do_run(arguments: argparse.Namespace, console: Console) -> int:
+    """``bench run``."""
+    from bench import output
+
+    finished = runner.run(
+        Options(
+            profile=arguments.profile,
+            backends=arguments.backends,
+            only=arguments.only,
+            blocks=arguments.blocks,
+            seed=arguments.seed,
+            results=arguments.results,
+            resume=arguments.resume,
+            deadline_s=arguments.deadline,
+        ),
+        console,
+    )
+    bad = [t for t in finished.records.trials if t.status in ("failed", "void")]
+    if finished.records.trials and not arguments.no_charts:
+        output.write(finished.records, finished.folder, console)
+        console.print(f"charts: {finished.folder / output.CHARTS}", highlight=False)
+    if arguments.json:
+        outcome = {
+            "campaign": finished.records.campaign.campaign,
+            "folder": str(finished.folder),
+            "trials": len(finished.records.trials),
+            "bad": len(bad),
+            "complete": finished.end.complete,
+            "reason": finished.end.reason,
+        }
+        print(json.dumps(outcome))
+    return runner.exit_code(finished, console)
+
+
+def do_report(arguments: argparse.Namespace, console: Console) -> int:
+    """``bench report``."""
+    from bench import output, store
+
+    file = store.trials_file(arguments.campaign)
+    records = store.load(file)
+    if records.torn_bytes:
+        console.print(f"note: the last record is torn ({records.torn_bytes} bytes), left out")
+    if not records.trials:
+        raise StoreError(f"{file}: no trial was recorded; there is nothing to report")
+    folder = arguments.out or file.parent
+    output.write(records, folder, console)
+    console.print(f"charts: {folder / output.CHARTS}", highlight=False)
+    return DONE
+
+
+def do_compare(arguments: argparse.Namespace, console: Console) -> int:
+    """``bench compare``."""
+    from bench import compare, store
+
+    first, second = (store.load(path) for path in (arguments.a, arguments.b))
+    found = compare.compare(first, second, force=arguments.force)
+    if arguments.json:
+        print(json.dumps(asdict(found)))
+    else:
+        compare.show(found, console)
+    return FAILED if found.regressions else DONE
+
+
+def do_check(arguments: argparse.Namespace, console: Console) -> int:
+    """``bench check``."""
+    from bench import check
+
+    code = DONE
+    for folder in arguments.campaign:
+        found = check.check(folder)
+        for fault in found:
+            console.print(f"{folder.name}: {fault}", highlight=False, markup=False)
+        if found:
+            code = FAILED
+        else:
+            console.print(f"{folder.name}: whole", highlight=False)
+    return code
+
+
+COMMANDS = {
+    "list": do_list,
+    "run": do_run,
+    "report": do_report,
+    "compare": do_compare,
+    "check": do_check,
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit code."""
+    given = list(sys.argv[1:] if argv is None else argv)
+    if given[:1] == ["doctor"]:
+        from bench import doctor
+
+        return doctor.main(given[1:])
+    arguments = parser().parse_args(given)
+    # With --json, standard output is for the one object.
+    console = Console(stderr=getattr(arguments, "json", False))
+    try:
+        return COMMANDS[arguments.command](arguments, console)
+    except (BackendsError, CompareError, PlanError, ProfileError, StoreError) as error:
+        print(f"python -m bench: {error}", file=sys.stderr)
+        return USAGE
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        return FAILED
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

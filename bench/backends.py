@@ -1,0 +1,95 @@
+"""Which backends there are, and which of them can run here.
+
+Looked up in a process of its own: loading a backend may patch the standard
+library (gevent does), and the harness must stay what it is.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from bench.process import ROOT, environment
+from bench.workloads import BASE, MODELS
+
+TIMEOUT_S = 60.0
+
+
+class BackendsError(Exception):
+    """A backend that was asked for cannot be used; the message says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A backend as the harness knows it; ``missing`` says why it cannot run here."""
+
+    name: str
+    family: str
+    rung: int
+    summary: str
+    changes: str
+    missing: str | None = None
+
+
+def look_up() -> list[Known]:
+    """All registered backends, in the registry's order.
+
+    Raises :class:`BackendsError` when the registry itself cannot be read.
+    """
+    done = subprocess.run(
+        [sys.executable, "-s", "-m", "bench.backends"],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env=environment(),
+        timeout=TIMEOUT_S,
+    )
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        raise BackendsError(f"the registry of backends cannot be read: {last}")
+    return [Known(**known) for known in json.loads(done.stdout.splitlines()[-1])]
+
+
+def choose(known: Sequence[Known], wanted: Sequence[str] | None) -> list[str]:
+    """The names to measure: those asked for, else all that can run here.
+
+    Raises :class:`BackendsError` for an unknown one, or one that cannot run.
+    """
+    by_name = {backend.name: backend for backend in known}
+    if wanted is None:
+        return [backend.name for backend in known if backend.missing is None]
+    for name in wanted:
+        if name not in by_name:
+            raise BackendsError(f"unknown backend {name!r}: choose from {', '.join(by_name)}")
+        if missing := by_name[name].missing:
+            raise BackendsError(missing)
+    # The registry's order, whatever order they were asked for in.
+    return [name for name in by_name if name in wanted]
+
+
+def base_of(names: Sequence[str]) -> str:
+    """The backend that ratios are taken against."""
+    return BASE if BASE in names else next((n for n in MODELS if n in names), names[0])
+
+
+def main() -> int:
+    """Print one JSON list of all backends."""
+    from crawlers import registry
+
+    found = []
+    for name in registry.names():
+        try:
+            loaded = registry.load(name)
+        except registry.BackendError as error:
+            found.append(Known(name, "", -1, "", "", str(error)))
+        else:
+            found.append(Known(name, loaded.family, loaded.rung, loaded.summary, loaded.changes))
+    print(json.dumps([asdict(known) for known in found]))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,220 @@
+"""From options to a campaign on the disk: what the command line and pytest share."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rich.console import Console
+
+from bench import backends, plan, store
+from bench.backends import BackendsError
+from bench.campaign import INTERRUPTED, Campaign
+from bench.plan import Plan, PlanError, Selection
+from bench.probes import environment
+from bench.process import ROOT
+from bench.progress import Display, Estimate, minutes
+from bench.schema import CampaignRecord, EndRecord, ResumeRecord
+from bench.store import Records, Store, StoreError
+from bench.trial import now
+from bench.workloads import ProfileError, backend_of
+
+THREADED = "threads"
+"""The family that starts a thread for each slot."""
+RESULTS = ROOT / "results"
+USAGE_ERRORS = (BackendsError, PlanError, ProfileError, StoreError)
+"""What a person can mend: each is one line that says how."""
+
+
+def own_command(arguments: Sequence[str]) -> list[str]:
+    """The command line for the record: no folder of this machine in it."""
+    shown = []
+    for argument in arguments:
+        name, equals, value = argument.rpartition("=")
+        shown.append(f"{name}{equals}{Path(value).name}" if value.startswith("/") else argument)
+    return shown
+
+
+@dataclass(slots=True)
+class Options:
+    """What to run. ``resume`` is the folder of a campaign to finish; the rest is then its own."""
+
+    profile: str = "quick"
+    backends: Sequence[str] | None = None
+    only: Sequence[str] | None = None
+    selection: Selection | None = None
+    blocks: int | None = None
+    seed: int | None = None
+    results: Path = RESULTS
+    resume: Path | None = None
+    deadline_s: float | None = None
+    command: Sequence[str] = field(default_factory=lambda: own_command(sys.argv))
+
+
+@dataclass(slots=True)
+class Finished:
+    """A campaign that was run, to its end or not."""
+
+    folder: Path
+    records: Records
+    end: EndRecord
+
+
+def run(options: Options, console: Console) -> Finished:
+    """Run or resume a campaign.
+
+    Raises one of :data:`USAGE_ERRORS` when it cannot even begin.
+    """
+    known = backends.look_up()
+    earlier: Records | None = None
+    if options.resume is not None:
+        file, earlier = reopen(options.resume)
+        record, todo = earlier.campaign, plan.rebuild(earlier.campaign)
+        backends.choose(known, record.backends)
+        opened = Store(file, create=False)
+    else:
+        record, todo = begin(options, known)
+        file = options.results / record.campaign / store.FILE_NAME
+        opened = create(file)
+    with opened:
+        if earlier is None:
+            opened.append(record)
+        else:
+            # Only now that nobody else can be writing to it.
+            take_up(opened, earlier, console)
+        refusals = preflight(todo, known, console)
+        campaign = Campaign(
+            record=record,
+            plan=todo,
+            store=opened,
+            display=Display(console, len(todo.turns), len(earlier.trials) if earlier else 0),
+            backends={backend.name: backend for backend in known},
+            trials=list(earlier.trials) if earlier else [],
+            ceilings=list(earlier.ceilings) if earlier else [],
+            refusals=refusals,
+            deadline_s=options.deadline_s,
+        )
+        announce(record, todo, file.parent, console)
+        end = campaign.run()
+    return Finished(file.parent, store.load(file), end)
+
+
+def begin(options: Options, known: Sequence[backends.Known]) -> tuple[CampaignRecord, Plan]:
+    """A new campaign's first record and plan."""
+    names = backends.choose(known, options.backends)
+    if options.backends is None:
+        for backend in known:
+            if backend.missing and options.selection is None:
+                Console(stderr=True).print(f"left out: {backend.missing}", highlight=False)
+    seed = options.seed if options.seed is not None else random.SystemRandom().randrange(10**6)
+    chosen = plan.select(
+        options.profile,
+        names,
+        only=options.only,
+        selection=options.selection,
+        blocks=options.blocks,
+    )
+    todo = plan.make(chosen, seed)
+    record = plan.campaign_record(
+        todo,
+        profile=options.profile,
+        backends=names,
+        seed=seed,
+        command=options.command,
+        environment=environment.collect(ROOT),
+    )
+    return record, todo
+
+
+def create(file: Path) -> Store:
+    """A new campaign's file in a folder of its own."""
+    try:
+        file.parent.mkdir(parents=True)
+    except OSError as error:
+        raise StoreError(f"{file.parent}: {error.strerror}") from None
+    return Store(file, create=True)
+
+
+def reopen(folder: Path) -> tuple[Path, Records]:
+    """The file and the records of a campaign to be finished."""
+    path = folder if folder.exists() else RESULTS / folder
+    file = store.trials_file(path)
+    records = store.load(file)
+    if records.end is not None and records.end.complete:
+        raise PlanError(f"campaign {records.campaign.campaign} is complete; nothing to resume")
+    return file, records
+
+
+def take_up(opened: Store, earlier: Records, console: Console) -> None:
+    """Cut what a crash left half written, and say that the campaign was resumed."""
+    if earlier.torn_bytes:
+        opened.cut(earlier.torn_bytes)
+        console.print(
+            f"cut {earlier.torn_bytes} bytes of a record that a crash left unfinished",
+            highlight=False,
+        )
+    opened.append(ResumeRecord(resumed=now(), done=len(earlier.trials)))
+    then, here = earlier.campaign.environment, environment.collect(ROOT)
+    changed = [
+        name
+        for name in ("python", "commit", "dirty", "kernel", "cpu_model", "cpu_count", "packages")
+        if getattr(then, name) != getattr(here, name)
+    ]
+    if changed:
+        console.print(
+            f"warning: not as it was when this campaign began: {', '.join(changed)}; "
+            "its halves may differ for that reason",
+            style="yellow",
+            highlight=False,
+        )
+
+
+def preflight(
+    todo: Plan, known: Sequence[backends.Known], console: Console
+) -> dict[tuple[str, str], str]:
+    """Look the machine over; which (point, label) pairs its limits forbid, and why."""
+    from bench import doctor
+
+    doctor.raise_descriptor_limit()
+    connections = max(point.slots for point in todo.points.values())
+    for finding in doctor.examine(connections=connections, threads=connections):
+        if finding.level in ("warning", "refusal"):
+            text = f"{finding.level}: {finding.check}: {finding.found}: {finding.effect}"
+            mend = f" ({finding.mend})" if finding.mend else ""
+            console.print(text + mend, highlight=False, markup=False)
+    threaded = {backend.name for backend in known if backend.family == THREADED}
+    refused = {}
+    for entry in todo.entries:
+        slots = todo.points[entry.point].slots
+        for label in entry.labels:
+            threads = slots if backend_of(label) in threaded else 0
+            if reason := doctor.refuse(connections=slots, threads=threads):
+                refused[entry.point, label] = reason
+    return refused
+
+
+def announce(record: CampaignRecord, todo: Plan, folder: Path, console: Console) -> None:
+    """Say what is about to happen and how long it should take."""
+    expected = Estimate(todo.points).left_s(todo.turns)
+    where = folder.relative_to(ROOT) if folder.is_relative_to(ROOT) else folder
+    console.print(
+        f"campaign {record.campaign}: profile {record.profile}, {record.blocks} blocks, "
+        f"{len(todo.turns)} trials of {', '.join(record.backends)}, seed {record.seed}; "
+        f"about {minutes(expected)} minutes\nrecords: {where / store.FILE_NAME}",
+        highlight=False,
+    )
+
+
+def exit_code(finished: Finished, console: Console) -> int:
+    """0 for a whole campaign, 130 when it was interrupted, else 1; says why it is not 0."""
+    if not finished.end.complete:
+        how = f"--resume {finished.records.campaign.campaign}"
+        console.print(f"not finished: {finished.end.reason}; go on with {how}", style="yellow")
+        return 130 if finished.end.reason == INTERRUPTED else 1
+    bad = [t for t in finished.records.trials if t.status in ("failed", "void")]
+    if bad:
+        console.print(f"{len(bad)} of {len(finished.records.trials)} trials do not count")
+    return 1 if bad else 0

@@ -1,0 +1,186 @@
+"""The process under test: one backend, one crawl, then the end.
+
+Started as ``python -m bench.worker``, it speaks one JSON object per line:
+
+1. it reads a :class:`bench.command.Command` from standard input,
+2. imports the backend, warms up on the warm-up site, collects garbage, and
+   prints ``{"event": "ready", ...}``,
+3. waits for the line ``go`` (the harness reads the memory, and resets the
+   server's ledger, before it),
+4. crawls, writes the times as raw doubles to the file it was told, and prints
+   ``{"event": "result", ...}``.
+
+Only the standard library and ``crawlers`` are imported here: the memory and
+the start-up of this process are measured. Its standard output is the
+protocol's, so what a backend prints goes to standard error.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import gc
+import json
+import os
+import random
+import resource
+import sys
+import time
+from array import array
+from typing import Any, TextIO
+
+from crawlers import registry
+from crawlers.job import CrawlReport, Job
+from crawlers.recorder import NullRecorder, TimesRecorder
+
+READY, RESULT, FAILED = "ready", "result", "failed"
+
+
+def due_times(kind: str, rate: float, count: int, seed: int) -> tuple[float, ...]:
+    """When ``count`` requests are due, in seconds from the start.
+
+    ``constant`` spaces them ``1 / rate`` apart; ``poisson`` draws exponential
+    gaps of that mean, so that arrivals bunch as independent users' do.
+    """
+    if kind == "constant":
+        return tuple(number / rate for number in range(count))
+    rng = random.Random(seed)
+    now, due = 0.0, []
+    for _ in range(count):
+        now += rng.expovariate(rate)
+        due.append(now)
+    return tuple(due)
+
+
+def make_job(command: dict[str, Any]) -> Job:
+    """The job a command asks for.
+
+    ``urls`` counts the pages ``/p/0 ...`` of a list site; without it the
+    crawl starts from the site's root and follows links.
+    """
+    prefix, urls = command["prefix"], command["urls"]
+    schedule = command["schedule"]
+    if urls is None:
+        return Job((f"{prefix}/",), slots=command["slots"], timeout_s=command["timeout_s"])
+    return Job(
+        tuple(f"{prefix}/p/{number}" for number in range(urls)),
+        slots=command["slots"],
+        timeout_s=command["timeout_s"],
+        follow=False,
+        schedule=due_times(schedule["kind"], schedule["rate"], urls, schedule["seed"])
+        if schedule
+        else None,
+    )
+
+
+def gc_collections() -> int:
+    """How many collections of any generation have run."""
+    return sum(generation["collections"] for generation in gc.get_stats())
+
+
+def write_times(path: str, times: array[float]) -> int:
+    """Write the times as raw doubles; how many there were."""
+    with open(path, "wb") as file:
+        times.tofile(file)
+    return len(times)
+
+
+def describe(report: CrawlReport) -> dict[str, Any]:
+    """What the harness records of a crawl; computed after the clock has stopped."""
+    rows = report.rows.values()
+    return {
+        "elapsed_s": report.elapsed_s,
+        "pages": report.pages,
+        "bytes": report.bytes,
+        "answered": sum(row.status is not None for row in rows),
+        "urls": len(report.rows),
+        "redirects": report.redirects,
+        "retries": report.retries,
+        "statuses": report.statuses,
+        "errors": report.errors,
+        "stopped": report.stopped,
+        "digest": report.digest,
+        "mechanism": dict(report.mechanism),
+    }
+
+
+def watch_parent() -> None:
+    """End this process when its parent is gone, where the kernel cannot be asked to.
+
+    One more thread: only used where there is no parent-death signal.
+    """
+    import threading
+
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(3)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def work(command: dict[str, Any], commands: TextIO, say: TextIO) -> None:
+    """Warm up, wait for the word, crawl, report."""
+    backend = registry.load(command["backend"])
+    warmup = Job((f"{command['warmup_prefix']}/",), slots=min(10, command["slots"]))
+    warm = backend.crawl(warmup, TimesRecorder())
+    if warm.errors:
+        raise RuntimeError(f"the warm-up crawl had errors: {warm.errors}")
+    del warm
+    job = make_job(command)
+    times = TimesRecorder()
+    recorder = NullRecorder() if command["recorder"] == "null" else times
+    gc.collect()
+    print(json.dumps({"event": READY}), file=say, flush=True)
+    if commands.readline().strip() != "go":
+        return
+    collections = gc_collections()
+    before = resource.getrusage(resource.RUSAGE_SELF)
+    started = time.monotonic()
+    report = backend.crawl(job, recorder)
+    call_s = time.monotonic() - started
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    collections = gc_collections() - collections
+    result = describe(report)
+    result["mechanism"] |= {
+        "gc": f"enabled, thresholds {gc.get_threshold()}" if gc.isenabled() else "disabled",
+        "gc_collections": collections,
+        "recorder": type(recorder).__name__,
+    }
+    result |= {
+        "event": RESULT,
+        "call_s": call_s,
+        "user_s": after.ru_utime - before.ru_utime,
+        "system_s": after.ru_stime - before.ru_stime,
+        "switches_voluntary": after.ru_nvcsw - before.ru_nvcsw,
+        "switches_involuntary": after.ru_nivcsw - before.ru_nivcsw,
+        "late": times.late,
+        "last_due_s": job.schedule[-1] if job.schedule else None,
+        "service": write_times(command["out"] + ".service", times.service),
+        "response": write_times(command["out"] + ".response", times.response),
+    }
+    print(json.dumps(result), file=say, flush=True)
+
+
+def main() -> int:
+    """Serve one command; 0 when a result was given."""
+    faulthandler.enable()  # the harness ends a hung worker with SIGABRT, to learn where it hung
+    say = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    command = json.loads(sys.stdin.readline() or "null")
+    if command is None:
+        return 2
+    if command["watch_parent"]:
+        watch_parent()
+    try:
+        work(command, sys.stdin, say)
+    except Exception as error:
+        message = f"{type(error).__name__}: {error}"
+        print(json.dumps({"event": FAILED, "error": message}), file=say, flush=True)
+        raise
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

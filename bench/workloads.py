@@ -1,0 +1,327 @@
+"""The table of workloads and profiles: what is measured, and how much of it.
+
+A *workload* is a site, a job, the server's behaviour and what is measured. A
+*point* is a workload at one setting (``throughput-100`` is the workload
+``throughput`` with 100 slots). A *profile* is a set of points with the number
+of blocks each takes part in, sized to fit a time on two processors.
+
+How many pages a point has decides how long its trial lasts. Every backend
+crawls the same pages, so that the digest can be checked; the counts below aim
+at half a second to two seconds for the model backends.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from importlib import metadata
+from pathlib import Path
+from typing import Literal
+
+Kind = Literal["crawl", "hold", "openloop"]
+Params = dict[str, int | float | str | None]
+
+PAGE_BYTES = 2048
+FANOUT = 10
+SITE_SEED = 1
+WARMUP_SITE = f"tree:200:{FANOUT}:{PAGE_BYTES}"
+WAITING_DELAY = "lognormal:50"
+RAMP_PER_S = 8000
+"""Connections opened per second while a c10k trial fills up.
+
+The same for every backend, because ten thousand at once overflow the accept
+queue and cost the fastest backend seconds of SYN retransmission.
+"""
+
+TWIN = "callbacks"
+TWIN_SUFFIX = "#2"
+NULL_SUFFIX = "/null"
+"""Ends the label, in the plan only, of a trial whose recorder keeps nothing."""
+
+MODELS = ("threads", "callbacks", "generators", "async_await")
+BASE = "callbacks"
+
+DEBIAN_DOCS = (
+    Path("/usr/share/doc/python3-doc/html"),
+    *sorted(Path("/usr/share/doc").glob("python3.*/html"), reverse=True),
+)
+MIN_HTML_FILES = 20
+
+
+class ProfileError(ValueError):
+    """No such profile, workload or backend; the message lists what there is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One setting of one workload.
+
+    ``site`` is the server's site specification, ``urls`` the number of URLs
+    of a list (None: crawl from the root). ``expected_s`` is a first guess at
+    a trial's length, until trials of the campaign say better.
+    """
+
+    id: str
+    workload: str
+    kind: Kind
+    site: str
+    slots: int
+    blocks: int
+    site_name: str = ""
+    urls: int | None = None
+    delay: str = "none"
+    rate: int | None = None
+    twin: bool = True
+    variants: bool = True
+    only: tuple[str, ...] | None = None
+    null_recorder: bool = False
+    ceiling: bool = False
+    deadline_s: float = 60.0
+    expected_s: float = 1.5
+
+    @property
+    def params(self) -> Params:
+        """What stands in the record: everything that makes this point what it is."""
+        return {
+            "slots": self.slots,
+            "site": self.site_name or self.site,
+            "delay": self.delay,
+            "connections": self.slots if self.kind == "hold" else None,
+            "urls": self.urls,
+            "rate": self.rate,
+            "ramp_per_s": RAMP_PER_S if self.kind == "hold" else None,
+        }
+
+    @property
+    def descriptors(self) -> int:
+        """File descriptors that one process needs for this point."""
+        return self.slots + 64
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A named amount of measuring."""
+
+    name: str
+    summary: str
+    points: tuple[Point, ...]
+
+
+def tree(pages: int) -> str:
+    """A tree site of so many 2 KB pages."""
+    return f"tree:{pages}:{FANOUT}:{PAGE_BYTES}"
+
+
+def throughput(slots: int, pages: int, blocks: int, variants: bool = True) -> Point:
+    """Closed loop, no delay: what a page costs."""
+    return Point(
+        id=f"throughput-{slots}",
+        workload="throughput",
+        kind="crawl",
+        site=tree(pages),
+        slots=slots,
+        blocks=blocks,
+        ceiling=True,
+        variants=variants,
+    )
+
+
+def waiting(slots: int, pages: int, blocks: int, variants: bool = True) -> Point:
+    """Closed loop behind a delay of 50 ms: what waiting costs."""
+    return Point(
+        id=f"waiting-{slots}",
+        workload="waiting",
+        kind="crawl",
+        site=tree(pages),
+        delay=WAITING_DELAY,
+        slots=slots,
+        blocks=blocks,
+        variants=variants,
+    )
+
+
+def c10k(connections: int, blocks: int) -> Point:
+    """Connections held open at a barrier: what one costs in memory."""
+    return Point(
+        id=f"c10k-{connections}",
+        workload="c10k",
+        kind="hold",
+        site=f"list:{connections}:{PAGE_BYTES}",
+        urls=connections,
+        slots=connections,
+        blocks=blocks,
+        twin=False,
+        deadline_s=120.0,
+        expected_s=1.0 + connections / 2500,
+    )
+
+
+def openloop(rate: int, seconds: float, blocks: int) -> Point:
+    """Requests due on a Poisson schedule: what a user would wait."""
+    urls = max(1, round(rate * seconds))
+    return Point(
+        id=f"openloop-{rate}",
+        workload="openloop",
+        kind="openloop",
+        site=f"list:{urls}:{PAGE_BYTES}",
+        urls=urls,
+        slots=100,
+        rate=rate,
+        blocks=blocks,
+        variants=False,
+        expected_s=seconds + 1.0,
+    )
+
+
+def recorder_cost(pages: int, blocks: int) -> Point:
+    """The same crawl with a recorder that keeps times and one that keeps nothing."""
+    return replace(
+        throughput(100, pages, blocks),
+        id="cost-100",
+        workload="cost",
+        ceiling=False,
+        twin=False,
+        variants=False,
+        only=(BASE,),
+        null_recorder=True,
+    )
+
+
+def real(blocks: int) -> list[Point]:
+    """Real HTML from this machine; empty when there is none."""
+    found = find_html()
+    if found is None:
+        return []
+    path, name = found
+    return [
+        Point(
+            id="real-10",
+            workload="real",
+            kind="crawl",
+            site=f"dir:{path}",
+            site_name=f"dir:{name}",
+            slots=10,
+            blocks=blocks,
+            ceiling=False,
+        )
+    ]
+
+
+def find_html() -> tuple[Path, str] | None:
+    """A tree of real HTML documentation and what to call it.
+
+    Debian's python3-doc if it is there, otherwise the largest HTML tree with
+    an index page that an installed Python distribution ships.
+    """
+    for path in DEBIAN_DOCS:
+        if (path / "index.html").is_file():
+            path = path.resolve()
+            version = re.search(r"python3\.\d+", str(path))
+            return path, f"python3-doc ({version.group() if version else 'python3'}, Debian)"
+    best: tuple[int, Path, str] | None = None
+    for distribution in metadata.distributions():
+        pages = [file for file in distribution.files or () if file.suffix == ".html"]
+        indexes = sorted(
+            (file for file in pages if file.name == "index.html"), key=lambda file: len(file.parts)
+        )
+        if not indexes:
+            continue
+        top = indexes[0].parent
+        count = sum(file.is_relative_to(top) for file in pages)
+        if count >= MIN_HTML_FILES and (best is None or count > best[0]):
+            folder = Path(str(distribution.locate_file(top)))
+            if (folder / "index.html").is_file():
+                name = f"{distribution.metadata['Name']} {distribution.version} (PyPI)"
+                best = (count, folder.resolve(), name)
+    return None if best is None else best[1:]
+
+
+def smoke() -> list[Point]:
+    """Two blocks of everything, small."""
+    return [
+        throughput(1, 500, 2, variants=False),
+        throughput(10, 2000, 2, variants=False),
+        throughput(100, 2000, 2),
+        waiting(10, 100, 2, variants=False),
+        waiting(100, 1000, 2, variants=False),
+        *(c10k(connections, 1) for connections in (50, 100, 250, 500)),
+        openloop(1000, 0.5, 1),
+        openloop(4000, 0.5, 1),
+        *real(1),
+        recorder_cost(2000, 2),
+    ]
+
+
+def quick() -> list[Point]:
+    """A first honest answer in a few minutes."""
+    return [
+        throughput(1, 3000, 3, variants=False),
+        throughput(10, 8000, 3, variants=False),
+        throughput(100, 8000, 3),
+        throughput(1000, 8000, 3, variants=False),
+        waiting(1, 20, 2, variants=False),
+        waiting(10, 200, 2, variants=False),
+        waiting(100, 2000, 2, variants=False),
+        waiting(1000, 10000, 2),
+        *(c10k(connections, 1) for connections in (100, 1000, 5000, 10000)),
+        openloop(2000, 1.0, 2),
+        openloop(8000, 1.0, 2),
+        openloop(16000, 1.0, 2),
+        openloop(32000, 1.0, 2),
+        *real(3),
+        recorder_cost(8000, 3),
+    ]
+
+
+def full() -> list[Point]:
+    """Enough blocks to see small differences, and every point for every backend."""
+    return [
+        throughput(1, 6000, 10),
+        throughput(10, 20000, 10),
+        throughput(100, 20000, 10),
+        throughput(1000, 20000, 10),
+        waiting(1, 40, 5),
+        waiting(10, 400, 5),
+        waiting(100, 4000, 6),
+        waiting(1000, 20000, 6),
+        *(c10k(connections, 3) for connections in (100, 1000, 2500, 5000, 10000)),
+        *(openloop(rate, 2.0, 3) for rate in (1000, 2000, 4000, 8000, 16000, 24000, 32000, 48000)),
+        *real(6),
+        recorder_cost(20000, 10),
+    ]
+
+
+PROFILES = {
+    "smoke": (smoke, "under 90 s: small sizes, two blocks; shows that everything works"),
+    "quick": (quick, "under 6 minutes: the default; first answers with wide intervals"),
+    "full": (full, "under 45 minutes: ten blocks; what a talk should cite"),
+}
+
+
+def profile(name: str) -> Profile:
+    """The profile of that name.
+
+    Raises :class:`ProfileError` for an unknown one.
+    """
+    if name not in PROFILES:
+        raise ProfileError(f"unknown profile {name!r}: choose one of {', '.join(PROFILES)}")
+    build, summary = PROFILES[name]
+    return Profile(name, summary, tuple(build()))
+
+
+def labels(point: Point, backends: Sequence[str]) -> list[str]:
+    """Whose trials a block of this point holds, the A/A twin included."""
+    chosen = [
+        backend
+        for backend in backends
+        if (point.only is None or backend in point.only) and (point.variants or backend in MODELS)
+    ]
+    extra = [f"{TWIN}{TWIN_SUFFIX}"] if point.twin and TWIN in chosen else []
+    null = [f"{backend}{NULL_SUFFIX}" for backend in chosen] if point.null_recorder else []
+    return [*chosen, *extra, *null]
+
+
+def backend_of(label: str) -> str:
+    """The backend behind a label."""
+    return label.removesuffix(TWIN_SUFFIX).removesuffix(NULL_SUFFIX)
