@@ -1,0 +1,288 @@
+"""The doctor: each limit found, said with its effect and its mend, and refused in numbers."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bench import doctor
+from bench.doctor import Finding, Needs
+from bench.probes import procfs
+
+LEVELS = {"ok", "note", "warning", "refusal"}
+
+
+@pytest.fixture
+def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine without /proc and /sys: put files here to give it some."""
+    monkeypatch.setattr(procfs, "ROOT", tmp_path)
+    return tmp_path
+
+
+def put(root: Path, path: str, text: str) -> None:
+    """Write a captured file below ``root``."""
+    file = root / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+
+
+def find(findings: Iterator[Finding], check: str) -> Finding:
+    """The one finding of that name."""
+    found = [finding for finding in findings if finding.check == check]
+    assert len(found) == 1, found
+    return found[0]
+
+
+@pytest.fixture(autouse=True)
+def own_limits() -> Iterator[None]:
+    """Tests may change the descriptor limit of this process; it is put back."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+def test_every_finding_that_is_not_well_says_its_effect() -> None:
+    findings = doctor.examine(connections=10**7, threads=10**7)
+    assert {finding.level for finding in findings} <= LEVELS
+    for finding in findings:
+        assert finding.check
+        assert finding.found
+        if finding.level != "ok":
+            assert finding.effect, finding
+        if finding.level in ("warning", "refusal"):
+            assert finding.mend, finding
+
+
+def test_a_small_workload_is_not_refused() -> None:
+    assert doctor.refuse(connections=10, threads=10) is None
+
+
+def test_an_impossible_one_is_refused_with_the_number_needed() -> None:
+    reason = doctor.refuse(connections=10**8)
+    assert reason is not None
+    assert f"{10**8:,}" in reason or f"{10**8 + doctor.SPARE_DESCRIPTORS:,}" in reason
+
+
+def test_the_quick_profile_is_covered() -> None:
+    """What ``doctor`` examines for by default is enough for the default profile."""
+    workloads = pytest.importorskip("bench.workloads")
+    points = workloads.profile("quick").points
+    assert max(point.slots for point in points) <= doctor.QUICK_CONNECTIONS
+
+
+class TestDescriptors:
+    def test_the_soft_limit_is_raised(self) -> None:
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+        before, after = doctor.raise_descriptor_limit()
+        assert before == 256
+        assert after > 256
+        assert doctor.raise_descriptor_limit() == (after, after)
+
+    def test_raising_is_told(self) -> None:
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+        finding = find(doctor.check_descriptors(Needs(10)), "descriptors")
+        assert finding.level == "ok"
+        assert "raised from 256" in finding.found
+
+    def test_macos_says_unlimited_and_refuses_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        state = {"limit": 256}
+
+        def setrlimit(which: int, limits: tuple[int, int]) -> None:
+            if limits[0] > 24576:
+                raise ValueError("current limit exceeds maximum limit")
+            state["limit"] = limits[0]
+
+        monkeypatch.setattr(
+            resource, "getrlimit", lambda which: (state["limit"], resource.RLIM_INFINITY)
+        )
+        with monkeypatch.context() as patched:
+            patched.setattr(resource, "setrlimit", setrlimit)
+            assert doctor.raise_descriptor_limit() == (256, 24576)
+
+    def test_too_few_for_the_machine(self, empty: Path) -> None:
+        put(empty, "proc/sys/fs/file-max", "1000\n")
+        put(empty, "proc/sys/fs/file-nr", "900\t0\t1000\n")
+        finding = find(doctor.check_descriptors(Needs(10)), "files")
+        assert finding.level == "refusal"
+
+
+class TestPorts:
+    RANGE = "proc/sys/net/ipv4/ip_local_port_range"
+
+    def test_enough(self, empty: Path) -> None:
+        put(empty, self.RANGE, "32768\t60999\n")
+        assert find(doctor.check_ports(Needs(10_000)), "ports").level == "ok"
+
+    def test_time_wait_takes_ports(self, empty: Path) -> None:
+        put(empty, self.RANGE, "32768\t60999\n")
+        put(empty, "proc/net/sockstat", "TCP: inuse 1 orphan 0 tw 20000 alloc 1 mem 1\n")
+        finding = find(doctor.check_ports(Needs(10_000)), "ports")
+        assert finding.level == "refusal"
+        assert "20,000 in TIME_WAIT" in finding.found
+        assert find(doctor.check_ports(Needs(100)), "ports").level == "note"
+
+    def test_several_addresses_multiply_them(self, empty: Path) -> None:
+        put(empty, self.RANGE, "32768\t60999\n")
+        assert find(doctor.check_ports(Needs(100_000)), "ports").level == "refusal"
+        assert find(doctor.check_ports(Needs(100_000, addresses=4)), "ports").level == "ok"
+
+
+class TestThreads:
+    def test_the_tightest_limit_is_named(self, empty: Path) -> None:
+        put(empty, "proc/loadavg", "0.07 0.20 0.18 1/89 23069\n")
+        put(empty, "proc/sys/kernel/threads-max", "192730\n")
+        put(empty, "proc/sys/kernel/pid_max", "32768\n")
+        put(empty, "proc/sys/vm/max_map_count", "65530\n")
+        finding = find(doctor.check_threads(Needs(threads=1000)), "threads")
+        assert finding.level == "ok"
+        assert "max_map_count" in finding.found
+        refused = [f for f in doctor.check_threads(Needs(threads=40_000)) if f.level == "refusal"]
+        assert len(refused) == 2
+        assert all("40,064 needed" in finding.found for finding in refused)
+
+    def test_control_group(self, empty: Path) -> None:
+        put(empty, "proc/self/mounts", "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n")
+        put(empty, "proc/self/cgroup", "0::/\n")
+        put(empty, "sys/fs/cgroup/pids.max", "100\n")
+        put(empty, "sys/fs/cgroup/pids.current", "30\n")
+        finding = find(doctor.check_threads(Needs(threads=100)), "threads")
+        assert "pids.max leaves room for 70" in finding.found
+
+    def test_a_limit_of_the_user(self, empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(os, "geteuid", lambda: 1000)
+        monkeypatch.setattr(resource, "getrlimit", lambda which: (500, 500))
+        finding = find(doctor.check_threads(Needs(threads=1000)), "threads")
+        assert finding.level == "refusal"
+        assert "RLIMIT_NPROC" in finding.found
+
+    def test_strict_overcommit(self, empty: Path) -> None:
+        put(empty, "proc/sys/vm/overcommit_memory", "2\n")
+        put(empty, "proc/meminfo", "CommitLimit: 1048576 kB\nCommitted_AS: 0 kB\n")
+        finding = find(doctor.check_threads(Needs(threads=1000)), "threads")
+        assert "strict overcommit leaves room for 128 threads" in finding.found
+
+
+class TestNoise:
+    def test_governor_and_turbo(self, empty: Path) -> None:
+        assert find(doctor.check_frequency(), "frequency").level == "note"
+        put(empty, "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave\n")
+        put(empty, "sys/devices/system/cpu/intel_pstate/no_turbo", "0\n")
+        assert find(doctor.check_frequency(), "frequency").level == "warning"
+        assert find(doctor.check_frequency(), "turbo").level == "note"
+        put(empty, "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance\n")
+        assert find(doctor.check_frequency(), "frequency").level == "ok"
+
+    def test_load(self, empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(os, "getloadavg", lambda: (3.0, 1.0, 1.0))
+        assert find(doctor.check_noise(Needs()), "load").level == "warning"
+        monkeypatch.setattr(os, "getloadavg", lambda: (0.1, 1.0, 1.0))
+        assert find(doctor.check_noise(Needs()), "load").level == "ok"
+
+    def test_huge_pages(self, empty: Path) -> None:
+        path = "sys/kernel/mm/transparent_hugepage/enabled"
+        put(empty, path, "[always] madvise never\n")
+        assert find(doctor.check_paging(), "huge pages").level == "warning"
+        put(empty, path, "always [madvise] never\n")
+        assert find(doctor.check_paging(), "huge pages").found.endswith("madvise")
+
+    def test_memory_that_is_paged_out(self, empty: Path) -> None:
+        put(empty, "sys/kernel/mm/damon/admin/kdamonds/0/state", "on\n")
+        assert find(doctor.check_paging(), "cold memory").level == "note"
+
+    def test_quota(self, empty: Path) -> None:
+        put(empty, "proc/self/mounts", "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n")
+        put(empty, "proc/self/cgroup", "0::/\n")
+        put(empty, "sys/fs/cgroup/cpu.max", "150000 100000\n")
+        finding = find(doctor.check_processors(Needs()), "quota")
+        assert finding.level == "warning"
+        assert "1.5" in finding.found
+
+
+def test_backlog_and_conntrack(empty: Path) -> None:
+    put(empty, "proc/sys/net/core/somaxconn", "4096\n")
+    put(empty, "proc/sys/net/netfilter/nf_conntrack_max", "5000\n")
+    assert find(doctor.check_backlog(Needs(1000)), "backlog").level == "ok"
+    findings = list(doctor.check_backlog(Needs(10_000)))
+    assert [finding.level for finding in findings] == ["warning", "warning"]
+
+
+def test_memory_needed(empty: Path) -> None:
+    assert find(doctor.check_memory(Needs()), "memory").level == "ok"
+    assert find(doctor.check_memory(Needs(connections=10**9)), "memory").level == "refusal"
+
+
+def test_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    for free, level in ((1 << 40, "ok"), (100 << 20, "warning"), (1 << 20, "refusal")):
+        usage = type("usage", (), {"free": free})
+        monkeypatch.setattr(shutil, "disk_usage", lambda path, usage=usage: usage)
+        assert find(doctor.check_disk(Needs()), "disk").level == level
+
+
+def test_slabinfo_out_of_reach(empty: Path) -> None:
+    put(empty, "proc/self/status", "Threads: 1\n")
+    put(empty, "proc/self/smaps_rollup", "Pss_Anon: 1 kB\n")
+    finding = find(doctor.check_platform(Needs()), "proc")
+    assert finding.level == "note"
+    assert "root" in finding.mend
+
+
+def test_without_proc(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """macOS: nothing raises, and what cannot be known is a note, not a warning."""
+    monkeypatch.delattr(os, "sched_setaffinity", raising=False)
+    findings = doctor.examine(100, 100)
+    assert find(iter(findings), "proc").level == "note"
+    assert find(iter(findings), "ports").level == "note"
+    assert find(iter(findings), "processors").level == "warning"
+    assert not [finding for finding in findings if finding.level == "refusal"]
+
+
+class TestCommandLine:
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        code = "import sys; from bench import doctor; sys.exit(doctor.main(sys.argv[1:]))"
+        return subprocess.run(
+            [sys.executable, "-c", code, *arguments],
+            capture_output=True,
+            text=True,
+            timeout=30,
+            cwd=Path(__file__).resolve().parents[2],
+        )
+
+    def test_json(self) -> None:
+        done = self.run("--json", "--connections", "10")
+        assert done.returncode == 0
+        assert done.stderr == ""
+        findings = json.loads(done.stdout)
+        assert {tuple(finding) for finding in findings} == {
+            ("check", "level", "found", "effect", "mend")
+        }
+        assert {finding["level"] for finding in findings} <= LEVELS
+
+    def test_a_table_without_colour_in_a_pipe(self) -> None:
+        done = self.run("--connections", "10")
+        assert done.returncode == 0
+        assert "descriptors" in done.stdout
+        assert "\x1b" not in done.stdout
+
+    def test_a_refusal_is_exit_code_1(self) -> None:
+        done = self.run("--connections", "100000000")
+        assert done.returncode == 1
+        assert "refusal" in done.stdout
+
+    @pytest.mark.parametrize(
+        "arguments", [("--connections", "x"), ("--threads", "-1"), ("--what",)]
+    )
+    def test_bad_usage_is_exit_code_2(self, arguments: tuple[str, ...]) -> None:
+        done = self.run(*arguments)
+        assert done.returncode == 2
+        assert "usage" in done.stderr
+        assert "Traceback" not in done.stderr
