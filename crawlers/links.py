@@ -341,21 +341,22 @@ _ATTRIBUTES = rf"(?:[\t\n\f\r /]++|[^\t\n\f\r />][^\t\n\f\r />=]*+(?:{_VALUE})?+
 # A tag that is neither a link nor changes how what follows is read, written
 # plainly and without "<", so that the search may go on inside it. First letters
 # tell: the names to leave out begin with a, ba, if, ma, no, pl, sc, st, sv, te,
-# ti and x.
-_PLAIN_NAME = r"""(?:[c-hj-loqru-wyz]|b(?!a)|i(?!f)|m(?!a)|n(?!o)|p(?!l)|s(?![ctv])|t(?![ei]))
-    [a-z0-9]*+"""
+# ti and x; of the end tags only /template counts.
 _PLAIN_ATTRIBUTE = rf"""{_S}++[a-z\-]++="[^"<]*+" """
-_PLAIN_TAG = rf"/?+{_PLAIN_NAME}(?:{_PLAIN_ATTRIBUTE})*+{_S}*+/?+>"
+_PLAIN_END = rf"(?:>|(?:{_PLAIN_ATTRIBUTE})*+{_S}*+/?+>)"
+_PLAIN_TAG = rf"""(?:/(?:[a-su-z]|t(?!e))[a-z0-9]*+>
+    |(?:[c-hj-loqru-wyz]|p(?!l)|b(?!a)|i(?!f)|m(?!a)|n(?!o)|s(?![ctv])|t(?![ei]))
+        [a-z0-9]*+{_PLAIN_END}
+    |![A-Za-z ]*+>)"""
 
-# A reference that only needs the origin or the folder put in front: no scheme, no
-# "//", no segment that begins with a dot, nothing to encode, no fragment.
-_SAFE = r"(?=[/\w~\-])/?+(?:[\w~\-][\w.~\-]*+/?+)*+(?:\?[\w.~\-&=+/]*+)?+"
-# Any other in double quotes that needs no decoding; captured with what ends it.
-_QUOTED = r"""[^"#&<]*+["#]"""
-_PLAIN_LINK = rf"""a(?:(?!{_S}++href=){_PLAIN_ATTRIBUTE})*+{_S}++href="
-    ({_SAFE}(?=["#])|{_QUOTED})
-    (?:(?<=")|[^"<]*+")
-    (?:{_PLAIN_ATTRIBUTE})*+{_S}*+/?+>"""
+# A link written plainly, up to the quote that opens its reference.
+_PLAIN_LINK = rf"""a(?:[ ]href="|(?:(?!{_S}++href=){_PLAIN_ATTRIBUTE})*+{_S}++href=")
+    (?=[^"<&]*+"{_PLAIN_END})"""
+# A reference that only needs the origin or a folder put in front: no scheme, no
+# "//", no dots but at the start, nothing to encode, no fragment.
+_SAFE = r"""(?:/|\./|(?:\.\./)++|(?=\w))(?:[\w~\-]++[./]?+)*+(?:\?[\w.~\-&=+/]*+|)(?=["\#])"""
+# Any other, captured with the quote or hash that ends it.
+_QUOTED = r"""[^"\#]*+["\#]"""
 
 _RAW_TEXT_NAMES = ("style", "title", "textarea", "xmp", "iframe", "noembed", "noframes")
 
@@ -386,22 +387,24 @@ _FOREIGN = "(?i:svg|math)"
 _FOREIGN_PLAIN = rf"""[^<]*+(?:(?!</?+{_FOREIGN}{_NAME_END}|<!|<(?i:script|plaintext|template|
     {"|".join(_RAW_TEXT_NAMES)}){_NAME_END})<[^<]*+)*+</"""
 
-# What a "<" can begin, tried in this order. Exactly one of three comes out:
-# a reference that is safe, bare; any other plain one with the quote or hash that
-# ended it; the whole of a tag that needs a closer look, ">" included; nothing.
+# A tag that needs a closer look.
+_TAG = rf"""(?i:a|area|base|/?+template){_NAME_END}{_ATTRIBUTES}>
+    |(?i:svg){_NAME_END}{_ATTRIBUTES}>(?!{_FOREIGN_PLAIN}(?i:svg))
+    |(?i:math){_NAME_END}{_ATTRIBUTES}>(?!{_FOREIGN_PLAIN}(?i:math))"""
+
+# What a "<" can begin. One of these comes out: a safe reference, bare; another
+# plain one with the quote or hash that ended it; the whole of a tag that needs a
+# closer look, ">" included; nothing. The last character tells them apart. The
+# search goes on behind a plain link's reference: the tag has no further "<".
 _TOKEN: Final = re.compile(
-    rf"""<(?!{_PLAIN_TAG})(?:
-        {_PLAIN_LINK}
-        |((?i:a|area|base|/?+template){_NAME_END}{_ATTRIBUTES}>
-            |(?i:svg){_NAME_END}{_ATTRIBUTES}>(?!{_FOREIGN_PLAIN}(?i:svg))
-            |(?i:math){_NAME_END}{_ATTRIBUTES}>(?!{_FOREIGN_PLAIN}(?i:math)))
-        |{_COMMENT}
+    rf"""<(?!{_PLAIN_TAG})(?:{_PLAIN_LINK}|)
+    ((?<=")(?:{_SAFE}|{_QUOTED})|{_TAG}|)
+    (?:(?<=<)(?:{_COMMENT}
         |{_SCRIPT}
         |{"|".join(map(_raw_text, _RAW_TEXT_NAMES))}
         |(?i:plaintext){_NAME_END}{_ATTRIBUTES}>.*+
         |/?+[A-Za-z][^\t\n\f\r />]*+{_ATTRIBUTES}(?:>|\Z)
-        |[!?/][^>]*+
-    )""",
+        |[!?/][^>]*+)|)""",
     re.ASCII | re.DOTALL | re.VERBOSE,
 )
 
@@ -430,49 +433,124 @@ def extract(body: bytes, url: str, charset: str | None) -> list[str]:
     else:
         text = body.decode("latin-1")
     items = _TOKEN.findall(text)
-    hrefs, base = _read(items, url, encoding)
-    if hrefs is None:
-        hrefs, base = _read(_foreign_items(text), url, encoding)
-    return [link for link in (_resolve(base, href) for href in hrefs or ()) if link is not None]
+    page = _PAGE.match(url)
+    if page is None or not _is_origin(page[2]):
+        return _with_care(items, text, url, encoding)
+    folder, origin = page.groups()
+    base: _Base | None = None
+    links: list[str] = []
+    for item in items:
+        if not item:
+            continue
+        last = item[-1]
+        if last > "#" and last != ">":
+            first = item[0]
+            if first == "/":
+                links.append(origin + item)
+            elif first != ".":
+                links.append(folder + item)
+            else:
+                links.append(_climb(origin, folder, item))
+        elif last == ">":
+            if not _LINK_TAG.match(item):
+                # A base, a template or foreign content bears on the whole page.
+                return _with_care(items, text, url, encoding)
+            href = _href(item, encoding)
+            if href is not None:
+                base = base or _split(url)
+                if (link := _resolve(base, href)) is not None:
+                    links.append(link)
+        elif item == "#":
+            links.append(url)
+        else:
+            base = base or _split(url)
+            if (link := _resolve(base, _decode(item[:-1], encoding))) is not None:
+                links.append(link)
+    return links
 
 
-def _read(
-    items: list[tuple[str, str]], url: str, encoding: str
-) -> tuple[list[str] | None, _Base | None]:
-    """The references among what :data:`_TOKEN` found, and what they are relative to.
+# A page's URL that is in normal form, if _is_origin agrees: everything up to the
+# last slash of its path, and its origin.
+_PAGE: Final = re.compile(
+    r"""((https?://[a-z0-9.\-]++(?::[0-9]++)?+)/(?:[\w~\-][\w~\-.]*+/)*+)
+    (?:[\w~\-][\w~\-.]*+)?+(?:\?[\w.~\-&=+/]*+)?+\Z""",
+    re.ASCII | re.VERBOSE,
+)
+_LINK_TAG: Final = re.compile(r"(?i:a(?:rea)?)(?![A-Za-z])")
 
-    ``None`` for the references when SVG or MathML calls for the slow tokenizer.
+
+@lru_cache(maxsize=1024)
+def _is_origin(text: str) -> bool:
+    """Whether this is the origin of a normal URL."""
+    return normalise(text, text) == f"{text}/"
+
+
+def _climb(origin: str, folder: str, reference: str) -> str:
+    """A safe reference that begins with ``./`` or any number of ``../``, resolved."""
+    if reference[1] == "/":
+        return folder + reference[2:]
+    least = len(origin)
+    end = len(folder) - 1  # at the last slash
+    at = 0
+    while reference.startswith("../", at):
+        at += 3
+        if end > least:
+            end = folder.rfind("/", least, end)
+    return folder[: end + 1] + reference[at:]
+
+
+def _with_care(items: list[str], text: str, url: str, encoding: str) -> list[str]:
+    """:func:`extract` for a page with a base, templates, foreign content or an odd URL."""
+    read = _read(items, encoding)
+    if read is None:
+        read = _read(_foreign_items(text), encoding)
+    hrefs, base_href = read or ([], None)
+    base = _base(url) if base_href is None else _base_href(url, base_href)
+    return [link for href in hrefs if (link := _resolve(base, href)) is not None]
+
+
+def _read(items: list[str], encoding: str) -> tuple[list[str], str | None] | None:
+    """The references among what :data:`_TOKEN` found, and the first base's.
+
+    ``None`` when SVG or MathML calls for the slow tokenizer.
     """
     hrefs: list[str] = []
     base_href: str | None = None
     templates = 0
-    for plain, tag in items:
-        if plain:
+    for item in items:
+        if not item:
+            continue
+        if item[-1] != ">":
             if not templates:
-                hrefs.append(_decode(plain[:-1] if plain[-1] in '"#' else plain, encoding))
-        elif tag:
-            name = _NAME.match(tag)[0].lower()  # type: ignore[index]
-            if name == "template":
-                templates += 1
-            elif name == "/template":
-                templates = max(templates - 1, 0)
-            elif name in ("svg", "math"):
-                return None, None
-            elif not templates and (found := _HREF.match(tag)):
-                href = _decode(found[1] or found[2] or found[3] or "", encoding)
-                if name != "base":
-                    hrefs.append(_unescape(href))
-                elif base_href is None:
-                    base_href = _unescape(href)
-    return hrefs, _base(url) if base_href is None else _base_href(url, base_href)
+                hrefs.append(_decode(item[:-1] if item[-1] in '"#' else item, encoding))
+            continue
+        found = _NAME.match(item)
+        name = found[0].lower() if found else ""
+        if name == "template":
+            templates += 1
+        elif name == "/template":
+            templates = max(templates - 1, 0)
+        elif name in ("svg", "math"):
+            return None
+        elif not templates and (href := _href(item, encoding)) is not None:
+            if name != "base":
+                hrefs.append(href)
+            elif base_href is None:
+                base_href = href
+    return hrefs, base_href
 
 
-_NAME: Final = re.compile(r"/?+[A-Za-z]++")
+def _href(tag: str, encoding: str) -> str | None:
+    """The decoded href of a tag; ``None`` when it has none."""
+    found = _HREF.match(tag)
+    if not found:
+        return None
+    return _unescape(_decode(found[1] or found[2] or found[3] or "", encoding))
 
 
 def _decode(href: str, encoding: str) -> str:
     """A reference read byte by byte, in the page's own encoding."""
-    if not href.isascii() and encoding:
+    if encoding and not href.isascii():
         href = href.encode("latin-1").decode(encoding, "replace")
     return href.replace("\0", "\ufffd")
 
@@ -490,6 +568,9 @@ def _base_href(url: str, href: str) -> _Base | None:
     if named and named[1].lower() not in ("http", "https", "data", "javascript"):
         return None
     return _base(url)
+
+
+_NAME: Final = re.compile(r"/?+[A-Za-z]++")
 
 
 # The slow tokenizer: every tag, one at a time, knowing what is SVG or MathML.
@@ -513,13 +594,13 @@ _DEPTH: Final = 256  # of SVG and MathML; deeper nesting is not followed, as in 
 _LINKS: Final = frozenset(("a", "area", "base", "template"))
 
 
-def _foreign_items(text: str) -> list[tuple[str, str]]:
+def _foreign_items(text: str) -> list[str]:
     """What :data:`_TOKEN` would find, with SVG and MathML read by their own rules.
 
     There ``style``, ``title``, ``script`` and the like are elements as any
     other, CDATA sections exist, and most HTML start tags end it all.
     """
-    items: list[tuple[str, str]] = []
+    items: list[str] = []
     around: list[str] = []  # svg, math and the elements in them that hold HTML again
     at = 0
     while step := _STEP.search(text, at):
@@ -545,13 +626,13 @@ def _foreign_items(text: str) -> list[tuple[str, str]]:
                 while around.pop() != name[1:]:
                     pass
             elif name == "/template" and inside is None:
-                items.append(("", step[0][1:]))
+                items.append(step[0][1:])
         elif name in _HTML_INSIDE or (inside is not None and name in inside):
             if not step[0].endswith("/>") and len(around) < _DEPTH:
                 around.append(name)
         elif name in _LINKS:
             if inside is None or name != "template":
-                items.append(("", step[0][1:]))
+                items.append(step[0][1:])
         elif inside is None and (raw := _RAW.match(text, step.start())):
             at = raw.end()
     return items
