@@ -279,6 +279,7 @@ def run(options: argparse.Namespace) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit status."""
     options = build_parser().parse_args(arguments)
+    signal.signal(signal.SIGTERM, _stop_early)  # until the loop takes over
     try:
         run(options)
     except (SiteError, DelayError, UsageError) as error:
@@ -297,5 +298,4 @@ def _stop_early(number: int, frame: object) -> NoReturn:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, _stop_early)
     sys.exit(main())
