@@ -169,7 +169,12 @@ def check_descriptors(needs: Needs) -> Iterator[Finding]:
 
 
 def check_ports(needs: Needs) -> Iterator[Finding]:
-    """A connection holds an ephemeral port for its server address; TIME_WAIT holds it on."""
+    """A connection holds an ephemeral port for its server address.
+
+    TIME_WAIT keeps it for another 60 s, but for that one server port only, and
+    on loopback tcp_tw_reuse gives it back after a second: sockets left by other
+    servers are a nuisance, not a limit. There can be more of them than ports.
+    """
     text = procfs.read("proc/sys/net/ipv4/ip_local_port_range")
     words = [procfs.to_int(word) for word in (text or "").split()]
     if len(words) != 2 or words[0] is None or words[1] is None:
@@ -182,9 +187,8 @@ def check_ports(needs: Needs) -> Iterator[Finding]:
         return
     waiting = kernel.time_wait() or 0
     each = words[1] - words[0] + 1
-    free = each * needs.addresses - waiting
     found = f"{each:,} ephemeral ports, {waiting:,} in TIME_WAIT"
-    if needs.connections > free:
+    if needs.connections > each * needs.addresses:
         yield Finding(
             "ports",
             "refusal",
@@ -197,7 +201,8 @@ def check_ports(needs: Needs) -> Iterator[Finding]:
             "ports",
             "note",
             found,
-            "the search for a free port gets slower, and ports may run out",
+            "the search for a free port takes longer, and a server that listens on the "
+            "same port again runs out of them",
             "wait 60 s; the campaign drains them between trials",
         )
     else:

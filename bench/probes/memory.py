@@ -10,9 +10,11 @@ part                   source, best first
 user                   smaps_rollup Pss_Anon + SwapPss; psutil USS; status RssAnon
 page tables            status VmPTE
 kernel stacks          threads × the kernel's stack size
-kernel sockets         slabinfo (root); the memory cgroup's slab (both ends halved)
+kernel sockets         slabinfo (root)
 other kernel objects   slabinfo: inodes, dentries, files, epoll items, ports, tasks;
-                       and the send buffers of threads, by the kernel's rule
+                       and the send buffers of threads, by the kernel's rule.
+                       Without root: the slab memory of the worker's control
+                       group, when the server is not in it; sockets included
 =====================  ==========================================================
 
 What belongs to a process (user, page tables, stacks, threads, descriptors) is
@@ -278,12 +280,14 @@ class KernelGrowth:
     reasons: dict[str, str] = field(default_factory=dict)
 
 
+KERNEL_PARTS = ("kernel_socket_bytes", "kernel_other_bytes", "server_socket_bytes")
+
+
 def from_slabs(before: Slabs, held: Slabs, connections: int, senders: int) -> KernelGrowth:
     """Split what the slabs gained over the two ends of ``connections`` loopback connections.
 
     ``senders`` of the client's threads have sent and keep a send buffer.
     """
-    buffers = senders * send_buffer()
     sockets = held.growth(before, slabs.SOCKET)
     inodes = held.grown(before, slabs.INODE)
     files = inodes * held.size((slabs.INODE, *slabs.FILE))
@@ -292,25 +296,33 @@ def from_slabs(before: Slabs, held: Slabs, connections: int, senders: int) -> Ke
     halved = "slabinfo TCP, half of both ends"
     return KernelGrowth(
         sockets=sockets // 2,
-        other=files // 2 + rest - watched + buffers,
+        other=files // 2 + rest - watched + senders * send_buffer(),
         server_sockets=sockets // 2,
         server_other=files // 2 + watched,
         sources={
             "kernel_socket_bytes": halved,
             "server_socket_bytes": halved,
             "kernel_other_bytes": "slabinfo: half of socket inodes with file and dentry; "
-            "epoll items, ports, tasks and mappings less the server's epoll items; "
-            f"{senders} threads' send buffers × {send_buffer() // 1024} KiB (reckoned)",
+            "epoll items, ports, tasks and mappings less the server's epoll items"
+            + _buffers(senders),
         },
     )
 
 
-def from_cgroup(before: Reading, held: Reading, connections: int) -> KernelGrowth:
+def _buffers(senders: int) -> str:
+    """The part of a source's name that owns up to reckoned send buffers."""
+    if not senders:
+        return ""
+    return f"; send buffers reckoned: {senders} threads × {send_buffer() // 1024} KiB"
+
+
+def from_cgroup(before: Reading, held: Reading, connections: int, senders: int) -> KernelGrowth:
     """Without slabinfo: the slab memory charged to the worker's control group.
 
-    It is one number for sockets, files and threads, so it is given as
-    ``sockets`` only where threads did not grow, and halved where the server is
-    in the same group.
+    One number for sockets, files and threads, so it is given as ``other``, and
+    only where the worker has a group without the server in it: a connection's
+    accepted end is made by an interrupt, which is charged to no group, so the
+    sum of both ends cannot be halved. The reason then holds the sum.
     """
     if before.cgroup is None or held.cgroup is None:
         why = NO_SLABINFO + "; no memory control group either"
@@ -320,43 +332,33 @@ def from_cgroup(before: Reading, held: Reading, connections: int) -> KernelGrowt
     if "v1" in source:  # one total: take off what is known to be stacks and page tables
         grown -= _gain(before.parts.kernel_stack_bytes, held.parts.kernel_stack_bytes) or 0
         grown -= _gain(before.parts.page_table_bytes, held.parts.page_table_bytes) or 0
-        if held.cgroup_shared and before.server is not None and held.server is not None:
-            grown -= _gain(before.server.page_table_bytes, held.server.page_table_bytes) or 0
-    merged = f"{NO_SLABINFO}; files and epoll items are in kernel_socket_bytes"
-    if held.parts.threads - before.parts.threads > connections // 20:
-        why = f"{NO_SLABINFO}; {source} cannot tell sockets from the threads' objects"
-        return KernelGrowth(reasons=dict.fromkeys(KERNEL_PARTS, why))
-    if not held.cgroup_shared:
-        return KernelGrowth(
-            sockets=grown,
-            sources={"kernel_socket_bytes": f"{source} of the worker's own group, files included"},
-            reasons={
-                "kernel_other_bytes": merged,
-                "server_socket_bytes": "the server is in another control group",
-            },
+    if held.cgroup_shared:
+        each = grown // max(1, connections)
+        why = (
+            f"{NO_SLABINFO}; {source} grew by {each} bytes for each connection, both ends "
+            "together and the accepted socket not among them, which cannot be split"
         )
-    halved = f"{source}, half of both ends, files and epoll items included"
+        return KernelGrowth(reasons=dict.fromkeys(KERNEL_PARTS, why))
     return KernelGrowth(
-        sockets=grown // 2,
-        server_sockets=grown // 2,
-        sources={"kernel_socket_bytes": halved, "server_socket_bytes": halved},
-        reasons={"kernel_other_bytes": merged},
+        other=grown + senders * send_buffer(),
+        sources={"kernel_other_bytes": f"{source}, sockets included" + _buffers(senders)},
+        reasons={
+            "kernel_socket_bytes": f"{NO_SLABINFO}; included in kernel_other_bytes",
+            "server_socket_bytes": "the server is in another control group",
+        },
     )
-
-
-KERNEL_PARTS = ("kernel_socket_bytes", "kernel_other_bytes", "server_socket_bytes")
 
 
 def kernel_growth(before: Reading, held: Reading, connections: int) -> KernelGrowth:
     """The kernel's growth between two readings from the best source both have."""
+    # At the barrier every thread that serves a connection has sent its request.
+    started = held.parts.threads - before.parts.threads
+    senders = max(0, min(started, connections))
     if before.slabs is not None and held.slabs is not None:
-        # At the barrier every thread that serves a connection has sent its request.
-        started = held.parts.threads - before.parts.threads
-        senders = max(0, min(started, connections))
         return from_slabs(before.slabs, held.slabs, connections, senders)
     if held.parts.page_table_bytes is None:
         return KernelGrowth(reasons=dict.fromkeys(KERNEL_PARTS, NO_PROC))
-    return from_cgroup(before, held, connections)
+    return from_cgroup(before, held, connections, senders)
 
 
 def _gain(before: int | None, after: int | None) -> int | None:

@@ -123,13 +123,13 @@ class TestPorts:
         put(empty, self.RANGE, "32768\t60999\n")
         assert find(doctor.check_ports(Needs(10_000)), "ports").level == "ok"
 
-    def test_time_wait_takes_ports(self, empty: Path) -> None:
+    def test_time_wait_is_a_nuisance_not_a_limit(self, empty: Path) -> None:
+        """It holds a port for one server port only: there may be more of them than ports."""
         put(empty, self.RANGE, "32768\t60999\n")
-        put(empty, "proc/net/sockstat", "TCP: inuse 1 orphan 0 tw 20000 alloc 1 mem 1\n")
+        put(empty, "proc/net/sockstat", "TCP: inuse 1 orphan 0 tw 48152 alloc 1 mem 1\n")
         finding = find(doctor.check_ports(Needs(10_000)), "ports")
-        assert finding.level == "refusal"
-        assert "20,000 in TIME_WAIT" in finding.found
-        assert find(doctor.check_ports(Needs(100)), "ports").level == "note"
+        assert finding.level == "note"
+        assert "48,152 in TIME_WAIT" in finding.found
 
     def test_several_addresses_multiply_them(self, empty: Path) -> None:
         put(empty, self.RANGE, "32768\t60999\n")
