@@ -283,7 +283,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return doctor.main(given[1:])
     arguments = parser().parse_args(given)
     # With --json, standard output is for the one object.
-    console = Console(stderr=getattr(arguments, "json", False))
+    console = Console(stderr=getattr(arguments, "json", False), emoji=False)
     try:
         return COMMANDS[arguments.command](arguments, console)
     except (BackendsError, CompareError, PlanError, ProfileError, StoreError) as error:

@@ -6,14 +6,17 @@ Everything here is made from the records alone.
 from __future__ import annotations
 
 from pathlib import Path
+from statistics import median
 
 from rich.console import Console
 
-from bench import overhead, store
+from bench import store
 from bench.store import Records
 
 CHARTS = "charts"
 SUMMARY = "summary.md"
+PLAIN_WIDTH = 140
+"""Columns where there is no terminal to ask: room for the widest table."""
 
 
 def write(records: Records, folder: Path, console: Console) -> list[Path]:
@@ -30,19 +33,26 @@ def write(records: Records, folder: Path, console: Console) -> list[Path]:
         (folder / SUMMARY).write_text(summary_text(records))
     except OSError as error:
         raise store.StoreError(f"{error.filename or folder}: {error.strerror}") from None
+    if not console.is_terminal:
+        console.width = max(PLAIN_WIDTH, console.width)
     summary.print_table(records.all, console)
-    for line in overhead.words(records):
-        console.print(line, highlight=False)
+    if line := trial_overhead(records):
+        console.print(f"• {line}", highlight=False)
     return [file for chart in drawn for file in chart.files] + [folder / SUMMARY]
 
 
 def summary_text(records: Records) -> str:
-    """The summary, with what the instrument cost."""
+    """The summary, with what the harness cost in each trial."""
     from bench import summary
 
     text = summary.to_markdown(records.all).rstrip("\n") + "\n"
-    if lines := overhead.words(records):
-        text += (
-            "\n## The instrument's own cost\n\n" + "\n".join(f"- {line}" for line in lines) + "\n"
-        )
-    return text
+    line = trial_overhead(records)
+    return f"{text}\n{line}\n" if line else text
+
+
+def trial_overhead(records: Records) -> str | None:
+    """What the harness adds to each trial, in a sentence; None without trials."""
+    around = [trial.trial_s - trial.elapsed_s for trial in records.trials if trial.elapsed_s]
+    if not around:
+        return None
+    return f"A trial took {median(around):.2f} s besides its timed part (median)."

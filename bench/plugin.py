@@ -96,16 +96,21 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     )
 
 
+def chosen(items: Sequence[pytest.Item]) -> set[tuple[str, str]]:
+    """(point id, backend) of the tests that are left after ``-k``."""
+    found: set[tuple[str, str]] = set()
+    for item in items:
+        callspec = getattr(item, "callspec", None)
+        if callspec is not None and ENTRY in callspec.params:
+            point, backend = callspec.params[ENTRY]
+            found.add((point, backend))
+    return found
+
+
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Run the campaign of the tests that were chosen."""
     config = session.config
-    selection: set[tuple[str, str]] = {
-        item.callspec.params[ENTRY]
-        for item in session.items
-        if isinstance(item, pytest.Function)
-        and hasattr(item, "callspec")
-        and ENTRY in item.callspec.params
-    }
+    selection = chosen(session.items)
     if not selection or config.option.collectonly or config.getoption("benchmark_skip"):
         return
     options = Options(
@@ -137,10 +142,10 @@ def terminal(config: pytest.Config) -> Iterator[Console]:
     """The real terminal, past pytest's capture."""
     capture = config.pluginmanager.getplugin("capturemanager")
     if capture is None:
-        yield Console(file=sys.stdout)
+        yield Console(file=sys.stdout, emoji=False)
         return
     with capture.global_and_fixture_disabled():
-        yield Console(file=sys.stdout)
+        yield Console(file=sys.stdout, emoji=False)
 
 
 def publish(finished: Finished, console: Console) -> None:
@@ -206,7 +211,7 @@ def hand_over(benchmark: BenchmarkFixture, durations: Sequence[float], group: st
         raise RuntimeError("this pytest-benchmark keeps its timer elsewhere; see bench/plugin.py")
     benchmark.group = group
     benchmark._timer = replaying(durations)
-    benchmark.pedantic(lambda: None, rounds=len(durations))
+    benchmark.pedantic(lambda: None, rounds=len(durations))  # type: ignore[no-untyped-call]
 
 
 def describe(trials: Sequence[TrialRecord]) -> dict[str, float | str | None]:

@@ -108,7 +108,9 @@ def begin(options: Options, known: Sequence[backends.Known]) -> tuple[CampaignRe
     if options.backends is None:
         for backend in known:
             if backend.missing and options.selection is None:
-                Console(stderr=True).print(f"left out: {backend.missing}", highlight=False)
+                Console(stderr=True, emoji=False).print(
+                    f"left out: {backend.missing}", highlight=False
+                )
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(10**6)
     chosen = plan.select(
         options.profile,

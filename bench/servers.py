@@ -13,7 +13,8 @@ from bench.probes import cpu
 from bench.process import Child, ProcessError
 from bench.schema import Ledger
 
-START_S = 60.0
+START_S = 180.0
+"""A directory of HTML is crawled by the server itself, slowly, the first time it is served."""
 CONTROL_S = 30.0
 QUIET_S = 2.0
 WARM_REQUESTS = 300

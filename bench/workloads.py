@@ -238,18 +238,17 @@ def find_html() -> tuple[Path, str] | None:
 
 
 def smoke() -> list[Point]:
-    """Two blocks of everything, small."""
+    """A little of everything."""
     return [
-        throughput(1, 500, 2, variants=False),
-        throughput(10, 2000, 2, variants=False),
+        throughput(1, 400, 1, variants=False),
         throughput(100, 2000, 2),
-        waiting(10, 100, 2, variants=False),
-        waiting(100, 1000, 2, variants=False),
+        waiting(10, 50, 1, variants=False),
+        waiting(100, 500, 2, variants=False),
         *(c10k(connections, 1) for connections in (50, 100, 250, 500)),
         openloop(1000, 0.5, 1),
         openloop(4000, 0.5, 1),
         *real(1),
-        recorder_cost(2000, 2),
+        recorder_cost(2000, 1),
     ]
 
 
@@ -293,7 +292,10 @@ def full() -> list[Point]:
 
 
 PROFILES = {
-    "smoke": (smoke, "under 90 s: small sizes, two blocks; shows that everything works"),
+    "smoke": (
+        smoke,
+        "under 90 s: small sizes, two blocks; shows that everything works, and no more",
+    ),
     "quick": (quick, "under 6 minutes: the default; first answers with wide intervals"),
     "full": (full, "under 45 minutes: ten blocks; what a talk should cite"),
 }
