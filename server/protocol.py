@@ -54,12 +54,13 @@ class Refusal(Exception):
 class _Head:
     """One request head as httptools reads it."""
 
-    __slots__ = ("body", "complete", "host", "url")
+    __slots__ = ("body", "close", "complete", "host", "url")
 
     def __init__(self) -> None:
         self.url = b""
         self.host = 0
         self.body = False
+        self.close = False
         self.complete = False
 
     def on_url(self, url: bytes) -> None:
@@ -71,6 +72,9 @@ class _Head:
         name = name.lower()
         if name == b"host":
             self.host += 1
+        elif name == b"connection":
+            # Not parser.should_keep_alive(): after a whole request it has forgotten.
+            self.close = self.close or b"close" in re.split(rb"[ \t]*,[ \t]*", value.lower())
         elif name == b"transfer-encoding" or (name == b"content-length" and value.strip(b"0 \t")):
             self.body = True
 
@@ -111,7 +115,7 @@ def read_head(head: bytes) -> tuple[bool, bytes, bool]:
         target = absolute[1] if absolute[1][:1] == b"/" else b"/" + absolute[1]
     elif target[:1] != b"/":
         raise Refusal(400, "Bad Request", "a request target begins with /")
-    return method == b"HEAD", target, version == "1.1" and bool(parser.should_keep_alive())
+    return method == b"HEAD", target, version == "1.1" and not reader.close
 
 
 class Core:

@@ -19,6 +19,7 @@ from server.site import NOT_FOUND_BODY, REDIRECTS, Outcome, Resource
 _SPACE = " \t\n\r\f"
 _ENCODED_DOT = re.compile("%2e", re.IGNORECASE)
 _DROPPED = re.compile(r"[\t\n\r]")
+_NO_HOST = re.compile(r"(https?:)?//([/?]|$)", re.IGNORECASE)
 # The percent-encode sets of the WHATWG URL Standard; "%" itself is kept.
 _PATH_UNSAFE = re.compile(r'[^\x21-\x7e]|["#<>?^`{}]')
 _QUERY_UNSAFE = re.compile(r"""[^\x21-\x7e]|["#<>']""")
@@ -66,6 +67,8 @@ def resolve(base: str, reference: str) -> str | None:
     reference = _DROPPED.sub("", reference.strip(_SPACE)).partition("#")[0]
     path, mark, query = reference.partition("?")
     reference = path.replace("\\", "/") + mark + query  # as browsers have it
+    if _NO_HOST.match(reference):
+        return None
     try:
         parts = urlsplit(urljoin(base, reference))
         port = parts.port
@@ -110,7 +113,9 @@ def crawl(
 
     Only links to ``authority`` are followed. Redirects count as links.
     """
-    prefix = f"http://{authority}"
+    root = resolve(f"http://{authority}/", "/")
+    assert root is not None
+    prefix = root[:-1]
     outcomes: dict[str, Outcome] = {}
     page_bytes = 0
     waiting = ["/"]

@@ -347,7 +347,7 @@ class Tree(Site):
         self.spec = spec
         self._fanout = fanout
         self._authority = authority
-        self._rng = random.Random(f"tree:{pages}:{fanout}:{size}:{seed}")
+        self._rng = random.Random(f"tree:{pages}:{fanout}:{seed}")  # BYTES changes the padding only
         self._climbs: dict[tuple[str, str], str] = {}
         # What page i is asked for by, how links to it are written, and in which
         # directory it is; the first two differ only for special pages.
@@ -566,12 +566,12 @@ class Tree(Site):
                 f"{self._extras.get(page, '')}<p>"
             ).encode()
             room = size - len(head) - len(_PAGE_END)
+            start = int(rng() * spare)  # drawn in any case, see above
             if room < 0:
                 needed = max(needed, size - room)
                 continue
             if needed:
                 continue
-            start = int(rng() * spare)
             body = head + filler[start : start + room] + _PAGE_END
             self._add(self._keys[page], Resource(200, HTML, body))
         if needed:

@@ -1,0 +1,221 @@
+"""Delays, the barrier and the stall, on a clock moved by hand."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import math
+import statistics
+from collections.abc import Callable
+from typing import Any, cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from server.behaviour import Answer, Behaviour, Delay, DelayError, parse_delay, uniform
+
+SPECS = st.sampled_from(["none", "fixed:5", "exponential:20", "lognormal:50", "lognormal:50:1.5"])
+
+
+@given(spec=SPECS, seed=st.integers(), target=st.binary(max_size=60))
+def test_a_delay_is_a_function_of_seed_and_target(spec: str, seed: int, target: bytes) -> None:
+    delay = parse_delay(spec, seed)
+    seconds = delay.seconds(target)
+    assert seconds == parse_delay(spec, seed).seconds(target)
+    assert 0 <= seconds < 3600
+    assert parse_delay(str(delay), seed) == delay
+
+
+@given(seed=st.integers(), target=st.binary())
+def test_chances_lie_strictly_between_0_and_1(seed: int, target: bytes) -> None:
+    assert 0 < uniform(seed, target) < 1
+
+
+def test_delays_have_the_distribution_they_name() -> None:
+    targets = [b"/p/%d" % number for number in range(20_000)]
+    exponential = [parse_delay("exponential:40", 7).seconds(one) for one in targets]
+    assert math.isclose(statistics.fmean(exponential), 0.040, rel_tol=0.05)
+    lognormal = [parse_delay("lognormal:50:0.8", 7).seconds(one) for one in targets]
+    assert math.isclose(statistics.median(lognormal), 0.050, rel_tol=0.05)
+    spread = statistics.stdev(math.log(one) for one in lognormal)
+    assert math.isclose(spread, 0.8, rel_tol=0.05)
+    assert {parse_delay("fixed:50", 7).seconds(one) for one in targets} == {0.05}
+
+
+def test_another_seed_gives_other_delays() -> None:
+    assert parse_delay("exponential:9", 1).seconds(b"/") != parse_delay("exponential:9", 2).seconds(
+        b"/"
+    )
+
+
+@pytest.mark.parametrize(
+    "spec",
+    ["", "fixed", "fixed:", "fixed:x", "fixed:1:2", "none:1", "lognormal:1:2:3", "uniform:5",
+     "fixed:-1", "fixed:nan", "fixed:inf", "lognormal:50:9", "fixed:99999999"],
+)  # fmt: skip
+def test_a_bad_delay_is_refused_in_one_line(spec: str) -> None:
+    with pytest.raises(DelayError) as caught:
+        parse_delay(spec, 1)
+    assert "\n" not in str(caught.value)
+
+
+class Clock:
+    """As much of an event loop as a behaviour needs."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+        self._timers: list[tuple[float, int, Callable[[], None]]] = []
+
+    def time(self) -> float:
+        return self.now
+
+    def call_later(self, delay: float, callback: Callable[[], None]) -> None:
+        heapq.heappush(self._timers, (self.now + delay, len(self._timers), callback))
+
+    def advance(self, seconds: float) -> None:
+        end = self.now + seconds
+        while self._timers and self._timers[0][0] <= end + 1e-9:
+            self.now, _, callback = heapq.heappop(self._timers)
+            callback()
+        self.now = end
+
+
+class World:
+    """A behaviour, and when each answer left."""
+
+    def __init__(self, delay: Delay | None = None) -> None:
+        self.clock = Clock()
+        self.in_flight = 0
+        self.left: list[tuple[str, float]] = []
+        self.changes = 0
+        loop = cast(asyncio.AbstractEventLoop, self.clock)
+        self.behaviour = Behaviour(loop, lambda: self.in_flight, delay or Delay(), self._changed)
+
+    def _changed(self) -> None:
+        self.changes += 1
+
+    def request(self, name: str) -> Answer:
+        world = self
+
+        class Waiting:
+            def flush(self) -> None:
+                world.in_flight -= 1
+                world.left.append((name, round(world.clock.now - 100, 6)))
+
+        answer = Answer(cast(Any, Waiting()), cast(Any, None), False, False)
+        self.in_flight += 1
+        self.behaviour.submit(answer, name.encode())
+        return answer
+
+
+def is_plain(world: World) -> bool:
+    """A call, so that a type checker does not take it for unchanging."""
+    return world.behaviour.plain
+
+
+def test_nothing_to_decide_is_plain() -> None:
+    assert World().behaviour.plain
+    assert not World(Delay("fixed", 1.0)).behaviour.plain
+
+
+def test_answers_wait_for_their_delay() -> None:
+    world = World(Delay("fixed", 0.25))
+    world.request("a")
+    world.clock.advance(0.1)
+    world.request("b")
+    world.clock.advance(1)
+    assert world.left == [("a", 0.25), ("b", 0.35)]
+
+
+def test_the_nth_request_releases_all() -> None:
+    world = World()
+    world.behaviour.hold(3)
+    assert not is_plain(world)
+    world.request("a")
+    world.request("b")
+    assert world.left == []
+    assert world.behaviour.held == 2
+    world.request("c")
+    assert [name for name, _ in world.left] == ["a", "b", "c"]
+    assert is_plain(world)
+    assert world.behaviour.held == 0
+
+
+@pytest.mark.parametrize("count", [0, -1])
+def test_without_a_number_only_release_releases(count: int) -> None:
+    world = World()
+    world.behaviour.hold(count)
+    for number in range(50):
+        world.request(str(number))
+    assert world.left == []
+    assert world.behaviour.release() == 50
+    assert len(world.left) == 50
+    assert world.behaviour.release() == 0
+
+
+def test_a_smaller_barrier_can_be_complete_at_once() -> None:
+    world = World()
+    world.behaviour.hold(0)
+    world.request("a")
+    world.request("b")
+    world.behaviour.hold(2)
+    assert len(world.left) == 2
+
+
+def test_a_released_answer_still_keeps_its_delay() -> None:
+    world = World(Delay("fixed", 1.0))
+    world.behaviour.hold(0)
+    world.request("early")
+    world.clock.advance(0.8)
+    world.request("late")
+    world.clock.advance(0.4)
+    world.behaviour.release()
+    world.clock.advance(5)
+    assert world.left == [("early", 1.2), ("late", 1.8)]
+
+
+def test_answers_of_lost_connections_are_not_held() -> None:
+    world = World()
+    world.behaviour.hold(0)
+    world.behaviour.forget(world.request("a"))
+    assert world.behaviour.held == 0
+    assert world.behaviour.release() == 0
+
+
+def test_a_stall_moves_what_is_due_in_its_window_to_its_end() -> None:
+    world = World(Delay("fixed", 0.1))
+    world.clock.advance(50)  # the window counts from the first request, whenever that is
+    world.clock.now = 100.0
+    world.behaviour.stall(0.5, 0.3)
+    world.request("before")  # due at 0.1
+    world.clock.advance(0.35)
+    world.request("up to the window")  # 0.45
+    world.clock.advance(0.1)
+    world.request("in it")  # 0.55
+    world.clock.advance(0.2)
+    world.request("in it, too")  # 0.75
+    world.clock.advance(0.1)
+    world.request("after it")  # 0.85
+    world.clock.advance(1)
+    assert world.left == [
+        ("before", 0.1),
+        ("up to the window", 0.45),
+        ("in it", 0.8),
+        ("in it, too", 0.8),
+        ("after it", 0.85),
+    ]
+
+
+def test_there_is_one_stall_and_then_none() -> None:
+    world = World()
+    world.behaviour.stall(0.0, 0.5)
+    world.request("a")
+    world.clock.advance(0.6)
+    world.request("b")
+    assert world.left == [("a", 0.5), ("b", 0.6)]
+    assert is_plain(world)
+    world.behaviour.stall(1, 1)
+    assert not is_plain(world)
+    world.behaviour.stall(0, 0)
+    assert is_plain(world)
