@@ -118,7 +118,7 @@ def _resolve(base: _Base | None, href: str) -> str | None:
         # "http:x" on an http page is relative, as browsers have it.
     elif base is None:
         return None
-    slashes = _slashes(href)
+    slashes = _slashes(href) if href[:1] in ("/", "\\") else 0
     if slashes >= 2:
         return _absolute(base.scheme, href[slashes:])
     path, mark, query = href.partition("?")
@@ -128,7 +128,7 @@ def _resolve(base: _Base | None, href: str) -> str | None:
         path = _path(base.folder + path)
     else:
         return base.origin + base.path + (_query(mark + query) if mark else base.query)
-    return base.origin + path + _query(mark + query)
+    return base.origin + path + _query(mark + query) if mark else base.origin + path
 
 
 def _clean(href: str) -> str:
@@ -299,7 +299,7 @@ def _path(path: str) -> str:
         path = "/" + path
     if _MAYBE_DOTS.search(path):
         path = _without_dots(path)
-    return _PATH_UNSAFE.sub(_percent_encode, path)
+    return _PATH_UNSAFE.sub(_percent_encode, path) if _PATH_UNSAFE.search(path) else path
 
 
 def _without_dots(path: str) -> str:
@@ -343,7 +343,7 @@ _ATTRIBUTES = rf"(?:[\t\n\f\r /]++|[^\t\n\f\r />][^\t\n\f\r />=]*+(?:{_VALUE})?+
 # tell: the names to leave out begin with a, ba, if, ma, no, pl, sc, st, sv, te,
 # ti and x; of the end tags only /template counts.
 _PLAIN_ATTRIBUTE = rf"""{_S}++[a-z\-]++="[^"<]*+" """
-_PLAIN_END = rf"(?:>|(?:{_PLAIN_ATTRIBUTE})*+{_S}*+/?+>)"
+_PLAIN_END = rf"""(?:>|[ ][a-z]++="[^"<]*+">|(?:{_PLAIN_ATTRIBUTE})*+{_S}*+/?+>)"""
 _PLAIN_TAG = rf"""(?:/(?:[a-su-z]|t(?!e))[a-z0-9]*+>
     |(?:[c-hj-loqru-wyz]|p(?!l)|b(?!a)|i(?!f)|m(?!a)|n(?!o)|s(?![ctv])|t(?![ei]))
         [a-z0-9]*+{_PLAIN_END}
