@@ -86,7 +86,7 @@ class Reading:
     sources: dict[str, str]
     reasons: dict[str, str]
     mem_available_bytes: int | None  # MemAvailable as the kernel estimates it
-    machine_free_bytes: int | None  # the second method: see machine_free
+    machine_free_bytes: int | None  # the second method: machine_free and others_anonymous
     slabs: Slabs | None = None
     cgroup: cgroups.KernelMemory | None = None
     cgroup_shared: bool = True  # the worker's cgroup holds the server too
@@ -132,6 +132,18 @@ def machine_free(meminfo: str, zoneinfo: str, page: int) -> int | None:
     if any(part is None for part in parts):
         return None
     return sum(part or 0 for part in parts) + parse_cached_pages(zoneinfo) * page
+
+
+def others_anonymous(meminfo: str, parts: MemoryParts, server: ServerSide | None) -> int:
+    """Anonymous bytes of every program but the worker and its server.
+
+    Added to the free memory, so that a program that starts or ends somewhere
+    during a trial does not move it. 0 where one of the three is unknown.
+    """
+    machine = procfs.kib_fields(meminfo).get("AnonPages")
+    if machine is None or parts.user_bytes is None or server is None or server.user_bytes is None:
+        return 0
+    return machine - parts.user_bytes - server.user_bytes
 
 
 def send_buffer() -> int:
@@ -197,6 +209,9 @@ class Reader:
         meminfo = procfs.read("proc/meminfo") or ""
         free = machine_free(meminfo, procfs.read("proc/zoneinfo") or "", os.sysconf("SC_PAGE_SIZE"))
         parts = self._own(meminfo, sources, reasons)
+        server = self._server()
+        if free is not None:
+            free += others_anonymous(meminfo, parts, server)
         return Reading(
             parts=parts,
             sources=sources,
@@ -206,7 +221,7 @@ class Reader:
             slabs=counted,
             cgroup=charged,
             cgroup_shared=self._shares_cgroup() if charged is not None else True,
-            server=self._server(),
+            server=server,
         )
 
     def _own(self, meminfo: str, sources: dict[str, str], reasons: dict[str, str]) -> MemoryParts:
@@ -386,7 +401,8 @@ def memory(before: Reading, held: Reading, connections: int) -> Memory:
         reasons["mem_available_drop_bytes"] = NO_PROC
     else:
         sources["mem_available_drop_bytes"] = (
-            "meminfo MemFree + Buffers + Cached, with the processors' own free pages"
+            "meminfo MemFree + Buffers + Cached, the processors' own free pages, "
+            "and other programs' anonymous memory"
         )
     return Memory(
         connections=connections,
@@ -414,8 +430,9 @@ def server_growth(before: Reading, held: Reading, connections: int) -> int | Non
 def agreement(measured: Memory, server_bytes: int | None = None) -> float | None:
     """Sum of the parts of both sides over the drop in the machine's free memory.
 
-    1 is perfect. Above 0.9 and below 1.1 is what an undisturbed machine gives
-    with thousands of connections; other programs move the drop, not the parts.
+    1 is perfect. Between 0.9 and 1.05 is usual with thousands of connections;
+    with hundreds the drop is too small for what else moves on a machine (page
+    cache, other programs' kernel memory), which moves the drop, not the parts.
     ``server_bytes`` is :func:`server_growth`. None when a part is missing
     or when the drop is not positive.
     """

@@ -753,6 +753,14 @@ class TestMemory:
         assert memory.machine_free(meminfo, zoneinfo, 4096) == 130 * KIB + 3 * 4096
         assert memory.machine_free("", zoneinfo, 4096) is None
 
+    def test_other_programs_do_not_move_the_second_method(self) -> None:
+        meminfo = "AnonPages: 100 kB\n"
+        server = memory.ServerSide(20 * KIB, None)
+        own = parts(user_bytes=30 * KIB)
+        assert memory.others_anonymous(meminfo, own, server) == 50 * KIB
+        assert memory.others_anonymous(meminfo, own, None) == 0
+        assert memory.others_anonymous("", own, server) == 0
+
     @LINUX
     def test_threads_are_read(self) -> None:
         with child(SLEEPER, "40") as other:
