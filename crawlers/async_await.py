@@ -166,16 +166,15 @@ def watch(shared: Shared, stop: Stop) -> None:
     shared.loop.call_later(stop.tick_s, watch, shared, stop)
 
 
-async def main(job: Job, recorder: Recorder) -> CrawlReport:
-    """Crawl with one task for each slot."""
+async def main(job: Job, recorder: Recorder, stop: Stop) -> CrawlReport:
+    """Run one task for each slot, until all are done."""
     shared = Shared(job, recorder)
     try:
-        with Stop(job) as stop:
-            shared.frontier.start(monotonic())
-            for slot in shared.slots:
-                slot.task = shared.loop.create_task(work(shared, slot))
-            watch(shared, stop)
-            await asyncio.gather(*(slot.task for slot in shared.slots))
+        shared.frontier.start(monotonic())
+        for slot in shared.slots:
+            slot.task = shared.loop.create_task(work(shared, slot))
+        watch(shared, stop)
+        await asyncio.gather(*(slot.task for slot in shared.slots))
     finally:
         for slot in shared.slots:
             disconnect(slot)
@@ -186,5 +185,6 @@ async def main(job: Job, recorder: Recorder) -> CrawlReport:
 
 
 def crawl(job: Job, recorder: Recorder) -> CrawlReport:
-    """Crawl with one task for each slot, on one loop."""
-    return asyncio.run(main(job, recorder))
+    """Crawl with one task for each slot, on asyncio's loop."""
+    with Stop(job) as stop:
+        return asyncio.run(main(job, recorder, stop))

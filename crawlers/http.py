@@ -99,6 +99,7 @@ class Exchange:
         "_head_bytes",
         "_in_body",
         "_interim",
+        "_may_keep",
         "_message_done",
         "_parser",
         "done",
@@ -119,6 +120,7 @@ class Exchange:
         self.done = False
         self.error: str | None = None
         self.keep_alive = False
+        self._may_keep = fetch.origin.keep_alive
         self.status: int | None = None
         self.size = 0
         self.headers: dict[bytes, bytes] | None = None
@@ -152,10 +154,10 @@ class Exchange:
         except httptools.HttpParserError:
             # llhttp refuses bytes behind a message that closes; the message
             # itself was whole, and only the connection is spoilt.
-            self._settle(None if self._message_done else "protocol")
+            self._settle(self._verdict() if self._message_done else "protocol")
         else:
             if self._message_done:
-                self._settle(None)
+                self._settle(self._verdict())
             elif self.size > self.max_body or (not self._in_body and self._head_bytes > MAX_HEAD):
                 self._settle("too_large")
 
@@ -177,6 +179,10 @@ class Exchange:
     def header(self, name: bytes) -> str:
         """One of the headers a crawler needs, decoded; "" when absent."""
         return (self.headers or {}).get(name, b"").decode("latin-1").strip()
+
+    def _verdict(self) -> str | None:
+        """What a complete message is worth: interim answers do not stand alone."""
+        return None if self.status is not None and self.status >= 200 else "protocol"
 
     def _or_stale(self, kind: str) -> str:
         fresh = self._parser is not None or not self.reused
@@ -221,7 +227,7 @@ class Exchange:
             return
         self.status = self._parser.get_status_code()
         self._in_body = True
-        self.keep_alive = self._parser.should_keep_alive()
+        self.keep_alive = self._may_keep and self._parser.should_keep_alive()
 
     def on_body(self, body: bytes) -> None:
         """Keep a piece of the body, unless it is already too large."""

@@ -55,15 +55,19 @@ class Job:
 class Origin:
     """One server: the URL prefix it answers for and where to connect.
 
-    ``head_tail`` is all of a request after its target, rendered once.
+    ``head_tail`` is all of a request after its target, rendered once, and
+    ``keep_alive`` whether connections may carry more than one exchange.
     """
 
-    __slots__ = ("addresses", "head_tail", "prefix")
+    __slots__ = ("addresses", "head_tail", "keep_alive", "prefix")
 
-    def __init__(self, prefix: str, addresses: list[Address], head_tail: bytes) -> None:
+    def __init__(
+        self, prefix: str, addresses: list[Address], head_tail: bytes, keep_alive: bool = True
+    ) -> None:
         self.prefix = prefix
         self.addresses = addresses
         self.head_tail = head_tail
+        self.keep_alive = keep_alive
 
 
 @dataclass(frozen=True, slots=True)

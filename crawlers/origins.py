@@ -63,4 +63,5 @@ def make_origin(prefix: str, job: Job) -> Origin:
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     found.sort(key=lambda entry: entry[0] != socket.AF_INET)
     addresses = [Address(int(family), tuple(sockaddr)) for family, _, _, _, sockaddr in found]
-    return Origin(prefix, addresses, request_tail(parts.netloc, job.keep_alive))
+    tail = request_tail(parts.netloc, job.keep_alive)
+    return Origin(prefix, addresses, tail, job.keep_alive)

@@ -185,6 +185,8 @@ def crawl(job: Job, recorder: Recorder) -> CrawlReport:
             while thread.is_alive():
                 thread.join(stop.tick_s)
                 watch(shared, stop)
+    for slot in shared.slots:
+        disconnect(slot)
     if shared.failure is not None:
         raise shared.failure
     return shared.frontier.report("threads", {"threads": 1 + len(threads)})

@@ -1,0 +1,90 @@
+"""Which backends to try, and what must be left when each test is over."""
+
+from __future__ import annotations
+
+import gc
+import os
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from crawlers import registry
+from crawlers.conformance.scripted import ScriptedServer
+from crawlers.registry import Backend, BackendError
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add ``--backend``."""
+    parser.addoption(
+        "--backend",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="conformance: try this backend (may be given again; default: all)",
+    )
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """One test per backend."""
+    if "backend" in metafunc.fixturenames:
+        names = metafunc.config.getoption("--backend") or registry.names()
+        metafunc.parametrize("backend", names, indirect=True)
+
+
+@pytest.fixture
+def backend(request: pytest.FixtureRequest) -> Backend:
+    """The backend under test; skipped, with the reason, where it cannot run."""
+    chosen = request.config.getoption("--backend")
+    try:
+        return registry.load(request.param)
+    except BackendError as error:
+        if chosen:
+            pytest.fail(str(error), pytrace=False)
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedServer]:
+    """A server that does what the test tells it."""
+    with ScriptedServer() as running:
+        yield running
+
+
+@pytest.fixture
+def nothing_left() -> Iterator[None]:
+    """Descriptors, threads and children are the same after the test as before."""
+    before = _resources()
+    yield
+    gc.collect()
+    give_up = time.monotonic() + 5
+    while (left := _left(before)) and time.monotonic() < give_up:
+        time.sleep(0.01)  # a thread that has ended may still be listed
+    assert not left, f"left behind: {left}"
+
+
+def _left(before: tuple[int, Counter[str], int]) -> str:
+    descriptors, threads, children = _resources()
+    more = threads - before[1]
+    found = []
+    if descriptors > before[0]:
+        found.append(f"{descriptors - before[0]} descriptors")
+    if more:
+        found.append(f"threads {dict(more)}")
+    if children > before[2]:
+        found.append(f"{children - before[2]} children")
+    return ", ".join(found)
+
+
+def _resources() -> tuple[int, Counter[str], int]:
+    descriptors = Path("/proc/self/fd")
+    count = len(os.listdir(descriptors)) if descriptors.exists() else 0
+    children = Path(f"/proc/self/task/{os.getpid()}/children")
+    return (
+        count,
+        Counter(thread.name for thread in threading.enumerate()),
+        len(children.read_text().split()) if children.exists() else 0,
+    )

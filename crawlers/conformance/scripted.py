@@ -1,0 +1,178 @@
+"""A server that follows a script: the good, the slow and the broken.
+
+It shares no code with the crawlers and is itself as plain as can be, one
+thread for each connection.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import struct
+import threading
+from collections import Counter
+from collections.abc import Callable
+from types import TracebackType
+from typing import TypeAlias
+
+Action: TypeAlias = Callable[["Connection"], None]
+
+
+def html(*links: str, padding: int = 0) -> bytes:
+    """A page with links."""
+    return b"".join(b'<a href="%s">x</a>\n' % link.encode() for link in links) + b"." * padding
+
+
+def ok(body: bytes = b"", kind: str = "text/html; charset=utf-8", extra: str = "") -> bytes:
+    """A 200 answer."""
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n{extra}\r\n"
+    return head.encode() + body
+
+
+def page(*links: str) -> bytes:
+    """A 200 answer with links."""
+    return ok(html(*links))
+
+
+def redirect(location: str, status: int = 302) -> bytes:
+    """A redirect."""
+    return (
+        f"HTTP/1.1 {status} Found\r\nLocation: {location}\r\nContent-Length: 0\r\n\r\n"
+    ).encode()
+
+
+NOT_FOUND = b"HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nContent-Length: 4\r\n\r\nnope"
+
+
+class Connection:
+    """The server's end of one connection, while one request is answered."""
+
+    def __init__(self, server: ScriptedServer, sock: socket.socket) -> None:
+        self.server = server
+        self.sock = sock
+        self.open = True
+
+    def send(self, data: bytes) -> None:
+        """Send bytes."""
+        self.sock.sendall(data)
+
+    def close(self) -> None:
+        """Close in good order."""
+        self.open = False
+
+    def reset(self) -> None:
+        """Close with a reset."""
+        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.open = False
+
+    def hang(self) -> None:
+        """Say nothing until the other side has left, or the server stops."""
+        with contextlib.suppress(OSError):
+            while self.sock.recv(65536):
+                pass
+        self.open = False
+
+
+class ScriptedServer:
+    """Answers each path as its script says; counts what was asked.
+
+    ``script`` maps a path to the bytes of the answer or to an action; a list
+    gives one for each time the path is asked for, the last one for ever.
+    Unknown paths are answered 404.
+    """
+
+    def __init__(self) -> None:
+        self.script: dict[str, bytes | Action | list[bytes | Action]] = {}
+        self.requests: Counter[str] = Counter()
+        self.connections = 0
+        self.open_now = 0
+        self.peak = 0
+        self._lock = threading.Lock()
+        self._threads: list[threading.Thread] = []
+        self._sockets: set[socket.socket] = set()
+        self._listener = socket.socket()
+
+    @property
+    def url(self) -> str:
+        """Where it listens, with a slash."""
+        host, port = self._listener.getsockname()
+        return f"http://{host}:{port}/"
+
+    def __enter__(self) -> ScriptedServer:
+        self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self._listener.bind(("127.0.0.1", 0))
+        self._listener.listen(1024)
+        self._start(self._accept)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Close everything: to a crawl under way, the server dies."""
+        # Closing alone would not wake the thread that accepts.
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        with self._lock:
+            for sock in self._sockets:
+                with contextlib.suppress(OSError):
+                    sock.shutdown(socket.SHUT_RDWR)
+        for thread in self._threads:
+            if thread is not threading.current_thread():
+                thread.join(5)
+
+    def _start(self, run: Callable[[], None]) -> None:
+        thread = threading.Thread(target=run, name="scripted-server", daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                sock, _ = self._listener.accept()
+            except OSError:
+                return
+            with self._lock:
+                self.connections += 1
+                self.open_now += 1
+                self.peak = max(self.peak, self.open_now)
+                self._sockets.add(sock)
+            self._start(lambda sock=sock: self._serve(sock))  # type: ignore[misc]
+
+    def _serve(self, sock: socket.socket) -> None:
+        connection = Connection(self, sock)
+        held = b""
+        with contextlib.suppress(OSError):
+            while connection.open:
+                while b"\r\n\r\n" not in held:
+                    data = sock.recv(65536)
+                    if not data:
+                        raise OSError
+                    held += data
+                head, _, held = held.partition(b"\r\n\r\n")
+                self._answer(connection, head.decode("latin-1"))
+        with self._lock:
+            self.open_now -= 1
+            self._sockets.discard(sock)
+            sock.close()
+
+    def _answer(self, connection: Connection, head: str) -> None:
+        target = head.split(" ")[1]
+        with self._lock:
+            self.requests[target] += 1
+            turn = self.requests[target]
+        answer = self.script.get(target, NOT_FOUND)
+        if isinstance(answer, list):
+            answer = answer[min(turn, len(answer)) - 1]
+        if isinstance(answer, bytes):
+            connection.send(answer)
+        else:
+            answer(connection)
+        if "\r\nconnection: close" in head.lower():
+            connection.open = False

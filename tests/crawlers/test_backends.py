@@ -1,0 +1,175 @@
+"""The models against the real fixture server, each other and a stranger."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from crawlers import registry
+from crawlers.job import CrawlReport, Job
+from crawlers.recorder import NullRecorder, TimesRecorder
+from tests.crawlers.conftest import FixtureServer
+
+pytestmark = pytest.mark.timeout(120)
+
+Start = Callable[..., FixtureServer]
+
+
+def crawl(name: str, *urls: str, **settings: object) -> CrawlReport:
+    """Crawl with a backend by name."""
+    return registry.load(name).crawl(Job(urls, **settings), NullRecorder())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", registry.MODELS)
+@pytest.mark.parametrize("slots", [1, 2, 100])
+@pytest.mark.parametrize("keep_alive", [True, False], ids=["keep-alive", "close"])
+def test_a_full_crawl_equals_the_digest_and_the_ledger(
+    name: str, slots: int, keep_alive: bool, tree: FixtureServer
+) -> None:
+    tree.control("/reset", {})
+    report = crawl(name, tree.url, slots=slots, keep_alive=keep_alive)
+    ledger = tree.control("/ledger")
+    assert report.digest == tree.digest
+    assert report.errors == {}
+    assert report.pages == tree.hello["pages"] == 500
+    assert len(report.rows) == tree.hello["urls"]
+    assert report.redirects > 0
+    assert report.statuses[404] > 0
+    assert ledger["repeated"] == 0
+    assert ledger["total"] == len(report.rows)
+    assert ledger["peak_in_flight"] <= slots
+    if keep_alive:
+        assert ledger["connections_opened"] <= slots
+    else:
+        assert ledger["connections_opened"] == len(report.rows)
+
+
+@pytest.mark.parametrize("name", registry.MODELS)
+def test_all_slots_wait_at_once(name: str, start_server: Start) -> None:
+    server = start_server("--site", "list:400:500")
+    server.control("/hold", {"n": 200})
+    urls = tuple(f"{server.url}p/{n}" for n in range(400))
+    report = crawl(name, *urls, slots=200, follow=False, timeout_s=60.0)
+    ledger = server.control("/ledger?summary=1")
+    assert report.pages == 400
+    assert report.digest == server.digest
+    assert ledger["peak_in_flight"] == 200
+    assert ledger["connections_opened"] == 200
+    server.stop()
+
+
+@pytest.mark.parametrize("name", registry.MODELS)
+def test_response_times_of_a_stall_match_the_schedule(name: str, start_server: Start) -> None:
+    """Coordinated omission: 100 requests/s for 2 s meet a stall of 0.5 s.
+
+    On paper, answers due in the stall come at its end: 50 response times are
+    spread evenly over 0 to 0.5 s. A closed loop of one slot would see one.
+    """
+    server = start_server("--site", "list:200:500")
+    server.control("/stall", {"at_s": 0.5, "for_s": 0.5})
+    urls = tuple(f"{server.url}p/{n}" for n in range(200))
+    recorder = TimesRecorder()
+    job = Job(urls, slots=100, follow=False, schedule=tuple(n / 100 for n in range(200)))
+    report = registry.load(name).crawl(job, recorder)
+    server.stop()
+    assert report.pages == 200
+    response = sorted(recorder.response)
+    slow = [time for time in response if time > 0.1]
+    assert 20 <= len(slow) <= 60, "on paper: 40"
+    assert 0.3 < response[-1] < 1.0, "on paper: 0.5"
+    assert response[100] < 0.1, "three quarters are not touched"
+
+
+@pytest.mark.parametrize("name", registry.MODELS)
+def test_one_slot_is_late_after_a_stall_and_says_so(name: str, start_server: Start) -> None:
+    """With one slot the stall shows once in the service times, and in all the
+    response times of the requests that queued behind it."""
+    server = start_server("--site", "list:100:500")
+    server.control("/stall", {"at_s": 0.2, "for_s": 0.5})
+    urls = tuple(f"{server.url}p/{n}" for n in range(100))
+    recorder = TimesRecorder()
+    job = Job(urls, slots=1, follow=False, schedule=tuple(n / 100 for n in range(100)))
+    registry.load(name).crawl(job, recorder)
+    server.stop()
+    service_slow = sum(time > 0.1 for time in recorder.service)
+    response_slow = sum(time > 0.1 for time in recorder.response)
+    assert 1 <= service_slow <= 5
+    assert response_slow >= 20, "on paper: 40"
+    assert recorder.late >= 20
+
+
+@pytest.mark.parametrize("name", registry.MODELS)
+def test_the_server_is_killed_in_the_middle(name: str, start_server: Start) -> None:
+    server = start_server("--site", "tree:500:6:2048", "--delay", "fixed:20")
+    killer = threading.Timer(0.5, server.process.kill)
+    killer.start()
+    report = crawl(name, server.url, slots=5, max_tries=2, timeout_s=5.0)
+    killer.join()
+    server.stop()
+    assert report.stopped is None
+    assert 0 < report.pages < 500
+    assert set(report.errors) <= {"refused", "reset", "closed"}
+
+
+def html_tree() -> Path | None:
+    """A folder of real HTML: Debian's Python documentation, where it is installed."""
+    folder = Path("/usr/share/doc/python3-doc/html")
+    return folder if folder.exists() else None
+
+
+@pytest.fixture(scope="module")
+def real(start_server: Start, tmp_path_factory: pytest.TempPathFactory) -> FixtureServer:
+    """A site of real HTML, a hundred pages at most."""
+    source = html_tree()
+    if source is None:
+        pytest.skip("no python3-doc here")
+    folder = tmp_path_factory.mktemp("real") / "html"
+    shutil.copytree(source / "library", folder, ignore=lambda _, names: sorted(names)[100:])
+    (folder / "index.html").unlink(missing_ok=True)
+    names = sorted(path.name for path in folder.glob("*.html"))
+    links = "".join(f'<li><a href="{name}">{name}</a>' for name in names)
+    (folder / "index.html").write_text(f"<!doctype html><title>t</title><ul>{links}</ul>")
+    return start_server("--site", f"dir:{folder}", "--cache", "")
+
+
+@pytest.mark.parametrize("name", registry.MODELS)
+def test_real_html_gives_the_digest_of_an_independent_parser(
+    name: str, real: FixtureServer
+) -> None:
+    report = crawl(name, real.url, slots=10, timeout_s=60.0)
+    assert report.digest == real.digest
+    assert report.pages > 50
+
+
+@pytest.mark.skipif(shutil.which("wget") is None, reason="wget is not installed")
+def test_wget_finds_the_same_pages(real: FixtureServer, tmp_path: Path) -> None:
+    """An independent crawler asks for the same pages, and for nothing that we missed.
+
+    wget also follows ``<link>`` elements, and loads images, styles and scripts.
+    """
+    report = crawl("threads", real.url, slots=10, timeout_s=60.0)
+    ours = {"/" + url.split("/", 3)[3] for url in report.rows}
+    real.control("/reset", {})
+    subprocess.run(
+        ["wget", "--recursive", "--level=inf", "--quiet", "-e", "robots=off", real.url],
+        cwd=tmp_path,
+        check=False,  # 8 says that something was answered 404, as some links are
+        timeout=100,
+    )
+    theirs = set(real.control("/ledger")["requests"])
+    assert ours <= theirs
+    heads = "".join(page.read_text() for page in tmp_path.rglob("*.html"))
+    linked = re.findall(r'<(?:link|script|img)[^>]*?(?:href|src)="([^"#]+)', heads)
+    pages = {path for path in theirs - ours if path.endswith((".html", "/"))}
+    assert {file_name(path) for path in pages} <= set(map(file_name, linked))
+
+
+def file_name(path: str) -> str:
+    """What follows the last slash."""
+    return path.rpartition("/")[2]

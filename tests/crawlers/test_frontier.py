@@ -1,0 +1,326 @@
+"""The frontier: order must not matter, budgets must, and nothing is taken twice."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawlers.frontier import BACKOFF_S, Frontier
+from crawlers.job import Address, Fetch, Job, JobError, Origin, PageResult
+
+HOST = "http://site.test:80"
+
+
+def resolve(prefix: str, job: Job) -> Origin:
+    """An origin without asking anybody."""
+    if "nowhere" in prefix:
+        raise OSError("unknown")
+    return Origin(prefix, [Address(2, ("127.0.0.1", 80))], b"")
+
+
+def frontier(**settings: object) -> Frontier:
+    """A frontier of one root on HOST."""
+    settings.setdefault("urls", ("http://site.test/",))
+    return Frontier(Job(**settings), resolve)  # type: ignore[arg-type]
+
+
+def page(*links: str) -> PageResult:
+    """A page answered 200."""
+    found = PageResult(200, 10, 1)
+    found.links = [f"http://site.test/{link}" for link in links]
+    return found
+
+
+def redirect(target: str) -> PageResult:
+    """A redirect."""
+    found = PageResult(302, 0, 0)
+    found.redirect = target if "://" in target else f"http://site.test/{target}"
+    return found
+
+
+def failed(kind: str) -> PageResult:
+    """No answer."""
+    found = PageResult(None, 0, 0)
+    found.error = kind
+    return found
+
+
+def take(crawl: Frontier) -> Fetch:
+    """A fetch that must be there."""
+    fetch = crawl.take()
+    assert fetch is not None
+    return fetch
+
+
+def test_follows_links_once() -> None:
+    crawl = frontier()
+    root = take(crawl)
+    assert root.url == "http://site.test/"
+    assert root.target == "/"
+    assert crawl.take() is None
+    crawl.settle(root, page("a", "b", "a", ""), 1.0)
+    assert crawl.ready == 2
+    urls = []
+    while fetch := crawl.take():
+        urls.append(fetch.url)
+        crawl.settle(fetch, page("a", "b"), 2.0)
+    assert urls == ["http://site.test/a", "http://site.test/b"]
+    assert crawl.finished
+    root_row = crawl.rows["http://site.test/"]
+    assert (root_row.links_found, root_row.links_new) == (4, 2)
+    assert root_row.links is None
+
+
+def test_scope_is_the_exact_host_and_port() -> None:
+    crawl = frontier()
+    found = PageResult(200, 1, 1)
+    found.links = [
+        "http://site.test/in",
+        "http://site.test:8080/other-port",
+        "http://www.site.test/www",
+        "http://site.test.evil.test/",
+        "https://site.test/tls",
+    ]
+    crawl.settle(take(crawl), found, 0.0)
+    assert [take(crawl).url, crawl.take()] == ["http://site.test/in", None]
+
+
+def test_lenient_scope_is_the_last_two_labels() -> None:
+    crawl = frontier(lenient=True)
+    found = PageResult(200, 1, 1)
+    found.links = [
+        "http://www.site.test/",
+        "http://nosite.test/",
+        "http://127.0.0.1/",
+        "https://site.test/",
+    ]
+    crawl.settle(take(crawl), found, 0.0)
+    assert [take(crawl).url, crawl.take()] == ["http://www.site.test/", None]
+
+
+def test_excluded_urls_are_not_taken() -> None:
+    crawl = frontier(exclude=r"\.pdf$|private")
+    crawl.settle(take(crawl), page("a.pdf", "b", "private/c"), 0.0)
+    assert [take(crawl).url, crawl.take()] == ["http://site.test/b", None]
+
+
+def test_bad_pattern_is_said() -> None:
+    with pytest.raises(JobError, match="regular expression"):
+        frontier(exclude="(")
+
+
+def test_unknown_host_is_an_outcome() -> None:
+    crawl = frontier(urls=("http://nowhere.test/", "http://site.test/"))
+    fetch = take(crawl)
+    assert fetch.url == "http://site.test/"
+    assert crawl.rows["http://nowhere.test/"].error == "unknown_host"
+
+
+def test_connection_failures_are_retried_with_growing_waits() -> None:
+    crawl = frontier(max_tries=3)
+    fetch = take(crawl)
+    now = 100.0
+    for turn in range(2):
+        crawl.settle(fetch, failed("reset"), now)
+        assert not crawl.finished
+        fetch = take(crawl)
+        assert fetch.due == pytest.approx(now + BACKOFF_S * 2**turn)
+        now = fetch.due
+    crawl.settle(fetch, failed("refused"), now)
+    assert crawl.finished
+    assert crawl.rows["http://site.test/"].error == "refused"
+    assert crawl.retries == 2
+
+
+@pytest.mark.parametrize("kind", ["protocol", "too_large", "cancelled"])
+def test_answers_that_stay_wrong_are_not_retried(kind: str) -> None:
+    crawl = frontier()
+    crawl.settle(take(crawl), failed(kind), 0.0)
+    assert crawl.finished
+    assert crawl.rows["http://site.test/"].error == kind
+
+
+def test_a_stale_connection_costs_no_try_but_only_once() -> None:
+    crawl = frontier(max_tries=1)
+    crawl.settle(take(crawl), failed("stale"), 5.0)
+    fetch = take(crawl)
+    assert fetch.tries == 1
+    assert fetch.due <= 5.0
+    crawl.settle(fetch, failed("stale"), 6.0)
+    assert crawl.finished
+    assert crawl.rows["http://site.test/"].error == "closed"
+    assert crawl.retries == 0
+
+
+def test_redirects_merge() -> None:
+    """The chapter's foo -> baz and bar -> baz: baz is fetched once."""
+    crawl = frontier()
+    crawl.settle(take(crawl), page("foo", "bar"), 0.0)
+    foo, bar = take(crawl), take(crawl)
+    crawl.settle(foo, redirect("baz"), 0.0)
+    crawl.settle(bar, redirect("baz"), 0.0)
+    baz = take(crawl)
+    assert baz.url == "http://site.test/baz"
+    assert crawl.take() is None
+    crawl.settle(baz, page(), 0.0)
+    assert crawl.finished
+
+
+def test_redirect_budget_is_spent_along_a_chain() -> None:
+    crawl = frontier(max_redirects=2)
+    crawl.settle(take(crawl), page("r0"), 0.0)
+    for hop in range(3):
+        fetch = take(crawl)
+        assert fetch.url.endswith(f"r{hop}")
+        crawl.settle(fetch, redirect(f"r{hop + 1}"), 0.0)
+    assert crawl.finished
+    report = crawl.report("test", {})
+    assert report.rows["http://site.test/r2"].error == "too_many_redirects"
+    assert "http://site.test/r3" not in report.rows
+
+
+def test_a_link_restores_the_budget_of_a_redirect() -> None:
+    crawl = frontier(max_redirects=1)
+    crawl.settle(take(crawl), page("r0", "late"), 0.0)
+    r0, late = take(crawl), take(crawl)
+    crawl.settle(r0, redirect("r1"), 0.0)
+    r1 = take(crawl)
+    crawl.settle(r1, redirect("r2"), 0.0)
+    assert crawl.take() is None, "r2 is beyond the budget of r0"
+    crawl.settle(late, page("r1"), 0.0)
+    assert take(crawl).url == "http://site.test/r2"
+
+
+def test_redirects_out_of_scope_are_noted_and_not_followed() -> None:
+    crawl = frontier(max_redirects=0)
+    crawl.settle(take(crawl), redirect("http://other.test/"), 0.0)
+    assert crawl.finished
+    report = crawl.report("test", {})
+    assert report.rows["http://site.test/"].redirect == "http://other.test/"
+    assert report.errors == {}
+
+
+def test_redirect_loops_are_named() -> None:
+    crawl = frontier()
+    crawl.settle(take(crawl), page("in", "self"), 0.0)
+    crawl.settle(take(crawl), redirect("a"), 0.0)
+    crawl.settle(take(crawl), redirect("self"), 0.0)
+    crawl.settle(take(crawl), redirect("b"), 0.0)
+    crawl.settle(take(crawl), redirect("a"), 0.0)
+    assert crawl.finished
+    rows = crawl.report("test", {}).rows
+    named = {url.rsplit("/", 1)[1] for url, row in rows.items() if row.error == "redirect_loop"}
+    assert named == {"a", "b", "self"}
+
+
+def test_stopping_hands_out_nothing_more() -> None:
+    crawl = frontier()
+    crawl.settle(take(crawl), page("a", "b", "c"), 0.0)
+    fetch = take(crawl)
+    crawl.stop("deadline")
+    crawl.stop("interrupted")
+    assert crawl.take() is None
+    assert crawl.finished
+    crawl.settle(fetch, failed("cancelled"), 1.0)
+    report = crawl.report("test", {})
+    assert (report.stopped, report.left) == ("deadline", 2)
+    assert report.errors == {"cancelled": 1}
+
+
+def test_an_open_loop_follows_its_schedule() -> None:
+    urls = tuple(f"http://site.test/{n}" for n in range(3))
+    crawl = frontier(urls=urls, follow=False, schedule=(0.0, 0.5, 0.7))
+    crawl.start(100.0)
+    due = [(fetch.url, fetch.due, fetch.intended) for fetch in iter(crawl.take, None)]
+    assert due == [
+        (urls[0], 100.0, 100.0),
+        (urls[1], 100.5, 100.5),
+        (urls[2], 100.7, 100.7),
+    ]
+
+
+def test_a_retry_keeps_the_intended_start() -> None:
+    crawl = frontier(urls=("http://site.test/x",), follow=False, schedule=(2.0,))
+    crawl.start(10.0)
+    crawl.settle(take(crawl), failed("timeout"), 20.0)
+    fetch = take(crawl)
+    assert fetch.intended == 12.0
+    assert fetch.due == pytest.approx(20.0 + BACKOFF_S)
+
+
+def test_a_schedule_needs_distinct_urls() -> None:
+    with pytest.raises(JobError, match="distinct"):
+        frontier(urls=("http://site.test/x",) * 2, follow=False, schedule=(0.0, 1.0))
+
+
+@dataclass
+class Graph:
+    """A site on paper: page -> links, or page -> redirect target."""
+
+    links: dict[int, list[int]] = field(default_factory=dict)
+    redirects: dict[int, int] = field(default_factory=dict)
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> Graph:
+    """Small graphs with many redirects."""
+    size = draw(st.integers(1, 12))
+    nodes = st.integers(0, size - 1)
+    graph = Graph()
+    for node in range(size):
+        if node and draw(st.booleans()):
+            graph.redirects[node] = draw(nodes)
+        else:
+            graph.links[node] = draw(st.lists(nodes, max_size=5))
+    return graph
+
+
+def reachable(graph: Graph, budget: int) -> set[int]:
+    """What a crawl must fetch, by relaxation over budgets: independent of any order."""
+    best = {0: budget}
+    queue = [0]
+    while queue:
+        node = queue.pop()
+        offers = [(target, budget) for target in graph.links.get(node, ())]
+        if node in graph.redirects:
+            offers.append((graph.redirects[node], best[node] - 1))
+        for target, left in offers:
+            if left >= 0 and left > best.get(target, -1):
+                best[target] = left
+                queue.append(target)
+    return set(best)
+
+
+def crawl_on_paper(graph: Graph, budget: int, seed: int) -> dict[int, str | None]:
+    """Crawl with several slots that settle in a random order; node -> error."""
+    order = random.Random(seed)
+    crawl = frontier(max_redirects=budget, urls=("http://site.test/0",))
+    flying: list[Fetch] = []
+    taken: list[str] = []
+    while not crawl.finished or flying:
+        while order.random() < 0.7 and (fetch := crawl.take()):
+            flying.append(fetch)
+            taken.append(fetch.url)
+        if flying:
+            fetch = flying.pop(order.randrange(len(flying)))
+            node = int(fetch.target[1:])
+            if node in graph.redirects:
+                crawl.settle(fetch, redirect(str(graph.redirects[node])), 0.0)
+            else:
+                crawl.settle(fetch, page(*map(str, graph.links[node])), 0.0)
+    assert len(taken) == len(set(taken)), "a page was fetched twice"
+    rows = crawl.report("test", {}).rows
+    return {int(url.rsplit("/", 1)[1]): row.error for url, row in rows.items()}
+
+
+@given(graphs(), st.integers(0, 4), st.integers(0, 2**32), st.integers(0, 2**32))
+def test_the_outcome_does_not_depend_on_the_order(
+    graph: Graph, budget: int, first: int, second: int
+) -> None:
+    outcome = crawl_on_paper(graph, budget, first)
+    assert set(outcome) == reachable(graph, budget)
+    assert outcome == crawl_on_paper(graph, budget, second)

@@ -1,0 +1,247 @@
+"""The exchange: bytes in, outcome out, however the bytes were split."""
+
+from __future__ import annotations
+
+import errno
+import socket
+from dataclasses import dataclass
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawlers.http import ERROR_KINDS, MAX_HEAD, MAX_INTERIM, Exchange, error_kind, request_tail
+from crawlers.job import Fetch, Origin
+
+ORIGIN = Origin("http://site.test", [], request_tail("site.test", True))
+
+
+def exchange(max_body: int = 10_000, target: str = "/a?b=1", reused: bool = False) -> Exchange:
+    """A fresh exchange."""
+    made = Exchange(Fetch(f"http://site.test{target}", ORIGIN, target), max_body)
+    made.reused = reused
+    return made
+
+
+@dataclass(frozen=True)
+class Case:
+    """A response, whether the stream ends after it, and what must come of it."""
+
+    name: str
+    data: bytes
+    eof: bool = False
+    status: int | None = 200
+    body: bytes = b""
+    error: str | None = None
+    keep_alive: bool = False
+
+
+OK = b"HTTP/1.1 200 OK\r\n"
+CASES = [
+    Case("length", OK + b"Content-Length: 3\r\n\r\nabc", body=b"abc", keep_alive=True),
+    Case("empty", OK + b"Content-Length: 0\r\n\r\n", keep_alive=True),
+    Case(
+        "chunked",
+        OK + b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\nT: 1\r\n\r\n",
+        body=b"abcde",
+        keep_alive=True,
+    ),
+    Case("to close", OK + b"\r\nabc", eof=True, body=b"abc"),
+    Case("to close, empty", OK + b"\r\n", eof=True),
+    Case("close", OK + b"Connection: close\r\nContent-Length: 1\r\n\r\na", body=b"a"),
+    Case("old", b"HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\na", body=b"a"),
+    Case(
+        "old, kept",
+        b"HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 1\r\n\r\na",
+        body=b"a",
+        keep_alive=True,
+    ),
+    Case("204", b"HTTP/1.1 204 No Content\r\n\r\n", status=204, keep_alive=True),
+    Case(
+        "304 has no body whatever it says",
+        b"HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n",
+        status=304,
+        keep_alive=True,
+    ),
+    Case(
+        "1xx first",
+        b"HTTP/1.1 103 Early\r\nLink: <x>\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n"
+        + OK
+        + b"Content-Length: 1\r\n\r\na",
+        body=b"a",
+        keep_alive=True,
+    ),
+    Case(
+        "too many 1xx",
+        b"HTTP/1.1 100 Continue\r\n\r\n" * (MAX_INTERIM + 1),
+        status=None,
+        error="protocol",
+    ),
+    Case("surplus", OK + b"Content-Length: 1\r\n\r\naXYZ", body=b"a"),
+    Case("two answers", (OK + b"Content-Length: 1\r\n\r\na") * 2, body=b"a"),
+    Case("early end", OK + b"Content-Length: 5\r\n\r\nabc", eof=True, status=None, error="closed"),
+    Case(
+        "early end of chunks",
+        OK + b"Transfer-Encoding: chunked\r\n\r\n5\r\nabc",
+        eof=True,
+        status=None,
+        error="closed",
+    ),
+    Case("end in the head", OK + b"Content-Len", eof=True, status=None, error="closed"),
+    Case("nothing", b"", eof=True, status=None, error="closed"),
+    Case("not HTTP", b"SSH-2.0-OpenSSH_9.2\r\n", status=None, error="protocol"),
+    Case(
+        "bad chunk size",
+        OK + b"Transfer-Encoding: chunked\r\n\r\nxyz\r\nabc\r\n0\r\n\r\n",
+        status=None,
+        error="protocol",
+    ),
+    Case("bad length", OK + b"Content-Length: -1\r\n\r\n", status=None, error="protocol"),
+    Case(
+        "two lengths",
+        OK + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+        status=None,
+        error="protocol",
+    ),
+    Case("too large", OK + b"\r\n" + b"x" * 10_001, status=None, error="too_large"),
+    Case(
+        "too large, announced",
+        OK + b"Content-Length: 99999\r\n\r\n" + b"x" * 10_001,
+        status=None,
+        error="too_large",
+    ),
+    Case(
+        "switching protocols unasked",
+        b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: upgrade\r\n\r\n",
+        status=None,
+        error="protocol",
+    ),
+]
+
+
+def play(case: Case, cuts: list[int]) -> Exchange:
+    """Feed a case cut at the given places."""
+    made = exchange()
+    edges = [0, *sorted(cut % (len(case.data) + 1) for cut in cuts), len(case.data)]
+    for start, end in pairwise(edges):
+        if start < end and not made.done:
+            made.feed(case.data[start:end])
+    if case.eof:
+        made.feed(b"")
+    return made
+
+
+def check(case: Case, made: Exchange, *, whole: bool) -> None:
+    """Compare with what must come of it."""
+    assert made.done
+    assert made.error == case.error
+    assert made.status == case.status
+    if case.error is None:
+        assert made.body == case.body
+        assert made.size == len(case.body)
+    # A surplus that comes later is not seen by this exchange: the next user
+    # of the connection reads it, and fails on it.
+    if whole or case.name not in ("surplus", "two answers"):
+        assert made.keep_alive == case.keep_alive
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_whole(case: Case) -> None:
+    check(case, play(case, []), whole=True)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@given(cuts=st.lists(st.integers(0, 400), max_size=12))
+def test_any_split_gives_the_same(case: Case, cuts: list[int]) -> None:
+    check(case, play(case, cuts), whole=False)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_byte_by_byte(case: Case) -> None:
+    if len(case.data) < 1000:
+        check(case, play(case, list(range(len(case.data)))), whole=False)
+
+
+def test_request() -> None:
+    request = exchange().request
+    assert request.startswith(b"GET /a?b=1 HTTP/1.1\r\nHost: site.test\r\n")
+    assert request.endswith(b"\r\n\r\n")
+    assert b"Connection" not in request
+    assert b"Connection: close\r\n" in request_tail("x", False)
+
+
+def test_head_bomb_is_refused() -> None:
+    made = exchange()
+    made.feed(OK)
+    fed = 0
+    while not made.done:
+        line = b"X-%d: %s\r\n" % (fed, b"y" * 1000)
+        made.feed(line)
+        fed += len(line)
+        assert fed <= 2 * MAX_HEAD
+    assert made.error in ("too_large", "protocol")
+
+
+def test_a_body_is_not_kept_beyond_its_limit() -> None:
+    made = exchange(max_body=100)
+    made.feed(OK + b"\r\n" + b"x" * 50_000)
+    assert made.error == "too_large"
+    assert len(made.body) <= 50_000
+
+
+def test_a_reused_connection_that_closes_first_is_stale() -> None:
+    for fail in ("eof", "reset"):
+        made = exchange(reused=True)
+        if fail == "eof":
+            made.feed(b"")
+        else:
+            made.fail(ConnectionResetError(errno.ECONNRESET, "reset"))
+        assert made.error == "stale"
+    made = exchange(reused=True)
+    made.feed(b"HTTP/1.1 ")
+    made.feed(b"")
+    assert made.error == "closed", "the server had begun to answer"
+
+
+def test_the_first_outcome_stays() -> None:
+    made = exchange()
+    made.abort("timeout")
+    made.fail(ConnectionResetError(errno.ECONNRESET, "reset"))
+    made.feed(OK + b"Content-Length: 0\r\n\r\n")
+    made.abort("cancelled")
+    assert (made.error, made.status) == ("timeout", None)
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (ConnectionRefusedError(errno.ECONNREFUSED, ""), "refused"),
+        (ConnectionResetError(errno.ECONNRESET, ""), "reset"),
+        (BrokenPipeError(errno.EPIPE, ""), "reset"),
+        (TimeoutError(), "timeout"),
+        (OSError(errno.EHOSTUNREACH, ""), "unreachable"),
+        (OSError(errno.EMFILE, ""), "limit"),
+        (socket.gaierror(socket.EAI_NONAME, ""), "unknown_host"),
+        (OSError(errno.EPERM, ""), "network"),
+        (OSError(), "network"),
+    ],
+)
+def test_error_kinds(error: OSError, kind: str) -> None:
+    assert error_kind(error) == kind
+    assert kind in ERROR_KINDS
+
+
+def test_no_cycle_is_left_for_the_collector() -> None:
+    made = exchange()
+    made.feed(OK + b"Content-Length: 3\r\n\r\nabc")
+    assert made._parser is None
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_end_in_a_documented_way(data: bytes) -> None:
+    made = exchange()
+    made.feed(b"HTTP/1.1 200 OK\r\n" + data)
+    made.feed(b"")
+    assert made.done
+    assert made.error is None or made.error in ERROR_KINDS

@@ -1,0 +1,161 @@
+"""The command line, as a person meets it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from crawlers import registry
+from tests.crawlers.conftest import FixtureServer
+
+pytestmark = pytest.mark.timeout(60)
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run ``python -m crawlers`` to its end."""
+    return subprocess.run(
+        [sys.executable, "-m", "crawlers", *arguments], capture_output=True, text=True, timeout=50
+    )
+
+
+def test_list_names_every_backend() -> None:
+    done = run("--list")
+    assert done.returncode == 0
+    assert [line.split()[0] for line in done.stdout.splitlines()] == registry.names()
+    assert json.loads(run("--list", "--json").stdout).keys() == set(registry.names())
+
+
+@pytest.mark.parametrize("name", registry.MODELS)
+def test_json_is_one_object_with_all_that_was_promised(name: str, tree: FixtureServer) -> None:
+    done = run(name, tree.url, "--json", "--concurrency", "20")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    found = json.loads(done.stdout)
+    assert found["backend"] == name
+    assert found["root"] == tree.url
+    assert found["pages"] == 500
+    assert found["digest"] == tree.digest
+    assert found["concurrency"] == 20
+    assert found["errors"] == {}
+    assert found["statuses"]["200"] == 500
+    assert found["bytes"] == tree.hello["bytes"]
+    assert found["elapsed_s"] > 0
+    assert found["pages_per_s"] > 0
+    assert found["redirects"] > 0
+
+
+def test_summary_and_urls(tree: FixtureServer) -> None:
+    done = run("callbacks", tree.url, "--urls")
+    assert done.returncode == 0
+    lines = done.stdout.splitlines()
+    assert sum(line.startswith("200 ") for line in lines) == 500
+    assert any("-> http" in line for line in lines)
+    assert any(line.startswith("pages") and "500" in line for line in lines)
+    assert "\x1b" not in done.stdout, "no colour where nobody looks"
+
+
+def test_quiet_and_verbose(tree: FixtureServer) -> None:
+    assert run("threads", tree.url, "-q").stdout == ""
+    failed = run("threads", tree.url, "-v").stdout
+    assert "!" not in failed
+    assert len(run("threads", tree.url, "-vv").stdout.splitlines()) > 500
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], "name a backend and a URL"),
+        (["threads"], "name a backend and a URL"),
+        (["fibers", "http://127.0.0.1/"], "no backend named 'fibers': choose one of threads"),
+        (["threads", "ftp://127.0.0.1/"], "not an http:// URL"),
+        (["threads", "https://127.0.0.1/"], "https is not crawled here"),
+        (["threads", "http://"], "not a usable URL"),
+        (["threads", "http://127.0.0.1:99999/"], "not a usable URL"),
+        (["threads", "http://127.0.0.1/", "--concurrency", "0"], "must be at least 1"),
+        (["threads", "http://127.0.0.1/", "-c", "many"], "not a number"),
+        (["threads", "http://127.0.0.1/", "-c", "99999999"], "raise the limit"),
+        (["threads", "http://127.0.0.1/", "--exclude", "("], "not a regular expression"),
+        (["threads", "http://127.0.0.1/", "--timeout", "0"], "must be at least"),
+        (["threads", "http://127.0.0.1/", "--nonsense"], "--nonsense"),
+    ],
+)
+def test_bad_usage_is_one_line_and_exit_status_2(arguments: list[str], says: str) -> None:
+    done = run(*arguments)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1
+    assert says in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("url", "says"),
+    [
+        ("http://127.0.0.1:1/", "refused: the server does not listen there"),
+        ("http://no-such-host.invalid/", "unknown_host: the host name does not resolve"),
+    ],
+)
+def test_a_root_that_cannot_be_fetched_is_exit_status_1(url: str, says: str) -> None:
+    done = run("threads", url, "--max-tries", "1", "--quiet")
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [f"crawlers: {url}: {says}"]
+
+
+def test_a_missing_root_page_is_exit_status_1(tree: FixtureServer) -> None:
+    done = run("callbacks", tree.url + "nothing-here", "--quiet")
+    assert done.returncode == 1
+    assert "answered 404" in done.stderr
+
+
+def test_one_bad_root_does_not_hide_the_good_one(tree: FixtureServer) -> None:
+    done = run("generators", tree.url, "http://127.0.0.1:1/", "--json", "--max-tries", "1")
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["pages"] == 500
+
+
+@pytest.mark.parametrize("name", registry.MODELS)
+def test_an_interrupt_still_reports(name: str, start_server: type[FixtureServer]) -> None:
+    server = start_server("--site", "tree:500:6:2048", "--delay", "fixed:50")
+    crawler = subprocess.Popen(
+        [sys.executable, "-m", "crawlers", name, server.url, "--json", "-c", "2"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while server.control("/ledger?summary=1")["total"] < 5:
+        assert crawler.poll() is None
+        time.sleep(0.05)
+    crawler.send_signal(signal.SIGINT)
+    out, err = crawler.communicate(timeout=20)
+    server.stop()
+    assert crawler.returncode == 130
+    assert "Traceback" not in err
+    found = json.loads(out)
+    assert found["stopped"] == "interrupted"
+    assert 0 < found["pages"] < 500
+    assert found["left"] > 0
+
+
+def test_a_reader_that_leaves_is_no_traceback(tree: FixtureServer) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        [sys.executable, "-m", "crawlers", "threads", tree.url, "--urls"],
+        stdout=write,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=50,
+    )
+    os.close(write)
+    assert "Traceback" not in done.stderr
+
+
+def test_help_teaches() -> None:
+    text = run("--help").stdout
+    for word in ("examples", "exit status", "--exclude", "--connection", "--max-redirects"):
+        assert word in text

@@ -1,0 +1,265 @@
+"""The small modules: job, origins, page, registry, recorder, limits, summary, stop."""
+
+from __future__ import annotations
+
+import resource
+import signal
+import time
+from importlib.metadata import EntryPoint
+
+import pytest
+
+from crawlers import limits, registry
+from crawlers.http import Exchange, request_tail
+from crawlers.job import Address, CrawlReport, Fetch, Job, JobError, Origin, PageResult
+from crawlers.origins import in_scope, make_origin, normal_root, origin_prefix
+from crawlers.page import charset, read_page
+from crawlers.recorder import NullRecorder, SlotRecorder, TimesRecorder
+from crawlers.stop import Stop
+from crawlers.summary import as_json, url_line, why_not_fetched
+
+JOB = Job(("http://site.test/",))
+ORIGIN = Origin("http://site.test", [Address(2, ("127.0.0.1", 80))], request_tail("x", True))
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"urls": ()}, "no URL"),
+        ({"slots": 0}, "slots"),
+        ({"max_tries": 0}, "max_tries"),
+        ({"max_redirects": -1}, "max_redirects"),
+        ({"timeout_s": 0.0}, "timeout_s"),
+        ({"timeout_s": float("nan")}, "timeout_s"),
+        ({"deadline_s": -1.0}, "deadline_s"),
+        ({"schedule": (0.0,)}, "schedule"),
+        ({"schedule": (0.0, 1.0), "follow": False}, "schedule"),
+    ],
+)
+def test_a_bad_job_says_what_is_wrong(settings: dict[str, object], says: str) -> None:
+    with pytest.raises(JobError, match=says):
+        Job(**{"urls": ("http://x/",), **settings})  # type: ignore[arg-type]
+
+
+def test_further_tries_take_further_addresses() -> None:
+    first, second = Address(2, ("127.0.0.1", 1)), Address(2, ("127.0.0.2", 1))
+    fetch = Fetch("http://x/", Origin("http://x", [first, second], b""), "/")
+    taken = []
+    for fetch.tries in (1, 2, 3):
+        taken.append(fetch.address)
+    assert taken == [first, second, first]
+
+
+@pytest.mark.parametrize(
+    ("typed", "normal"),
+    [
+        ("127.0.0.1:8000", "http://127.0.0.1:8000/"),
+        ("HTTP://Site.Test:80/a/../b#c", "http://site.test/b"),
+        ("http://[::1]:8000", "http://[::1]:8000/"),
+    ],
+)
+def test_roots_as_typed(typed: str, normal: str) -> None:
+    assert normal_root(typed) == normal
+
+
+def test_origins_resolve_with_the_options_of_the_job() -> None:
+    origin = make_origin("http://127.0.0.1:8000", Job(("http://x/",), keep_alive=False))
+    assert origin.addresses == [Address(2, ("127.0.0.1", 8000))]
+    assert b"Host: 127.0.0.1:8000\r\n" in origin.head_tail
+    assert b"Connection: close" in origin.head_tail
+    assert not origin.keep_alive
+    assert origin_prefix("http://a.b:1/c?d") == "http://a.b:1"
+    with pytest.raises(JobError):
+        origin_prefix("nonsense")
+
+
+@pytest.mark.parametrize(
+    ("url", "inside"),
+    [
+        ("http://www.site.test/", True),
+        ("http://site.test:8080/", True),
+        ("http://notsite.test/", False),
+        ("http://127.0.0.1/", False),
+        ("https://site.test/", False),
+        ("http://test/", False),
+    ],
+)
+def test_lenient_scope(url: str, inside: bool) -> None:
+    assert in_scope(url, ["http://site.test"]) is inside
+
+
+def test_addresses_are_not_shortened() -> None:
+    assert not in_scope("http://10.1.0.1/", ["http://127.0.0.1"])
+    assert in_scope("http://127.0.0.1:9/", ["http://127.0.0.1:1"])
+
+
+def answered(head: bytes, body: bytes = b"") -> Exchange:
+    """A finished exchange."""
+    exchange = Exchange(Fetch("http://site.test/dir/x", ORIGIN, "/dir/x"))
+    exchange.feed(b"HTTP/1.1 " + head + b"\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+    assert exchange.done
+    return exchange
+
+
+FETCH = Fetch("http://site.test/dir/x", ORIGIN, "/dir/x")
+LINK = b'<a href="y?a=1&amp;b=2#z">y</a>'
+
+
+def test_only_html_answered_200_has_links() -> None:
+    page = read_page(FETCH, answered(b"200 OK\r\nContent-Type: Text/HTML", LINK), True)
+    assert page.links == ["http://site.test/dir/y?a=1&b=2"]
+    for head in (
+        b"200 OK\r\nContent-Type: text/plain",
+        b"200 OK",
+        b"404 No\r\nContent-Type: text/html",
+        b"200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip",
+    ):
+        assert read_page(FETCH, answered(head, LINK), True).links is None
+    head = b"200 OK\r\nContent-Type: application/xhtml+xml"
+    assert read_page(FETCH, answered(head, LINK), True).links
+
+
+def test_redirects_are_resolved() -> None:
+    page = read_page(FETCH, answered(b"302 Found\r\nLocation: ../up#there"), True)
+    assert page.redirect == "http://site.test/up"
+    assert page.error is None
+    page = read_page(FETCH, answered(b"302 Found\r\nLocation: javascript:alert(1)"), True)
+    assert (page.redirect, page.error) == (None, "bad_redirect")
+    assert read_page(FETCH, answered(b"302 Found"), False).error is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("text/html", None),
+        ("text/html; charset=UTF-8", "UTF-8"),
+        ('text/html; a=b; Charset="latin-1"', "latin-1"),
+        ("text/html; charset=", None),
+        ("text/html; charset", None),
+    ],
+)
+def test_charset(kind: str, name: str | None) -> None:
+    assert charset(kind) == name
+
+
+def test_recorders() -> None:
+    times, slots = TimesRecorder(), SlotRecorder()
+    for recorder in (times, slots, NullRecorder()):
+        recorder.record(3, 0.0, 1.0, 1.5)
+        recorder.record(4, 1.0, 1.25, 2.0)
+    assert list(times.service) == [0.5, 0.75]
+    assert list(times.response) == [1.0]
+    assert times.late == 1
+    assert list(slots.slots) == [3, 4]
+    assert list(slots.ended) == [1.5, 2.0]
+
+
+def report(rows: dict[str, PageResult], **settings: object) -> CrawlReport:
+    """A report of given rows."""
+    made: dict[str, object] = {
+        "backend": "test", "root": "http://site.test/", "concurrency": 1, "elapsed_s": 2.0,
+        "stopped": None, "rows": rows, "mechanism": {}, "prefix": "http://site.test",
+    }  # fmt: skip
+    return CrawlReport(**{**made, **settings})  # type: ignore[arg-type]
+
+
+def rows() -> dict[str, PageResult]:
+    """A page, a redirect and a failure."""
+    page, redirect, failure = PageResult(200, 5, 7), PageResult(302, 0, 0), PageResult(None, 0, 0)
+    redirect.redirect = "http://site.test/"
+    failure.error = "timeout"
+    return {
+        "http://site.test/": page,
+        "http://site.test/r": redirect,
+        "http://site.test/f": failure,
+    }
+
+
+def test_a_report_counts() -> None:
+    made = report(rows())
+    assert (made.pages, made.bytes, made.redirects) == (1, 5, 1)
+    assert made.statuses == {200: 1, 302: 1}
+    assert made.errors == {"timeout": 1}
+    assert made.pages_per_s == 0.5
+    assert as_json(made, urls=True)["digest"] == made.digest
+
+
+def test_the_digest_does_not_know_the_port_nor_the_order() -> None:
+    here = report(rows())
+    there = report(
+        {url.replace("site.test", "site.test:81"): row for url, row in reversed(rows().items())},
+        prefix="http://site.test:81",
+    )
+    assert here.digest == there.digest
+    changed = rows()
+    changed["http://site.test/"].checksum += 1
+    assert report(changed).digest != here.digest
+
+
+def test_why_a_root_was_not_fetched() -> None:
+    found = rows()
+    assert why_not_fetched(report(found), "http://site.test/r") is None
+    assert "timeout" in (why_not_fetched(report(found), "http://site.test/f") or "")
+    found["http://site.test/r"].redirect = "http://elsewhere.test/"
+    assert "--lenient" in (why_not_fetched(report(found), "http://site.test/r") or "")
+
+
+def test_a_hostile_type_does_not_steer_the_terminal() -> None:
+    page = PageResult(200, 1, 1)
+    page.content_type = "text/\x1b[2Jhtml"
+    assert "\x1b" not in url_line("http://site.test/", page)
+
+
+def test_unknown_backends_are_named() -> None:
+    with pytest.raises(registry.BackendError, match="choose one of threads"):
+        registry.load("fibers")
+
+
+def test_backends_from_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    group = {
+        "mine": EntryPoint("mine", "tests.crawlers.test_values:MINE", registry.GROUP),
+        "odd": EntryPoint("odd", "tests.crawlers.test_values:JOB", registry.GROUP),
+        "gone": EntryPoint("gone", "no_such_module:BACKEND", registry.GROUP),
+    }
+    monkeypatch.setattr(registry, "_foreign", lambda: group)
+    assert registry.names()[-3:] == ["gone", "mine", "odd"]
+    assert registry.load("mine") is MINE
+    assert registry.describe("mine") == "summary"
+    with pytest.raises(registry.BackendError, match="not a Backend"):
+        registry.load("odd")
+    with pytest.raises(registry.BackendError, match="cannot be imported"):
+        registry.load("gone")
+
+
+def _never(job: Job, recorder: object) -> CrawlReport:
+    raise AssertionError
+
+
+MINE = registry.Backend("mine", "async", 99, "summary", "changes", _never)
+
+
+def test_descriptor_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    raised: list[tuple[int, int]] = []
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (100, 1000))
+    monkeypatch.setattr(resource, "setrlimit", lambda _, pair: raised.append(pair))
+    limits.ensure_descriptors(10)
+    assert raised == []
+    limits.ensure_descriptors(500)
+    assert raised == [(500 + limits.SPARE, 1000)]
+    with pytest.raises(JobError, match="936"):
+        limits.ensure_descriptors(1000)
+
+
+def test_stop_gives_reasons_and_restores_handlers() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with Stop(Job(("http://x/",), deadline_s=60.0, timeout_s=0.4)) as stop:
+        now = time.monotonic()
+        assert stop.tick_s == pytest.approx(0.1)
+        assert stop.reason(now) is None
+        assert stop.reason(now + 61) == "deadline"
+        signal.raise_signal(signal.SIGINT)
+        assert stop.reason(now) == "interrupted"
+        assert signal.getsignal(signal.SIGINT) is before, "the second one strikes"
+    with Stop(JOB) as stop:
+        assert stop.reason(float("1e300")) is None
+    assert signal.getsignal(signal.SIGINT) is before
