@@ -13,35 +13,38 @@ Everything here is a pure function of the records. Four rules run through it:
   Benjamini–Hochberg step. Anything less reads "no difference shown".
 * **Too little data is refused, in words**, not turned into a wide bar.
 
-The interval is the *symmetric studentised* bootstrap of the mean log ratio:
-bootstrap-t (B. Efron and R. Tibshirani, *An Introduction to the Bootstrap*, 1993,
-section 12.5) with the quantile of the absolute t (P. Hall, J. R. Stat. Soc. B 50 (1988) 35).
-The two kinds most often named, percentile and BCa, were tried and are wrong at
-the number of blocks a campaign has: their 95 % intervals covered the truth this
-often in simulation (4,000 data sets each):
+The interval is the *expanded percentile bootstrap* of the mean log ratio: a
+percentile interval (B. Efron and R. Tibshirani, *An Introduction to the
+Bootstrap*, 1993, chapter 13) whose quantiles are moved outwards for the small
+number of blocks (T. Hesterberg, *The American Statistician* 69 (2015) 371,
+section 3.3), and which is on neither side nearer than Student's t. The plain percentile
+and BCa intervals were tried and are wrong at the number of blocks a campaign
+has. Their nominal 95 % intervals covered the truth this often in simulation
+(4,000 data sets each):
 
-====== ========== ========== ==== =========== =========== =================
-blocks noise      percentile BCa  Student's t bootstrap-t symmetric (used)
-====== ========== ========== ==== =========== =========== =================
-5      normal     0.84       0.84 0.95        0.95        0.98
-5      t, 3 d.f.  0.82       0.81 0.96        0.95        0.98
-5      bursts     0.82       0.79 0.96        0.94        0.98
-5      skewed     0.78       0.80 0.88        0.93        0.94
-8      normal     0.89       0.89 0.95        0.95        0.97
-8      t, 3 d.f.  0.88       0.86 0.96        0.93        0.97
-8      bursts     0.88       0.84 0.97        0.94        0.98
-8      skewed     0.84       0.86 0.90        0.94        0.93
-15     normal     0.92       0.92 0.95        0.95        0.96
-15     skewed     0.88       0.89 0.91        0.94        0.93
-====== ========== ========== ==== =========== =========== =================
+====== ========== ========== ==== =========== =========== =====
+blocks noise      percentile BCa  Student's t bootstrap-t used
+====== ========== ========== ==== =========== =========== =====
+5      normal     0.84       0.84 0.95        0.98        0.95
+5      t, 3 d.f.  0.82       0.81 0.97        0.98        0.97
+5      bursts     0.82       0.79 0.97        0.98        0.97
+5      one-sided  0.78       0.80 0.89        0.94        0.89
+8      normal     0.89       0.89 0.95        0.97        0.95
+8      t, 3 d.f.  0.88       0.86 0.96        0.97        0.96
+8      bursts     0.88       0.84 0.97        0.98        0.97
+8      one-sided  0.84       0.86 0.90        0.93        0.92
+15     normal     0.92       0.92 0.95        0.96        0.95
+15     one-sided  0.88       0.89 0.91        0.93        0.92
+====== ========== ========== ==== =========== =========== =====
 
-("bursts": one trial in ten is hit by an interruption.) An interval that misses
-one time in six is no 95 % interval. Of the two studentised ones the symmetric
-errs on the safe side, and its bars do not reach far out on one side as the
-equal-tailed one's do with few blocks (the far end, one time in twenty: 2.5 times
-Student's at six blocks against 3.0). Its median width is 1.33 times Student's at
-five blocks, 1.16 at six, 1.08 at eight. With four blocks it is 2.5 times as wide
-and tells nothing: :data:`MIN_BLOCKS` is five; six or more are worth their time.
+"Bursts": one trial in ten is hit by an interruption. "One-sided": the log ratios
+are exponentially distributed, as if only one of two backends were ever
+interrupted; there the interval is too short, which is one reason for asking a
+difference to exceed the noise floor too. The (symmetric) bootstrap-t covers at
+least as well but one time in twenty is 4.7 times as long as Student's at five
+blocks and 2.5 times at six; the interval used is at most 1.1 times as long. Below
+:data:`MIN_BLOCKS`, five, the blocks' whole range would miss the truth one time in
+eight, and no interval is given.
 """
 
 from __future__ import annotations
@@ -312,12 +315,14 @@ def _resample_indices(blocks: int, resamples: int, seed: int) -> IntArray:
 def log_interval(
     logs: Sequence[float], *, level: float = LEVEL, resamples: int = RESAMPLES, seed: int = SEED
 ) -> tuple[float, float]:
-    """Symmetric studentised bootstrap interval of the mean of ``logs``.
+    """Expanded percentile bootstrap interval of the mean of ``logs``.
 
-    The values are sorted first, so that the order of the blocks cannot change
-    the result under a fixed seed. A resample whose values are all equal has no
-    standard error; its t is infinite, which widens the interval rather than
-    narrowing it. Needs two values or more.
+    The percentile interval of n values is too short by about the factor
+    sqrt((n - 1) / n) z / t; Hesterberg's expansion takes the quantiles at which
+    a normal sample would give Student's interval. It is then widened, on either
+    side, to Student's where that lies further out. The values are sorted first,
+    so that the order of the blocks cannot change the result under a fixed seed.
+    Needs two values or more; equal values give a point.
     """
     if len(logs) < 2:
         raise ValueError("an interval needs at least two values")
@@ -325,16 +330,13 @@ def log_interval(
     blocks = values.size
     mean = float(values.mean())
     error = float(values.std(ddof=1)) / math.sqrt(blocks)
-    if error <= 1e-12:  # all blocks agree to the last digit: a point
+    if error <= 1e-12:  # all blocks agree to the last digit
         return mean, mean
-    sample = values[_resample_indices(blocks, resamples, seed)]
-    means = sample.mean(axis=1) - mean
-    errors = sample.std(axis=1, ddof=1) / math.sqrt(blocks)
-    flat = errors <= 1e-12 * max(1.0, abs(mean))
-    t = means / np.where(flat, 1.0, errors)
-    t[flat] = np.sign(means[flat]) * 1e6
-    reach = float(np.quantile(np.abs(t), level)) * error
-    return mean - reach, mean + reach
+    t = float(sps.t.ppf(0.5 + level / 2, blocks - 1))
+    tail = float(sps.norm.cdf(-math.sqrt(blocks / (blocks - 1)) * t))
+    means = values[_resample_indices(blocks, resamples, seed)].mean(axis=1)
+    low, high = np.quantile(means, (tail, 1.0 - tail))
+    return min(float(low), mean - t * error), max(float(high), mean + t * error)
 
 
 def ratio(

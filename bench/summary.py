@@ -480,7 +480,7 @@ def to_markdown(records: Records) -> str:
         out += [
             "## Throughput",
             "",
-            f"Ratios are against `{base}`, paired within blocks, with 95 % symmetric studentised "
+            f"Ratios are against `{base}`, paired within blocks, with 95 % expanded percentile "
             "bootstrap intervals. CPU is the crawler’s, per 1000 pages. p50 and p99 are of the "
             "service time. ○: limited by the server, not the backend’s own speed.",
             "",
@@ -615,17 +615,26 @@ def print_table(records: Records, console: Console) -> None:
         for i, name in enumerate(MEMORY_HEADER[:shown]):
             table.add_column(name, justify="left" if i == 0 else "right")
         for memory_row in memory:
-            table.add_row(*(escape(c) for c in _memory_cells(memory_row)[:shown]))
+            cells = _memory_cells(memory_row)[:shown]
+            if shown < len(MEMORY_HEADER):
+                cells[1] = cells[1].partition(" ")[0]  # no room for the interval
+            table.add_row(*(escape(c) for c in cells))
         console.print(table)
     opened = _by_point(rows, ("openloop",))
     if opened:
         table = Table(title="Open loop", title_justify="left", pad_edge=False)
-        for i, name in enumerate(OPEN_HEADER):
+        columns = range(len(OPEN_HEADER)) if console.width >= 118 else (0, 1, 2, 4, 7)
+        for i in columns:
+            name = OPEN_HEADER[i] if console.width >= 118 else OPEN_HEADER[i].partition(",")[0]
             table.add_column(name, justify="left" if i in (0, 7) else "right")
         for mine in opened.values():
             for row in mine:
-                if "#" not in row.label:
-                    table.add_row(*(escape(c) for c in _open_cells(row)))
+                if "#" in row.label:
+                    continue
+                cells = _open_cells(row)
+                if console.width < 118:
+                    cells[2] = cells[2].partition(" ")[0]
+                table.add_row(*(escape(cells[i]) for i in columns))
         console.print(table)
     for line in method_lines(records):
         console.print(f"[dim]•[/dim] {escape(line)}")

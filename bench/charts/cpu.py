@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from bench import stats
 from bench.charts.facts import Facts, point_words, ratio_words
-from bench.charts.style import Plan, Skip, Slide, duration, mix, swatches, times, value_axis
+from bench.charts.style import (
+    Plan,
+    Skip,
+    Slide,
+    duration,
+    duration_tick,
+    mix,
+    swatches,
+    times,
+    value_axis,
+)
 
 NAME = "cpu"
 TITLE = "CPU time of the crawler per 1000 pages"
@@ -34,7 +44,7 @@ def plan(facts: Facts) -> Plan | Skip:
             f"it costs {best.base}"
         )
         notes = (f"Ratio {ratio_words(best)}, paired within blocks.",)
-    elif not notes:
+    elif not notes and any(c.point == point for c in facts.compare(stats.CPU_PER_1000)):
         notes = ("No difference shown at this point.",)
 
     def draw(slide: Slide) -> None:
@@ -69,7 +79,7 @@ def plan(facts: Facts) -> Plan | Skip:
                         zorder=5,
                     )
             axes.annotate(
-                duration(total.median),
+                duration(total.median, 3),
                 (max(total.high, user + system), place),
                 xytext=(10, 0),
                 textcoords="offset points",
@@ -77,7 +87,7 @@ def plan(facts: Facts) -> Plan | Skip:
                 fontsize=size,
                 fontweight="bold",
             )
-        value_axis(axes, [max(t.high for *_, t in rows) * 1.14], axis="x", words=duration)
+        value_axis(axes, [max(t.high for *_, t in rows) * 1.14], axis="x", words=duration_tick)
         axes.set_yticks(range(len(rows)), [r[0] for r in rows])
         axes.tick_params(axis="y", labelsize=size, labelcolor=slide.palette.ink)
         axes.set_ylim(len(rows) - 0.45, -0.55)
@@ -89,9 +99,9 @@ def plan(facts: Facts) -> Plan | Skip:
             slide,
             axes,
             [
-                ("user: parsing, links, the model itself", slide.palette.muted, ""),
+                ("user", slide.palette.muted, ""),
                 (
-                    "system: sockets and switches in the kernel",
+                    "system (in the kernel)",
                     mix(slide.palette.muted, slide.palette.background, 0.55),
                     "",
                 ),
@@ -100,7 +110,9 @@ def plan(facts: Facts) -> Plan | Skip:
 
     alt = (
         f"Bar chart: client CPU time per 1000 pages at {at}, user plus system. "
-        + "; ".join(f"{a} {duration(u)} user, {duration(s)} system" for a, u, s, _ in rows[:8])
+        + "; ".join(
+            f"{a} {duration(u, 3)} user, {duration(s, 3)} system" for a, u, s, _ in rows[:8]
+        )
         + "."
     )
     all_trials = [t for ts in trials.values() for t in ts]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bench import stats
-from bench.charts.facts import Facts
+from bench.charts.facts import Facts, apart
 from bench.charts.open_loop import by_rate
 from bench.charts.percentiles import time_axis
 from bench.charts.style import EndLabel, Plan, Skip, Slide, duration, markers, number, value_axis
@@ -46,7 +46,8 @@ def plan(facts: Facts) -> Plan | Skip:
             max(bent, key=lambda k: bent[k])
         ]
         rate = bent[first_gone]
-        if rate in p99[lasts[0]]:
+        last = p99[lasts[0]].get(rate)
+        if last and apart(p99[first_gone][rate], last):
             finding = (
                 f"At {number(rate)} requests/s the p99 of {first_gone} is "
                 f"{duration(p99[first_gone][rate].median)}; of {lasts[0]}, "
@@ -78,6 +79,7 @@ def plan(facts: Facts) -> Plan | Skip:
             everything += [s.high for s in points.values()]
             ends.append(EndLabel(label, xs[-1], ys[-1], look.colour, look.width > 2))
         value_axis(axes, [r for v in p99.values() for r in v], axis="x", log_beyond=1e9)
+        axes.set_xlim(0, max(r for v in p99.values() for r in v) * 1.02)
         time_axis(axes, everything)
         axes.set_xlabel("offered: requests per second on the schedule")
         axes.set_title("response time: p99 solid, median dotted", color=slide.palette.muted)
@@ -93,7 +95,7 @@ def plan(facts: Facts) -> Plan | Skip:
         title=TITLE,
         finding=finding,
         subtitle=(
-            "From the intended start to the last byte, so that waiting for a late start counts"
+            "From the intended start to the last byte"
             + (f"; median of {blocks} blocks, shaded from lowest to highest" if blocks > 1 else "")
         ),
         alt=alt + ".",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bench import stats
 from bench.charts.facts import Facts
-from bench.charts.style import Plan, Skip, Slide, number, size_words, swatches, times, value_axis
+from bench.charts.style import Plan, Skip, Slide, number, size_words, swatches, value_axis
 
 NAME = "memory"
 TITLE = "Memory per connection, by owner"
@@ -59,8 +59,8 @@ def plan(facts: Facts) -> Plan | Skip:
         least = min(bounded, key=lambda r: r[1])
         if most[2][0] > least[2][1] > 0 and most[1] / least[1] > 1.05:
             finding = (
-                f"A connection costs {most[0]} {size_words(most[1])} and {least[0]} "
-                f"{size_words(least[1])}: {times(most[1] / least[1])} times less"
+                f"A connection costs {most[0]} {size_words(most[1], 2)}, {least[0]} "
+                f"{size_words(least[1], 2)}"
             )
     counts = sorted({n for f in facts.memory.values() for n in f.connections})
     notes = [f"Not in the bars: {n} ({why})." for n, why in sorted(missing.items())]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bench import stats
-from bench.charts.facts import Facts
+from bench.charts.facts import Facts, apart
 from bench.charts.style import (
     EndLabel,
     Plan,
@@ -51,10 +51,11 @@ def plan(facts: Facts) -> Plan | Skip:
     top = max(n for s in data.values() for n in s)
     at_top = {label: s[top] for label, s in data.items() if top in s}
     finding = None
-    if len(at_top) > 1 and min(s.count for s in at_top.values()) >= 2:
+    if len(at_top) > 1:
         most = max(at_top.items(), key=lambda i: i[1].median)
         least = min(at_top.items(), key=lambda i: i[1].median)
-        if most[1].low > least[1].high:
+        # Memory hardly scatters, so three blocks and a tenth are asked for here.
+        if apart(most[1], least[1], 3) and most[1].median > 1.1 * least[1].median:
             finding = (
                 f"{count(top)} connections take {most[0]} {size_words(most[1].median)}, "
                 f"{least[0]} {size_words(least[1].median)}"

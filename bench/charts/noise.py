@@ -25,7 +25,7 @@ def plan(facts: Facts) -> Plan | Skip:
     finding = None
     if aa.tested and naively.tested and worst / naively.tested > aa.alarms / aa.tested:
         finding = (
-            f"Measured naively, {backend} differs from itself in {worst} of {naively.tested} "
+            f"Measured naively, {backend} “differs” from itself in {worst} of {naively.tested} "
             f"comparisons; here in {aa.alarms} of {aa.tested}"
         )
     elif aa.tested:
@@ -127,6 +127,8 @@ def plan(facts: Facts) -> Plan | Skip:
                 va="bottom",
                 fontsize=14,
                 color=p.ink,
+                zorder=6,
+                bbox={"facecolor": p.background, "edgecolor": "none", "pad": 1.5},
             )
             right.annotate(
                 f"{wrong} of {total}",
@@ -136,6 +138,8 @@ def plan(facts: Facts) -> Plan | Skip:
                 va="center",
                 fontsize=16,
                 fontweight="bold",
+                zorder=6,
+                bbox={"facecolor": p.background, "edgecolor": "none", "pad": 1.5},
             )
         top = max([*shares, 8.0])
         right.axvline(5, color=p.muted, linewidth=1.4, linestyle=(0, (4, 3)), zorder=3)

@@ -60,6 +60,7 @@ def plan(facts: Facts) -> Plan | Skip:
             f"{duration(p99[worst][1])} by response time"
         )
     left_out = [x for x in data if x not in pairs]
+    left = ", ".join(left_out) if len(left_out) < 6 else f"{len(left_out)} further backends"
 
     def draw(slide: Slide) -> None:
         many = len(pairs)
@@ -89,18 +90,18 @@ def plan(facts: Facts) -> Plan | Skip:
             axes.set_title(label, fontweight="bold", fontsize=17)
             percentile_axis(axes, highest)
             axes.tick_params(axis="x", labelsize=12)
-            time_axis(axes, everything)
+            time_axis(axes, everything, 0.12)
             for values, name, va, dy in (
                 (response[1], "response", "bottom", 8),
                 (service[1], "service", "top", -9),
             ):
-                middle = len(values) // 3
+                middle = len(values) // 2
                 axes.annotate(
                     name,
                     (response[0][middle], values[middle]),
                     xytext=(0, dy),
                     textcoords="offset points",
-                    ha="center",
+                    ha="right" if name == "response" else "left",
                     va=va,
                     fontsize=13,
                     color=slide.palette.ink,
@@ -117,10 +118,14 @@ def plan(facts: Facts) -> Plan | Skip:
         title=TITLE,
         finding=finding,
         subtitle=(
-            f"{count(rate)} requests/s offered; service: from actual start, all a closed loop can "
-            "know; response: from the intended start, free of coordinated omission"
+            f"{count(rate)} requests/s offered. Service time runs from the actual start, response "
+            "time from the intended one"
         ),
         alt=alt + ".",
         draw=draw,
-        notes=(f"Not drawn: {', '.join(left_out)}.",) if left_out else (),
+        notes=(
+            "A closed loop can know the service time only: what it leaves out is coordinated "
+            "omission.",
+            *((f"Not drawn: {left}.",) if left_out else ()),
+        ),
     )

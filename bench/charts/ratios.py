@@ -6,12 +6,11 @@ import math
 from collections import Counter
 
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from bench import stats
 from bench.charts.facts import Facts
-from bench.charts.style import Plan, Skip, Slide, listing, readable
+from bench.charts.style import Plan, Skip, Slide, listing
 from bench.stats import Comparison
 
 NAME = "ratios"
@@ -50,8 +49,8 @@ def plan(facts: Facts) -> Plan | Skip:
     finding = None
     if verdicts["shown"]:
         finding = (
-            f"{verdicts['shown']} of {len(drawn)} differences from {base} are real, by interval "
-            "and noise floor"
+            f"{verdicts['shown']} of {len(drawn)} comparisons with {base} show a difference "
+            "beyond the noise"
         )
     notes: list[str] = []
     if verdicts[stats.TOO_FEW]:
@@ -61,7 +60,7 @@ def plan(facts: Facts) -> Plan | Skip:
     if not verdicts["shown"] and verdicts[stats.NO_DIFFERENCE]:
         notes.append("No difference shown.")
     notes.append(
-        "Bars: 95 % studentised bootstrap intervals, paired within blocks"
+        "Bars: 95 % bootstrap intervals, paired within blocks"
         + (
             f". Grey band: noise floor {stats.floor_words(floor.log)} from {floor.pairs} A/A pairs."
             if floor.log is not None
@@ -71,6 +70,8 @@ def plan(facts: Facts) -> Plan | Skip:
 
     def draw(slide: Slide) -> None:
         count = len(workloads)
+        if not crowd:
+            slide.key(labels)
         rows = [max(1, len(groups[w])) for w in workloads]
         panels = (
             slide.panels(count)
@@ -105,11 +106,12 @@ def plan(facts: Facts) -> Plan | Skip:
                     _one(slide, axes, comparison, row + shift, 5.5 if crowd else 9.0)
             axes.set_xscale("log")
             axes.set_xlim(*limits)
-            ticks = _ticks(*limits, most=5 if slide.look.wide else 9)
+            ticks = _ticks(*limits, most=(6 if count < 3 else 4) if slide.look.wide else 9)
             axes.xaxis.set_major_locator(FixedLocator(ticks))
             axes.xaxis.set_minor_locator(NullLocator())
             axes.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}×"))
-            axes.set_ylim(len(mine) - 0.45, -0.55)
+            # Equal row heights in all panels: the same distance means the same everywhere.
+            axes.set_ylim((max(rows) if slide.look.wide else len(mine)) - 0.45, -0.55)
             axes.set_yticks(range(len(mine)), [name for name, _ in mine])
             axes.grid(axis="x")
             axes.grid(visible=False, axis="y")
@@ -127,30 +129,6 @@ def plan(facts: Facts) -> Plan | Skip:
             elif axes is panels[0] or not slide.look.wide:
                 axes.set_ylabel("slots")
         panels[-1 if not slide.look.wide else count // 2].set_xlabel(f"pages/s relative to {base}")
-        if not crowd:
-            handles = [
-                Line2D(
-                    [],
-                    [],
-                    color=slide.look.of(x).colour,
-                    marker=slide.look.of(x).marker,
-                    markersize=10,
-                    linewidth=3,
-                    label=x,
-                )
-                for x in labels
-            ]
-            legend = slide.figure.legend(
-                handles=handles,
-                loc="outside upper left",
-                ncols=len(handles),
-                borderaxespad=0.3,
-                fontsize=15,
-                handlelength=1.6,
-            )
-            for text, x in zip(legend.get_texts(), labels, strict=True):
-                text.set_color(readable(slide.look.of(x).colour, slide.palette.background))
-                text.set_fontweight("bold")
 
     strongest = sorted(
         (c for c in drawn if c.ratio.shown), key=lambda c: -abs(math.log(c.ratio.value or 1.0))
@@ -177,19 +155,20 @@ def plan(facts: Facts) -> Plan | Skip:
 
 
 def _ticks(low: float, high: float, most: int) -> list[float]:
-    """Round ratios within the limits, 1 always among them, not more than ``most``."""
-    for steps in (
-        (0.8, 0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.15, 1.2),
-        (0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4),
-        (0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 1.75, 2.0),
-        (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0),
-        (0.25, 0.5, 1.0, 2.0, 4.0),
-    ):
-        found = [s for s in steps if low <= s <= high]
-        if len(found) <= most and low >= steps[0] * 0.8 and high <= steps[-1] * 1.25:
-            return found
-    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    return [m * 10.0**e for e in decades for m in (1.0, 3.0) if low <= m * 10.0**e <= high]
+    """Round ratios within the limits, 1 always among them, not more than ``most``.
+
+    Adjacent ticks lie at least 1/(most + 1) of the axis apart, so labels do not touch.
+    """
+    span = math.log(high / low)
+    candidates = [1.0, 2.0, 0.5, 4.0, 0.25, 8.0, 0.1, 10.0, 1.5, 0.75, 3.0, 1.25, 0.8, 1.2, 0.9]
+    candidates += [1.1, 0.6, 0.7, 0.95, 1.05, 0.85, 1.15, 0.97, 1.03, 0.98, 1.02, 0.99, 1.01]
+    chosen: list[float] = []
+    for value in candidates:
+        if low <= value <= high and all(
+            abs(math.log(value / other)) >= span / (most + 1) for other in chosen
+        ):
+            chosen.append(value)
+    return sorted(chosen)
 
 
 def _one(slide: Slide, axes: Axes, comparison: Comparison, y: float, size: float) -> None:

@@ -25,6 +25,7 @@ def plan(facts: Facts) -> Plan | Skip:
     sample = next(iter(trials.values()))[0]
     at = point_words(sample)
     finding: str | None = None
+    notes: tuple[str, ...] = ()
     best = facts.strongest(stats.SERVICE_P99, sample.workload, point)
     if best and best.ratio.value:
         finding = (
@@ -32,7 +33,7 @@ def plan(facts: Facts) -> Plan | Skip:
             f"that of {best.base}"
         )
         notes = (f"Ratio of p99: {ratio_words(best)}, paired within blocks.",)
-    else:
+    elif any(c.point == point for c in facts.compare(stats.SERVICE_P99)):
         notes = ("No difference of the 99th percentile is shown.",)
     samples = [c[5] for c in curves.values()]
     highest = max(100 * (1 - stats.MIN_BEYOND / n) for n in samples)
@@ -58,7 +59,7 @@ def plan(facts: Facts) -> Plan | Skip:
             ends.append(EndLabel(label, x[-1], y[-1], look.colour, look.width > 2))
         percentile_axis(axes, highest)
         time_axis(axes, everything)
-        axes.set_xlabel("share of pages served at least this fast")
+        axes.set_xlabel("percentile of pages")
         axes.set_title("service time (start of request to last byte)", color=slide.palette.muted)
         slide.label_ends(axes, ends, size)
 
@@ -75,11 +76,8 @@ def plan(facts: Facts) -> Plan | Skip:
         name=NAME,
         title=TITLE,
         finding=finding,
-        subtitle=(
-            f"Workload {sample.workload}, {at}, closed loop; {min(samples):,} pages or more per "
-            f"backend, drawn while {stats.MIN_BEYOND} lie beyond{shade}"
-        ),
+        subtitle=(f"Closed loop, workload {sample.workload}, {at}{shade}"),
         alt=alt,
         draw=draw,
-        notes=notes,
+        notes=(*notes, f"Curves end where fewer than {stats.MIN_BEYOND} samples lie beyond."),
     )

@@ -175,6 +175,9 @@ class Look:
             "svg.fonttype": "none",
             "svg.hashsalt": "c10k",
             "text.color": p.ink,
+            # Hinting would round every glyph to whole pixels, so that a line measured
+            # at the layout's resolution would not be as wide as the one drawn.
+            "text.hinting": "no_hinting",
             "text.parse_math": False,
             "xtick.color": p.muted,
             "xtick.labelsize": 14,
@@ -216,32 +219,48 @@ def count(value: float) -> str:
     return f"{value:,.0f}"
 
 
-def duration(milliseconds: float) -> str:
-    """A time with its unit, three digits at most: 0.42 ms, 12 ms, 1.3 s."""
-    if milliseconds >= 1000:
-        return (
-            f"{milliseconds / 1000:.2g} s"
-            if milliseconds < 9950
-            else (f"{milliseconds / 1000:.0f} s")
-        )
-    if milliseconds >= 9.95:
-        return f"{milliseconds:.0f} ms"
+def significant(value: float, digits: int) -> str:
+    """Rounded to so many significant digits, never in scientific notation: 0.42, 12, 580."""
+    if value == 0:
+        return "0"
+    places = digits - 1 - math.floor(math.log10(abs(value)))
+    rounded = round(value, places)
+    return f"{rounded:,.{max(0, places)}f}"
+
+
+def duration(milliseconds: float, digits: int = 2) -> str:
+    """A time with its unit: 420 µs, 12 ms, 1.3 s."""
+    if milliseconds >= 995:
+        return f"{significant(milliseconds / 1000, digits)} s"
     if milliseconds >= 0.995:
-        return f"{milliseconds:.1f} ms"
-    return f"{milliseconds * 1000:.0f} µs"
+        return f"{significant(milliseconds, digits)} ms"
+    return f"{significant(milliseconds * 1000, digits)} µs"
 
 
-def size_words(value: float) -> str:
-    """Bytes in KiB, MiB or GiB with two or three digits."""
-    for unit, scale in (("GiB", 1024**3), ("MiB", 1024**2)):
+def duration_tick(milliseconds: float) -> str:
+    """A round time for a tick: 0, 500 µs, 5 ms, 1 s."""
+    if milliseconds <= 0:
+        return "0"
+    if milliseconds >= 999.5:
+        return f"{milliseconds / 1000:g} s"
+    if milliseconds >= 0.9995:
+        return f"{milliseconds:g} ms"
+    return f"{milliseconds * 1000:g} µs"
+
+
+def size_words(value: float, digits: int = 3) -> str:
+    """Bytes in KiB, MiB or GiB."""
+    for unit, scale in (("GiB", 1024.0**3), ("MiB", 1024.0**2)):
         if abs(value) >= 0.995 * scale:
-            return f"{value / scale:.3g} {unit}"
-    return f"{value / 1024:.3g} KiB"
+            return f"{significant(value / scale, digits)} {unit}"
+    return f"{significant(value / 1024, digits)} KiB"
 
 
 def times(value: float) -> str:
-    """A ratio for a sentence: 1.53, 12."""
-    return f"{value:.0f}" if value >= 9.95 else f"{value:.2f}".rstrip("0").rstrip(".")
+    """A ratio for a sentence: 0.66, 1.53, 2.4, 12."""
+    if value >= 9.95:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if value >= 1.995 else f"{value:.2f}"
 
 
 def listing(words: Sequence[str]) -> str:
@@ -432,6 +451,50 @@ class Slide:
         )
         return [axes for row in grid for axes in row]
 
+    def key(self, labels: Sequence[str]) -> None:
+        """A row of markers and names below the subtitle, for charts without line ends."""
+        size, x = 15.0, self.LEFT * DPI
+        height = size / 72 * 1.5
+        middle = (self._top - height / 2) * DPI
+        limit = (self.look.size[0] - self.RIGHT) * DPI
+        for label in labels:
+            look = self.look.of(label)
+            needed = 34.0 + self.text_width(label, size, "bold") + 22.0
+            if x + needed > limit and x > self.LEFT * DPI:
+                x = self.LEFT * DPI
+                middle -= height * DPI
+                self._top -= height
+            self.figure.add_artist(
+                Line2D(
+                    [self._fx(x + 2), self._fx(x + 26)],
+                    [self._fy(middle)] * 2,
+                    color=look.colour,
+                    linewidth=3,
+                )
+            )
+            self.figure.add_artist(
+                Line2D(
+                    [self._fx(x + 14)],
+                    [self._fy(middle)],
+                    color=look.colour,
+                    marker=look.marker,
+                    markersize=10,
+                    linestyle="none",
+                )
+            )
+            self.figure.text(
+                self._fx(x + 34),
+                self._fy(middle),
+                label,
+                color=readable(look.colour, self.palette.background),
+                fontsize=size,
+                fontweight="bold",
+                va="center_baseline",
+                ha="left",
+            )
+            x += needed
+        self._top -= height + 0.12
+
     def settle(self) -> None:
         """Run the layout now, so that pixel positions are final."""
         self.figure.draw_without_rendering()
@@ -461,9 +524,9 @@ class Slide:
         ]
         wanted.sort(key=lambda pair: pair[0])
         centres = spread_apart([y for y, _ in wanted], line, box.y0, box.y1)
-        for (exact, item), centre in zip(wanted, centres, strict=True):
-            x_end = float(axes.transData.transform((item.x, item.y))[0])
-            start = max(x_end + 9.0, box.x1 - 2.0) if x_end > box.x1 - 40 else box.x1
+        x_ends = [float(axes.transData.transform((item.x, item.y))[0]) for _, item in wanted]
+        start = max(box.x1, *(x + 4.0 for x in x_ends))
+        for (exact, item), centre, x_end in zip(wanted, centres, x_ends, strict=True):
             self.figure.add_artist(
                 Line2D(
                     [self._fx(x_end + 8), self._fx(start + 14)],
@@ -610,7 +673,8 @@ def markers(
             [b],
             linestyle="none",
             marker=identity.marker,
-            markersize=size,
+            # Variants may be many: theirs are smaller.
+            markersize=size if identity.width > 2 else 0.7 * size,
             markerfacecolor=background if empty else identity.colour,
             markeredgecolor=identity.colour,
             markeredgewidth=2.4 if empty else 0.0,
