@@ -44,12 +44,21 @@ _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*+):")
 _SLASHES: Final = re.compile(r"[/\\]*+")
 _AUTHORITY: Final = re.compile(r"[^/\\?]*+")
 
+# A reference in which nothing needs encoding, in its parts; the others take the long way.
+_ORDINARY: Final = re.compile(
+    r"""(?:(https?)://([a-z0-9.\-]++(?::[0-9]++)?+)(?=/)|(?!//))
+    ([\w.~\-%/!$&'()*+,;=@]*+)(\?[\w.~\-%/!$&()*+,;=@:?]*+)?+(?:\#.*+)?+""",
+    re.ASCII | re.DOTALL | re.VERBOSE,
+)
+
 # The WHATWG percent-encode sets: what may not stand in a path or a query as it
 # is. "%" may: what is encoded already stays as written.
 _PATH_UNSAFE: Final = re.compile(r"[^!$%&'()*+,\-./0-9:;=@A-Z\[\\\]_a-z|~]++")
 _QUERY_UNSAFE: Final = re.compile(r"[^!$%&()*+,\-./0-9:;=?@A-Z\[\\\]^_`a-z{|}~]++")
 
-_DOTS: Final = re.compile(r"(?:\.|%2[eE]){1,2}")
+# Dot segments in all their spellings, and how many dots each has.
+_DOT: Final = (".", "%2e", "%2E")
+_DOTS: Final = dict.fromkeys(_DOT, 1) | {first + second: 2 for first in _DOT for second in _DOT}
 _MAYBE_DOTS: Final = re.compile(r"/(?:\.|%2[eE])")
 
 # ASCII that no host name may hold (the forbidden domain code points).
@@ -104,6 +113,18 @@ def _split(normal: str) -> _Base:
 
 def _resolve(base: _Base | None, href: str) -> str | None:
     """:func:`normalise` with the base split already."""
+    if base is not None and (ordinary := _ORDINARY.fullmatch(href)):
+        scheme, authority, path, query = ordinary.groups()
+        origin = _origin(scheme, authority) if scheme else base.origin
+        if origin is None:
+            return None
+        if not path:
+            return origin + base.path + (base.query if query is None else query)
+        if path[0] != "/":
+            path = base.folder + path
+        if _MAYBE_DOTS.search(path):
+            path = _without_dots(path)
+        return origin + path + query if query else origin + path
     href = _clean(href)
     if (hash_at := href.find("#")) >= 0:
         href = href[:hash_at]
@@ -305,13 +326,12 @@ def _path(path: str) -> str:
 def _without_dots(path: str) -> str:
     """A path with its ``.`` and ``..`` segments, also written ``%2e``, carried out."""
     kept: list[str] = []
-    segments = path[1:].split("/")
-    dots = None
-    for segment in segments:
-        dots = _DOTS.fullmatch(segment)
+    dots = 0
+    for segment in path[1:].split("/"):
+        dots = _DOTS.get(segment, 0)
         if not dots:
             kept.append(segment)
-        elif len(segment.replace("%2e", ".").replace("%2E", ".")) == 2 and kept:
+        elif dots == 2 and kept:
             kept.pop()
     if dots:  # a last dot segment names a folder
         kept.append("")
@@ -354,7 +374,7 @@ _PLAIN_LINK = rf"""a(?:[ ]href="|(?:(?!{_S}++href=){_PLAIN_ATTRIBUTE})*+{_S}++hr
     (?=[^"<&]*+"{_PLAIN_END})"""
 # A reference that only needs the origin or a folder put in front: no scheme, no
 # "//", no dots but at the start, nothing to encode, no fragment.
-_SAFE = r"""(?:/|\./|(?:\.\./)++|(?=\w))(?:[\w~\-]++[./]?+)*+(?:\?[\w.~\-&=+/]*+|)(?=["\#])"""
+_SAFE = r"""(?:/|\./|(?:\.\./)++|(?=\w))(?:[\w~\-]++[./]?+)*+(?:\?[\w.~\-&=+]*+|)(?=["\#])"""
 # Any other, captured with the quote or hash that ends it.
 _QUOTED = r"""[^"\#]*+["\#]"""
 
@@ -489,14 +509,11 @@ def _climb(origin: str, folder: str, reference: str) -> str:
     """A safe reference that begins with ``./`` or any number of ``../``, resolved."""
     if reference[1] == "/":
         return folder + reference[2:]
-    least = len(origin)
-    end = len(folder) - 1  # at the last slash
-    at = 0
-    while reference.startswith("../", at):
-        at += 3
-        if end > least:
-            end = folder.rfind("/", least, end)
-    return folder[: end + 1] + reference[at:]
+    steps = reference.count("../")  # nowhere but at the start, or it were not safe
+    above = folder.rsplit("/", steps + 1)[0]
+    if len(above) < len(origin):
+        above = origin
+    return f"{above}/{reference[3 * steps :]}"
 
 
 def _with_care(items: list[str], text: str, url: str, encoding: str) -> list[str]:
@@ -590,7 +607,7 @@ _BREAKS_OUT: Final = re.compile(
     |/p|/br""",
     re.VERBOSE,
 )
-_DEPTH: Final = 256  # of SVG and MathML; deeper nesting is not followed, as in browsers
+_DEPTH: Final = 64  # of SVG and MathML; deeper nesting is not followed, as in browsers
 _LINKS: Final = frozenset(("a", "area", "base", "template"))
 
 
