@@ -32,7 +32,6 @@ MAX_TAIL = 2048  # bytes; longer ones are parsed each time
 LINGER_S = 2.0  # how long a refused client may take to stop talking
 CHUNK = 256 * 1024  # bytes of a large file that are read at once
 
-_BARE_NEWLINE = re.compile(rb"(?<!\r)\n")
 # What needs no second look by the parser before a lookup in the routes.
 _PLAIN_LINE = re.compile(rb"(GET|HEAD) (/[A-Za-z0-9/._~!$&'()*+,;=:@%?-]*)")
 _ABSOLUTE = re.compile(rb"http://[^/?#]*(.*)", re.IGNORECASE | re.DOTALL)
@@ -216,6 +215,15 @@ class Connection(asyncio.Protocol):
                     else:
                         self._begin_file(resource, keep=True)
                     return
+            elif tail in core.tails:
+                # Not so fast, but as well known: to be delayed, or the last one.
+                plain = _PLAIN_LINE.fullmatch(line)
+                if plain is not None:
+                    ready: list[bytes] = []
+                    self._answer(plain[1] == b"HEAD", plain[2], core.tails[tail], ready)
+                    self._send(ready)
+                    self._settle()
+                    return
         self._read(data)
 
     def eof_received(self) -> bool:
@@ -279,7 +287,7 @@ class Connection(asyncio.Protocol):
                 limit = place + MAX_HEAD
                 end = data.find(b"\r\n\r\n", place, limit)
                 stop = end + 4 if end >= 0 else min(len(data), limit)
-                if _BARE_NEWLINE.search(data, place, stop):
+                if data.count(b"\n", place, stop) != data.count(b"\r\n", place, stop):
                     raise Refusal(400, "Bad Request", "lines must end with CR LF")
                 if end < 0:
                     if len(data) >= limit:
@@ -307,7 +315,7 @@ class Connection(asyncio.Protocol):
             ready.clear()
 
     def _request(self, head: bytes, ready: list[bytes]) -> None:
-        """Answer one request, or queue it. Raises :class:`Refusal`."""
+        """Answer one request, or queue its answer. Raises :class:`Refusal`."""
         core = self.core
         line, _, tail = head.partition(b" HTTP/1.1\r\n")
         keep = core.tails.get(tail)
@@ -318,6 +326,11 @@ class Connection(asyncio.Protocol):
                 core.learn(tail, keep)
         else:
             head_only, target = plain[1] == b"HEAD", plain[2]
+        self._answer(head_only, target, keep, ready)
+
+    def _answer(self, head_only: bool, target: bytes, keep: bool, ready: list[bytes]) -> None:
+        """Count a correct request; add its answer to ``ready`` or to the queue."""
+        core = self.core
         resource = core.site.find(target)
         if resource is None:
             resource = core.site.not_found

@@ -173,6 +173,37 @@ def test_no_split_of_the_bytes_changes_the_answers(
     assert again.written == whole.written
 
 
+CORRECT = st.sampled_from(
+    [
+        get(),
+        get("/missing"),
+        get("/", CHROME),
+        get("/", method="HEAD"),
+        get("/", "Host: x\r\nConnection: close\r\n"),
+        b"GET / HTTP/1.0\r\n\r\n",
+    ]
+)
+
+
+@given(requests=st.lists(CORRECT, min_size=1, max_size=6), joined=st.booleans())
+@settings(max_examples=150, deadline=None)
+def test_held_answers_are_the_same_answers(requests: list[bytes], joined: bool) -> None:
+    pieces = [b"".join(requests)] if joined else requests
+    plain_core, _ = new_core()
+    plain = talk(plain_core, *pieces)
+    asked = plain_core.ledger.summary(True)["requests"]
+    core, _ = new_core()  # the same site, with its hits reset
+    core.behaviour.hold(0)
+    held = talk(core, *pieces)
+    assert held.written == b""
+    core.behaviour.release()
+    assert (held.written, held.closed) == (plain.written, plain.closed)
+    assert core.ledger.in_flight == 0
+    counts = core.ledger.summary(True)
+    assert counts["peak_in_flight"] == counts["total"]
+    assert counts["requests"] == asked
+
+
 def test_byte_by_byte_is_a_split_too() -> None:
     sent = get("/", CHROME) + get("/missing") + get("/", "Host: x\r\nConnection: close\r\n")
     wire = talk(new_core()[0], *(bytes([byte]) for byte in sent))
