@@ -492,8 +492,8 @@ def extract(body: bytes, url: str, charset: str | None) -> list[str]:
 # A page's URL that is in normal form, if _is_origin agrees: everything up to the
 # last slash of its path, and its origin.
 _PAGE: Final = re.compile(
-    r"""((https?://[a-z0-9.\-]++(?::[0-9]++)?+)/(?:[\w~\-][\w~\-.]*+/)*+)
-    (?:[\w~\-][\w~\-.]*+)?+(?:\?[\w.~\-&=+/]*+)?+\Z""",
+    r"""((https?://[a-z0-9.\-]++(?::[0-9]++)?+)/(?:[\w~\-][\w~\-.%]*+/)*+)
+    (?:[\w~\-][\w~\-.%]*+)?+(?:\?[\w.~\-&=+/%]*+)?+\Z""",
     re.ASCII | re.VERBOSE,
 )
 _LINK_TAG: Final = re.compile(r"(?i:a(?:rea)?)(?![A-Za-z])")
