@@ -7,7 +7,9 @@ true there is nothing to decide and the protocol does not ask, so all this
 costs the fast path nothing. Faults belong here too: a kind of answer whose
 ``leave`` does something else than to send itself.
 
-Times are seconds on the event loop's clock.
+Times are seconds on a monotonic clock. Answers due in the same millisecond
+leave together, on one timer of the event loop: a timer each costs more than the
+request does.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -38,7 +41,7 @@ class Delay:
 
     ``kind`` is none, fixed, exponential or lognormal; ``scale_s`` the fixed
     time, the mean or the median; ``sigma`` the standard deviation of the
-    logarithm. The event loop's timers go by whole milliseconds.
+    logarithm. Kept to within about 2 ms by a server with processor to spare.
     """
 
     kind: str = "none"
@@ -152,8 +155,11 @@ class Behaviour:
         in_flight: Callable[[], int],
         delay: Delay,
         changed: Callable[[], None],
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._loop = loop
+        self._clock = clock  # not the loop's: that stands still while callbacks run
+        self._due: dict[int, list[Answer]] = {}  # by millisecond
         self._in_flight = in_flight
         self._changed = changed
         self._delay = delay
@@ -204,7 +210,7 @@ class Behaviour:
         self._held.clear()
         self._armed = False
         self._changed()
-        now = self._loop.time()
+        now = self._clock()
         for answer in held:
             self._schedule(answer, now)
         return len(held)
@@ -216,7 +222,7 @@ class Behaviour:
 
     def submit(self, answer: Answer, target: bytes) -> None:
         """A request came in; its connection has queued the answer."""
-        now = self._loop.time()
+        now = self._clock()
         stall = self._stall
         if stall is not None and stall.opens is None:
             stall.opens = now + stall.at_s
@@ -245,7 +251,19 @@ class Behaviour:
             elif now >= closes:
                 self._stall = None
                 self._changed()
-        if due > now:
-            self._loop.call_later(due - now, answer.leave)
+        if due <= now:
+            answer.leave()
+            return
+        tick = math.ceil(due * 1000 - 0.001)  # a microsecond is rounding
+        waiting = self._due.get(tick)
+        if waiting is None:
+            self._due[tick] = [answer]
+            # uvloop rounds to the nearest millisecond; never leave early by that.
+            left = math.ceil(tick - now * 1000 - 0.001)
+            self._loop.call_later(left / 1000, self._leave, tick)
         else:
+            waiting.append(answer)
+
+    def _leave(self, tick: int) -> None:
+        for answer in self._due.pop(tick):
             answer.leave()

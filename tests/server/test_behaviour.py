@@ -7,6 +7,7 @@ import heapq
 import math
 import statistics
 from collections.abc import Callable
+from functools import partial
 from typing import Any, cast
 
 import pytest
@@ -65,13 +66,16 @@ class Clock:
 
     def __init__(self) -> None:
         self.now = 100.0
+        self._number = 0
         self._timers: list[tuple[float, int, Callable[[], None]]] = []
 
     def time(self) -> float:
         return self.now
 
-    def call_later(self, delay: float, callback: Callable[[], None]) -> None:
-        heapq.heappush(self._timers, (self.now + delay, len(self._timers), callback))
+    def call_later(self, delay: float, callback: Callable[..., None], *arguments: object) -> None:
+        self._number += 1
+        timer: Callable[[], None] = partial(callback, *arguments)
+        heapq.heappush(self._timers, (self.now + delay, self._number, timer))
 
     def advance(self, seconds: float) -> None:
         end = self.now + seconds
@@ -90,7 +94,9 @@ class World:
         self.left: list[tuple[str, float]] = []
         self.changes = 0
         loop = cast(asyncio.AbstractEventLoop, self.clock)
-        self.behaviour = Behaviour(loop, lambda: self.in_flight, delay or Delay(), self._changed)
+        self.behaviour = Behaviour(
+            loop, lambda: self.in_flight, delay or Delay(), self._changed, self.clock.time
+        )
 
     def _changed(self) -> None:
         self.changes += 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -28,8 +29,8 @@ class Loop:
     def time(self) -> float:
         return 0.0
 
-    def call_later(self, _: float, callback: Callable[[], None]) -> None:
-        self.timers.append(callback)
+    def call_later(self, _: float, callback: Callable[..., None], *arguments: object) -> None:
+        self.timers.append(partial(callback, *arguments))
 
     def fire(self, index: int = 0) -> None:
         self.timers.pop(index)()
@@ -298,15 +299,17 @@ def test_the_tails_remembered_are_bounded() -> None:
 
 
 def test_delayed_answers_leave_in_the_order_of_their_requests() -> None:
-    core, loop = new_core(Delay("fixed", 1.0))
+    core, _ = new_core(Delay("fixed", 1.0))
     connection, wire = connect(core)
     connection.data_received(get() + get("/missing") + get("/", "Host: x\r\nConnection: close\r\n"))
     assert core.ledger.in_flight == 3
-    loop.fire(2)  # the last one is due first, and waits for the others
-    loop.fire(1)
+    assert connection.queue is not None
+    first, second, third = connection.queue
+    third.leave()  # the last one is due first, and waits for the others
+    second.leave()
     assert wire.written == b""
     assert core.ledger.in_flight == 3
-    loop.fire(0)
+    first.leave()
     assert statuses(wire.written) == [200, 404, 200]
     assert wire.closed
     assert core.ledger.in_flight == 0
