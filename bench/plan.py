@@ -42,11 +42,13 @@ def select(
     only: Sequence[str] | None = None,
     selection: Selection | None = None,
     blocks: int | None = None,
+    everyone: bool = False,
 ) -> list[tuple[Point, list[str]]]:
     """The points of a profile with their labels, narrowed down as asked.
 
     ``only`` names workloads or point ids; ``selection`` keeps given pairs of
-    point and backend; ``blocks`` replaces the profile's numbers of blocks.
+    point and backend; ``blocks`` replaces the profile's numbers of blocks;
+    ``everyone`` is for backends that were asked for by name.
     Raises :class:`bench.workloads.ProfileError` for an unknown name and
     :class:`PlanError` when nothing is left.
     """
@@ -64,7 +66,7 @@ def select(
             point = replace(point, blocks=blocks)
         kept = [
             label
-            for label in labels(point, backends)
+            for label in labels(point, backends, everyone=everyone or selection is not None)
             if selection is None or (point.id, backend_of(label)) in selection
         ]
         if kept:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import platform
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -72,7 +72,8 @@ def entries(config: pytest.Config) -> list[tuple[str, str, str]]:
     else:
         points = workloads.profile(config.getoption("--profile")).points
         names = config.stash[NAMES]
-        pairs = [(p.workload, p.id, workloads.labels(p, names)) for p in points]
+        named = config.getoption("--backends") is not None
+        pairs = [(p.workload, p.id, workloads.labels(p, names, everyone=named)) for p in points]
     return [
         (workload, point, backend)
         for workload, point, labels in pairs
@@ -224,29 +225,49 @@ def describe(trials: Sequence[TrialRecord]) -> dict[str, float | str | None]:
     }
 
 
+class NothingToReplayError(Exception):
+    """No trial of a test counts."""
+
+
+def give_up(benchmark: BenchmarkFixture, reason: str) -> None:
+    """Tell pytest-benchmark that this test has no durations, so that it makes no row."""
+
+    def nothing() -> None:
+        raise NothingToReplayError(reason)
+
+    with suppress(NothingToReplayError):
+        benchmark.pedantic(nothing)  # type: ignore[no-untyped-call]
+
+
 @pytest.fixture
 def replay(
     entry: tuple[str, str], request: pytest.FixtureRequest, benchmark: BenchmarkFixture
-) -> None:
-    """Hand the trials of this test to pytest-benchmark; fail if any does not count."""
-    finished = request.config.stash.get(FINISHED, None)
-    if finished is None:
-        pytest.skip("no campaign was run")
-    point, backend = entry
-    mine = [
-        trial
-        for trial in finished.records.trials
-        if (trial.point, trial.label) == entry and trial.params.get("recorder") != "null"
-    ]
-    good = [trial for trial in mine if trial.status == "ok" and trial.elapsed_s is not None]
-    bad = [trial for trial in mine if trial.status in ("void", "failed")]
-    benchmark.extra_info.update(campaign=finished.records.campaign.campaign, **describe(good))
-    if not good and not bad:
-        pytest.skip(next((trial.reason for trial in mine if trial.reason), "not measured"))
-    if good:
-        hand_over(benchmark, [trial.elapsed_s or 0.0 for trial in good], point)
-    if bad:
-        pytest.fail(
-            f"{len(bad)} of {len(mine)} trials of {backend} do not count: {bad[0].reason}",
-            pytrace=False,
-        )
+) -> Callable[[], None]:
+    """Called by a test: hands its trials to pytest-benchmark, fails if any does not count."""
+
+    def hand_over_trials() -> None:
+        finished = request.config.stash.get(FINISHED, None)
+        if finished is None:
+            pytest.skip("no campaign was run")
+        point, backend = entry
+        mine = [
+            trial
+            for trial in finished.records.trials
+            if (trial.point, trial.label) == entry and trial.params.get("recorder") != "null"
+        ]
+        good = [trial for trial in mine if trial.status == "ok" and trial.elapsed_s is not None]
+        bad = [trial for trial in mine if trial.status in ("void", "failed")]
+        benchmark.extra_info.update(campaign=finished.records.campaign.campaign, **describe(good))
+        if good:
+            hand_over(benchmark, [trial.elapsed_s or 0.0 for trial in good], point)
+        elif not bad:
+            pytest.skip(next((trial.reason for trial in mine if trial.reason), "not measured"))
+        else:
+            give_up(benchmark, bad[0].reason or "")
+        if bad:
+            pytest.fail(
+                f"{len(bad)} of {len(mine)} trials of {backend} do not count: {bad[0].reason}",
+                pytrace=False,
+            )
+
+    return hand_over_trials

@@ -148,12 +148,18 @@ class Child:
                 self.process.kill()
 
     def last_words(self) -> str | None:
-        """The last lines of the child's standard error, None when it said nothing."""
+        """The last lines of the child's standard error, None when it said nothing.
+
+        Without this machine's folders: they end up in records.
+        """
         self._stderr.seek(0)
         lines = self._stderr.read()[-65536:].decode(errors="replace").splitlines()
-        return "\n".join(lines[-STDERR_LINES:]).replace(f"{ROOT}{os.sep}", "") or None
+        text = "\n".join(lines[-STDERR_LINES:])
+        for folder in (ROOT, sys.prefix, sys.base_prefix):
+            text = text.replace(f"{folder}{os.sep}", "")
+        return text or None
 
-    def close(self, grace_s: float = LAST_WORDS_S) -> None:
+    def end(self, grace_s: float = LAST_WORDS_S) -> None:
         """Close the child's input, wait ``grace_s`` for it to end, then kill it."""
         if not self._stdin.closed:
             with suppress(BrokenPipeError):
@@ -163,6 +169,10 @@ class Child:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+
+    def close(self, grace_s: float = LAST_WORDS_S) -> None:
+        """End the child and let go of everything that belongs to it."""
+        self.end(grace_s)
         self._selector.close()
         self._stdout.close()
         self._stderr.close()

@@ -118,6 +118,7 @@ def begin(options: Options, known: Sequence[backends.Known]) -> tuple[CampaignRe
         only=options.only,
         selection=options.selection,
         blocks=options.blocks,
+        everyone=options.backends is not None,
     )
     todo = plan.make(chosen, seed)
     record = plan.campaign_record(
@@ -183,7 +184,8 @@ def preflight(
     doctor.raise_descriptor_limit()
     connections = max(point.slots for point in todo.points.values())
     for finding in doctor.examine(connections=connections, threads=connections):
-        if finding.level in ("warning", "refusal"):
+        # Connections are opened at a paced rate, so the backlog is deep enough.
+        if finding.level in ("warning", "refusal") and finding.check != "backlog":
             text = f"{finding.level}: {finding.check}: {finding.found}: {finding.effect}"
             mend = f" ({finding.mend})" if finding.mend else ""
             console.print(text + mend, highlight=False, markup=False)
@@ -205,7 +207,7 @@ def announce(record: CampaignRecord, todo: Plan, folder: Path, console: Console)
     console.print(
         f"campaign {record.campaign}: profile {record.profile}, {record.blocks} blocks, "
         f"{len(todo.turns)} trials of {', '.join(record.backends)}, seed {record.seed}; "
-        f"about {minutes(expected)} minutes\nrecords: {where / store.FILE_NAME}",
+        f"about {minutes(expected)} min\nrecords: {where / store.FILE_NAME}",
         highlight=False,
     )
 

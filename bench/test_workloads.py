@@ -6,30 +6,36 @@ pytest-benchmark and fails when one of them was wrong. See :mod:`bench.plugin`.
 
 from __future__ import annotations
 
-import pytest
+from collections.abc import Callable
 
-pytestmark = pytest.mark.usefixtures("replay")
+Replay = Callable[[], None]
 
 
-def test_throughput(entry: tuple[str, str]) -> None:
+def test_throughput(replay: Replay) -> None:
     """Closed loop without delay: what a page costs."""
+    replay()
 
 
-def test_waiting(entry: tuple[str, str]) -> None:
+def test_waiting(replay: Replay) -> None:
     """Closed loop behind a delay of 50 ms: what waiting costs."""
+    replay()
 
 
-def test_c10k(entry: tuple[str, str]) -> None:
+def test_c10k(replay: Replay) -> None:
     """Connections held open at a barrier: what one costs in memory."""
+    replay()
 
 
-def test_openloop(entry: tuple[str, str]) -> None:
+def test_openloop(replay: Replay) -> None:
     """Requests due on a schedule: what a user would wait."""
+    replay()
 
 
-def test_real(entry: tuple[str, str]) -> None:
+def test_real(replay: Replay) -> None:
     """Real HTML documentation."""
+    replay()
 
 
-def test_cost(entry: tuple[str, str]) -> None:
+def test_cost(replay: Replay) -> None:
     """What keeping times costs: the same crawl without it is beside it in the records."""
+    replay()

@@ -1,0 +1,141 @@
+"""trials.jsonl: nothing recorded is lost, nothing wrong is read."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench import store
+from bench.schema import AnyRecord, CampaignRecord, EndRecord, ResumeRecord
+from bench.store import Store, StoreError
+from tests.bench.synthetic import campaign
+
+RECORDS: Sequence[AnyRecord] = campaign(blocks=1)
+
+
+def write(path: Path, records: Sequence[AnyRecord]) -> bytes:
+    with Store(path, create=True) as opened:
+        for record in records:
+            opened.append(record)
+    return path.read_bytes()
+
+
+def test_what_was_appended_is_read(tmp_path: Path) -> None:
+    file = tmp_path / store.FILE_NAME
+    write(file, RECORDS)
+    found = store.load(tmp_path)
+    assert sorted(map(repr, found.all)) == sorted(map(repr, RECORDS))
+    assert found.torn_bytes == 0
+    assert store.load(file).campaign == found.campaign
+
+
+@given(st.data())
+def test_any_crash_loses_only_the_line_being_written(data: st.DataObject) -> None:
+    text = "".join(record.model_dump_json() + "\n" for record in RECORDS[:4]).encode()
+    first = text.index(b"\n") + 1
+    cut = data.draw(st.integers(first, len(text)))
+    file = Path(os.environ.get("TMPDIR", "/tmp")) / f"torn-{os.getpid()}.jsonl"
+    try:
+        file.write_bytes(text[:cut])
+        found = store.load(file)
+    finally:
+        file.unlink()
+    assert len(found.all) == text[:cut].count(b"\n")
+    assert found.torn_bytes == cut - (text[:cut].rfind(b"\n") + 1)
+
+
+def test_a_torn_line_is_cut_before_the_next(tmp_path: Path) -> None:
+    file = tmp_path / store.FILE_NAME
+    whole = write(file, RECORDS[:2])
+    file.write_bytes(whole + b'{"kind":"trial","tri')
+    torn = store.load(file).torn_bytes
+    with Store(file, create=False) as opened:
+        opened.cut(torn)
+        opened.append(ResumeRecord(resumed="2026-01-01T00:00:00Z", done=1))
+    found = store.load(file)
+    assert found.torn_bytes == 0
+    assert len(found.resumes) == 1
+
+
+def test_an_end_before_a_resume_is_not_the_end(tmp_path: Path) -> None:
+    file = tmp_path / store.FILE_NAME
+    end = EndRecord(ended="x", complete=False, reason="interrupted", wall_s=1, trial_wall_s=1)
+    write(file, [RECORDS[0], end, ResumeRecord(resumed="x", done=0)])
+    assert store.load(file).end is None
+
+
+def line(**changes: object) -> bytes:
+    record = json.loads(RECORDS[0].model_dump_json()) | changes
+    return json.dumps(record).encode() + b"\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "empty"),
+        (b"not json at all\n", ":1: not JSON"),
+        (b'{"some": "json"}\n', ":1: not a record of this suite"),
+        (b"[1, 2]\n", ":1: not a record of this suite"),
+        (line(schema_version=99), ":1: schema version 99, this program reads 1"),
+        (line(surprise=1), ":1: not a valid record: .*surprise"),
+        (line(kind="novel"), ":1: not a valid record"),
+        (line() + b"\xff\xfe\n" + line(), ":2: not JSON"),
+        (line() + line(), "two campaigns in one file"),
+        (RECORDS[1].model_dump_json().encode() + b"\n", "no campaign record"),
+    ],
+    ids=[
+        *("empty", "text", "foreign", "list", "version", "field", "kind", "bytes", "two"),
+        "headless",
+    ],
+)
+def test_unreadable_records_get_one_clear_line(
+    tmp_path: Path, content: bytes, message: str
+) -> None:
+    file = tmp_path / store.FILE_NAME
+    file.write_bytes(content)
+    with pytest.raises(StoreError, match=message) as caught:
+        store.load(file)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_missing_campaign_is_said(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="no campaign here"):
+        store.load(tmp_path / "nowhere")
+
+
+def test_two_writers_cannot_share_a_campaign(tmp_path: Path) -> None:
+    file = tmp_path / store.FILE_NAME
+    with (
+        Store(file, create=True),
+        pytest.raises(StoreError, match="another run is writing"),
+    ):
+        Store(file, create=False)
+
+
+def test_an_existing_campaign_is_never_overwritten(tmp_path: Path) -> None:
+    file = tmp_path / store.FILE_NAME
+    write(file, RECORDS[:1])
+    with pytest.raises(StoreError, match="exists"):
+        Store(file, create=True)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+def test_a_full_disk_says_what_is_safe_and_what_to_do() -> None:
+    with (
+        Store(Path("/dev/full"), create=False) as opened,
+        pytest.raises(StoreError, match=r"No space left.*are safe; free some space.*--resume"),
+    ):
+        opened.append(RECORDS[0])
+
+
+def test_records_of_older_campaigns_without_a_plan_still_load(tmp_path: Path) -> None:
+    head = json.loads(RECORDS[0].model_dump_json())
+    del head["plan"]
+    (tmp_path / store.FILE_NAME).write_text(json.dumps(head) + "\n")
+    assert isinstance(store.load(tmp_path).campaign, CampaignRecord)
