@@ -749,10 +749,7 @@ def encode_latency(times_s: Sequence[float] | FloatArray) -> Latency | None:
     for value, count in zip(*np.unique(micros, return_counts=True), strict=True):
         histogram.record_value(int(value), int(count))
     total = int(micros.size)
-
-    def at(percentile: float) -> float:
-        return float(histogram.get_value_at_percentile(percentile)) / 1000
-
+    at = Histogram.of(histogram).at_ms
     return Latency(
         count=total,
         min_ms=float(micros.min()) / 1000,
@@ -777,16 +774,44 @@ class Histogram:
                 merged.decode_and_add(text.encode("ascii"))
             except Exception as error:  # the package raises a dozen kinds
                 raise ValueError(f"not an HdrHistogram: {text[:24]}…") from error
-        self._merged = merged
+        self._take(merged)
+
+    def _take(self, merged: Any) -> None:  # noqa: ANN401
+        # The package walks its 20,000 buckets in Python for every percentile; a
+        # curve asks for a hundred, so the filled buckets are taken out once.
+        counts = np.asarray(merged.counts, dtype=np.int64)
+        filled = np.flatnonzero(counts)
+        self._below = np.cumsum(counts[filled])
+        self._us = np.array(
+            [
+                merged.get_highest_equivalent_value(merged.get_value_from_index(int(i)))
+                for i in filled
+            ],
+            dtype=np.float64,
+        )
+
+    @classmethod
+    def of(cls, histogram: Any) -> Histogram:  # noqa: ANN401
+        """Wrap a histogram of the package, which must not change afterwards."""
+        found = cls.__new__(cls)
+        found._take(histogram)
+        return found
 
     @property
     def count(self) -> int:
         """Number of samples."""
-        return int(self._merged.get_total_count())
+        return int(self._below[-1]) if self._below.size else 0
 
     def at_ms(self, percentile: float) -> float:
-        """Value at a percentile (50 for the median), in milliseconds."""
-        return float(self._merged.get_value_at_percentile(percentile)) / 1000
+        """Value at a percentile (50 for the median), in milliseconds; 0 without samples.
+
+        The same value as the hdrhistogram package gives: the upper end of the
+        bucket that holds the sample of that rank.
+        """
+        if not self._below.size:
+            return 0.0
+        rank = max(1, int(min(percentile, 100.0) * self.count / 100 + 0.5))
+        return float(self._us[int(np.searchsorted(self._below, rank))]) / 1000
 
     @property
     def highest_percentile(self) -> float:

@@ -333,7 +333,7 @@ class Slide:
         self.figure = Figure(figsize=look.size, dpi=DPI)
         self.canvas = FigureCanvasAgg(self.figure)
         self.plan = plan
-        self._inner_labels: list[Any] = []
+        self._settled = False
         width, height = look.size
         room = (width - self.LEFT - self.RIGHT) * DPI
         title_size = 25.0 if look.wide else 22.0
@@ -496,9 +496,19 @@ class Slide:
         self._top -= height + 0.12
 
     def settle(self) -> None:
-        """Run the layout now, so that pixel positions are final."""
+        """Run the layout now, once, so that pixel positions are final.
+
+        Positions are rounded: the solver's last digits differ from run to run, and
+        the SVG's ids are hashes of them.
+        """
+        if self._settled:
+            return
+        self._settled = True
         self.figure.draw_without_rendering()
         self.figure.set_layout_engine("none")
+        for axes in self.figure.axes:
+            x0, y0, width, height = axes.get_position().bounds
+            axes.set_position((round(x0, 6), round(y0, 6), round(width, 6), round(height, 6)))
 
     def label_room(self, labels: Iterable[str], size: float = 16.0) -> float:
         """Pixels that the longest of the labels needs, with its leader."""
@@ -555,6 +565,7 @@ class Slide:
 
     def save(self, path: Path, kind: Format) -> None:
         """Write the slide; the same slide gives the same bytes."""
+        self.settle()
         metadata: dict[str, Any]
         if kind == "svg":
             metadata = {
