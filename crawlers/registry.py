@@ -8,8 +8,8 @@ entry-point group ``crawlers.backends``: its entry point names a
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -31,9 +31,16 @@ class BackendError(Exception):
 class Backend:
     """One interchangeable crawler.
 
-    ``family`` is the concurrency model it belongs to, ``rung`` its place on
-    the ladder, and ``changes`` says what it changes against the backend
-    before it: a model backend changes the model and nothing else.
+    ``family`` is the concurrency model it belongs to (``stack`` for a whole
+    HTTP stack), ``rung`` its place on the ladder, and ``changes`` says which
+    one thing it changes, and against which backend: a model backend changes
+    the model and nothing else. ``extra`` is the extra that installs what it
+    needs, "" for nothing.
+
+    ``differs`` names the conformance tests that it is known to fail, each
+    with the reason; the suite expects exactly these to fail. ``alone`` says
+    that loading it changes the process (gevent patches the standard
+    library), so that no other backend should run there.
     """
 
     name: str
@@ -42,6 +49,9 @@ class Backend:
     summary: str
     changes: str
     crawl: CrawlFunction
+    extra: str = ""
+    differs: Mapping[str, str] = field(default_factory=dict, hash=False)
+    alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +63,34 @@ class _Entry:
     summary: str
     changes: str
     module: str
+    extra: str = ""
+    differs: Mapping[str, str] = field(default_factory=dict)
+    alone: bool = False
 
 
 MODELS = ("threads", "callbacks", "generators", "async_await")
 """The four that differ only in the concurrency model."""
+
+
+def _variant(
+    module: str,
+    family: str,
+    rung: int,
+    summary: str,
+    changes: str,
+    extra: str = "variants",
+    differs: Mapping[str, str] | None = None,
+    alone: bool = False,
+) -> _Entry:
+    module = f"crawlers.variants.{module}"
+    return _Entry(family, rung, summary, changes, module, extra, differs or {}, alone)
+
+
+_RETRIED = {
+    "test_failures_are_retried_and_counted": (
+        "aiohttp asks again once by itself when a connection breaks, and cannot be told not to"
+    ),
+}
 
 _OURS = {
     "threads": _Entry(
@@ -87,6 +121,36 @@ _OURS = {
         "the language's own coroutines, on asyncio's loop and C-built tasks",
         "crawlers.async_await",
     ),
+    "uvloop": _variant(
+        "uvloop",
+        "async",
+        60,
+        "async_await on uvloop, sock_* calls",
+        "against async_await: the loop, now libuv in C; sockets, tasks and source stay",
+    ),
+    "trio": _variant(
+        "trio",
+        "async",
+        70,
+        "trio's sockets, nurseries and cancel scopes",
+        "against async_await: the library below await, now trio, in pure Python",
+    ),
+    "aiohttp": _variant(
+        "aiohttp",
+        "stack",
+        94,
+        "aiohttp's client and connection pool, on asyncio",
+        "against asyncio_protocol: parser, pool and all else above the transport is aiohttp's",
+        differs=_RETRIED,
+    ),
+    "aiohttp_uvloop": _variant(
+        "aiohttp_uvloop",
+        "stack",
+        95,
+        "aiohttp's client and connection pool, on uvloop",
+        "against aiohttp: the loop, now libuv in C",
+        differs=_RETRIED,
+    ),
 }
 
 
@@ -108,12 +172,32 @@ def load(name: str) -> Backend:
             f"backend {name} needs a library that is not installed ({error}): "
             "install the extra with pip install 'c10k-crawlers[variants]'"
         ) from error
-    return Backend(name, entry.family, entry.rung, entry.summary, entry.changes, crawl)
+    return Backend(
+        name,
+        entry.family,
+        entry.rung,
+        entry.summary,
+        entry.changes,
+        crawl,
+        entry.extra,
+        entry.differs,
+        entry.alone,
+    )
 
 
 def describe(name: str) -> str:
     """One line about a backend, without importing it where that can be avoided."""
     return _OURS[name].summary if name in _OURS else _load_foreign(name).summary
+
+
+def alone(name: str) -> bool:
+    """Whether a backend needs a process to itself; ours are not imported to know."""
+    if name in _OURS:
+        return _OURS[name].alone
+    try:
+        return _load_foreign(name).alone
+    except BackendError:
+        return False
 
 
 @cache

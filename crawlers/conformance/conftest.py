@@ -14,6 +14,8 @@ import pytest
 
 from crawlers import registry
 from crawlers.conformance.scripted import ScriptedServer
+from crawlers.job import Job
+from crawlers.recorder import NullRecorder
 from crawlers.registry import Backend, BackendError
 
 
@@ -29,22 +31,45 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """One test per backend."""
+    """One test per backend; those that need a process of their own get one in test_alone."""
+    names = metafunc.config.getoption("--backend") or registry.names()
+    alone = [name for name in names if len(names) > 1 and registry.alone(name)]
     if "backend" in metafunc.fixturenames:
-        names = metafunc.config.getoption("--backend") or registry.names()
-        metafunc.parametrize("backend", names, indirect=True)
+        rest = [name for name in names if name not in alone]
+        metafunc.parametrize("backend", rest, indirect=True)
+    if "alone" in metafunc.fixturenames:
+        metafunc.parametrize("alone", alone)
 
 
 @pytest.fixture
 def backend(request: pytest.FixtureRequest) -> Backend:
-    """The backend under test; skipped, with the reason, where it cannot run."""
+    """The backend under test; skipped, with the reason, where it cannot run.
+
+    A test that the backend says it fails is expected to fail, and is an error
+    when it does not.
+    """
     chosen = request.config.getoption("--backend")
     try:
-        return registry.load(request.param)
+        found = registry.load(request.param)
     except BackendError as error:
         if chosen:
             pytest.fail(str(error), pytrace=False)
         pytest.skip(str(error))
+    if reason := found.differs.get(request.function.__name__):
+        request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
+    _use_once(found)
+    return found
+
+
+_used: set[str] = set()
+
+
+def _use_once(backend: Backend) -> None:
+    """Let a library open what it keeps for the life of the process (uvloop: a pipe)."""
+    if backend.name not in _used:
+        _used.add(backend.name)
+        with ScriptedServer() as server:
+            backend.crawl(Job((server.url,), slots=1), NullRecorder())
 
 
 @pytest.fixture
@@ -55,7 +80,7 @@ def server() -> Iterator[ScriptedServer]:
 
 
 @pytest.fixture
-def nothing_left() -> Iterator[None]:
+def nothing_left(backend: Backend) -> Iterator[None]:
     """Descriptors, threads and children are the same after the test as before."""
     before = _resources()
     yield

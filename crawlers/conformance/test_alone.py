@@ -1,0 +1,34 @@
+"""Backends that change the process they are loaded in, each in one of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TIMEOUT_S = 110.0
+
+
+@pytest.mark.timeout(TIMEOUT_S + 10)
+def test_in_a_process_of_its_own(alone: str) -> None:
+    """The whole suite; its output is shown when something fails."""
+    load = (
+        "import sys; from crawlers import registry\n"
+        "try: registry.load(sys.argv[1])\n"
+        "except registry.BackendError as error: sys.exit(str(error))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", load, alone], capture_output=True, text=True, timeout=TIMEOUT_S
+    )
+    if done.returncode:
+        pytest.skip(done.stderr.strip())
+    suite = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    done = subprocess.run(
+        [*suite, "--backend", alone, str(Path(__file__).parent)],
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

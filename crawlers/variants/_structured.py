@@ -1,0 +1,103 @@
+"""What the variants with structured concurrency share (trio, curio, anyio).
+
+Their tasks live in a group that does not end before them, and what waits is
+cancelled, not its future; so they cannot use asyncio's futures, and bring
+``fetch``, ``take``, ``work`` and ``watch``. The bookkeeping is here.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from math import inf
+from time import monotonic
+from typing import Any
+
+from crawlers.frontier import Frontier
+from crawlers.http import Exchange
+from crawlers.job import Fetch, Job, Origin
+from crawlers.page import read_page
+from crawlers.recorder import Recorder
+from crawlers.stop import Stop
+
+
+class Slot:
+    """At most one connection, at most one exchange in flight.
+
+    ``origin`` is where the open connection ``sock`` leads, None without one.
+    ``deadline`` is when the exchange in flight times out, and ``scope`` what
+    is cancelled then; both are the library's own.
+    """
+
+    __slots__ = ("aborted", "deadline", "number", "origin", "scope", "sock", "started")
+
+    sock: Any
+    scope: Any
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.origin: Origin | None = None
+        self.started = 0.0
+        self.deadline = inf
+        self.aborted: str | None = None
+
+
+class Shared(ABC):
+    """What the slots of one crawl share."""
+
+    def __init__(self, job: Job, recorder: Recorder) -> None:
+        self.job = job
+        self.recorder = recorder
+        self.frontier = Frontier(job)
+        self.slots = [Slot(number) for number in range(job.slots)]
+        self.failure: Exception | None = None
+
+    @abstractmethod
+    def wake(self, count: int) -> None:
+        """Let up to ``count`` idle slots look for work again."""
+
+
+def disconnect(slot: Slot) -> None:
+    """Close the slot's connection, if it has one."""
+    if slot.origin is not None:
+        slot.origin = None
+        slot.sock.close()
+
+
+def settle(shared: Shared, slot: Slot, item: Fetch, exchange: Exchange) -> None:
+    """Hand the outcome to the frontier; wake as many slots as there is work for."""
+    ended = monotonic()
+    page = read_page(item, exchange, shared.job.follow)
+    slot.deadline = inf
+    if not exchange.keep_alive:
+        disconnect(slot)
+    if exchange.error is None:
+        shared.recorder.record(slot.number, item.intended, slot.started, ended)
+    shared.frontier.settle(item, page, ended)
+    shared.wake(shared.frontier.ready - 1)
+
+
+def taken(shared: Shared, slot: Slot, item: Fetch) -> Fetch:
+    """Start the slot's clock for the fetch that it took."""
+    slot.aborted = None
+    slot.deadline = max(monotonic(), item.due) + shared.job.timeout_s
+    return item
+
+
+def end(shared: Shared, reason: str) -> None:
+    """Take nothing more, and let what is in flight come to its end."""
+    shared.frontier.stop(reason)
+    shared.wake(len(shared.slots))
+
+
+def overdue(shared: Shared, stop: Stop) -> list[Slot]:
+    """The slots whose time is up, told why: what ``watch`` looks for at every tick."""
+    now = monotonic()
+    if reason := stop.reason(now):
+        end(shared, reason)
+    stopped = shared.frontier.stopped is not None
+    found = [
+        slot for slot in shared.slots if slot.deadline != inf and (now > slot.deadline or stopped)
+    ]
+    for slot in found:
+        slot.aborted = slot.aborted or ("cancelled" if stopped else "timeout")
+    return found

@@ -1,0 +1,105 @@
+"""aiohttp: the whole HTTP stack that most asyncio programs use.
+
+What waits and what switches are those of ``asyncio_protocol``. What a
+connection costs: asyncio's transport, and aiohttp's protocol, parser, stream
+and response on top of it. Changed against ``asyncio_protocol``: everything
+above the transport, which is why this is a stack and not a model.
+
+What differs at the server: connections belong to a pool of as many as there
+are slots, not to the slots; an idle one may be handed to any slot, and a
+second host's come on top of those that lie idle. A stale connection is asked
+again by aiohttp itself. It tries the addresses of a host in its own order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from time import monotonic
+
+import aiohttp
+from aiohttp.http_exceptions import ContentLengthError
+from yarl import URL
+
+from crawlers.http import Exchange
+from crawlers.job import CrawlReport, Fetch, Job
+from crawlers.recorder import Recorder
+from crawlers.variants import _asyncio
+from crawlers.variants._asyncio import LoopFactory, Slot, run
+from crawlers.variants._stack import Answer, causes, kind_behind, request_headers
+
+KEEP_S = 3600.0
+"""How long the pool keeps an idle connection: as long as any crawl, like the models."""
+
+
+class Shared(_asyncio.Shared):
+    """What the slots of one crawl share: here also the session and its pool."""
+
+    def __init__(self, job: Job, recorder: Recorder) -> None:
+        super().__init__(job, recorder)
+        self.mechanism["stack"] = f"aiohttp {aiohttp.__version__}"
+        connector = (
+            aiohttp.TCPConnector(limit=job.slots, keepalive_timeout=KEEP_S)
+            if job.keep_alive
+            else aiohttp.TCPConnector(limit=job.slots, force_close=True)
+        )
+        self.session = aiohttp.ClientSession(
+            connector=connector,
+            headers=request_headers(job),
+            skip_auto_headers=["Accept-Encoding"],
+            auto_decompress=False,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            timeout=aiohttp.ClientTimeout(),  # none: watch keeps the time, as in the models
+        )
+
+    async def close(self) -> None:
+        """Close the pool."""
+        await self.session.close()
+
+
+async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
+    """One exchange: the session connects where needed, sends and parses."""
+    answer = Answer(item, shared.job.max_body)
+    try:
+        if item.due:
+            await asyncio.sleep(item.due - monotonic())
+        slot.started = monotonic()
+        url = URL(item.url, encoded=True)
+        async with shared.session.get(url, allow_redirects=False) as response:
+            async for data in response.content.iter_any():
+                if not answer.take_body(data):
+                    response.close()
+                    break
+            answer.complete(response.status, response.headers)
+    except (aiohttp.ClientError, OSError) as error:
+        answer.abort(kind_of(error))
+    except asyncio.CancelledError:
+        if slot.aborted is None:
+            raise
+        slot.task.uncancel()
+        answer.abort(slot.aborted)
+    return answer
+
+
+def kind_of(error: Exception) -> str:
+    """The error kind of what aiohttp raises."""
+    if kind := kind_behind(error):
+        return kind
+    if isinstance(error, aiohttp.ServerDisconnectedError) or any(
+        isinstance(cause, ContentLengthError) for cause in causes(error)
+    ):
+        return "closed"
+    if isinstance(error, aiohttp.ClientResponseError | aiohttp.ClientPayloadError):
+        return "protocol"
+    return "network"
+
+
+def crawl_on(
+    name: str, job: Job, recorder: Recorder, loop_factory: LoopFactory | None
+) -> CrawlReport:
+    """Crawl with one task for each slot, all on one session."""
+    return run(name, job, recorder, fetch, Shared, Slot, loop_factory)
+
+
+def crawl(job: Job, recorder: Recorder) -> CrawlReport:
+    """Crawl with aiohttp on asyncio's loop."""
+    return crawl_on("aiohttp", job, recorder, None)

@@ -1,0 +1,128 @@
+"""trio: tasks that live in a nursery, and cancellation by scope.
+
+What waits: a coroutine, suspended in ``await`` on a trap of trio's. What
+switches: trio's run loop, written in Python, with a checkpoint in every call
+that may wait. What a connection costs: the suspended frames, trio's Task and
+the socket's wrapper. Changed against ``async_await``: the library below
+``await``; the sockets are handled in the same steps.
+"""
+
+from __future__ import annotations
+
+from time import monotonic
+
+import trio
+
+from crawlers.http import RECV_SIZE, Exchange
+from crawlers.job import CrawlReport, Fetch, Job
+from crawlers.recorder import Recorder
+from crawlers.sockets import new_socket
+from crawlers.stop import Stop
+from crawlers.variants import _structured
+from crawlers.variants._structured import Slot, disconnect, end, overdue, settle, taken
+
+
+class Shared(_structured.Shared):
+    """What the slots of one crawl share."""
+
+    def __init__(self, job: Job, recorder: Recorder) -> None:
+        super().__init__(job, recorder)
+        self.idle = trio.lowlevel.ParkingLot()
+
+    def wake(self, count: int) -> None:
+        """Let up to ``count`` idle slots look for work again."""
+        if count > 0:
+            self.idle.unpark(count=count)
+
+
+async def connect(slot: Slot, item: Fetch) -> None:
+    """Open the slot's connection; the coroutine is suspended until it stands."""
+    disconnect(slot)
+    slot.sock = trio.socket.from_stdlib_socket(new_socket(item.address))
+    slot.origin = item.origin
+    await slot.sock.connect(item.address.sockaddr)
+
+
+async def send(slot: Slot, data: bytes) -> None:
+    """Send all of the request; wait for room where there is too little."""
+    while data:
+        data = data[await slot.sock.send(data) :]
+
+
+async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
+    """One exchange: connect where needed, send, receive until it is done."""
+    exchange = Exchange(item, shared.job.max_body)
+    try:
+        with trio.CancelScope() as slot.scope:
+            if item.due:
+                await trio.sleep(max(item.due - monotonic(), 0.0))
+            slot.started = monotonic()
+            if slot.origin is item.origin:
+                exchange.reused = True
+            else:
+                await connect(slot, item)
+            await send(slot, exchange.request)
+            while not exchange.done:
+                data = await slot.sock.recv(RECV_SIZE)
+                exchange.feed(data)
+    except OSError as error:
+        exchange.fail(error)
+    if not exchange.done:
+        exchange.abort(slot.aborted or "cancelled")
+    return exchange
+
+
+async def take(shared: Shared, slot: Slot) -> Fetch | None:
+    """The next fetch, suspended until there is one; None when the crawl is over."""
+    while (item := shared.frontier.take()) is None:
+        if shared.frontier.finished:
+            shared.wake(len(shared.idle))
+            disconnect(slot)
+            return None
+        await shared.idle.park()
+    return taken(shared, slot, item)
+
+
+async def work(shared: Shared, slot: Slot) -> None:
+    """A slot's life: take, fetch, settle, until nothing is left."""
+    try:
+        while item := await take(shared, slot):
+            exchange = await fetch(shared, slot, item)
+            settle(shared, slot, item, exchange)
+    except Exception as error:
+        # A task must not fail alone: the others would wait for its outcome.
+        shared.failure = error
+        end(shared, "failed")
+
+
+async def watch(shared: Shared, stop: Stop) -> None:
+    """Cancel the exchanges whose time is up, again and again."""
+    while True:
+        for slot in overdue(shared, stop):
+            slot.scope.cancel()
+        await trio.sleep(stop.tick_s)
+
+
+async def main(job: Job, recorder: Recorder, stop: Stop) -> CrawlReport:
+    """Run one task for each slot, until all are done."""
+    shared = Shared(job, recorder)
+    try:
+        shared.frontier.start(monotonic())
+        async with trio.open_nursery() as keeper:
+            async with trio.open_nursery() as nursery:
+                for slot in shared.slots:
+                    nursery.start_soon(work, shared, slot)
+                keeper.start_soon(watch, shared, stop)
+            keeper.cancel_scope.cancel()
+    finally:
+        for slot in shared.slots:
+            disconnect(slot)
+    if shared.failure is not None:
+        raise shared.failure
+    return shared.frontier.report("trio", {"loop": f"trio {trio.__version__}"})
+
+
+def crawl(job: Job, recorder: Recorder) -> CrawlReport:
+    """Crawl with one task for each slot, on trio's loop."""
+    with Stop(job) as stop:
+        return trio.run(main, job, recorder, stop)
