@@ -1,0 +1,122 @@
+"""asyncio's Protocol: the transport calls the exchange, and a task waits for the end of it.
+
+What waits: a coroutine, suspended on one Future for the whole exchange. What
+switches: asyncio's loop; its transport receives as soon as bytes come and
+feeds them to the exchange in a callback, without resuming the coroutine.
+What a connection costs: transport, protocol and one Future. Changed against
+``asyncio_streams``: the reader and its buffer are gone, and with them a
+switch per piece of an answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from time import monotonic
+
+from crawlers.async_await import disconnect
+from crawlers.http import Exchange
+from crawlers.job import CrawlReport, Fetch, Job
+from crawlers.recorder import Recorder
+from crawlers.variants import _asyncio
+from crawlers.variants._asyncio import LoopFactory, Shared, run
+
+
+class Slot(_asyncio.Slot):
+    """At most one connection, at most one exchange in flight.
+
+    The connection ``sock`` is the transport, and ``connection`` its protocol.
+    """
+
+    __slots__ = ("connection",)
+
+    sock: asyncio.Transport
+    connection: Connection
+
+
+class Connection(asyncio.Protocol):
+    """Feeds what comes to the exchange in flight; ``over`` is resolved at its end."""
+
+    def __init__(self, slot: Slot) -> None:
+        self.slot = slot
+        self.exchange: Exchange | None = None
+        self.over: asyncio.Future[None] | None = None
+
+    def data_received(self, data: bytes) -> None:
+        """Bytes have come."""
+        if self.exchange is None:
+            self.lost()  # nothing was asked for
+            return
+        self.exchange.feed(data)
+        self.check()
+
+    def eof_received(self) -> None:
+        """The end of the stream has come; the transport closes."""
+        self.data_received(b"")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The connection is no more."""
+        if self.exchange is not None:
+            if isinstance(exc, OSError):
+                self.exchange.fail(exc)
+            self.exchange.feed(b"")
+            self.check()
+        self.lost()
+
+    def check(self) -> None:
+        """Wake the task when its exchange is done."""
+        if self.exchange is not None and self.exchange.done:
+            self.exchange = None
+            if self.over is not None and not self.over.done():
+                self.over.set_result(None)
+
+    def lost(self) -> None:
+        """Take the connection from its slot, unless it has another by now."""
+        if self.slot.connection is self:
+            disconnect(self.slot)
+
+
+async def connect(shared: Shared, slot: Slot, item: Fetch) -> None:
+    """Open the slot's connection; the coroutine is suspended until it stands."""
+    disconnect(slot)
+    host, port = item.address.sockaddr[:2]
+    slot.sock, slot.connection = await shared.loop.create_connection(
+        lambda: Connection(slot), str(host), int(port)
+    )
+    slot.origin = item.origin
+
+
+async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
+    """One exchange: connect where needed, send, and wait until it is done."""
+    exchange = Exchange(item, shared.job.max_body)
+    try:
+        if item.due:
+            await asyncio.sleep(item.due - monotonic())
+        slot.started = monotonic()
+        if slot.origin is item.origin:
+            exchange.reused = True
+        else:
+            await connect(shared, slot, item)
+        slot.connection.exchange = exchange
+        slot.connection.over = shared.loop.create_future()
+        slot.sock.write(exchange.request)
+        await slot.connection.over
+    except OSError as error:
+        exchange.fail(error)
+    except asyncio.CancelledError:
+        if slot.aborted is None:
+            raise
+        slot.task.uncancel()
+        exchange.abort(slot.aborted)
+    return exchange
+
+
+def crawl_on(
+    name: str, job: Job, recorder: Recorder, loop_factory: LoopFactory | None
+) -> CrawlReport:
+    """Crawl with one task for each slot, over transports of any loop."""
+    return run(name, job, recorder, fetch, Shared, Slot, loop_factory)
+
+
+def crawl(job: Job, recorder: Recorder) -> CrawlReport:
+    """Crawl with one task for each slot, over asyncio's transports."""
+    return crawl_on("asyncio_protocol", job, recorder, None)
