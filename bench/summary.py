@@ -454,7 +454,7 @@ def method_lines(records: Records) -> list[str]:
         interval = (
             f" [{100 * (1 - cost.high):+.1f} to {100 * (1 - cost.low):+.1f} %]"
             if cost.low is not None and cost.high is not None
-            else ""
+            else f" ({cost.reason}: no interval)"
         )
         lines.append(f"Keeping the times costs {label} {percent:+.1f} % of throughput{interval}.")
     end = stats.end_of(records)

@@ -151,9 +151,7 @@ class Facts:
         first = [
             shorten(env.cpu_model or env.machine, 48),
             cores,
-            f"{env.os}, Linux {env.kernel}"
-            if "linux" in env.os.lower() or env.kernel[:1].isdigit()
-            else f"{env.os}, {env.kernel}",
+            f"{env.os}, {'Linux ' if env.kernel[:1].isdigit() else ''}{env.kernel}",
             env.python,
             head.created[:10],
         ]

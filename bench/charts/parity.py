@@ -48,7 +48,7 @@ def plan(facts: Facts) -> Plan | Skip:
                 axes.grid(visible=False, axis="y")
                 axes.spines["bottom"].set_visible(False)
                 axes.locator_params(axis="x", nbins=4)
-                axes.set_title(name if i else f"{point}: {name}" if j == 0 else name, fontsize=13)
+                axes.set_title(f"{point}: {name}" if j == 0 else name, fontsize=13)
 
     return Plan(
         name=NAME,

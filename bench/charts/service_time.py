@@ -34,7 +34,9 @@ def plan(facts: Facts) -> Plan | Skip:
         )
         notes = (f"Ratio of p99: {ratio_words(best)}, paired within blocks.",)
     elif any(c.point == point for c in facts.compare(stats.SERVICE_P99)):
-        notes = ("No difference of the 99th percentile is shown.",)
+        notes = facts.silence(stats.SERVICE_P99, sample.workload) or (
+            "No difference of the 99th percentile is shown.",
+        )
     samples = [c[5] for c in curves.values()]
     highest = max(100 * (1 - stats.MIN_BEYOND / n) for n in samples)
 
