@@ -453,67 +453,68 @@ def extract(body: bytes, url: str, charset: str | None) -> list[str]:
     else:
         text = body.decode("latin-1")
     items = _TOKEN.findall(text)
-    page = _PAGE.match(url)
-    if page is None or not _is_origin(page[2]):
+    folders = _folders(url)
+    if folders is None:
         return _with_care(items, text, url, encoding)
-    folder, origin = page.groups()
+    folder, origin = folders[0], folders[-1][:-1]
     base: _Base | None = None
     links: list[str] = []
+    add = links.append
     for item in items:
-        if not item:
-            continue
-        last = item[-1]
-        if last > "#" and last != ">":
-            first = item[0]
-            if first == "/":
-                links.append(origin + item)
-            elif first != ".":
-                links.append(folder + item)
-            else:
-                links.append(_climb(origin, folder, item))
-        elif last == ">":
-            if not _LINK_TAG.match(item):
+        if item:
+            last = item[-1]
+            if last > "#" and last != ">":
+                first = item[0]
+                if first == "/":
+                    add(origin + item)
+                elif first != ".":
+                    add(folder + item)
+                elif item[1] == "/":
+                    add(folder + item[2:])
+                else:
+                    steps = item.count("../")  # at the start, or it were not safe
+                    above = folders[steps] if steps < len(folders) else folders[-1]
+                    add(above + item[3 * steps :])
+            elif item == "#":
+                add(url)
+            elif last != ">":
+                base = base or _split(url)
+                if (link := _resolve(base, _decode(item[:-1], encoding))) is not None:
+                    add(link)
+            elif not _LINK_TAG.match(item):
                 # A base, a template or foreign content bears on the whole page.
                 return _with_care(items, text, url, encoding)
-            href = _href(item, encoding)
-            if href is not None:
+            elif (href := _href(item, encoding)) is not None:
                 base = base or _split(url)
                 if (link := _resolve(base, href)) is not None:
-                    links.append(link)
-        elif item == "#":
-            links.append(url)
-        else:
-            base = base or _split(url)
-            if (link := _resolve(base, _decode(item[:-1], encoding))) is not None:
-                links.append(link)
+                    add(link)
     return links
 
 
-# A page's URL that is in normal form, if _is_origin agrees: everything up to the
-# last slash of its path, and its origin.
-_PAGE: Final = re.compile(
-    r"""((https?://[a-z0-9.\-]++(?::[0-9]++)?+)/(?:[\w~\-][\w~\-.%]*+/)*+)
-    (?:[\w~\-][\w~\-.%]*+)?+(?:\?[\w.~\-&=+/%]*+)?+\Z""",
-    re.ASCII | re.VERBOSE,
+# What may stand behind the last slash of a path for the whole URL to be normal,
+# and a folder in normal form, if normalise agrees.
+_FILE: Final = re.compile(r"(?:[\w~\-][\w~\-.%]*+)?+(?:\?[\w.~\-&=+/%]*+)?+\Z", re.ASCII)
+_FOLDER: Final = re.compile(
+    r"https?://[a-z0-9.\-]++(?::[0-9]++)?+/(?:[\w~\-][\w~\-.%]*+/)*+", re.ASCII
 )
 _LINK_TAG: Final = re.compile(r"(?i:a(?:rea)?)(?![A-Za-z])")
 
 
+def _folders(url: str) -> tuple[str, ...] | None:
+    """The folder of a page and all above it, the root last; None unless the URL is normal."""
+    query = url.find("?")
+    cut = (url.rfind("/") if query < 0 else url.rfind("/", 0, query)) + 1
+    return _folders_above(url[:cut]) if _FILE.match(url, cut) else None
+
+
 @lru_cache(maxsize=1024)
-def _is_origin(text: str) -> bool:
-    """Whether this is the origin of a normal URL."""
-    return normalise(text, text) == f"{text}/"
-
-
-def _climb(origin: str, folder: str, reference: str) -> str:
-    """A safe reference that begins with ``./`` or any number of ``../``, resolved."""
-    if reference[1] == "/":
-        return folder + reference[2:]
-    steps = reference.count("../")  # nowhere but at the start, or it were not safe
-    above = folder.rsplit("/", steps + 1)[0]
-    if len(above) < len(origin):
-        above = origin
-    return f"{above}/{reference[3 * steps :]}"
+def _folders_above(folder: str) -> tuple[str, ...] | None:
+    if not _FOLDER.fullmatch(folder) or normalise(folder, folder) != folder:
+        return None
+    scheme, _, host, *steps = folder[:-1].split("/")
+    return tuple(
+        "/".join([scheme, "", host, *steps[:kept], ""]) for kept in range(len(steps), -1, -1)
+    )
 
 
 def _with_care(items: list[str], text: str, url: str, encoding: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from zlib import crc32
 
 from crawlers import links
@@ -9,6 +10,7 @@ from crawlers.http import Exchange
 from crawlers.job import Fetch, PageResult
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
+UNCODED = frozenset({b"", b"identity"})
 HTML = ("text/html", "application/xhtml+xml")
 
 
@@ -18,25 +20,32 @@ def read_page(fetch: Fetch, exchange: Exchange, follow: bool) -> PageResult:
     ``follow`` is the job's: without it neither links nor redirects are read.
     """
     body = exchange.body
-    page = PageResult(exchange.status, len(body), crc32(body))
+    status = exchange.status
+    page = PageResult(status, len(body), crc32(body))
     if exchange.error is not None:
         page.error = exchange.error
         return page
-    status = exchange.status
-    page.content_type = kind = exchange.header(b"content-type")
+    headers = exchange.headers or {}
+    kind, is_html, encoding = content_type(headers.get(b"content-type", b""))
+    page.content_type = kind
     if not follow:
         return page
     if status == 200:
-        if kind[:9].lower() == "text/html" or kind.lower().startswith(HTML):
-            encoding = exchange.header(b"content-encoding").lower()
-            if encoding in ("", "identity"):
-                page.links = links.extract(body, fetch.url, charset(kind))
+        if is_html and headers.get(b"content-encoding", b"").lower() in UNCODED:
+            page.links = links.extract(body, fetch.url, encoding)
     elif status in REDIRECTS:
         location = exchange.header(b"location")
         page.redirect = links.normalise(fetch.url, location) if location else None
         if page.redirect is None:
             page.error = "bad_redirect"
     return page
+
+
+@lru_cache(maxsize=256)
+def content_type(value: bytes) -> tuple[str, bool, str | None]:
+    """A Content-Type header as text, whether it says HTML, and its charset."""
+    kind = value.decode("latin-1").strip()
+    return kind, kind.lower().startswith(HTML), charset(kind)
 
 
 def charset(content_type: str) -> str | None:

@@ -314,6 +314,14 @@ def _climb(start: str, end: str) -> str:
     return "../" * (len(source) - common) + "".join(f"{name}/" for name in goal[common:])
 
 
+ODD_UNTIL = 500
+"""The last page to which every seventh link is written oddly; then it is every fiftieth.
+
+A small site has to hold all there is to get wrong. A large one is there to be
+fast on, and should look like what people write.
+"""
+
+
 class Tree(Site):
     """``tree:PAGES:FANOUT:BYTES``: a page graph made from a seed.
 
@@ -505,7 +513,7 @@ class Tree(Site):
             reference = home + name
         elif chance < 0.85:
             reference = f"{home}{name}#part-{page}"
-        elif chance < 0.90:
+        elif chance < 0.90 and page <= ODD_UNTIL:
             reference = f"/old/.{home}./../../..{home}{name}"
         elif chance < 0.93 and self._authority:
             reference = f"http://{self._authority}{home}{name}"
@@ -513,7 +521,8 @@ class Tree(Site):
             reference = f"//{self._authority}{home}{name}"
         else:
             reference = home + name
-        if chance * 1000 % 10 >= 1.5:  # further digits of the same number
+        odd = 1.5 if page <= ODD_UNTIL else 0.2
+        if chance * 1000 % 10 >= odd:  # further digits of the same number
             return f'<a href="{reference}">{text}</a>'
         return self._odd_markup(reference, text, page in self._special)
 
