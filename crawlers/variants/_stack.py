@@ -8,11 +8,17 @@ on size and time.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from importlib.metadata import version
 
 from crawlers.http import Exchange, error_kind
 from crawlers.job import Fetch, Job
 
 _USED = ("content-type", "content-encoding", "location")
+
+
+def version_of(stack: str) -> str:
+    """Name and version of a distribution, for the report."""
+    return f"{stack} {version(stack)}"
 
 
 def request_headers(job: Job) -> dict[str, str]:
@@ -51,6 +57,10 @@ class Answer(Exchange):
             if name in headers
         }
         self.done = True
+
+    def broken(self, kind: str) -> None:
+        """The connection failed; stale, if it had been used before and nothing was answered."""
+        self.abort(self._or_stale(kind))
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:

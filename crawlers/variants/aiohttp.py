@@ -25,7 +25,7 @@ from crawlers.job import CrawlReport, Fetch, Job
 from crawlers.recorder import Recorder
 from crawlers.variants import _asyncio
 from crawlers.variants._asyncio import LoopFactory, Slot, run
-from crawlers.variants._stack import Answer, causes, kind_behind, request_headers
+from crawlers.variants._stack import Answer, causes, kind_behind, request_headers, version_of
 
 KEEP_S = 3600.0
 """How long the pool keeps an idle connection: as long as any crawl, like the models."""
@@ -36,7 +36,7 @@ class Shared(_asyncio.Shared):
 
     def __init__(self, job: Job, recorder: Recorder) -> None:
         super().__init__(job, recorder)
-        self.mechanism["stack"] = f"aiohttp {aiohttp.__version__}"
+        self.mechanism["stack"] = version_of("aiohttp")
         connector = (
             aiohttp.TCPConnector(limit=job.slots, keepalive_timeout=KEEP_S)
             if job.keep_alive

@@ -18,11 +18,11 @@ from crawlers.job import CrawlReport, Fetch, Job
 from crawlers.recorder import Recorder
 from crawlers.sockets import new_socket
 from crawlers.stop import Stop
-from crawlers.variants import _structured
-from crawlers.variants._structured import Slot, disconnect, end, overdue, settle, taken
+from crawlers.variants import _slots
+from crawlers.variants._slots import Slot, disconnect, end, overdue, settle, taken
 
 
-class Shared(_structured.Shared):
+class Shared(_slots.Shared):
     """What the slots of one crawl share."""
 
     def __init__(self, job: Job, recorder: Recorder) -> None:

@@ -1,8 +1,7 @@
-"""What the variants with structured concurrency share (trio, curio, anyio).
+"""What the variants share whose tasks are not asyncio's (trio, curio, anyio, twisted).
 
-Their tasks live in a group that does not end before them, and what waits is
-cancelled, not its future; so they cannot use asyncio's futures, and bring
-``fetch``, ``take``, ``work`` and ``watch``. The bookkeeping is here.
+They cannot use asyncio's futures, so they bring ``fetch``, ``take``, ``work``
+and ``watch``, and a way to ``wake`` idle slots. The bookkeeping is here.
 """
 
 from __future__ import annotations

@@ -1,0 +1,44 @@
+"""Callbacks on select: ``callbacks``, told which system call to wait in.
+
+What waits, what switches and what a connection costs are those of
+``callbacks``. Changed against it: the system call, ``select``. At every turn
+it hands the kernel the set of all descriptors, and looks through all that
+come back; and it cannot express a descriptor of 1024 or more, so that this
+backend refuses a job with more slots.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from selectors import SelectSelector
+
+from crawlers import callbacks
+from crawlers.job import CrawlReport, Job, JobError
+from crawlers.limits import SPARE
+from crawlers.recorder import Recorder
+
+FD_SETSIZE = 1024
+"""Descriptors that select can express: a constant of the C library, on Linux this one."""
+
+
+def crawl(job: Job, recorder: Recorder) -> CrawlReport:
+    """Crawl with one fetcher object for each slot, waiting in select.
+
+    Raises :class:`JobError` for more slots than select can wait for.
+    """
+    most = FD_SETSIZE - max(open_descriptors(), SPARE)
+    if job.slots > most:
+        raise JobError(
+            f"select cannot wait for descriptors of {FD_SETSIZE} and above, and {job.slots} "
+            f"slots need some: use at most {max(most, 1)}, or callbacks_poll or callbacks_epoll"
+        )
+    report = callbacks.crawl(job, recorder, selector_class=SelectSelector)
+    report.backend = "callbacks_select"
+    return report
+
+
+def open_descriptors() -> int:
+    """How many descriptors this process has open; 0 where it cannot be known."""
+    listing = Path("/proc/self/fd")
+    return len(os.listdir(listing)) if listing.exists() else 0

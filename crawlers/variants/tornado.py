@@ -1,0 +1,82 @@
+"""Tornado: its IOStream, on the loop that Tornado shares with asyncio by now.
+
+What waits: a coroutine, suspended on a Future of asyncio that an IOStream
+resolves. What switches: Tornado's IOLoop, which since version 5 is asyncio's
+loop. What a connection costs: the IOStream, in Python, with its two buffers.
+Changed against ``async_await``: the interface to the socket, ``IOStream``
+for ``loop.sock_*``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from time import monotonic
+
+import tornado
+from tornado.iostream import IOStream, StreamClosedError
+
+from crawlers.async_await import disconnect
+from crawlers.http import RECV_SIZE, Exchange
+from crawlers.job import CrawlReport, Fetch, Job
+from crawlers.recorder import Recorder
+from crawlers.sockets import new_socket
+from crawlers.variants import _asyncio
+from crawlers.variants._asyncio import run
+
+
+class Shared(_asyncio.Shared):
+    """What the slots of one crawl share."""
+
+    def __init__(self, job: Job, recorder: Recorder) -> None:
+        super().__init__(job, recorder)
+        self.mechanism["library"] = f"tornado {tornado.version}"
+
+
+class Slot(_asyncio.Slot):
+    """At most one connection, at most one exchange in flight."""
+
+    __slots__ = ()
+
+    sock: IOStream
+
+
+async def connect(slot: Slot, item: Fetch) -> None:
+    """Open the slot's connection; the coroutine is suspended until it stands."""
+    disconnect(slot)
+    slot.sock = IOStream(new_socket(item.address), read_chunk_size=RECV_SIZE)
+    slot.origin = item.origin
+    await slot.sock.connect(item.address.sockaddr)
+
+
+async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
+    """One exchange: connect where needed, send, receive until it is done."""
+    exchange = Exchange(item, shared.job.max_body)
+    try:
+        if item.due:
+            await asyncio.sleep(item.due - monotonic())
+        slot.started = monotonic()
+        if slot.origin is item.origin:
+            exchange.reused = True
+        else:
+            await connect(slot, item)
+        await slot.sock.write(exchange.request)
+        while not exchange.done:
+            data = await slot.sock.read_bytes(RECV_SIZE, partial=True)
+            exchange.feed(data)
+    except StreamClosedError as error:
+        if isinstance(error.real_error, OSError):
+            exchange.fail(error.real_error)
+        exchange.feed(b"")
+    except OSError as error:
+        exchange.fail(error)
+    except asyncio.CancelledError:
+        if slot.aborted is None:
+            raise
+        slot.task.uncancel()
+        exchange.abort(slot.aborted)
+    return exchange
+
+
+def crawl(job: Job, recorder: Recorder) -> CrawlReport:
+    """Crawl with one task for each slot, over Tornado's streams."""
+    return run("tornado", job, recorder, fetch, Shared, Slot)
