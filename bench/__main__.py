@@ -11,13 +11,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench import backends, runner, workloads
-from bench.backends import BackendsError
-from bench.compare import CompareError
-from bench.plan import PlanError
-from bench.runner import Options
-from bench.store import StoreError
-from bench.workloads import ProfileError
+from bench import backends, workloads
+from bench.errors import BenchError
+from bench.process import RESULTS
 
 DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 
@@ -88,7 +84,7 @@ def parser() -> argparse.ArgumentParser:
         "--deadline", type=float, metavar="S", help="end a trial after S seconds, not the point's"
     )
     running.add_argument(
-        "--results", type=Path, default=runner.RESULTS, metavar="DIR", help="where campaigns go"
+        "--results", type=Path, default=RESULTS, metavar="DIR", help="where campaigns go"
     )
     running.add_argument(
         "--resume", type=Path, metavar="CAMPAIGN", help="finish this campaign; its options hold"
@@ -188,10 +184,10 @@ def do_list(arguments: argparse.Namespace, console: Console) -> int:
 
 def do_run(arguments: argparse.Namespace, console: Console) -> int:
     """``bench run``."""
-    from bench import output
+    from bench import output, runner
 
     finished = runner.run(
-        Options(
+        runner.Options(
             profile=arguments.profile,
             backends=arguments.backends,
             only=arguments.only,
@@ -229,7 +225,7 @@ def do_report(arguments: argparse.Namespace, console: Console) -> int:
     if records.torn_bytes:
         console.print(f"note: the last record is torn ({records.torn_bytes} bytes), left out")
     if not records.trials:
-        raise StoreError(f"{file}: no trial was recorded; there is nothing to report")
+        raise store.StoreError(f"{file}: no trial was recorded; there is nothing to report")
     folder = arguments.out or file.parent
     output.write(records, folder, console)
     console.print(f"charts: {folder / output.CHARTS}", highlight=False)
@@ -251,11 +247,11 @@ def do_compare(arguments: argparse.Namespace, console: Console) -> int:
 
 def do_check(arguments: argparse.Namespace, console: Console) -> int:
     """``bench check``."""
-    from bench import check
+    from bench import check, store
 
     code = DONE
     for folder in arguments.campaign:
-        found = check.check(folder)
+        found = check.check(store.trials_file(folder).parent)
         for fault in found:
             console.print(f"{folder.name}: {fault}", highlight=False, markup=False)
         if found:
@@ -286,7 +282,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     console = Console(stderr=getattr(arguments, "json", False), emoji=False)
     try:
         return COMMANDS[arguments.command](arguments, console)
-    except (BackendsError, CompareError, PlanError, ProfileError, StoreError) as error:
+    except BenchError as error:
         print(f"python -m bench: {error}", file=sys.stderr)
         return USAGE
     except KeyboardInterrupt:

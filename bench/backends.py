@@ -12,13 +12,14 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
+from bench.errors import BenchError
 from bench.process import ROOT, environment
 from bench.workloads import BASE, MODELS
 
 TIMEOUT_S = 60.0
 
 
-class BackendsError(Exception):
+class BackendsError(BenchError):
     """A backend that was asked for cannot be used; the message says why and what to do."""
 
 
@@ -53,14 +54,23 @@ def look_up() -> list[Known]:
     return [Known(**known) for known in json.loads(done.stdout.splitlines()[-1])]
 
 
-def choose(known: Sequence[Known], wanted: Sequence[str] | None) -> list[str]:
-    """The names to measure: those asked for, else all that can run here.
+def choose(
+    known: Sequence[Known],
+    wanted: Sequence[str] | None,
+    usual: Sequence[str] | None = None,
+) -> list[str]:
+    """The names to measure: those asked for, else the usual ones that can run here.
 
-    Raises :class:`BackendsError` for an unknown one, or one that cannot run.
+    ``usual`` is the profile's choice, None for every backend. Raises
+    :class:`BackendsError` for an unknown one, or one that cannot run.
     """
     by_name = {backend.name: backend for backend in known}
     if wanted is None:
-        return [backend.name for backend in known if backend.missing is None]
+        return [
+            backend.name
+            for backend in known
+            if backend.missing is None and (usual is None or backend.name in usual)
+        ]
     for name in wanted:
         if name not in by_name:
             raise BackendsError(f"unknown backend {name!r}: choose from {', '.join(by_name)}")

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from bench.probes import cpu
-from bench.process import ROOT, dies_with_parent, environment
+from bench.process import spawn
 from bench.schema import CeilingRecord
 from bench.servers import Server
 from bench.trial import now
@@ -98,21 +98,15 @@ def measure(
     server_before = sum(server.cpu())
     children_before = resource.getrusage(resource.RUSAGE_CHILDREN)
     began = time.monotonic()
-    client = subprocess.Popen(
+    client = spawn(
         command(tool, server, connections, seconds),
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        text=True,
-        cwd=ROOT,
-        env=environment(),
-        preexec_fn=dies_with_parent(),
-        process_group=0,
     )
     if cores:
         cpu.pin(client.pid, cores)
     try:
-        output, _ = client.communicate(timeout=seconds + GRACE_S)
+        raw, _ = client.communicate(timeout=seconds + GRACE_S)
     except subprocess.TimeoutExpired:
         client.kill()
         client.communicate()
@@ -122,6 +116,7 @@ def measure(
         client.communicate()
         raise
     wall = time.monotonic() - began
+    output = raw.decode(errors="replace")
     if client.returncode:
         raise CeilingError(f"{tool} failed: {output.strip()[-200:]}")
     children = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -23,6 +23,7 @@ from rich.table import Table
 from scipy import stats as sps
 
 from bench import stats
+from bench.errors import BenchError
 from bench.schema import Environment
 from bench.stats import LEVEL, MIN_BLOCKS, Metric
 from bench.store import Records
@@ -34,7 +35,7 @@ MEMORY_TOLERANCE = 0.02
 """Two boots of one machine differ by a little in their total memory."""
 
 
-class CompareError(Exception):
+class CompareError(BenchError):
     """The two campaigns cannot be compared; the message is one line."""
 
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 from bench import order, workloads
 from bench.backends import base_of
+from bench.errors import BenchError
 from bench.order import Turn
 from bench.schema import CampaignRecord, Environment, PointPlan
 from bench.workloads import TWIN, TWIN_SUFFIX, Point, ProfileError, backend_of, labels
@@ -17,7 +18,7 @@ Selection = Collection[tuple[str, str]]
 """Pairs of point id and backend name."""
 
 
-class PlanError(ValueError):
+class PlanError(BenchError):
     """Nothing to do, or a plan that does not fit this program any more."""
 
 

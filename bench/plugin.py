@@ -27,9 +27,10 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from rich.console import Console
 
 from bench import backends, output, runner, store, workloads
+from bench.errors import BenchError
 from bench.probes import environment
-from bench.process import ROOT
-from bench.runner import USAGE_ERRORS, Finished, Options
+from bench.process import RESULTS, ROOT
+from bench.runner import Finished, Options
 from bench.schema import TrialRecord
 
 ENTRY = "entry"
@@ -47,7 +48,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--blocks", type=int, help="blocks of every point, not the profile's number")
     group.addoption("--seed", type=int, help="order of the blocks (default: drawn and recorded)")
     group.addoption("--trial-deadline", type=float, help="end a trial after so many seconds")
-    group.addoption("--results", type=Path, default=runner.RESULTS, help="where campaigns go")
+    group.addoption("--results", type=Path, default=RESULTS, help="where campaigns go")
     group.addoption("--resume", type=Path, help="finish this campaign; its own options hold")
 
 
@@ -55,11 +56,11 @@ def pytest_configure(config: pytest.Config) -> None:
     """Fail early, in one line, for a profile or backend that does not exist."""
     wanted = config.getoption("--backends")
     try:
-        workloads.profile(config.getoption("--profile"))
+        usual = workloads.profile(config.getoption("--profile")).backends
         known = backends.look_up()
         names = [name.strip() for name in wanted.split(",") if name.strip()] if wanted else None
-        config.stash[NAMES] = backends.choose(known, names)
-    except USAGE_ERRORS as error:
+        config.stash[NAMES] = backends.choose(known, names, usual)
+    except BenchError as error:
         raise pytest.UsageError(str(error)) from None
 
 
@@ -88,7 +89,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     wanted = metafunc.function.__name__.removeprefix("test_")
     try:
         found = [e for e in entries(metafunc.config) if e[0] == wanted]
-    except USAGE_ERRORS as error:
+    except BenchError as error:
         raise pytest.UsageError(str(error)) from None
     metafunc.parametrize(
         ENTRY,
@@ -128,7 +129,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     with terminal(config) as console:
         try:
             finished = runner.run(options, console)
-        except USAGE_ERRORS as error:
+        except BenchError as error:
             raise pytest.UsageError(str(error)) from None
         config.stash[FINISHED] = finished
         if not finished.end.complete:

@@ -11,13 +11,18 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
+from typing import IO
 
 ROOT = Path(__file__).resolve().parent.parent
 """Where the packages lie. Children start here, so that they run the same code."""
+
+RESULTS = ROOT / "results"
+"""Where campaigns go."""
 
 HASH_SEED = 0
 STDERR_LINES = 40
@@ -62,6 +67,31 @@ def dies_with_parent() -> Callable[[], None] | None:
     return prepare
 
 
+def spawn(
+    arguments: Sequence[str],
+    *,
+    stdin: int,
+    stderr: IO[bytes] | int,
+    extra_environment: Mapping[str, str] | None = None,
+) -> subprocess.Popen[bytes]:
+    """Start a child that dies with this process and whose output is read from a pipe."""
+    with warnings.catch_warnings():
+        # From 3.12 on, Python warns of a fork in a process with threads, and
+        # numpy's libraries have some. They are idle, and what the child runs
+        # before exec takes no lock of theirs.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return subprocess.Popen(
+            arguments,
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            cwd=ROOT,
+            env=environment(extra_environment),
+            preexec_fn=dies_with_parent(),
+            process_group=0,  # Ctrl-C is the harness's to handle
+        )
+
+
 class Child:
     """A child that is spoken to in lines, with a deadline on every answer."""
 
@@ -74,15 +104,11 @@ class Child:
         self.what = what
         # Closed in close(); a pipe could fill up and block the child.
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115
-        self.process = subprocess.Popen(
+        self.process = spawn(
             [sys.executable, "-s", *arguments],
             stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
             stderr=self._stderr,
-            cwd=ROOT,
-            env=environment(extra_environment),
-            preexec_fn=dies_with_parent(),
-            process_group=0,  # Ctrl-C is the harness's to handle
+            extra_environment=extra_environment,
         )
         assert self.process.stdin is not None
         assert self.process.stdout is not None

@@ -10,23 +10,19 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench import backends, plan, store
-from bench.backends import BackendsError
+from bench import backends, plan, store, workloads
 from bench.campaign import INTERRUPTED, Campaign
 from bench.plan import Plan, PlanError, Selection
 from bench.probes import environment
-from bench.process import ROOT
+from bench.process import RESULTS, ROOT
 from bench.progress import Display, Estimate, minutes
 from bench.schema import CampaignRecord, EndRecord, ResumeRecord
 from bench.store import Records, Store, StoreError
 from bench.trial import now
-from bench.workloads import ProfileError, backend_of
+from bench.workloads import backend_of
 
 THREADED = "threads"
 """The family that starts a thread for each slot."""
-RESULTS = ROOT / "results"
-USAGE_ERRORS = (BackendsError, PlanError, ProfileError, StoreError)
-"""What a person can mend: each is one line that says how."""
 
 
 def own_command(arguments: Sequence[str]) -> list[str]:
@@ -66,7 +62,7 @@ class Finished:
 def run(options: Options, console: Console) -> Finished:
     """Run or resume a campaign.
 
-    Raises one of :data:`USAGE_ERRORS` when it cannot even begin.
+    Raises :class:`bench.errors.BenchError` when it cannot even begin.
     """
     known = backends.look_up()
     earlier: Records | None = None
@@ -104,10 +100,11 @@ def run(options: Options, console: Console) -> Finished:
 
 def begin(options: Options, known: Sequence[backends.Known]) -> tuple[CampaignRecord, Plan]:
     """A new campaign's first record and plan."""
-    names = backends.choose(known, options.backends)
+    usual = workloads.profile(options.profile).backends
+    names = backends.choose(known, options.backends, usual)
     if options.backends is None:
         for backend in known:
-            if backend.missing and options.selection is None:
+            if backend.missing and (usual is None or backend.name in usual):
                 Console(stderr=True, emoji=False).print(
                     f"left out: {backend.missing}", highlight=False
                 )
@@ -143,8 +140,7 @@ def create(file: Path) -> Store:
 
 def reopen(folder: Path) -> tuple[Path, Records]:
     """The file and the records of a campaign to be finished."""
-    path = folder if folder.exists() else RESULTS / folder
-    file = store.trials_file(path)
+    file = store.trials_file(folder)
     records = store.load(file)
     if records.end is not None and records.end.complete:
         raise PlanError(f"campaign {records.campaign.campaign} is complete; nothing to resume")

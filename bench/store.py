@@ -19,6 +19,8 @@ from types import TracebackType
 
 from pydantic import ValidationError
 
+from bench.errors import BenchError
+from bench.process import RESULTS
 from bench.schema import (
     RECORD,
     SCHEMA_VERSION,
@@ -33,7 +35,7 @@ from bench.schema import (
 FILE_NAME = "trials.jsonl"
 
 
-class StoreError(Exception):
+class StoreError(BenchError):
     """Records cannot be read or written; the message is one line and says what to do."""
 
 
@@ -114,15 +116,16 @@ class Store:
         self.close()
 
 
-def trials_file(path: Path) -> Path:
-    """The records' file of a campaign given by its folder or by the file itself.
+def trials_file(campaign: Path) -> Path:
+    """The records' file of a campaign given by its folder, its file or its name.
 
     Raises :class:`StoreError` when there is none.
     """
-    file = path / FILE_NAME if path.is_dir() else path
-    if not file.is_file():
-        raise StoreError(f"{path}: no campaign here (no {FILE_NAME}); list them with: ls results")
-    return file
+    for path in (campaign, RESULTS / campaign):
+        file = path / FILE_NAME if path.is_dir() else path
+        if file.is_file():
+            return file
+    raise StoreError(f"{campaign}: no campaign here (no {FILE_NAME}); list them with: ls results")
 
 
 def load(path: Path) -> Records:

@@ -13,11 +13,13 @@ at half a second to two seconds for the model backends.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Literal
+
+from bench.errors import BenchError
 
 Kind = Literal["crawl", "hold", "openloop"]
 Params = dict[str, int | float | str | None]
@@ -49,7 +51,7 @@ DEBIAN_DOCS = (
 MIN_HTML_FILES = 20
 
 
-class ProfileError(ValueError):
+class ProfileError(BenchError):
     """No such profile, workload or backend; the message lists what there is."""
 
 
@@ -106,6 +108,7 @@ class Profile:
     name: str
     summary: str
     points: tuple[Point, ...]
+    backends: tuple[str, ...] | None  # unless others are asked for; None: all there are
 
 
 def tree(pages: int) -> str:
@@ -293,13 +296,18 @@ def full() -> list[Point]:
     ]
 
 
-PROFILES = {
+PROFILES: dict[str, tuple[Callable[[], list[Point]], str, tuple[str, ...] | None]] = {
     "smoke": (
         smoke,
         "under 90 s: small sizes, two blocks; shows that everything works, and no more",
+        MODELS,
     ),
-    "quick": (quick, "under 6 minutes: the default; first answers with wide intervals"),
-    "full": (full, "under 45 minutes: ten blocks; what a talk should cite"),
+    "quick": (
+        quick,
+        "under 6 minutes: the default; first answers with wide intervals",
+        (*MODELS, "uvloop", "trio", "aiohttp"),
+    ),
+    "full": (full, "under 45 minutes: ten blocks; what a talk should cite", None),
 }
 
 
@@ -310,8 +318,8 @@ def profile(name: str) -> Profile:
     """
     if name not in PROFILES:
         raise ProfileError(f"unknown profile {name!r}: choose one of {', '.join(PROFILES)}")
-    build, summary = PROFILES[name]
-    return Profile(name, summary, tuple(build()))
+    build, summary, backends = PROFILES[name]
+    return Profile(name, summary, tuple(build()), backends)
 
 
 def labels(point: Point, backends: Sequence[str], *, everyone: bool = False) -> list[str]:

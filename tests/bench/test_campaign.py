@@ -210,6 +210,7 @@ KNOWN = [
 
 def test_backends_are_chosen_in_the_registrys_order() -> None:
     assert choose(KNOWN, None) == ["threads", "callbacks"]
+    assert choose(KNOWN, None, usual=["callbacks", "absent", "other"]) == ["callbacks"]
     assert choose(KNOWN, ["callbacks", "threads"]) == ["threads", "callbacks"]
     with pytest.raises(BackendsError, match="unknown backend 'x': choose from threads"):
         choose(KNOWN, ["x"])
