@@ -456,7 +456,8 @@ def extract(body: bytes, url: str, charset: str | None) -> list[str]:
     folders = _folders(url)
     if folders is None:
         return _with_care(items, text, url, encoding)
-    folder, origin = folders[0], folders[-1][:-1]
+    folder, root = folders[0], folders[-1]
+    origin = root[:-1]
     base: _Base | None = None
     links: list[str] = []
     add = links.append
@@ -478,6 +479,9 @@ def extract(body: bytes, url: str, charset: str | None) -> list[str]:
             elif item == "#":
                 add(url)
             elif last != ">":
+                if last == '"' and item.startswith(root) and _PLAIN_TAIL.match(item, len(root)):
+                    add(item[:-1])
+                    continue
                 base = base or _split(url)
                 if (link := _resolve(base, _decode(item[:-1], encoding))) is not None:
                     add(link)
@@ -497,6 +501,8 @@ _FILE: Final = re.compile(r"(?:[\w~\-][\w~\-.%]*+)?+(?:\?[\w.~\-&=+/%]*+)?+\Z", 
 _FOLDER: Final = re.compile(
     r"https?://[a-z0-9.\-]++(?::[0-9]++)?+/(?:[\w~\-][\w~\-.%]*+/)*+", re.ASCII
 )
+# What may stand behind the root for a captured reference to be a normal URL.
+_PLAIN_TAIL: Final = re.compile(r'(?:[\w~\-]++[./]?+)*+(?:\?[\w.~\-&=+]*+)?+"', re.ASCII)
 _LINK_TAG: Final = re.compile(r"(?i:a(?:rea)?)(?![A-Za-z])")
 
 

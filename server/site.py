@@ -412,7 +412,9 @@ class Tree(Site):
             place = f"/{SECTIONS[parent % 5]}/{SHELVES[parent // 5 % 4]}/"
             kind = self._special.get(page, "")
             key = name = f"page-{page}.html"
-            if kind == "query":
+            if kind == "query" and page > ODD_UNTIL and page % 4:
+                key = name = f"find?page={page}"
+            elif kind == "query":
                 # Dots in a query are not dot segments.
                 key = f"find?page={page}&from=/a/../b"
                 name = f"find?page={page}&amp;from=/a/../b"
@@ -515,9 +517,9 @@ class Tree(Site):
             reference = f"{home}{name}#part-{page}"
         elif chance < 0.90 and page <= ODD_UNTIL:
             reference = f"/old/.{home}./../../..{home}{name}"
-        elif chance < 0.93 and self._authority:
+        elif chance < (0.93 if page <= ODD_UNTIL else 0.91) and self._authority:
             reference = f"http://{self._authority}{home}{name}"
-        elif chance < 0.96 and self._authority:
+        elif chance < 0.96 and self._authority and page <= ODD_UNTIL:
             reference = f"//{self._authority}{home}{name}"
         else:
             reference = home + name
@@ -549,7 +551,7 @@ class Tree(Site):
         filler = _filler(self._rng, size)
         spare = len(filler) - size
         needed = 0
-        based = set(self._shuffled(range(pages))[: _share(pages, 0.02)])
+        based = set(self._shuffled(range(pages))[: _share(pages, 0.01)])
         for page in range(pages):
             place, base, top = self._dirs[page], "", '<a href="#top">Top</a>'
             if self._special.get(page) == "folder":
