@@ -1,12 +1,13 @@
 """Which backends there are, and which of them can run here.
 
-Looked up in a process of its own: loading a backend may patch the standard
-library (gevent does), and the harness must stay what it is.
+Looked up in processes of their own: loading a backend may patch the standard
+library (gevent does), and neither the harness nor the next backend may notice.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -35,13 +36,14 @@ class Known:
     missing: str | None = None
 
 
-def look_up() -> list[Known]:
-    """All registered backends, in the registry's order.
+def look_up(names: Sequence[str] | None = None) -> list[Known]:
+    """The named backends, or all registered ones, in the registry's order.
 
-    Raises :class:`BackendsError` when the registry itself cannot be read.
+    A name that is not registered comes with ``missing`` saying so. Raises
+    :class:`BackendsError` when the registry itself cannot be read.
     """
     done = subprocess.run(
-        [sys.executable, "-s", "-m", "bench.backends"],
+        [sys.executable, "-s", "-m", "bench.backends", *(names or ())],
         capture_output=True,
         text=True,
         cwd=ROOT,
@@ -51,7 +53,7 @@ def look_up() -> list[Known]:
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]
         raise BackendsError(f"the registry of backends cannot be read: {last}")
-    return [Known(**known) for known in json.loads(done.stdout.splitlines()[-1])]
+    return [Known(**json.loads(line)) for line in done.stdout.splitlines() if line[:1] == "{"]
 
 
 def choose(
@@ -85,21 +87,41 @@ def base_of(names: Sequence[str]) -> str:
     return BASE if BASE in names else next((n for n in MODELS if n in names), names[0])
 
 
-def main() -> int:
-    """Print one JSON list of all backends."""
+def find(name: str) -> Known:
+    """One backend, imported to see whether it can run here."""
     from crawlers import registry
 
-    found = []
-    for name in registry.names():
-        try:
-            loaded = registry.load(name)
-        except registry.BackendError as error:
-            found.append(Known(name, "", -1, "", "", str(error)))
-        else:
-            found.append(Known(name, loaded.family, loaded.rung, loaded.summary, loaded.changes))
-    print(json.dumps([asdict(known) for known in found]))
+    try:
+        loaded = registry.load(name)
+    except registry.BackendError as error:
+        return Known(name, "", -1, "", "", str(error))
+    return Known(name, loaded.family, loaded.rung, loaded.summary, loaded.changes)
+
+
+def main(wanted: Sequence[str]) -> int:
+    """Print one JSON object a line for each backend.
+
+    Each is imported in a process of its own, because one may change what the
+    next one finds.
+    """
+    from crawlers import registry
+
+    known = registry.names()
+    unknown = [name for name in wanted if name not in known]
+    for name in [*(name for name in known if not wanted or name in wanted), *unknown]:
+        sys.stdout.flush()
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                print(json.dumps(asdict(find(name))), flush=True)
+                code = 0
+            finally:
+                os._exit(code)
+        if os.waitpid(child, 0)[1]:
+            print(json.dumps(asdict(Known(name, "", -1, "", "", f"{name} cannot be imported"))))
     return 0
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(main(sys.argv[1:]))

@@ -74,13 +74,14 @@ def orders(labels: Sequence[str], blocks: int, rng: random.Random) -> list[list[
     return result[:blocks]
 
 
-def takes_part(block: int, blocks: int, of: int) -> bool:
+def takes_part(block: int, blocks: int, of: int, phase: int = 0) -> bool:
     """Whether a point with ``blocks`` blocks has one of them in block number ``block`` of ``of``.
 
-    A point with fewer blocks than the campaign spreads them evenly over it.
+    A point with fewer blocks than the campaign spreads them evenly over it;
+    ``phase``, from 0 to ``of - 1``, shifts them.
     """
     blocks = min(blocks, of)
-    return (block + 1) * blocks // of > block * blocks // of
+    return ((block + 1) * blocks + phase) // of > (block * blocks + phase) // of
 
 
 def schedule(
@@ -96,9 +97,11 @@ def schedule(
     order = {
         point: iter(orders(labels[point], min(blocks[point], of), rng)) for point in sorted(labels)
     }
+    # Points with a block or two must not all meet in the last of the campaign.
+    phase = {point: rng.randrange(of) for point in sorted(labels)}
     result: list[list[Turn]] = []
     for block in range(of):
-        points = sorted(point for point in labels if takes_part(block, blocks[point], of))
+        points = sorted(p for p in labels if takes_part(block, blocks[p], of, phase[p]))
         rng.shuffle(points)
         result.append(
             [

@@ -57,8 +57,8 @@ def pytest_configure(config: pytest.Config) -> None:
     wanted = config.getoption("--backends")
     try:
         usual = workloads.profile(config.getoption("--profile")).backends
-        known = backends.look_up()
         names = [name.strip() for name in wanted.split(",") if name.strip()] if wanted else None
+        known = backends.look_up(names or usual)
         config.stash[NAMES] = backends.choose(known, names, usual)
     except BenchError as error:
         raise pytest.UsageError(str(error)) from None

@@ -64,14 +64,15 @@ def run(options: Options, console: Console) -> Finished:
 
     Raises :class:`bench.errors.BenchError` when it cannot even begin.
     """
-    known = backends.look_up()
     earlier: Records | None = None
     if options.resume is not None:
         file, earlier = reopen(options.resume)
         record, todo = earlier.campaign, plan.rebuild(earlier.campaign)
+        known = backends.look_up(record.backends)
         backends.choose(known, record.backends)
         opened = Store(file, create=False)
     else:
+        known = backends.look_up(options.backends or workloads.profile(options.profile).backends)
         record, todo = begin(options, known)
         file = options.results / record.campaign / store.FILE_NAME
         opened = create(file)
@@ -104,7 +105,7 @@ def begin(options: Options, known: Sequence[backends.Known]) -> tuple[CampaignRe
     names = backends.choose(known, options.backends, usual)
     if options.backends is None:
         for backend in known:
-            if backend.missing and (usual is None or backend.name in usual):
+            if backend.missing:
                 Console(stderr=True, emoji=False).print(
                     f"left out: {backend.missing}", highlight=False
                 )

@@ -146,9 +146,12 @@ class Server:
         """How many answers are being withheld."""
         return int(self.ask("GET", "/hold")["held"])
 
-    def release(self) -> None:
-        """Give the answers that were withheld."""
-        self.ask("POST", "/release", {})
+    def release(self, per_s: float) -> None:
+        """Give the answers that were withheld, so many each second."""
+        try:
+            self.ask("POST", "/release", {"per_s": per_s})
+        except ServerError:
+            self.ask("POST", "/release", {})  # a server that knows no pace
 
     def stop(self) -> None:
         """End the server."""

@@ -23,7 +23,15 @@ from bench.process import HASH_SEED, Child, ProcessError, dies_with_parent
 from bench.schema import Cpu, Latency, Ledger, Memory, TrialRecord
 from bench.servers import Server, ServerError
 from bench.verify import void_reason
-from bench.workloads import NULL_SUFFIX, RAMP_PER_S, SITE_SEED, Params, Point, backend_of
+from bench.workloads import (
+    NULL_SUFFIX,
+    RAMP_PER_S,
+    RELEASE_PER_S,
+    SITE_SEED,
+    Params,
+    Point,
+    backend_of,
+)
 
 START_S = 30.0
 SAMPLE_S = 0.25
@@ -31,7 +39,7 @@ BARRIER_POLL_S = 0.02
 BARRIER_SETTLE_S = 0.1
 """Wait between "all are held" and the reading: the last client has yet to go to sleep."""
 DRAIN_S = 3.0
-TIME_WAIT_ALLOWED = 60_000
+TIME_WAIT_ALLOWED = 100_000
 """Leftover sockets that a trial may start with; each lasts 60 s.
 
 One holds its port only towards the server address it was connected to, and
@@ -173,7 +181,7 @@ def measure(
             barrier(point, server, child, deadline)
             found.threads = threads(child.pid)
             held = reader.read()
-            server.release()
+            server.release(RELEASE_PER_S)
             found.memory = memory.memory(before, held, point.slots)
             found.server_growth = memory.server_growth(before, held, point.slots)
 
@@ -183,7 +191,7 @@ def measure(
         found.result = answer(child, deadline, sample)
     except BaseException:
         if reader is not None and server.alive:
-            server.release()
+            server.release(RELEASE_PER_S)
         raise
     user_after, system_after = server.cpu()
     found.server_cpu = (user_after - user, system_after - system)
@@ -343,6 +351,7 @@ def measured(
     extra: dict[str, Any] = {
         "client_share": client_share,
         "server_share": server_share,
+        "call_s": result["call_s"],
         "retries": result["retries"],
         "switches_voluntary": result["switches_voluntary"],
         "switches_involuntary": result["switches_involuntary"],

@@ -24,6 +24,9 @@ from bench.workloads import Point
 OUTSIDE = Path(__file__).parent / "outside"
 """On ``PYTHONPATH``, it brings the backends that go wrong."""
 
+NAMES = (*workloads.MODELS, *("hang", "crash", "killed", "lazy", "greedy", "twice", "talking"))
+"""The backends that trials of the tests may use."""
+
 ONE = ("--profile", "smoke", "--only", "throughput-1", "--seed", "1")
 """The smallest campaign there is."""
 
@@ -45,7 +48,7 @@ def point(site: str = "tree:60:5:1024", slots: int = 4, **changes: object) -> Po
 def bench(scratch: Path, deadline_s: float | None = None) -> Iterator[Bench]:
     """What trials share, with a warm-up server."""
     pinning = cpu.split_cores()
-    known = {backend.name: backend for backend in backends.look_up()}
+    known = {backend.name: backend for backend in backends.look_up(NAMES)}
     with Server(workloads.WARMUP_SITE, seed=workloads.SITE_SEED, cores=pinning.server) as warmup:
         yield Bench(warmup, known, pinning, 1, scratch, deadline_s)
 

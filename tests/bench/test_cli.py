@@ -86,7 +86,7 @@ def test_list_shows_points_and_backends(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = [Known("threads", "threads", 10, "one thread per slot", "")]
-    monkeypatch.setattr("bench.backends.look_up", lambda: known)
+    monkeypatch.setattr("bench.backends.look_up", lambda names=None: known)
     assert main(["list", "--profile", "quick"]) == DONE
     text = capsys.readouterr().out
     assert "c10k-10000" in text

@@ -49,9 +49,9 @@ def test_few_blocks_never_repeat_a_position(size: int, blocks: int, seed: int) -
         assert max(counts) - min(counts) <= 1
 
 
-@given(st.integers(1, 20), st.integers(1, 20))
-def test_a_point_takes_part_as_often_as_it_should(blocks: int, of: int) -> None:
-    taken = sum(order.takes_part(block, blocks, of) for block in range(of))
+@given(st.integers(1, 20), st.integers(1, 20), st.integers(0, 19))
+def test_a_point_takes_part_as_often_as_it_should(blocks: int, of: int, phase: int) -> None:
+    taken = sum(order.takes_part(block, blocks, of, phase % of) for block in range(of))
     assert taken == min(blocks, of)
 
 
@@ -73,6 +73,13 @@ def test_every_turn_is_there_once() -> None:
 def test_backends_are_interleaved_within_each_block() -> None:
     blocks = order.schedule({"p": ["a", "b", "c"]}, {"p": 6}, seed=3)
     assert [sorted(turn.label for turn in block) for block in blocks] == [["a", "b", "c"]] * 6
+
+
+def test_points_with_one_block_are_spread_over_the_campaign() -> None:
+    points = [f"p-{number}" for number in range(40)]
+    blocks = dict.fromkeys(points, 1) | {"q": 5}
+    turns = order.schedule({point: ["a"] for point in [*points, "q"]}, blocks, seed=1)
+    assert min(len(block) for block in turns) > 1
 
 
 def test_nothing_to_do_is_no_block() -> None:

@@ -137,7 +137,7 @@ def test_collecting_measures_nothing(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (("--profile", "huge"), "unknown profile 'huge': choose one of smoke, quick, full"),
-        (("--backends", "nonesuch"), "unknown backend 'nonesuch': choose from threads"),
+        (("--backends", "nonesuch"), "no backend named 'nonesuch': choose one of threads"),
         (("--resume", "nowhere"), "nowhere: no campaign here"),
     ],
 )
