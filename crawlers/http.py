@@ -157,7 +157,10 @@ class Exchange:
             self._settle(self._verdict() if self._message_done else "protocol")
         else:
             if self._message_done:
-                self._settle(self._verdict())
+                self.done = True
+                self._parser = None
+                if self.status is None or self.status < 200:
+                    self._settle("protocol")
             elif self.size > self.max_body or (not self._in_body and self._head_bytes > MAX_HEAD):
                 self._settle("too_large")
 

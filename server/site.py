@@ -570,10 +570,10 @@ class Tree(Site):
             for child in range(page * fanout + 1, min(page * fanout + fanout + 1, pages)):
                 link = self._in_place.get(child)
                 items.append("\n<li>" + (link or self._link(place, child, f"Page {child}")))
+            children = f"\n<ul>{''.join(items)}\n</ul>" if items else ""
             head = (
-                '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-                f"<title>Page {page}</title>{base}</head>\n<body><h1>Page {page}</h1>\n<p>"
-                f"{' '.join(links)}</p>\n<ul>{''.join(items)}\n</ul>\n"
+                f'<!doctype html>\n<meta charset="utf-8">\n<title>Page {page}</title>{base}\n'
+                f"<h1>Page {page}</h1>\n<p>{' '.join(links)}{children}\n"
                 f"{self._extras.get(page, '')}<p>"
             ).encode()
             room = size - len(head) - len(_PAGE_END)
@@ -592,7 +592,7 @@ class Tree(Site):
             )
 
 
-_PAGE_END = b"</p>\n</body></html>\n"
+_PAGE_END = b"\n"  # html, head, body and the end tags of p and li may be left out
 
 
 def _share(pages: int, share: float) -> int:
