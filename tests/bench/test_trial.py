@@ -78,6 +78,18 @@ def test_an_open_loop_keeps_its_schedule(shared: Bench, label: str) -> None:
     assert record.late_starts is not None
 
 
+def test_a_directory_of_html_is_crawled_and_verified(shared: Bench, tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "index.html").write_text('<a href="sub/">in</a> <a href="gone.html">404</a>')
+    (tmp_path / "sub" / "index.html").write_text('<a href="../index.html#top">out</a>')
+    where = small.point(f"dir:{tmp_path}", 2, id="real-2", workload="real", site_name="dir:here")
+    record = small.trial(shared, where, "callbacks")
+    assert (record.status, record.reason) == ("ok", None)
+    assert record.statuses == {"200": 3, "404": 1}
+    assert record.params["site"] == "dir:here"
+    assert str(tmp_path) not in record.model_dump_json()
+
+
 def test_a_recorder_that_keeps_nothing_gives_no_times(shared: Bench) -> None:
     record = small.trial(shared, small.point(), "callbacks/null")
     assert record.status == "ok"
