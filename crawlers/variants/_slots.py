@@ -100,3 +100,17 @@ def overdue(shared: Shared, stop: Stop) -> list[Slot]:
     for slot in found:
         slot.aborted = slot.aborted or ("cancelled" if stopped else "timeout")
     return found
+
+
+class Connection:
+    """A connection whose closing has to be awaited: noted now, done by its slot soon."""
+
+    __slots__ = ("closing", "stream")
+
+    def __init__(self, closing: list[Any], stream: Any) -> None:  # noqa: ANN401
+        self.closing = closing
+        self.stream = stream
+
+    def close(self) -> None:
+        """Close it soon."""
+        self.closing.append(self.stream)

@@ -4,7 +4,7 @@ What waits: a coroutine, suspended on one Future for the whole exchange. What
 switches: asyncio's loop; its transport receives as soon as bytes come and
 feeds them to the exchange in a callback, without resuming the coroutine.
 What a connection costs: transport, protocol and one Future. Changed against
-``asyncio_streams``: the reader and its buffer are gone, and with them a
+``async_await``: the reader and its buffer are gone, and with them a
 switch per piece of an answer.
 """
 

@@ -1,6 +1,6 @@
 """httpx: the HTTP stack with the interface of requests, on asyncio.
 
-What waits and what switches are those of ``asyncio_streams``, through anyio.
+What waits and what switches are those of ``async_await``, through anyio.
 What a connection costs: asyncio's transport, anyio's stream, httpcore's
 connection and h11's state, all in Python. Changed against ``aiohttp``: the
 stack.

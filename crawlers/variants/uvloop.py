@@ -2,9 +2,8 @@
 
 What waits, what switches and what a connection costs are those of
 ``async_await``; the loop below is libuv, driven by Cython. Changed against
-``async_await``: the loop. The sockets are still the program's own
-(``loop.sock_*``), which is not the path that uvloop was built for: see
-``uvloop_streams`` and ``uvloop_protocol`` for that one.
+``async_await``: the loop, and the transports that come with it. Reader and
+writer are asyncio's own, in Python.
 """
 
 from __future__ import annotations

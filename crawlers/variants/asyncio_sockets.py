@@ -1,45 +1,43 @@
-"""asyncio streams: readers and writers on asyncio's transports.
+"""asyncio's socket calls: ``loop.sock_*`` on sockets of one's own.
 
-What waits: a coroutine, suspended in ``reader.read``. What switches: asyncio's
-loop; its transport receives as soon as bytes come and puts them into the
-reader's buffer, which wakes the coroutine. What a connection costs: transport,
-protocol, reader and writer. Changed against ``async_await``: the interface to
-the socket (``open_connection`` for ``loop.sock_*``).
-
-The transport asks the kernel for up to 256 KiB at a time, not for 64.
+What waits: a coroutine, suspended in ``loop.sock_recv``. What switches:
+asyncio's loop, as in ``async_await``. What a connection costs: less than a
+stream, as there is no transport and no buffer. Changed against
+``async_await``: the interface to the socket. The price is paid in time: a
+``sock_recv`` that has to wait registers the socket with the selector, and
+takes it out again, for every answer.
 """
 
 from __future__ import annotations
 
 import asyncio
+import socket
 from time import monotonic
 
 from crawlers.async_await import disconnect
 from crawlers.http import RECV_SIZE, Exchange
 from crawlers.job import CrawlReport, Fetch, Job
 from crawlers.recorder import Recorder
+from crawlers.sockets import new_socket
 from crawlers.variants import _asyncio
 from crawlers.variants._asyncio import LoopFactory, Shared, run
 
 
 class Slot(_asyncio.Slot):
-    """At most one connection, at most one exchange in flight.
+    """At most one connection, at most one exchange in flight."""
 
-    The connection ``sock`` is the stream's writer, and ``reader`` the other half.
-    """
+    __slots__ = ()
 
-    __slots__ = ("reader",)
-
-    sock: asyncio.StreamWriter
-    reader: asyncio.StreamReader
+    sock: socket.socket
 
 
-async def connect(slot: Slot, item: Fetch) -> None:
+async def connect(shared: Shared, slot: Slot, item: Fetch) -> None:
     """Open the slot's connection; the coroutine is suspended until it stands."""
     disconnect(slot)
-    host, port = item.address.sockaddr[:2]
-    slot.reader, slot.sock = await asyncio.open_connection(str(host), int(port), limit=RECV_SIZE)
+    slot.sock = new_socket(item.address)
+    slot.sock.setblocking(False)
     slot.origin = item.origin
+    await shared.loop.sock_connect(slot.sock, item.address.sockaddr)
 
 
 async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
@@ -52,11 +50,10 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
         if slot.origin is item.origin:
             exchange.reused = True
         else:
-            await connect(slot, item)
-        slot.sock.write(exchange.request)
-        await slot.sock.drain()
+            await connect(shared, slot, item)
+        await shared.loop.sock_sendall(slot.sock, exchange.request)
         while not exchange.done:
-            data = await slot.reader.read(RECV_SIZE)
+            data = await shared.loop.sock_recv(slot.sock, RECV_SIZE)
             exchange.feed(data)
     except OSError as error:
         exchange.fail(error)
@@ -71,10 +68,10 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
 def crawl_on(
     name: str, job: Job, recorder: Recorder, loop_factory: LoopFactory | None
 ) -> CrawlReport:
-    """Crawl with one task for each slot, over streams of any loop."""
+    """Crawl with one task for each slot, over sockets on any loop."""
     return run(name, job, recorder, fetch, Shared, Slot, loop_factory)
 
 
 def crawl(job: Job, recorder: Recorder) -> CrawlReport:
-    """Crawl with one task for each slot, over asyncio's streams."""
-    return crawl_on("asyncio_streams", job, recorder, None)
+    """Crawl with one task for each slot, over sockets of one's own."""
+    return crawl_on("asyncio_sockets", job, recorder, None)

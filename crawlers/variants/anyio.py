@@ -1,0 +1,157 @@
+"""anyio on asyncio: structured concurrency on a loop that was not made for it.
+
+What waits: a coroutine, suspended on a Future of asyncio. What switches:
+asyncio's loop. What a connection costs: asyncio's transport, anyio's stream
+and a cancel scope. Changed against ``async_await``: anyio on top of it,
+with its own streams, and scopes and task groups like trio's. ``anyio_trio``
+is the same source on trio.
+"""
+
+from __future__ import annotations
+
+from errno import ECONNRESET
+from time import monotonic
+from typing import Any
+
+import anyio
+
+from crawlers.http import RECV_SIZE, Exchange
+from crawlers.job import CrawlReport, Fetch, Job
+from crawlers.recorder import Recorder
+from crawlers.stop import Stop
+from crawlers.variants import _slots
+from crawlers.variants._slots import Connection, Slot, disconnect, end, overdue, settle, taken
+from crawlers.variants._stack import version_of
+
+
+class Shared(_slots.Shared):
+    """What the slots of one crawl share."""
+
+    def __init__(self, job: Job, recorder: Recorder) -> None:
+        super().__init__(job, recorder)
+        self.idle: list[anyio.Event] = []
+        self.closing: list[Any] = []
+
+    def wake(self, count: int) -> None:
+        """Let up to ``count`` idle slots look for work again."""
+        while self.idle and count > 0:
+            self.idle.pop().set()
+            count -= 1
+
+    async def flush(self) -> None:
+        """Close what is to be closed."""
+        while self.closing:
+            await anyio.aclose_forcefully(self.closing.pop())
+
+
+async def connect(shared: Shared, slot: Slot, item: Fetch) -> None:
+    """Open the slot's connection; the coroutine is suspended until it stands."""
+    disconnect(slot)
+    await shared.flush()
+    host, port = item.address.sockaddr[:2]
+    stream = await anyio.connect_tcp(str(host), int(port))
+    slot.sock = Connection(shared.closing, stream)
+    slot.origin = item.origin
+
+
+async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
+    """One exchange: connect where needed, send, receive until it is done."""
+    exchange = Exchange(item, shared.job.max_body)
+    try:
+        with anyio.CancelScope() as slot.scope:
+            if item.due:
+                await anyio.sleep(max(item.due - monotonic(), 0.0))
+            slot.started = monotonic()
+            if slot.origin is item.origin:
+                exchange.reused = True
+            else:
+                await connect(shared, slot, item)
+            await slot.sock.stream.send(exchange.request)
+            while not exchange.done:
+                data = await slot.sock.stream.receive(RECV_SIZE)
+                exchange.feed(data)
+    except anyio.EndOfStream:
+        exchange.feed(b"")
+    except (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError) as error:
+        lost(exchange, error)
+    if not exchange.done:
+        exchange.abort(slot.aborted or "cancelled")
+    return exchange
+
+
+def lost(exchange: Exchange, error: Exception) -> None:
+    """The connection failed: find the socket's error behind anyio's."""
+    link: BaseException | None = error
+    while link is not None:
+        if isinstance(link, OSError) and link.errno:
+            exchange.fail(link)
+        link = link.__cause__ or link.__context__
+    exchange.fail(OSError(ECONNRESET, ""))
+
+
+async def take(shared: Shared, slot: Slot) -> Fetch | None:
+    """The next fetch, suspended until there is one; None when the crawl is over."""
+    while (item := shared.frontier.take()) is None:
+        if shared.frontier.finished:
+            shared.wake(len(shared.idle))
+            disconnect(slot)
+            await shared.flush()
+            return None
+        idle = anyio.Event()
+        shared.idle.append(idle)
+        await idle.wait()
+    return taken(shared, slot, item)
+
+
+async def work(shared: Shared, slot: Slot) -> None:
+    """A slot's life: take, fetch, settle, until nothing is left."""
+    try:
+        while item := await take(shared, slot):
+            exchange = await fetch(shared, slot, item)
+            settle(shared, slot, item, exchange)
+            await shared.flush()
+    except Exception as error:
+        # A task must not fail alone: the others would wait for its outcome.
+        shared.failure = error
+        end(shared, "failed")
+
+
+async def watch(shared: Shared, stop: Stop) -> None:
+    """Cancel the exchanges whose time is up, again and again."""
+    while True:
+        for slot in overdue(shared, stop):
+            slot.scope.cancel()
+        await anyio.sleep(stop.tick_s)
+
+
+async def main(name: str, job: Job, recorder: Recorder, stop: Stop) -> CrawlReport:
+    """Run one task for each slot, until all are done."""
+    shared = Shared(job, recorder)
+    try:
+        shared.frontier.start(monotonic())
+        async with anyio.create_task_group() as keeper:
+            async with anyio.create_task_group() as group:
+                for slot in shared.slots:
+                    group.start_soon(work, shared, slot)
+                keeper.start_soon(watch, shared, stop)
+            keeper.cancel_scope.cancel()
+    finally:
+        for slot in shared.slots:
+            disconnect(slot)
+        await shared.flush()
+    if shared.failure is not None:
+        raise shared.failure
+    return shared.frontier.report(name, {"library": version_of("anyio")})
+
+
+def crawl_on(name: str, job: Job, recorder: Recorder, backend: str) -> CrawlReport:
+    """Crawl with one task for each slot, on ``asyncio`` or ``trio``."""
+    with Stop(job) as stop:
+        report = anyio.run(main, name, job, recorder, stop, backend=backend)
+    report.mechanism["loop"] = backend
+    return report
+
+
+def crawl(job: Job, recorder: Recorder) -> CrawlReport:
+    """Crawl with anyio on asyncio's loop."""
+    return crawl_on("anyio", job, recorder, "asyncio")
