@@ -20,6 +20,7 @@ from typing import Literal
 import numpy as np
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 from scipy import stats as sps
 
 from bench import stats
@@ -213,27 +214,38 @@ def show(comparison: Comparison, console: Console) -> None:
             style="yellow",
             highlight=False,
         )
-    if not comparison.rows:
-        return
-    table = Table(title="B over A, with 95 % intervals")
-    for name in ("point", "backend", "metric"):
-        table.add_column(name, no_wrap=True)
-    for name in ("A", "B", "ratio", "interval", "noise floor"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("verdict")
-    for entry in comparison.rows:
-        interval = f"{entry.low:.3f}–{entry.high:.3f}" if entry.low and entry.high else "–"
-        style = {"worse": "red", "better": "green"}.get(entry.verdict)
-        table.add_row(
-            *(entry.point, entry.label, f"{entry.metric} [{entry.unit}]".replace("[", r"\[")),
-            *(f"{entry.a:,.1f}", f"{entry.b:,.1f}", f"{entry.ratio:.3f}", interval),
-            *(f"±{100 * math.expm1(entry.floor):.1f} %", entry.verdict),
-            style=style,
+    for metric in METRICS:
+        rows = [row for row in comparison.rows if row.metric == metric.name]
+        if rows:
+            console.print(table(metric, rows))
+    if comparison.rows:
+        worse = comparison.regressions
+        console.print(
+            f"{len(worse)} of {len(comparison.rows)} comparisons got worse beyond the noise floor."
+            if worse
+            else "Nothing got worse beyond the noise floor.",
+            highlight=False,
         )
-    console.print(table)
-    worse = comparison.regressions
-    console.print(
-        f"{len(worse)} of {len(comparison.rows)} got worse beyond the noise floor."
-        if worse
-        else "Nothing got worse beyond the noise floor."
+
+
+def table(metric: Metric, rows: Sequence[Row]) -> Table:
+    """One metric's rows; its noise floor stands in the title, for all rows have the same."""
+    floor = f"±{100 * math.expm1(rows[0].floor):.1f} %"
+    made = Table(
+        title=f"{metric.title}, {metric.unit}: B over A, 95 % interval (noise floor {floor})",
+        title_justify="left",
     )
+    for name in ("point", "backend"):
+        made.add_column(name, no_wrap=True)
+    for name in ("A", "B", "B / A"):
+        made.add_column(name, justify="right", no_wrap=True)
+    made.add_column("verdict")
+    for row in rows:
+        interval = f" [{row.low:.2f}–{row.high:.2f}]" if row.low and row.high else ""
+        made.add_row(
+            *(row.point, row.label, f"{row.a:,.0f}", f"{row.b:,.0f}"),
+            Text(f"{row.ratio:.2f}{interval}"),
+            row.verdict,
+            style={"worse": "red", "better": "green"}.get(row.verdict),
+        )
+    return made

@@ -5,9 +5,11 @@ The rules, tried in this order; the thresholds are the constants below:
 1. ``client``: the worker used at least 90 % of a processor, the server did not.
 2. ``server``: the server used at least 90 % of a processor and the client did
    not, or the trial reached 85 % of the server's measured ceiling.
-3. ``schedule``: an open loop achieved 95 % of its offered rate, or a closed
+3. ``schedule``: an open loop achieved 95 % of its offered rate; or a closed
    loop behind a delay reached 80 % of slots / mean delay, which is the most
-   that many slots can do. Ramp-up and the last stragglers take the rest.
+   that many slots can do, or left both processors idle for at least 30 % of
+   the time, when it was the waiting, ramp-up and last stragglers included,
+   that took it so long.
 4. ``unclear`` otherwise: both were busy, or neither. A single slot without a
    delay ends here, for then client and server only take turns.
 """
@@ -23,6 +25,7 @@ BUSY = 0.90
 NEAR_CEILING = 0.85
 NEAR_OFFERED = 0.95
 NEAR_SLOT_BOUND = 0.80
+IDLE = 0.70
 DEFAULT_SIGMA = 0.5
 """Sigma of ``lognormal:MEDIAN`` without one, as the server documents it."""
 
@@ -75,4 +78,6 @@ def limiter(load: Load) -> tuple[Limiter, str]:
         return "schedule", f"{load.rate / load.offered:.0%} of the offered rate; {shares}"
     if load.slot_bound and load.rate >= NEAR_SLOT_BOUND * load.slot_bound:
         return "schedule", f"{load.rate / load.slot_bound:.0%} of slots / delay; {shares}"
+    if load.slot_bound and load.client_share <= IDLE and server is not None and server <= IDLE:
+        return "schedule", f"waiting for delayed answers; {shares}"
     return "unclear", shares

@@ -88,7 +88,7 @@ class Point:
     null_recorder: bool = False
     ceiling: bool = False
     deadline_s: float = 60.0
-    expected_s: float = 1.5
+    expected_s: float = 1.1
 
     @property
     def params(self) -> Params:

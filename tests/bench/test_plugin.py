@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -146,6 +147,30 @@ def test_bad_options_get_one_line(arguments: tuple[str, ...], message: str) -> N
     assert done.returncode != 0
     assert message in done.stderr + done.stdout
     assert "Traceback" not in done.stderr + done.stdout
+
+
+def test_ctrl_c_draws_what_there_is(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "pytest", "bench", "--profile", "smoke", "--blocks", "30"),
+            *("-k", "throughput and 1", "--backends", "callbacks", "--results", str(tmp_path)),
+        ],
+        cwd=ROOT,
+        env=small.environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        folder = small.wait_for_lines(tmp_path, 4)
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == 130, output
+    assert f"go on with --resume {folder.name}" in output
+    assert list((folder / "charts").glob("*.svg"))
 
 
 def test_a_backend_that_goes_wrong_fails_its_test_only(tmp_path: Path) -> None:

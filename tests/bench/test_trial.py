@@ -230,7 +230,9 @@ def test_a_barrier_that_was_not_full_voids() -> None:
         (Load(0.3, 0.1, 99, offered=100), "schedule"),
         (Load(0.99, 0.1, 60, offered=100), "client"),
         (Load(0.3, 0.1, 18, slot_bound=20), "schedule"),
-        (Load(0.3, 0.1, 10, slot_bound=20), "unclear"),
+        (Load(0.3, 0.1, 10, slot_bound=20), "schedule"),
+        (Load(0.8, 0.1, 10, slot_bound=20), "unclear"),
+        (Load(0.3, 0.1, 10), "unclear"),
         (Load(0.3, None, 10), "unclear"),
     ],
 )
