@@ -287,6 +287,14 @@ _OURS = {
         "against async_await: the frontier is in another thread, behind run_coroutine_threadsafe",
         extra="",
     ),
+    "processes": _variant(
+        "processes",
+        "callbacks",
+        26,
+        "callbacks in one process for each processor, one frontier",
+        "against callbacks: sockets, parsing and links are spread over processes",
+        extra="",
+    ),
     "uvloop": _variant(
         "uvloop",
         "async",

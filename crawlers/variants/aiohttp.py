@@ -60,7 +60,7 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
     """One exchange: the session connects where needed, sends and parses."""
     answer = Answer(item, shared.job.max_body)
     try:
-        if item.due:
+        while item.due > monotonic():  # a loop's timer may be a little early
             await asyncio.sleep(item.due - monotonic())
         slot.started = monotonic()
         url = URL(item.url, encoded=True)

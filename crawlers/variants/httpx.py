@@ -54,7 +54,7 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
     answer = Answer(item, shared.job.max_body)
     answer.reused = shared.job.keep_alive  # it may be
     try:
-        if item.due:
+        while item.due > monotonic():  # a loop's timer may be a little early
             await asyncio.sleep(item.due - monotonic())
         slot.started = monotonic()
         async with shared.client.stream("GET", item.url) as response:
