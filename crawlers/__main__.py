@@ -1,12 +1,18 @@
-"""Crawl a site now: ``python -m crawlers BACKEND URL``."""
+"""Crawl a site now: ``python -m crawlers BACKEND URL``.
+
+``python -m crawlers conformance NAME`` tries a backend, yours or ours.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
 from typing import NoReturn
 
 from rich.console import Console
@@ -24,6 +30,7 @@ examples:
   python -m crawlers async_await http://127.0.0.1:8000/ --concurrency 200 --urls
   python -m crawlers callbacks 127.0.0.1:8000 --exclude '\\.pdf$' --json
   python -m crawlers --list
+  python -m crawlers conformance threads      hold a backend to the conformance suite
 
 Only the hosts of the start URLs are crawled, and every page is fetched once.
 
@@ -36,7 +43,10 @@ OK, ROOT_FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit status."""
-    options = make_parser().parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    if given[:1] == ["conformance"]:
+        return conformance(given[1:])
+    options = make_parser().parse_args(given)
     try:
         if options.list:
             return list_backends(as_object=options.json)
@@ -207,6 +217,25 @@ def list_backends(*, as_object: bool) -> int:
         for name, summary in found.items():
             print(f"{name:<{width}}  {summary}")
     return OK
+
+
+def conformance(arguments: Sequence[str]) -> int:
+    """Hold the backends named to the conformance suite; options are passed on to pytest."""
+    names = [argument for argument in arguments if not argument.startswith("-")]
+    options = [argument for argument in arguments if argument.startswith("-")]
+    known = registry.names()
+    for name in names or [""]:
+        if name not in known:
+            complain(f"conformance needs the name of a backend, one of {', '.join(known)}")
+            return USAGE
+    if find_spec("pytest") is None:
+        complain("the conformance suite needs pytest: pip install pytest pytest-timeout")
+        return USAGE
+    # By its path, so that pytest reads the suite's own --backend in time.
+    suite = str(Path(__file__).with_name("conformance"))
+    backends = [f"--backend={name}" for name in names]
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", suite, *backends]
+    return subprocess.run([*command, *options], check=False).returncode
 
 
 def complain(message: str) -> None:

@@ -30,13 +30,28 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """One test per backend; those that need a process of their own get one in test_alone."""
-    names = metafunc.config.getoption("--backend") or registry.names()
+def pytest_configure(config: pytest.Config) -> None:
+    """Know the mark of pytest-timeout, which is good to have and not needed."""
+    config.addinivalue_line("markers", "timeout(seconds): end the test after so long")
+
+
+def _names(config: pytest.Config) -> tuple[list[str], list[str]]:
+    """The backends to try here, and those that must have a process of their own."""
+    names = config.getoption("--backend") or registry.names()
     alone = [name for name in names if len(names) > 1 and registry.alone(name)]
+    return [name for name in names if name not in alone], alone
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Without a backend that must be alone there is nothing for test_alone to do."""
+    return True if collection_path.name == "test_alone.py" and not _names(config)[1] else None
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """One test per backend."""
+    here, alone = _names(metafunc.config)
     if "backend" in metafunc.fixturenames:
-        rest = [name for name in names if name not in alone]
-        metafunc.parametrize("backend", rest, indirect=True)
+        metafunc.parametrize("backend", here, indirect=True)
     if "alone" in metafunc.fixturenames:
         metafunc.parametrize("alone", alone)
 

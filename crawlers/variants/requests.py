@@ -6,7 +6,7 @@ Changed against ``urllib3``: a Session for each thread (a Session is not safe
 to share), and the work that requests does for each request on top.
 
 What differs at the server: a slot that turns to another host closes its
-connection to the one before. Percent escapes of a URL arrive in upper case.
+connection to the one before.
 """
 
 from __future__ import annotations

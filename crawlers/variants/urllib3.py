@@ -6,8 +6,8 @@ costs: a thread, and the objects of http.client and urllib3. Changed against
 and of the standard library's http.client; this is a stack and not a model.
 
 What differs at the server: connections belong to a pool of as many as there
-are slots for each host, not to the slots. Percent escapes of a URL arrive in
-upper case. It tries the addresses of a host in its own order.
+are slots for each host, not to the slots. It tries the addresses of a host in
+its own order.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ class Connection(HTTPConnection):
         super().connect()
         self.tell()
 
-    def request(self, *arguments: Any, **settings: Any) -> None:  # noqa: ANN401
-        """Tell, and send."""
+    def request(self, method: str, url: str, *more: Any, **settings: Any) -> None:  # noqa: ANN401
+        """Tell, and send; the target as the frontier has it, whose escapes urllib3 would change."""
         here.answer.reused = self.sock is not None
         if self.sock is not None:
             self.tell()
-        super().request(*arguments, **settings)
+        super().request(method, here.item.target, *more, **settings)
 
     def tell(self) -> None:
         """Say which socket the calling thread waits on."""

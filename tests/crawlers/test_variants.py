@@ -1,0 +1,198 @@
+"""The variants: what the registry says of them, and that they crawl like the models."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from crawlers import registry
+from crawlers.conformance.scripted import Connection, ScriptedServer, page
+from crawlers.job import CrawlReport, Job, JobError
+from crawlers.recorder import NullRecorder
+from crawlers.registry import BackendError
+from tests.crawlers.conftest import FixtureServer
+
+NAMES = [name for name in registry.names() if find_spec(f"crawlers.variants.{name}")]
+FAMILIES = {"threads", "callbacks", "generators", "async", "stack"}
+
+
+def load(name: str) -> registry.Backend:
+    """A backend, or a skip that says why it cannot run here."""
+    try:
+        return registry.load(name)
+    except BackendError as error:
+        pytest.skip(str(error))
+
+
+def crawl(name: str, *urls: str, **settings: object) -> CrawlReport:
+    """Crawl with a backend by name."""
+    return load(name).crawl(Job(urls, **settings), NullRecorder())  # type: ignore[arg-type]
+
+
+def test_every_variant_has_its_file_and_every_file_its_variant() -> None:
+    folder = Path(registry.__file__).parent / "variants"
+    files = {path.stem for path in folder.glob("[!_]*.py")}
+    assert files == set(NAMES)
+    assert files.isdisjoint(registry.MODELS)
+
+
+def test_names_and_descriptions_import_no_library() -> None:
+    """Listing the backends must stay cheap, and must not patch the process."""
+    script = (
+        "import sys; from crawlers import registry\n"
+        "for name in registry.names(): registry.describe(name), registry.alone(name)\n"
+        "print([m for m in sys.modules if m.startswith('crawlers.variants')"
+        " or m in ('asyncio', 'uvloop', 'trio', 'gevent', 'aiohttp', 'twisted')])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
+    assert done.stdout.strip() == b"[]"
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if not registry.alone(n)])
+def test_a_variant_says_what_it_changes_and_against_what(name: str) -> None:
+    backend = load(name)
+    assert backend.name == name
+    assert backend.family in FAMILIES
+    against, _, what = backend.changes.partition(": ")
+    assert against.startswith("against ")
+    assert against.removeprefix("against ") in registry.names()
+    assert what
+    assert backend.extra in ("", "variants")
+    assert all(reason for reason in backend.differs.values())
+
+
+def test_rungs_are_one_order() -> None:
+    entries = registry._OURS
+    rungs = [entry.rung for entry in entries.values()]
+    assert len(set(rungs)) == len(rungs)
+    variants = [name for name in registry.names() if name in NAMES]
+    assert variants == sorted(variants, key=lambda name: entries[name].rung)
+
+
+def test_known_differences_name_real_tests() -> None:
+    suite = (Path(registry.__file__).parent / "conformance" / "test_conformance.py").read_text()
+    for entry in registry._OURS.values():
+        for test in entry.differs:
+            assert f"def {test}(" in suite
+
+
+def test_a_missing_library_is_named_with_what_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "crawlers.variants.uvloop", raising=False)
+    monkeypatch.setitem(sys.modules, "uvloop", None)
+    with pytest.raises(BackendError, match=r"uvloop.*pip install 'c10k-crawlers\[variants\]'"):
+        registry.load("uvloop")
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="eager tasks are here")
+def test_what_the_interpreter_lacks_is_said() -> None:
+    with pytest.raises(BackendError, match=r"needs Python 3\.12"):
+        registry.load("asyncio_eager")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_full_crawl_equals_the_digest_and_the_ledger(name: str, tree: FixtureServer) -> None:
+    """Every variant fetches what the models fetch, over no more connections than slots."""
+    tree.control("/reset", {})
+    if registry.alone(name):
+        command = [sys.executable, "-m", "crawlers", name, tree.url, "--json"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        if "pip install" in done.stderr:
+            pytest.skip(done.stderr.strip())
+        digest, errors = json.loads(done.stdout)["digest"], json.loads(done.stdout)["errors"]
+    else:
+        report = crawl(name, tree.url, slots=10)
+        assert report.backend == name
+        assert report.concurrency == 10
+        assert report.mechanism
+        digest, errors = report.digest, report.errors
+    ledger = tree.control("/ledger")
+    assert digest == tree.digest
+    assert errors == {}
+    assert ledger["repeated"] == 0
+    assert ledger["total"] == tree.hello["urls"]
+    assert ledger["peak_in_flight"] <= 10
+    assert ledger["connections_opened"] <= 10
+
+
+def test_select_refuses_more_than_it_can_express() -> None:
+    with pytest.raises(JobError, match=r"use at most 9\d\d, or"):
+        crawl("callbacks_select", "http://127.0.0.1:1/", slots=1024)
+
+
+@pytest.mark.parametrize("name", ["aiohttp", "aiohttp_uvloop"])
+def test_all_that_differs_in_aiohttp_is_the_number_of_requests(name: str) -> None:
+    """The conformance test that aiohttp is known to fail, less what it fails at."""
+    with ScriptedServer() as server:
+        server.script["/"] = page("/flaky", "/reset", "/garbage")
+        server.script["/flaky"] = [Connection.reset, Connection.close, page()]
+        server.script["/reset"] = Connection.reset
+        server.script["/garbage"] = b"220 mail.example ESMTP\r\n\r\n"
+        report = crawl(name, server.url, slots=2, max_tries=3, keep_alive=False)
+        outcomes = {url.rpartition("/")[2]: row.error for url, row in report.rows.items()}
+        assert outcomes == {"": None, "flaky": None, "reset": "reset", "garbage": "protocol"}
+        assert server.requests == {"/": 1, "/flaky": 3, "/reset": 6, "/garbage": 1}
+
+
+def test_an_error_in_the_loop_thread_reaches_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+    from crawlers.variants import master_worker
+
+    async def broken(*_: object) -> None:
+        raise ZeroDivisionError("in the loop's thread")
+
+    monkeypatch.setattr(master_worker, "fetch", broken)
+    with ScriptedServer() as server, pytest.raises(ZeroDivisionError, match="loop's thread"):
+        crawl("master_worker", server.url, slots=3)
+
+
+def test_the_end_of_the_loop_thread_reaches_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+    import asyncio
+
+    from crawlers.variants import master_worker
+
+    async def stops(*_: object) -> None:
+        asyncio.get_running_loop().stop()
+        await asyncio.sleep(0)
+
+    monkeypatch.setattr(master_worker, "fetch", stops)
+    with ScriptedServer() as server, pytest.raises(RuntimeError, match="thread has ended"):
+        crawl("master_worker", server.url, slots=1)
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc to find children")
+def test_a_process_that_dies_ends_the_crawl_with_an_error() -> None:
+    def kill(connection: Connection) -> None:
+        children = Path(f"/proc/self/task/{main}/children").read_text().split()
+        os.kill(int(children[0]), signal.SIGKILL)
+        connection.hang()
+
+    main = threading.get_native_id()
+    before = Path(f"/proc/self/task/{main}/children").read_text().split()
+    if before:
+        pytest.skip("other children are running")
+    with ScriptedServer() as server:
+        server.script["/"] = kill
+        with pytest.raises(RuntimeError, match="ended too early"):
+            crawl("processes", server.url, slots=2)
+    assert not Path(f"/proc/self/task/{main}/children").read_text().split()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize("name", registry.names())
+def test_conformance(name: str) -> None:
+    """The whole suite, as a third party runs it; about seven seconds each."""
+    if not registry.alone(name):
+        load(name)
+    command = [sys.executable, "-m", "crawlers", "conformance", name, "-q"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=170)
+    if registry.alone(name) and "pip install" in done.stdout:
+        pytest.skip("its library is not installed")
+    assert done.returncode == 0, done.stdout + done.stderr
