@@ -2,15 +2,14 @@
 
 What waits: a coroutine, suspended in ``await``, on a Future of asyncio. What
 switches: asyncio's loop, which resumes a Task; Future and Task are written in
-C. What a connection costs: the suspended frames and asyncio's record of what
-each waits for. The functions below read like those of ``threads``, with
-``await`` at every place to wait.
+C. What a connection costs: the suspended frames, and the transport, protocol,
+reader and writer of its stream. The functions below read like those of
+``threads``, with ``await`` at every place to wait.
 """
 
 from __future__ import annotations
 
 import asyncio
-import socket
 from math import inf
 from time import monotonic
 
@@ -19,7 +18,6 @@ from crawlers.http import RECV_SIZE, Exchange
 from crawlers.job import CrawlReport, Fetch, Job, Origin
 from crawlers.page import read_page
 from crawlers.recorder import Recorder
-from crawlers.sockets import new_socket
 from crawlers.stop import Stop
 
 
@@ -38,13 +36,15 @@ class Shared:
 class Slot:
     """At most one connection, at most one exchange in flight.
 
-    ``origin`` is where the open connection ``sock`` leads, None without one.
-    ``deadline`` is when the exchange in flight times out.
+    ``origin`` is where the open connection leads, None without one; ``sock``
+    is its writing end and ``reader`` the other. ``deadline`` is when the
+    exchange in flight times out.
     """
 
-    __slots__ = ("aborted", "deadline", "number", "origin", "sock", "started", "task")
+    __slots__ = ("aborted", "deadline", "number", "origin", "reader", "sock", "started", "task")
 
-    sock: socket.socket
+    sock: asyncio.StreamWriter
+    reader: asyncio.StreamReader
     task: asyncio.Task[None]
 
     def __init__(self, number: int) -> None:
@@ -58,13 +58,12 @@ class Slot:
 # The model's own machinery: none here. It is asyncio: loop, Task, Future.
 
 
-async def connect(shared: Shared, slot: Slot, item: Fetch) -> None:
+async def connect(slot: Slot, item: Fetch) -> None:
     """Open the slot's connection; the coroutine is suspended until it stands."""
     disconnect(slot)
-    slot.sock = new_socket(item.address)
-    slot.sock.setblocking(False)
+    host, port = item.address.sockaddr[:2]
+    slot.reader, slot.sock = await asyncio.open_connection(str(host), int(port), limit=RECV_SIZE)
     slot.origin = item.origin
-    await shared.loop.sock_connect(slot.sock, item.address.sockaddr)
 
 
 def disconnect(slot: Slot) -> None:
@@ -78,16 +77,17 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
     """One exchange: connect where needed, send, receive until it is done."""
     exchange = Exchange(item, shared.job.max_body)
     try:
-        if item.due:
+        while item.due > monotonic():  # a loop's timer may be a little early
             await asyncio.sleep(item.due - monotonic())
         slot.started = monotonic()
         if slot.origin is item.origin:
             exchange.reused = True
         else:
-            await connect(shared, slot, item)
-        await shared.loop.sock_sendall(slot.sock, exchange.request)
+            await connect(slot, item)
+        slot.sock.write(exchange.request)
+        await slot.sock.drain()
         while not exchange.done:
-            data = await shared.loop.sock_recv(slot.sock, RECV_SIZE)
+            data = await slot.reader.read(RECV_SIZE)
             exchange.feed(data)
     except OSError as error:
         exchange.fail(error)
