@@ -6,6 +6,7 @@ import http.client
 import json
 import secrets
 import time
+from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
@@ -146,12 +147,13 @@ class Server:
         """How many answers are being withheld."""
         return int(self.ask("GET", "/hold")["held"])
 
-    def release(self, per_s: float) -> None:
-        """Give the answers that were withheld, so many each second."""
-        try:
-            self.ask("POST", "/release", {"per_s": per_s})
-        except ServerError:
-            self.ask("POST", "/release", {})  # a server that knows no pace
+    def release(self, per_s: float | None = None) -> None:
+        """Give the answers that were withheld: at once, or so many each second."""
+        if per_s is not None:
+            with suppress(ServerError):  # a server that knows no pace gives them at once
+                self.ask("POST", "/release", {"per_s": per_s})
+                return
+        self.ask("POST", "/release", {})
 
     def stop(self) -> None:
         """End the server."""

@@ -181,7 +181,7 @@ def measure(
             barrier(point, server, child, deadline)
             found.threads = threads(child.pid)
             held = reader.read()
-            server.release(RELEASE_PER_S)
+            server.release(RELEASE_PER_S if found.threads > MANY_THREADS else None)
             found.memory = memory.memory(before, held, point.slots)
             found.server_growth = memory.server_growth(before, held, point.slots)
 
@@ -191,7 +191,7 @@ def measure(
         found.result = answer(child, deadline, sample)
     except BaseException:
         if reader is not None and server.alive:
-            server.release(RELEASE_PER_S)
+            server.release()
         raise
     user_after, system_after = server.cpu()
     found.server_cpu = (user_after - user, system_after - system)
