@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import threading
+import tomllib
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -166,22 +168,24 @@ def test_the_end_of_the_loop_thread_reaches_the_caller(monkeypatch: pytest.Monke
         crawl("master_worker", server.url, slots=1)
 
 
+def children() -> set[str]:
+    """The processes that this thread has started."""
+    listing = Path(f"/proc/self/task/{threading.main_thread().native_id}/children")
+    return set(listing.read_text().split())
+
+
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc to find children")
 def test_a_process_that_dies_ends_the_crawl_with_an_error() -> None:
     def kill(connection: Connection) -> None:
-        children = Path(f"/proc/self/task/{main}/children").read_text().split()
-        os.kill(int(children[0]), signal.SIGKILL)
+        os.kill(int(min(children() - before)), signal.SIGKILL)
         connection.hang()
 
-    main = threading.get_native_id()
-    before = Path(f"/proc/self/task/{main}/children").read_text().split()
-    if before:
-        pytest.skip("other children are running")
+    before = children()
     with ScriptedServer() as server:
         server.script["/"] = kill
         with pytest.raises(RuntimeError, match="ended too early"):
             crawl("processes", server.url, slots=2)
-    assert not Path(f"/proc/self/task/{main}/children").read_text().split()
+    assert children() == before
 
 
 @pytest.mark.slow
@@ -196,3 +200,28 @@ def test_conformance(name: str) -> None:
     if registry.alone(name) and "pip install" in done.stdout:
         pytest.skip("its library is not installed")
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(180)
+def test_the_backend_of_the_documentation_is_conformant(tmp_path: Path) -> None:
+    """docs/adding-a-backend.md: its distribution, found by its entry point."""
+    text = (Path(registry.__file__).parents[1] / "docs" / "adding-a-backend.md").read_text()
+    (toml,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    points = tomllib.loads(toml)["project"]["entry-points"]["crawlers.backends"]
+    (tmp_path / "c10k_futures.py").write_text(code)
+    metadata = tmp_path / "c10k_futures-0.1.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: c10k-futures\nVersion: 0.1\n")
+    lines = "".join(f"{name} = {value}\n" for name, value in points.items())
+    (metadata / "entry_points.txt").write_text(f"[crawlers.backends]\n{lines}")
+    done = subprocess.run(
+        [sys.executable, "-m", "crawlers", "conformance", *points, "-q"],
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=170,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "25 passed" in done.stdout
