@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import signal
 import tempfile
-import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -13,10 +11,9 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 from statistics import median
-from types import FrameType
 from typing import Any
 
-from bench import ceiling, trial
+from bench import ceiling, interrupts, trial
 from bench.backends import Known
 from bench.order import Turn
 from bench.plan import Plan
@@ -29,10 +26,6 @@ from bench.trial import Bench
 from bench.workloads import NULL_SUFFIX, SITE_SEED, WARMUP_SITE, Point, backend_of
 
 INTERRUPTED = "interrupted"
-
-
-class CampaignError(Exception):
-    """The campaign cannot go on; what was recorded is safe. One line."""
 
 
 @dataclass(slots=True)
@@ -69,12 +62,13 @@ class Campaign:
         """
         self._began = time.monotonic()
         reason = None
-        with terminable(), ExitStack() as stack:
+        with interrupts.deferred(), ExitStack() as stack:
             try:
                 self._run(stack)
+                stack.close()
             except KeyboardInterrupt:
                 reason = INTERRUPTED
-            except (ServerError, CampaignError) as error:
+            except ServerError as error:
                 reason = str(error)
             finally:
                 self.display.close()
@@ -206,23 +200,6 @@ def refused(bench: Bench, point: Point, turn: Turn, number: int, reason: str) ->
         seeds={},
         **nothing,
     )
-
-
-@contextmanager
-def terminable() -> Iterator[None]:
-    """Let SIGTERM end a campaign as Ctrl-C does."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager

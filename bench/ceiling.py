@@ -19,6 +19,7 @@ import time
 from dataclasses import dataclass
 from functools import cache
 
+from bench.interrupts import interruptible
 from bench.probes import cpu
 from bench.process import spawn
 from bench.schema import CeilingRecord
@@ -106,7 +107,8 @@ def measure(
     if cores:
         cpu.pin(client.pid, cores)
     try:
-        raw, _ = client.communicate(timeout=seconds + GRACE_S)
+        with interruptible():
+            raw, _ = client.communicate(timeout=seconds + GRACE_S)
     except subprocess.TimeoutExpired:
         client.kill()
         client.communicate()

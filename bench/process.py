@@ -18,6 +18,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO
 
+from bench.interrupts import interruptible
+
 ROOT = Path(__file__).resolve().parent.parent
 """Where the packages lie. Children start here, so that they run the same code."""
 
@@ -144,7 +146,9 @@ class Child:
             left = deadline - time.monotonic()
             if left <= 0:
                 raise TimeoutError(f"{self.what} did not answer in time")
-            if self._selector.select(left if every_s is None else min(left, every_s)):
+            with interruptible():
+                ready = self._selector.select(left if every_s is None else min(left, every_s))
+            if ready:
                 data = os.read(self._stdout.fileno(), 65536)
                 if not data:
                     raise ProcessError(f"{self.what} ended: {self.ending()}")

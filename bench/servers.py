@@ -50,6 +50,9 @@ class Server:
             self._child.close(0.0)
             last = f": {words.splitlines()[-1]}" if words else ""
             raise ServerError(f"{error}{last}") from None
+        except BaseException:
+            self._child.close(0.0)
+            raise
         self.listening: str = hello["listening"]
         self.prefix = f"http://{self.listening}"
         self.digest: str | None = hello["digest"]

@@ -17,6 +17,7 @@ from typing import Any
 
 from bench import limiter, stats
 from bench.backends import Known
+from bench.interrupts import interruptible
 from bench.order import Turn
 from bench.probes import cpu, host, kernel, memory
 from bench.process import HASH_SEED, Child, ProcessError, dies_with_parent
@@ -24,6 +25,7 @@ from bench.schema import Cpu, Latency, Ledger, Memory, TrialRecord
 from bench.servers import Server, ServerError
 from bench.verify import void_reason
 from bench.workloads import (
+    MANY_THREADS,
     NULL_SUFFIX,
     RAMP_PER_S,
     RELEASE_PER_S,
@@ -226,7 +228,8 @@ def barrier(point: Point, server: Server, child: Child, deadline: float) -> None
             raise TrialError(f"the worker ended before the barrier: {child.ending()}")
         if time.monotonic() > deadline:
             raise TrialError(f"only {held} of {point.slots} connections reached the barrier")
-        time.sleep(BARRIER_POLL_S)
+        with interruptible():
+            time.sleep(BARRIER_POLL_S)
     time.sleep(BARRIER_SETTLE_S)
 
 
