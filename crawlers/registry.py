@@ -307,7 +307,7 @@ _OURS = {
         "async",
         70,
         "trio's sockets, nurseries and cancel scopes",
-        "against async_await: the library below await, now trio, in pure Python",
+        "against asyncio_sockets: the library below await, now trio, in pure Python",
     ),
     "aiohttp": _variant(
         "aiohttp",

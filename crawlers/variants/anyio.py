@@ -59,7 +59,7 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
     exchange = Exchange(item, shared.job.max_body)
     try:
         with anyio.CancelScope() as slot.scope:
-            if item.due:
+            while item.due > monotonic():  # a loop's timer may be a little early
                 await anyio.sleep(max(item.due - monotonic(), 0.0))
             slot.started = monotonic()
             if slot.origin is item.origin:

@@ -62,7 +62,7 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
     """One exchange: connect where needed, send, receive until it is done."""
     exchange = Exchange(item, shared.job.max_body)
     try:
-        if item.due:
+        while item.due > monotonic():  # a loop's timer may be a little early
             await curio.sleep(max(item.due - monotonic(), 0.0))
         slot.started = monotonic()
         if slot.origin is item.origin:

@@ -3,7 +3,7 @@
 What waits: a coroutine, suspended in ``await`` on a trap of trio's. What
 switches: trio's run loop, written in Python, with a checkpoint in every call
 that may wait. What a connection costs: the suspended frames, trio's Task and
-the socket's wrapper. Changed against ``async_await``: the library below
+the socket's wrapper. Changed against ``asyncio_sockets``: the library below
 ``await``; the sockets are handled in the same steps.
 """
 
@@ -54,7 +54,7 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
     exchange = Exchange(item, shared.job.max_body)
     try:
         with trio.CancelScope() as slot.scope:
-            if item.due:
+            while item.due > monotonic():  # a loop's timer may be a little early
                 await trio.sleep(max(item.due - monotonic(), 0.0))
             slot.started = monotonic()
             if slot.origin is item.origin:

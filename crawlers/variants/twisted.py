@@ -111,7 +111,7 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
     """One exchange: connect where needed, send, and wait until it is done."""
     exchange = Exchange(item, shared.job.max_body)
     try:
-        if item.due:
+        while item.due > monotonic():  # a loop's timer may be a little early
             slot.scope = deferLater(shared.reactor, max(item.due - monotonic(), 0.0))
             await slot.scope
         slot.started = monotonic()
