@@ -126,6 +126,7 @@ class MemoryParts(Record):
     page_table_bytes: int | None
     kernel_stack_bytes: int | None
     kernel_socket_bytes: int | None  # the client's side of the sockets
+    send_buffer_bytes: int | None  # what each thread that has sent keeps; reckoned
     kernel_other_bytes: int | None  # dentries, inodes, files, epoll items, task structs
     server_socket_bytes: int | None  # the server's side, never charged to the client
     threads: int
@@ -138,7 +139,7 @@ class Memory(Record):
     connections: int
     before: MemoryParts  # started, warmed up, no connection yet
     held: MemoryParts  # all connections open, answers withheld
-    mem_available_drop_bytes: int | None  # second method, whole machine
+    machine_drop_bytes: int | None  # second method, whole machine
     sources: dict[str, str]  # part -> "smaps_rollup Pss_Anon", "slabinfo", "cgroup v1 kmem" ...
     reasons: dict[str, str] = Field(default_factory=dict)
 

@@ -845,6 +845,7 @@ MEMORY_PARTS: Final[tuple[str, ...]] = (
     "page tables",
     "kernel stacks",
     "kernel sockets",
+    "send buffers",
     "other",
 )
 _PART_FIELDS: Final[dict[str, str]] = {
@@ -852,6 +853,7 @@ _PART_FIELDS: Final[dict[str, str]] = {
     "page tables": "page_table_bytes",
     "kernel stacks": "kernel_stack_bytes",
     "kernel sockets": "kernel_socket_bytes",
+    "send buffers": "send_buffer_bytes",
     "other": "kernel_other_bytes",
     "server sockets": "server_socket_bytes",
 }
@@ -902,8 +904,8 @@ class MemoryFit:
     sources: dict[str, str]
     #: Largest N: median bytes per connection by part, (held - before) / N.
     at_highest: dict[str, float | None]
-    #: Sum of all parts, server's side too, over the drop of MemAvailable at the
-    #: largest N, median over trials; 1.0 means that both methods agree.
+    #: Sum of all parts, all of the server's side too, over the drop of the machine's
+    #: free memory at the largest N, median over trials; 1.0 means that both agree.
     agreement: float | None
 
     @property
@@ -1010,12 +1012,9 @@ def fit_memory(records: Records) -> dict[str, MemoryFit]:
             at_highest[name] = middle.median / counts[-1] if middle else None
         agreements: list[float] = []
         for trial in top:
-            growth = memory_growth(trial)
-            drop = trial.memory.mem_available_drop_bytes if trial.memory else None
-            if growth and drop and drop > 0:
-                known = [v for v in growth.values() if v is not None]
-                if len(known) == len(growth):
-                    agreements.append(sum(known) / drop)
+            value = trial.extra.get("memory_agreement")
+            if isinstance(value, int | float):
+                agreements.append(float(value))
         found[label] = MemoryFit(
             label=label,
             connections=tuple(counts),

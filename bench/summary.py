@@ -27,7 +27,7 @@ NOISY_FLOOR_PERCENT: Final = 5.0
 UNSTEADY_PROBE: Final = 1.15
 #: Stolen time beyond this share of the trials' time is worth a warning.
 STEAL_SHARE: Final = 0.01
-#: The sum of the memory parts must lie this near to MemAvailable's drop.
+#: The sum of the memory parts must lie this near to the drop in free memory.
 AGREEMENT: Final = (0.8, 1.25)
 
 
@@ -64,6 +64,7 @@ class MemoryRow:
     page_tables: float | None
     kernel_stacks: float | None
     kernel_sockets: float | None
+    send_buffers: float | None
     other: float | None
     total: float | None
     user_interval: tuple[float, float] | None
@@ -72,7 +73,7 @@ class MemoryRow:
     highest: int  # the largest N
     user_at_highest: float | None  # (held - before) / N at that N
     total_at_highest: float | None
-    agreement: float | None  # sum of parts over MemAvailable's drop
+    agreement: float | None  # sum of parts over the drop in free memory
     fitted: bool  # False: too few connection counts, columns are those of the largest N
     reasons: tuple[str, ...]
 
@@ -160,6 +161,7 @@ def memory_rows(records: Records) -> list[MemoryRow]:
                 page_tables=values["page tables"],
                 kernel_stacks=values["kernel stacks"],
                 kernel_sockets=values["kernel sockets"],
+                send_buffers=values["send buffers"],
                 other=values["other"],
                 total=sum(known) if len(known) == len(values) else None,
                 user_interval=interval,
@@ -245,7 +247,7 @@ def warnings(records: Records) -> list[str]:
         if row.agreement is not None and not AGREEMENT[0] <= row.agreement <= AGREEMENT[1]:
             found.append(
                 f"Memory of {row.label}: the sum of the parts is {100 * row.agreement:.0f} % of "
-                "MemAvailable’s drop; the two methods do not agree."
+                "the drop in free memory; the two methods do not agree."
             )
     unpinned = {str(t.pinning["reason"]) for t in everything if t.pinning.get("reason") is not None}
     found += [f"Not pinned to processors: {reason}" for reason in sorted(unpinned)]
@@ -373,12 +375,13 @@ MEMORY_HEADER: Final = (
     "page tables",
     "kernel stacks",
     "kernel sockets",
+    "send buffers",
     "other",
     "total",
     "fixed MiB",
     "server side",
     "user at highest N",
-    "parts / MemAvailable",
+    "parts / free memory",
 )
 
 
@@ -392,6 +395,7 @@ def _memory_cells(row: MemoryRow) -> list[str]:
         _kib(row.page_tables),
         _kib(row.kernel_stacks),
         _kib(row.kernel_sockets),
+        _kib(row.send_buffers),
         _kib(row.other),
         _kib(row.total),
         _kib(row.fixed_mib),

@@ -18,6 +18,7 @@ PART_COLOURS = {
         "page tables": "#56b4e9",
         "kernel stacks": "#d55e00",
         "kernel sockets": "#e69f00",
+        "send buffers": "#cc79a7",
         "other": "#9aa1aa",
     },
     "dark": {
@@ -25,6 +26,7 @@ PART_COLOURS = {
         "page tables": "#a8dcf7",
         "kernel stacks": "#e8743b",
         "kernel sockets": "#f3c14b",
+        "send buffers": "#e39ac4",
         "other": "#7b838d",
     },
 }

@@ -30,7 +30,7 @@ def total_bytes(trial: TrialRecord) -> float | None:
     own = [held.user_bytes, held.page_table_bytes, held.kernel_stack_bytes]
     if own[0] is None:
         return None
-    kernel = [growth["kernel sockets"], growth["other"]]
+    kernel = [growth["kernel sockets"], growth["send buffers"], growth["other"]]
     return float(sum(v for v in own if v is not None)) + sum(v for v in kernel if v is not None)
 
 

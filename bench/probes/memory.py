@@ -250,6 +250,7 @@ class Reader:
             page_table_bytes=page_tables,
             kernel_stack_bytes=None if stack is None else threads * stack,
             kernel_socket_bytes=None,
+            send_buffer_bytes=None,
             kernel_other_bytes=None,
             server_socket_bytes=None,
             threads=threads,
@@ -296,13 +297,11 @@ class KernelGrowth:
 
 
 KERNEL_PARTS = ("kernel_socket_bytes", "kernel_other_bytes", "server_socket_bytes")
+"""The parts that only a reading of the kernel's own accounts gives."""
 
 
-def from_slabs(before: Slabs, held: Slabs, connections: int, senders: int) -> KernelGrowth:
-    """Split what the slabs gained over the two ends of ``connections`` loopback connections.
-
-    ``senders`` of the client's threads have sent and keep a send buffer.
-    """
+def from_slabs(before: Slabs, held: Slabs, connections: int) -> KernelGrowth:
+    """Split what the slabs gained over the two ends of ``connections`` loopback connections."""
     sockets = held.growth(before, slabs.SOCKET)
     inodes = held.grown(before, slabs.INODE)
     files = inodes * held.size((slabs.INODE, *slabs.FILE))
@@ -311,27 +310,19 @@ def from_slabs(before: Slabs, held: Slabs, connections: int, senders: int) -> Ke
     halved = "slabinfo TCP, half of both ends"
     return KernelGrowth(
         sockets=sockets // 2,
-        other=files // 2 + rest - watched + senders * send_buffer(),
+        other=files // 2 + rest - watched,
         server_sockets=sockets // 2,
         server_other=files // 2 + watched,
         sources={
             "kernel_socket_bytes": halved,
             "server_socket_bytes": halved,
             "kernel_other_bytes": "slabinfo: half of socket inodes with file and dentry; "
-            "epoll items, ports, tasks and mappings less the server's epoll items"
-            + _buffers(senders),
+            "epoll items, ports, tasks and mappings less the server's epoll items",
         },
     )
 
 
-def _buffers(senders: int) -> str:
-    """The part of a source's name that owns up to reckoned send buffers."""
-    if not senders:
-        return ""
-    return f"; send buffers reckoned: {senders} threads × {send_buffer() // 1024} KiB"
-
-
-def from_cgroup(before: Reading, held: Reading, connections: int, senders: int) -> KernelGrowth:
+def from_cgroup(before: Reading, held: Reading, connections: int) -> KernelGrowth:
     """Without slabinfo: the slab memory charged to the worker's control group.
 
     One number for sockets, files and threads, so it is given as ``other``, and
@@ -355,8 +346,8 @@ def from_cgroup(before: Reading, held: Reading, connections: int, senders: int) 
         )
         return KernelGrowth(reasons=dict.fromkeys(KERNEL_PARTS, why))
     return KernelGrowth(
-        other=grown + senders * send_buffer(),
-        sources={"kernel_other_bytes": f"{source}, sockets included" + _buffers(senders)},
+        other=grown,
+        sources={"kernel_other_bytes": f"{source}, sockets included"},
         reasons={
             "kernel_socket_bytes": f"{NO_SLABINFO}; included in kernel_other_bytes",
             "server_socket_bytes": "the server is in another control group",
@@ -366,14 +357,11 @@ def from_cgroup(before: Reading, held: Reading, connections: int, senders: int) 
 
 def kernel_growth(before: Reading, held: Reading, connections: int) -> KernelGrowth:
     """The kernel's growth between two readings from the best source both have."""
-    # At the barrier every thread that serves a connection has sent its request.
-    started = held.parts.threads - before.parts.threads
-    senders = max(0, min(started, connections))
     if before.slabs is not None and held.slabs is not None:
-        return from_slabs(before.slabs, held.slabs, connections, senders)
+        return from_slabs(before.slabs, held.slabs, connections)
     if held.parts.page_table_bytes is None:
         return KernelGrowth(reasons=dict.fromkeys(KERNEL_PARTS, NO_PROC))
-    return from_cgroup(before, held, connections, senders)
+    return from_cgroup(before, held, connections)
 
 
 def _gain(before: int | None, after: int | None) -> int | None:
@@ -384,23 +372,33 @@ def _gain(before: int | None, after: int | None) -> int | None:
 def memory(before: Reading, held: Reading, connections: int) -> Memory:
     """What ``connections`` held connections take, by owner (all in bytes)."""
     growth = kernel_growth(before, held, connections)
+    # At the barrier every thread that serves a connection has sent its request.
+    # A thread that serves all of them was there before, and keeps one buffer.
+    senders = max(0, min(held.parts.threads - before.parts.threads, connections))
+    linux = held.parts.page_table_bytes is not None
     start = {
+        "send_buffer_bytes": 0 if linux else None,
         "kernel_socket_bytes": 0 if growth.sockets is not None else None,
         "kernel_other_bytes": 0 if growth.other is not None else None,
         "server_socket_bytes": 0 if growth.server_sockets is not None else None,
     }
     gained = {
+        "send_buffer_bytes": senders * send_buffer() if linux else None,
         "kernel_socket_bytes": growth.sockets,
         "kernel_other_bytes": growth.other,
         "server_socket_bytes": growth.server_sockets,
     }
     sources = held.sources | growth.sources
     reasons = held.reasons | growth.reasons
+    if linux:
+        sources["send_buffer_bytes"] = f"reckoned: threads that sent × {send_buffer() // 1024} KiB"
+    else:
+        reasons["send_buffer_bytes"] = NO_PROC
     drop = _gain(held.machine_free_bytes, before.machine_free_bytes)
     if drop is None:
-        reasons["mem_available_drop_bytes"] = NO_PROC
+        reasons["machine_drop_bytes"] = NO_PROC
     else:
-        sources["mem_available_drop_bytes"] = (
+        sources["machine_drop_bytes"] = (
             "meminfo MemFree + Buffers + Cached, the processors' own free pages, "
             "and other programs' anonymous memory"
         )
@@ -408,7 +406,7 @@ def memory(before: Reading, held: Reading, connections: int) -> Memory:
         connections=connections,
         before=before.parts.model_copy(update=start),
         held=held.parts.model_copy(update=gained),
-        mem_available_drop_bytes=drop,
+        machine_drop_bytes=drop,
         sources=sources,
         reasons=reasons,
     )
@@ -436,9 +434,10 @@ def agreement(measured: Memory, server_bytes: int | None = None) -> float | None
     ``server_bytes`` is :func:`server_growth`. None when a part is missing
     or when the drop is not positive.
     """
-    drop = measured.mem_available_drop_bytes
+    drop = measured.machine_drop_bytes
     total = server_bytes or 0
-    for name in ("user_bytes", "page_table_bytes", "kernel_stack_bytes", *KERNEL_PARTS):
+    own = ("user_bytes", "page_table_bytes", "kernel_stack_bytes", "send_buffer_bytes")
+    for name in (*own, *KERNEL_PARTS):
         gained = _gain(getattr(measured.before, name), getattr(measured.held, name))
         if gained is None:
             return None

@@ -235,6 +235,7 @@ class _Maker:
             page_table_bytes=120 * KIB,
             kernel_stack_bytes=16 * KIB,
             kernel_socket_bytes=0,
+            send_buffer_bytes=0,
             kernel_other_bytes=0,
             server_socket_bytes=0,
             threads=1,
@@ -259,16 +260,18 @@ class _Maker:
                     page_table_bytes=120 * KIB + tables,
                     kernel_stack_bytes=16 * KIB + stack,
                     kernel_socket_bytes=socket,
+                    send_buffer_bytes=0,
                     kernel_other_bytes=other,
                     server_socket_bytes=server,
                     threads=1,
                     descriptors=9 + count,
                 ),
-                mem_available_drop_bytes=int(
+                machine_drop_bytes=int(
                     (user + tables + stack + socket + other + server) * self.jitter(2)
                 ),
                 sources={"user": "smaps_rollup Pss_Anon", "kernel_socket": "slabinfo"},
             ),
+            extra={"memory_agreement": float(self.jitter(2))},
             ledger=Ledger(
                 requests=count,
                 distinct=count,
