@@ -394,7 +394,8 @@ def test_missing_part_is_none_with_its_reason() -> None:
                     "reasons": {"kernel_socket_bytes": "needs root"},
                 }
             )
-            records.append(r.model_copy(update={"memory": memory}))
+            gone_too = {"memory": memory, "extra": {"memory_agreement": None}}
+            records.append(r.model_copy(update=gone_too))
         else:
             records.append(r)
     fit = stats.fit_memory(records)["threads"]
