@@ -98,21 +98,35 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     )
 
 
-def chosen(items: Sequence[pytest.Item]) -> set[tuple[str, str]]:
-    """(point id, backend) of the tests that are left after ``-k``."""
-    found: set[tuple[str, str]] = set()
-    for item in items:
-        callspec = getattr(item, "callspec", None)
-        if callspec is not None and ENTRY in callspec.params:
-            point, backend = callspec.params[ENTRY]
-            found.add((point, backend))
-    return found
+def entry_of(item: pytest.Item) -> tuple[str, str] | None:
+    """(point id, backend) of a test of ours, None for any other.
+
+    A workload that the profile leaves out gives a test without an entry.
+    """
+    callspec = getattr(item, "callspec", None)
+    value = callspec.params.get(ENTRY) if callspec is not None else None
+    if not isinstance(value, tuple):
+        return None
+    point, backend = value
+    return point, backend
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Drop the tests of workloads that the profile leaves out."""
+    empty = [
+        item
+        for item in items
+        if ENTRY in getattr(item, "fixturenames", ()) and entry_of(item) is None
+    ]
+    if empty:
+        config.hook.pytest_deselected(items=empty)
+        items[:] = [item for item in items if item not in empty]
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Run the campaign of the tests that were chosen."""
     config = session.config
-    selection = chosen(session.items)
+    selection = {entry for item in session.items if (entry := entry_of(item)) is not None}
     if not selection or config.option.collectonly or config.getoption("benchmark_skip"):
         return
     options = Options(
