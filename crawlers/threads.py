@@ -33,7 +33,9 @@ class Shared:
         self.frontier = Frontier(job)
         self.slots = [Slot(number) for number in range(job.slots)]
         self.failure: BaseException | None = None
-        self.changed = Condition()  # guards the frontier and the slots' fields
+        self.changed = Condition()  # guards all of the above, and the slots' fields
+        self.idle = 0
+        self.promised = 0
         self.over = Event()
 
 
@@ -111,18 +113,25 @@ def settle(shared: Shared, slot: Slot, item: Fetch, exchange: Exchange) -> None:
         if exchange.error is None:
             shared.recorder.record(slot.number, item.intended, slot.started, ended)
         shared.frontier.settle(item, page, ended)
-        shared.changed.notify(shared.frontier.ready - 1)
+        wake(shared, shared.frontier.ready - shared.promised - 1)
 
 
 def take(shared: Shared, slot: Slot) -> Fetch | None:
     """The next fetch, asleep until there is one; None when the crawl is over."""
     with shared.changed:
-        while (item := shared.frontier.take()) is None:
+        # What a sleeping thread was woken for is not to be taken from under its nose:
+        # without the promise some threads would never have a turn, nor a connection.
+        promised = shared.promised >= shared.frontier.ready
+        item = None if promised else shared.frontier.take()
+        while item is None:
             if shared.frontier.finished:
                 shared.changed.notify_all()
                 disconnect(slot)
                 return None
+            shared.idle += 1
             shared.changed.wait()
+            shared.promised -= 1
+            item = shared.frontier.take()
         slot.aborted = None
         slot.deadline = max(monotonic(), item.due) + shared.job.timeout_s
     return item
@@ -139,6 +148,15 @@ def work(shared: Shared, slot: Slot) -> None:
         with shared.changed:
             shared.failure = error
             end(shared, "failed")
+
+
+def wake(shared: Shared, count: int) -> None:
+    """Let up to ``count`` idle threads look for work again."""
+    count = min(count, shared.idle)
+    if count > 0:
+        shared.idle -= count
+        shared.promised += count
+        shared.changed.notify(count)
 
 
 def end(shared: Shared, reason: str) -> None:

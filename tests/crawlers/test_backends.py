@@ -51,6 +51,14 @@ def test_a_full_crawl_equals_the_digest_and_the_ledger(
 
 
 @pytest.mark.parametrize("name", registry.MODELS)
+def test_every_slot_has_its_turn(name: str, tree: FixtureServer) -> None:
+    """A slot that never gets work opens no connection, and the models are not equal any more."""
+    tree.control("/reset", {})
+    crawl(name, tree.url, slots=50)
+    assert tree.control("/ledger?summary=1")["connections_opened"] == 50
+
+
+@pytest.mark.parametrize("name", registry.MODELS)
 def test_all_slots_wait_at_once(name: str, start_server: Start) -> None:
     server = start_server("--site", "list:400:500")
     server.control("/hold", {"n": 200})
