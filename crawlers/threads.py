@@ -186,19 +186,19 @@ def crawl(job: Job, recorder: Recorder) -> CrawlReport:
     threads: list[Thread] = []
     with Stop(job) as stop:
         shared.frontier.start(monotonic())
-        for slot in shared.slots:
-            thread = Thread(target=work, args=(shared, slot))
-            try:
-                thread.start()
-            except RuntimeError:
-                shared.failure = JobError(
-                    f"the system starts no more than {len(threads)} threads: lower the number of "
-                    "slots, or raise ulimit -u, pids.max or kernel.threads-max"
-                )
-                with shared.changed:
+        with shared.changed:  # nobody begins before all are there
+            for slot in shared.slots:
+                thread = Thread(target=work, args=(shared, slot))
+                try:
+                    thread.start()
+                except RuntimeError:
+                    shared.failure = JobError(
+                        f"the system starts no more than {len(threads)} threads: lower the number "
+                        "of slots, or raise ulimit -u, pids.max or kernel.threads-max"
+                    )
                     end(shared, "failed")
-                break
-            threads.append(thread)
+                    break
+                threads.append(thread)
         for thread in threads:
             while thread.is_alive():
                 thread.join(stop.tick_s)

@@ -54,8 +54,8 @@ def test_a_full_crawl_equals_the_digest_and_the_ledger(
 def test_every_slot_has_its_turn(name: str, tree: FixtureServer) -> None:
     """A slot that never gets work opens no connection, and the models are not equal any more."""
     tree.control("/reset", {})
-    crawl(name, tree.url, slots=50)
-    assert tree.control("/ledger?summary=1")["connections_opened"] == 50
+    crawl(name, tree.url, slots=150)
+    assert tree.control("/ledger?summary=1")["connections_opened"] == 150
 
 
 @pytest.mark.parametrize("name", registry.MODELS)
