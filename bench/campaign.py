@@ -26,6 +26,8 @@ from bench.trial import Bench
 from bench.workloads import NULL_SUFFIX, SITE_SEED, WARMUP_SITE, Point, backend_of
 
 INTERRUPTED = "interrupted"
+SHARED_SERVER_SLOTS = 1000
+"""Trials of one block and point share a server up to so many slots."""
 
 
 @dataclass(slots=True)
@@ -108,9 +110,9 @@ class Campaign:
                 if refusal := self.refusals.get((point.id, turn.label)):
                     self._keep(refused(bench, point, turn, self._number, refusal))
                     continue
-                # A hold leaves thousands of connections behind in the server's
+                # A large hold leaves thousands of connections behind in the server's
                 # ports and memory, so the next one gets a server of its own.
-                if server is None or point.kind == "hold" or not server.alive:
+                if server is None or not server.alive or point.slots > SHARED_SERVER_SLOTS:
                     stack.close()
                     self._show(f"{point.id}: starting the server")
                     server = stack.enter_context(start(point, bench.pinning))
