@@ -81,13 +81,12 @@ class Display:
             expand=True,
         )
         self._task = self._bar.add_task("starting", total=total, completed=done, eta="")
-        if self._live:
-            self._bar.start()
 
     def now(self, what: str, left_s: float) -> None:
         """Say what is measured from here on, and how long everything will still take."""
         elapsed = minutes(time.monotonic() - self._began)
         if self._live:
+            self._bar.start()  # does nothing from the second time on
             self._bar.update(self._task, description=what, eta=f"{elapsed} < {minutes(left_s)}")
             self._bar.refresh()
         elif time.monotonic() - self._said >= PLAIN_EVERY_S:
