@@ -29,11 +29,14 @@ FANOUT = 10
 SITE_SEED = 1
 WARMUP_SITE = f"tree:200:{FANOUT}:{PAGE_BYTES}"
 WAITING_DELAY = "lognormal:50"
-RAMP_PER_S = 8000
+RAMP_PER_S = 4000
 """Connections opened per second while a c10k trial fills up.
 
 The same for every backend, because ten thousand at once overflow the accept
-queue and cost the fastest backend seconds of SYN retransmission.
+queue and cost the fastest backend seconds of SYN retransmission. Slow enough
+for threads: at 8,000/s they fell behind once, and thousands that wait for the
+interpreter's lock wake every 5 ms to ask for it; that trial took 75 s and
+seven million context switches to reach the barrier.
 """
 
 TWIN = "callbacks"
