@@ -122,7 +122,8 @@ class Frontier:
     def settle(self, fetch: Fetch, page: PageResult, now: float) -> None:
         """Take the outcome of a fetch: new links, a redirect, a retry or a failure."""
         self.active -= 1
-        self._now = now
+        # Threads look at the clock before they have the lock: times may come out of order.
+        self._now = max(self._now, now)
         if page.error is not None and self._again(fetch, page, now):
             return
         self.rows[fetch.url] = page

@@ -125,7 +125,7 @@ def take(shared: Shared, slot: Slot) -> Fetch | None:
         item = None if promised else shared.frontier.take()
         while item is None:
             if shared.frontier.finished:
-                shared.changed.notify_all()
+                shared.changed.notify()  # one tells the next; all at once would fight
                 disconnect(slot)
                 return None
             shared.idle += 1

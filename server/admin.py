@@ -8,7 +8,8 @@ processor, so ask little. With a token every call needs the header ``X-Token``.
 GET        ``/ledger`` (``?summary=1`` without the counts per target),
            ``/hold``, ``/cpu``, ``/site`` (``?summary=1`` likewise)
 POST       ``/reset`` ``{"delay": SPEC, "hold": N}``, ``/hold`` ``{"n": N}``,
-           ``/release``, ``/stall`` ``{"at_s": S, "for_s": S}``, ``/shutdown``
+           ``/release`` ``{"per_s": N}`` (all at once without it),
+           ``/stall`` ``{"at_s": S, "for_s": S}``, ``/shutdown``
 =========  ==============================================================
 
 Errors are ``{"error": TEXT}`` with status 400 (the request), 401 (the token),
@@ -113,8 +114,10 @@ class Admin:
         self._core.behaviour.hold(_whole(body, "n"))
         return self._hold_state()
 
-    async def _release(self, _: web.Request) -> web.Response:
-        return web.json_response({"released": self._core.behaviour.release()})
+    async def _release(self, request: web.Request) -> web.Response:
+        body = await _body(request, "per_s")
+        per_s = _rate(body, "per_s") if "per_s" in body else math.inf
+        return web.json_response({"released": self._core.behaviour.release(per_s)})
 
     async def _stall(self, request: web.Request) -> web.Response:
         body = await _body(request, "at_s", "for_s")
@@ -176,6 +179,13 @@ def _whole(body: dict[str, Any], name: str) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         raise ValueError(f"{name} must be a whole number")
     return value
+
+
+def _rate(body: dict[str, Any], name: str) -> float:
+    value = body.get(name)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+        raise ValueError(f"{name} must be a number above 0")
+    return float(value)
 
 
 def _seconds(body: dict[str, Any], name: str) -> float:

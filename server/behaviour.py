@@ -204,14 +204,15 @@ class Behaviour:
         self._changed()
         self._release_if_complete()
 
-    def release(self) -> int:
-        """Let go of what is held, hold no more; returns how many that were."""
+    def release(self, per_s: float = math.inf) -> int:
+        """Let go of what is held, ``per_s`` answers a second; returns how many that were."""
         held = list(self._held)
         self._held.clear()
         self._armed = False
         self._changed()
         now = self._clock()
-        for answer in held:
+        for number, answer in enumerate(held):
+            answer.due = max(answer.due, now + number / per_s)
             self._schedule(answer, now)
         return len(held)
 

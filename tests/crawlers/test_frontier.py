@@ -324,3 +324,14 @@ def test_the_outcome_does_not_depend_on_the_order(
     outcome = crawl_on_paper(graph, budget, first)
     assert set(outcome) == reachable(graph, budget)
     assert outcome == crawl_on_paper(graph, budget, second)
+
+
+def test_the_clock_does_not_run_back() -> None:
+    """Threads note the end before they have the lock, so ends may come out of order."""
+    crawl = frontier()
+    crawl.start(0.0)
+    crawl.settle(take(crawl), page("a", "b"), 1.0)
+    first, second = take(crawl), take(crawl)
+    crawl.settle(first, page(), 9.0)
+    crawl.settle(second, page(), 8.0)
+    assert crawl.report("test", {}).elapsed_s == 9.0

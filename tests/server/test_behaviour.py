@@ -181,6 +181,17 @@ def test_a_released_answer_still_keeps_its_delay() -> None:
     assert world.left == [("early", 1.2), ("late", 1.8)]
 
 
+def test_a_paced_release_lets_go_one_by_one() -> None:
+    world = World()
+    world.behaviour.hold(0)
+    for name in ("a", "b", "c"):
+        world.request(name)
+    assert world.behaviour.release(2.0) == 3
+    world.clock.advance(5)
+    assert [name for name, _ in world.left] == ["a", "b", "c"]
+    assert [when for _, when in world.left] == pytest.approx([0.0, 0.5, 1.0], abs=0.01)
+
+
 def test_answers_of_lost_connections_are_not_held() -> None:
     world = World()
     world.behaviour.hold(0)

@@ -207,6 +207,11 @@ def test_a_bad_call_says_what_is_wrong(server: Running, path: str, body: object,
     assert server.control("/hold")[1]["armed"] is False
 
 
+@pytest.mark.parametrize("per_s", [0, -1, "fast", True])
+def test_a_release_needs_a_pace_above_zero(server: Running, per_s: object) -> None:
+    assert server.control("/release", {"per_s": per_s})[0] == 400
+
+
 def test_unknown_calls_are_json_too(server: Running) -> None:
     assert server.control("/nothing")[0] == 404
     status, answer = server.control("/release", method="GET")
