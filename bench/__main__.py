@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -273,15 +274,8 @@ COMMANDS = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
     given = list(sys.argv[1:] if argv is None else argv)
-    if given[:1] == ["doctor"]:
-        from bench import doctor
-
-        return doctor.main(given[1:])
-    arguments = parser().parse_args(given)
-    # With --json, standard output is for the one object.
-    console = Console(stderr=getattr(arguments, "json", False), emoji=False)
     try:
-        return COMMANDS[arguments.command](arguments, console)
+        return run_command(given)
     except BenchError as error:
         print(f"python -m bench: {error}", file=sys.stderr)
         return USAGE
@@ -289,7 +283,25 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
+        # The reader has left. Python would complain again when it flushes at
+        # exit, so give it somewhere to flush to.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
+
+
+def run_command(given: list[str]) -> int:
+    """Find the command and run it."""
+    if given[:1] == ["doctor"]:
+        from bench import doctor
+
+        code = doctor.main(given[1:])
+    else:
+        arguments = parser().parse_args(given)
+        # With --json, standard output is for the one object.
+        console = Console(stderr=getattr(arguments, "json", False), emoji=False)
+        code = COMMANDS[arguments.command](arguments, console)
+    sys.stdout.flush()
+    return code
 
 
 if __name__ == "__main__":
