@@ -27,6 +27,7 @@ checked for correctness while it is timed.
   python -m bench doctor                    what on this machine would spoil it
   python -m bench run --profile smoke       measure a little of everything
   python -m bench report results/CAMPAIGN   rebuild every chart and table
+  python -m bench findings results/CAMPAIGN its findings in a few sentences
   python -m bench compare A B               what changed between two campaigns
 """
 EXITS = "Exit codes: 0 done, 1 something failed or got worse, 2 bad usage, 130 interrupted."
@@ -100,6 +101,13 @@ def parser() -> argparse.ArgumentParser:
     )
     reporting.add_argument("campaign", type=Path, help="folder under results/, or a trials.jsonl")
     reporting.add_argument("--out", type=Path, help="write there instead of beside the records")
+
+    finding = command(
+        "findings",
+        "say in a few sentences what a campaign found",
+        "Markdown, made from trials.jsonl alone. The README quotes results/reference.",
+    )
+    finding.add_argument("campaign", type=Path, help="folder under results/, or a trials.jsonl")
 
     comparing = command(
         "compare",
@@ -233,6 +241,14 @@ def do_report(arguments: argparse.Namespace, console: Console) -> int:
     return DONE
 
 
+def do_findings(arguments: argparse.Namespace, console: Console) -> int:
+    """``bench findings``."""
+    from bench import findings, store
+
+    print(findings.markdown(store.load(store.trials_file(arguments.campaign)).all))
+    return DONE
+
+
 def do_compare(arguments: argparse.Namespace, console: Console) -> int:
     """``bench compare``."""
     from bench import compare, store
@@ -266,6 +282,7 @@ COMMANDS = {
     "list": do_list,
     "run": do_run,
     "report": do_report,
+    "findings": do_findings,
     "compare": do_compare,
     "check": do_check,
 }

@@ -1,0 +1,107 @@
+"""The findings of a campaign in a few sentences, for the README and for talks.
+
+Every figure comes from the records, by the same functions that draw the charts;
+a difference that the statistics do not show is not mentioned as one.
+"""
+
+from __future__ import annotations
+
+from bench import naive, stats
+from bench.stats import Comparison, Records
+from bench.workloads import MODELS
+
+KIB = 1024.0
+POINT = "throughput-100"
+WAITING = "waiting-1000"
+BEGIN, END = "<!-- findings:begin -->", "<!-- findings:end -->"
+
+
+def findings(records: Records) -> list[str]:
+    """One Markdown sentence or two for each finding that the records bear out."""
+    found = [
+        _memory(records),
+        _ratios(records, POINT, stats.CPU_PER_1000, "Processor time per page", "at 100 slots"),
+        _ratios(records, POINT, stats.PAGES_PER_S, "Pages per second", "at 100 slots"),
+        _ratios(
+            records,
+            WAITING,
+            stats.PAGES_PER_S,
+            "Behind a delay of 50 ms, pages per second",
+            "at 1,000 slots",
+        ),
+        _trust(records),
+    ]
+    return [sentence for sentence in found if sentence]
+
+
+def markdown(records: Records) -> str:
+    """The findings as a list, with the campaign they are from."""
+    campaign = stats.campaign_of(records)
+    lines = [f"- {sentence}" for sentence in findings(records)]
+    if campaign is not None:
+        machine = campaign.environment
+        lines.append(
+            f"\nCampaign `{campaign.campaign}`, profile {campaign.profile}, on "
+            f"{machine.cpu_model or 'an unknown processor'} ({machine.cpu_count} processors), "
+            f"{machine.python}. Ratios are to `{campaign.base}`, with 95 % intervals."
+        )
+    return "\n".join(lines)
+
+
+def block_of(text: str) -> str:
+    """What stands between the marks in a README; raises ValueError without them."""
+    return text[text.index(BEGIN) + len(BEGIN) : text.index(END)].strip()
+
+
+def _memory(records: Records) -> str | None:
+    """What a waiting connection costs each model, dearest first."""
+    costs = []
+    for label, fit in stats.fit_memory(records).items():
+        user = fit.parts["user"].slope
+        if label in MODELS and fit.total is not None and user is not None:
+            costs.append((fit.total / KIB, user / KIB, label))
+    if not costs:
+        return None
+    said = ", ".join(
+        f"`{label}` {total:.1f} KiB ({user:.1f} of it in user space)"
+        for total, user, label in sorted(costs, reverse=True)
+    )
+    return f"**A connection that waits costs** {said}: the client's side, user and kernel."
+
+
+def _ratios(
+    records: Records, point: str, metric: stats.Metric, what: str, where: str
+) -> str | None:
+    """Each backend against the base at one point, with intervals; silence is said too."""
+    shown, silent = [], []
+    for found in sorted(stats.compare(records, metric), key=_value):
+        if found.point != point or found.ratio.low is None or found.ratio.high is None:
+            continue
+        if found.ratio.shown:
+            ratio = found.ratio
+            shown.append(f"`{found.label}` × {ratio.value:.2f} [{ratio.low:.2f}, {ratio.high:.2f}]")
+        else:
+            silent.append(f"`{found.label}`")
+    if not shown and not silent:
+        return None
+    parts = [", ".join(shown)] if shown else []
+    if silent:
+        parts.append(f"no difference shown for {', '.join(silent)}")
+    return f"**{what}** {where}: {'; '.join(parts)}."
+
+
+def _value(found: Comparison) -> float:
+    return found.ratio.value or 0.0
+
+
+def _trust(records: Records) -> str | None:
+    """What the campaign says of its own trustworthiness."""
+    ours, plain = stats.aa_check(records), naive.naive_claims(records)
+    floor = stats.aa_noise_floor(records)
+    if not ours.tested or floor.percent is None:
+        return None
+    return (
+        f"**One backend against itself**: {ours.alarms} false alarms in {ours.tested} comparisons "
+        f"(noise floor ±{floor.percent:.1f} %). A naive harness (fixed order, mean of three, 5 % "
+        f"counts) would have claimed {plain.by_threshold} differences in {plain.tested}."
+    )
