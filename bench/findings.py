@@ -12,7 +12,7 @@ from bench.workloads import MODELS
 
 KIB = 1024.0
 POINT = "throughput-100"
-WAITING = "waiting-1000"
+WAITING = "waiting-100"
 BEGIN, END = "<!-- findings:begin -->", "<!-- findings:end -->"
 
 
@@ -27,7 +27,7 @@ def findings(records: Records) -> list[str]:
             WAITING,
             stats.PAGES_PER_S,
             "Behind a delay of 50 ms, pages per second",
-            "at 1,000 slots",
+            "at 100 slots",
         ),
         _trust(records),
     ]
