@@ -859,7 +859,7 @@ _PART_FIELDS: Final[dict[str, str]] = {
 }
 #: Parts that belong to the process alone, so that what stood before the first
 #: connection is its fixed cost. What stood before in the others is the machine's.
-_OWN_PARTS: Final = frozenset({"user", "page tables", "kernel stacks"})
+OWN_PARTS: Final = frozenset({"user", "page tables", "kernel stacks"})
 
 
 def _part(parts: MemoryParts, name: str) -> int | None:
@@ -917,7 +917,7 @@ class MemoryFit:
     @property
     def fixed(self) -> float | None:
         """Fixed bytes of the process: user, page tables and kernel stacks that were read."""
-        values = [self.parts[n].fixed for n in MEMORY_PARTS if n in _OWN_PARTS]
+        values = [self.parts[n].fixed for n in MEMORY_PARTS if n in OWN_PARTS]
         known = [v for v in values if v is not None]
         return sum(known) if known else None
 
@@ -979,7 +979,7 @@ def _fit_part(name: str, trials: Sequence[TrialRecord]) -> PartFit:
         reason = f"{len(set(x))} of at least {MIN_CONNECTION_COUNTS} connection counts"
         return PartFit(name, None, None, None, None, None, None, reason)
     slope, intercept, low, high = theil_sen(x, y)
-    own = float(np.median(start)) if name in _OWN_PARTS else 0.0
+    own = float(np.median(start)) if name in OWN_PARTS else 0.0
     # The intercepts that go with the ends of the slope's interval.
     ends = sorted(own + float(np.median(np.asarray(y) - s * np.asarray(x))) for s in (low, high))
     return PartFit(name, slope, low, high, own + intercept, ends[0], ends[1], None)

@@ -60,19 +60,13 @@ class MemoryRow:
     """One backend's memory per connection in KiB, with its fixed part in MiB."""
 
     label: str
-    user: float | None
-    page_tables: float | None
-    kernel_stacks: float | None
-    kernel_sockets: float | None
-    send_buffers: float | None
-    other: float | None
+    parts: dict[str, float | None]  # one for each of stats.MEMORY_PARTS, in their order
     total: float | None
     user_interval: tuple[float, float] | None
     fixed_mib: float | None
     server_sockets: float | None  # the other end, never charged to the client
     highest: int  # the largest N
     user_at_highest: float | None  # (held - before) / N at that N
-    total_at_highest: float | None
     agreement: float | None  # sum of parts over the drop in free memory
     fitted: bool  # False: too few connection counts, columns are those of the largest N
     reasons: tuple[str, ...]
@@ -144,8 +138,6 @@ def memory_rows(records: Records) -> list[MemoryRow]:
 
         values = {name: part(name) for name in stats.MEMORY_PARTS}
         known = [v for v in values.values() if v is not None]
-        highest = [fit.at_highest[name] for name in stats.MEMORY_PARTS]
-        at_top = [v for v in highest if v is not None]
         user = fit.parts["user"]
         user_top = fit.at_highest["user"]
         server = fit.server.slope if fitted else fit.at_highest["server sockets"]
@@ -157,19 +149,13 @@ def memory_rows(records: Records) -> list[MemoryRow]:
         rows.append(
             MemoryRow(
                 label=label,
-                user=values["user"],
-                page_tables=values["page tables"],
-                kernel_stacks=values["kernel stacks"],
-                kernel_sockets=values["kernel sockets"],
-                send_buffers=values["send buffers"],
-                other=values["other"],
+                parts=values,
                 total=sum(known) if len(known) == len(values) else None,
                 user_interval=interval,
                 fixed_mib=fit.fixed / MIB if fit.fixed is not None else None,
                 server_sockets=server / KIB if server is not None else None,
                 highest=fit.connections[-1],
                 user_at_highest=user_top / KIB if user_top is not None else None,
-                total_at_highest=sum(at_top) / KIB if len(at_top) == len(highest) else None,
                 agreement=fit.agreement,
                 fitted=fitted,
                 reasons=tuple(
@@ -371,12 +357,7 @@ def _closed_cells(row: SummaryRow, base: str) -> list[str]:
 
 MEMORY_HEADER: Final = (
     "backend",
-    "user",
-    "page tables",
-    "kernel stacks",
-    "kernel sockets",
-    "send buffers",
-    "other",
+    *stats.MEMORY_PARTS,
     "total",
     "fixed MiB",
     "server side",
@@ -386,17 +367,12 @@ MEMORY_HEADER: Final = (
 
 
 def _memory_cells(row: MemoryRow) -> list[str]:
-    user = _kib(row.user)
+    parts = {name: _kib(value) for name, value in row.parts.items()}
     if row.user_interval:
-        user += f" [{row.user_interval[0]:.1f}–{row.user_interval[1]:.1f}]"
+        parts["user"] += f" [{row.user_interval[0]:.1f}–{row.user_interval[1]:.1f}]"
     return [
         row.label,
-        user,
-        _kib(row.page_tables),
-        _kib(row.kernel_stacks),
-        _kib(row.kernel_sockets),
-        _kib(row.send_buffers),
-        _kib(row.other),
+        *parts.values(),
         _kib(row.total),
         _kib(row.fixed_mib),
         _kib(row.server_sockets),

@@ -108,11 +108,6 @@ class Point:
             "ramp_per_s": RAMP_PER_S if self.kind == "hold" else None,
         }
 
-    @property
-    def descriptors(self) -> int:
-        """File descriptors that one process needs for this point."""
-        return self.slots + 64
-
 
 @dataclass(frozen=True, slots=True)
 class Profile:

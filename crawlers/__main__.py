@@ -38,6 +38,7 @@ exit status: 0 the crawl finished; 1 a start URL could not be fetched;
 2 bad usage; 130 interrupted (the report tells what was done until then)
 """
 
+DEFAULTS = Job(("http://127.0.0.1/",))
 OK, ROOT_FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 
 
@@ -111,29 +112,29 @@ def make_parser() -> argparse.ArgumentParser:
     )
     how = parser.add_argument_group("how")
     how.add_argument(
-        "-c", "--concurrency", type=at_least(1, int), default=10, metavar="N",
-        help="slots: connections open at a time (default 10)",
+        "-c", "--concurrency", type=at_least(1, int), default=DEFAULTS.slots, metavar="N",
+        help="slots: connections open at a time (default %(default)s)",
     )  # fmt: skip
     how.add_argument(
         "--max-tries",
         type=at_least(1, int),
-        default=4,
+        default=DEFAULTS.max_tries,
         metavar="N",
-        help="tries per URL (default 4)",
+        help="tries per URL (default %(default)s)",
     )
     how.add_argument(
         "--max-redirects",
         type=at_least(0, int),
-        default=10,
+        default=DEFAULTS.max_redirects,
         metavar="N",
-        help="hops per URL (default 10)",
+        help="hops per URL (default %(default)s)",
     )
     how.add_argument(
         "--timeout",
         type=at_least(0.001, float),
-        default=10.0,
+        default=DEFAULTS.timeout_s,
         metavar="S",
-        help="seconds per exchange (default 10)",
+        help="seconds per exchange (default %(default)s)",
     )
     how.add_argument(
         "--deadline",

@@ -10,8 +10,10 @@ reader and writer of its stream. The functions below read like those of
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Coroutine
 from math import inf
 from time import monotonic
+from typing import Any, TypeAlias, TypeVar
 
 from crawlers.frontier import Frontier
 from crawlers.http import RECV_SIZE, Exchange
@@ -53,6 +55,11 @@ class Slot:
         self.started = 0.0
         self.deadline = inf
         self.aborted: str | None = None
+
+
+SharedT = TypeVar("SharedT", bound=Shared)
+SlotT = TypeVar("SlotT", bound=Slot)
+Fetcher: TypeAlias = Callable[[SharedT, SlotT, Fetch], Coroutine[Any, Any, Exchange]]
 
 
 # The model's own machinery: none here. It is asyncio: loop, Task, Future.
@@ -127,7 +134,7 @@ async def take(shared: Shared, slot: Slot) -> Fetch | None:
     return item
 
 
-async def work(shared: Shared, slot: Slot) -> None:
+async def work(shared: SharedT, slot: SlotT, fetch: Fetcher[SharedT, SlotT]) -> None:
     """A slot's life: take, fetch, settle, until nothing is left."""
     try:
         while item := await take(shared, slot):
@@ -166,22 +173,31 @@ def watch(shared: Shared, stop: Stop) -> None:
     shared.loop.call_later(stop.tick_s, watch, shared, stop)
 
 
-async def main(job: Job, recorder: Recorder, stop: Stop) -> CrawlReport:
+async def run(
+    shared: SharedT, slots: list[SlotT], fetch: Fetcher[SharedT, SlotT], stop: Stop
+) -> None:
     """Run one task for each slot, until all are done."""
-    shared = Shared(job, recorder)
     try:
         shared.frontier.start(monotonic())
-        for slot in shared.slots:
-            slot.task = shared.loop.create_task(work(shared, slot))
+        for slot in slots:
+            slot.task = shared.loop.create_task(work(shared, slot, fetch))
         watch(shared, stop)
-        await asyncio.gather(*(slot.task for slot in shared.slots))
+        await asyncio.gather(*(slot.task for slot in slots))
     finally:
-        for slot in shared.slots:
+        for slot in slots:
             disconnect(slot)
-    loop_class = type(shared.loop)
-    return shared.frontier.report(
-        "async_await", {"loop": f"{loop_class.__module__}.{loop_class.__qualname__}"}
-    )
+
+
+def loop_name(loop: asyncio.AbstractEventLoop) -> str:
+    """Whose loop it is, for the report."""
+    return f"{type(loop).__module__}.{type(loop).__qualname__}"
+
+
+async def main(job: Job, recorder: Recorder, stop: Stop) -> CrawlReport:
+    """Crawl on the loop that runs this."""
+    shared = Shared(job, recorder)
+    await run(shared, shared.slots, fetch, stop)
+    return shared.frontier.report("async_await", {"loop": loop_name(shared.loop)})
 
 
 def crawl(job: Job, recorder: Recorder) -> CrawlReport:

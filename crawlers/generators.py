@@ -10,7 +10,7 @@ read like those of ``threads``, with ``yield from`` at every place to wait.
 from __future__ import annotations
 
 import socket
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from functools import partial
 from math import inf
 from selectors import EVENT_READ, EVENT_WRITE, BaseSelector, DefaultSelector
@@ -320,21 +320,26 @@ def watch(shared: Shared, stop: Stop) -> None:
     shared.loop.call_at(now + stop.tick_s, partial(watch, shared, stop))
 
 
-def crawl(
-    job: Job, recorder: Recorder, *, selector_class: type[BaseSelector] = DefaultSelector
-) -> CrawlReport:
-    """Crawl with one task for each slot, on one loop."""
-    loop = Loop(selector_class)
-    shared = Shared(job, recorder, loop)
+def run(name: str, shared: Shared, start: Callable[[Slot], Task[None]]) -> CrawlReport:
+    """Run one task for each slot, until all are done."""
+    loop = shared.loop
     try:
-        with Stop(job) as stop:
+        with Stop(shared.job) as stop:
             shared.frontier.start(monotonic())
             for slot in shared.slots:
-                slot.task = Task(loop, work(shared, slot))
+                slot.task = start(slot)
             watch(shared, stop)
             run_until_complete(loop, gather([slot.task for slot in shared.slots]))
     finally:
         for slot in shared.slots:
             disconnect(slot)
         loop.close()
-    return shared.frontier.report("generators", {"selector": selector_class.__name__})
+    return shared.frontier.report(name, {"selector": type(loop.selector).__name__})
+
+
+def crawl(
+    job: Job, recorder: Recorder, *, selector_class: type[BaseSelector] = DefaultSelector
+) -> CrawlReport:
+    """Crawl with one task for each slot, on one loop."""
+    shared = Shared(job, recorder, Loop(selector_class))
+    return run("generators", shared, lambda slot: Task(shared.loop, work(shared, slot)))

@@ -25,6 +25,9 @@ MAX_HEAD: Final = 64 * 1024
 MAX_INTERIM: Final = 8
 """1xx answers allowed before the final one."""
 
+USER_AGENT: Final = "c10k-crawlers/0.1"
+"""What every backend calls itself, the stacks too."""
+
 ERROR_KINDS: Final = {
     "refused": "the server does not listen there",
     "reset": "the connection was reset",
@@ -78,7 +81,7 @@ def error_kind(error: OSError) -> str:
 def request_tail(authority: str, keep_alive: bool) -> bytes:
     """Render all of a GET request that follows its target."""
     return (
-        f" HTTP/1.1\r\nHost: {authority}\r\nUser-Agent: c10k-crawlers/0.1\r\n"
+        f" HTTP/1.1\r\nHost: {authority}\r\nUser-Agent: {USER_AGENT}\r\n"
         f"Accept: */*\r\n{'' if keep_alive else 'Connection: close' + chr(13) + chr(10)}\r\n"
     ).encode("ascii")
 
@@ -157,10 +160,7 @@ class Exchange:
             self._settle(self._verdict() if self._message_done else "protocol")
         else:
             if self._message_done:
-                self.done = True
-                self._parser = None
-                if self.status is None or self.status < 200:
-                    self._settle("protocol")
+                self._settle(self._verdict())
             elif self.size > self.max_body or (not self._in_body and self._head_bytes > MAX_HEAD):
                 self._settle("too_large")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterable
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from crawlers.http import request_tail
@@ -26,12 +27,15 @@ def in_scope(url: str, prefixes: Iterable[str]) -> bool:
     so that ``www.`` and other subdomains count. Addresses must be equal.
     Ports are not compared.
     """
-    return url.startswith("http://") and site_name(url) in {site_name(p) for p in prefixes}
+    if not url.startswith("http://"):
+        return False
+    return site_name(origin_prefix(url)) in map(site_name, prefixes)
 
 
-def site_name(url: str) -> str:
-    """The last two labels of the host of a URL, or all of an address."""
-    host = urlsplit(url).hostname or ""
+@lru_cache(maxsize=1024)
+def site_name(prefix: str) -> str:
+    """The last two labels of the host of a URL prefix, or all of an address."""
+    host = urlsplit(prefix).hostname or ""
     labels = host.split(".")
     return host if ":" in host or labels[-1].isdigit() else ".".join(labels[-2:])
 

@@ -10,10 +10,12 @@ look at it needs the lock.
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable
 from contextlib import suppress
 from math import inf
 from threading import Condition, Event, Thread
 from time import monotonic
+from typing import TypeAlias, TypeVar
 
 from crawlers.frontier import Frontier
 from crawlers.http import RECV_SIZE, Exchange
@@ -56,6 +58,10 @@ class Slot:
         self.started = 0.0
         self.deadline = inf
         self.aborted: str | None = None
+
+
+SharedT = TypeVar("SharedT", bound=Shared)
+Fetcher: TypeAlias = Callable[[SharedT, Slot, Fetch], Exchange]
 
 
 # The model's own machinery: none. The kernel's scheduler is the event loop.
@@ -137,7 +143,7 @@ def take(shared: Shared, slot: Slot) -> Fetch | None:
     return item
 
 
-def work(shared: Shared, slot: Slot) -> None:
+def work(shared: SharedT, slot: Slot, fetch: Fetcher[SharedT]) -> None:
     """A slot's life: take, fetch, settle, until nothing is left."""
     try:
         while item := take(shared, slot):
@@ -180,15 +186,14 @@ def watch(shared: Shared, stop: Stop) -> None:
                         slot.sock.shutdown(socket.SHUT_RDWR)
 
 
-def crawl(job: Job, recorder: Recorder) -> CrawlReport:
-    """Crawl with one thread for each slot; the main thread keeps the time."""
-    shared = Shared(job, recorder)
+def run(name: str, shared: SharedT, fetch: Fetcher[SharedT]) -> CrawlReport:
+    """Run one thread for each slot, until all are done; the main thread keeps the time."""
     threads: list[Thread] = []
-    with Stop(job) as stop:
+    with Stop(shared.job) as stop:
         shared.frontier.start(monotonic())
         with shared.changed:  # nobody begins before all are there
             for slot in shared.slots:
-                thread = Thread(target=work, args=(shared, slot))
+                thread = Thread(target=work, args=(shared, slot, fetch))
                 try:
                     thread.start()
                 except RuntimeError:
@@ -207,4 +212,9 @@ def crawl(job: Job, recorder: Recorder) -> CrawlReport:
         disconnect(slot)
     if shared.failure is not None:
         raise shared.failure
-    return shared.frontier.report("threads", {"threads": 1 + len(threads)})
+    return shared.frontier.report(name, {"threads": 1 + len(threads)})
+
+
+def crawl(job: Job, recorder: Recorder) -> CrawlReport:
+    """Crawl with one thread for each slot."""
+    return run("threads", Shared(job, recorder), fetch)

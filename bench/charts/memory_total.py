@@ -12,6 +12,7 @@ from bench.charts.style import (
     count,
     count_axis,
     markers,
+    range_bar,
     size_words,
     value_axis,
 )
@@ -30,7 +31,7 @@ def total_bytes(trial: TrialRecord) -> float | None:
     own = [held.user_bytes, held.page_table_bytes, held.kernel_stack_bytes]
     if own[0] is None:
         return None
-    kernel = [growth["kernel sockets"], growth["send buffers"], growth["other"]]
+    kernel = [growth[name] for name in stats.MEMORY_PARTS if name not in stats.OWN_PARTS]
     return float(sum(v for v in own if v is not None)) + sum(v for v in kernel if v is not None)
 
 
@@ -76,15 +77,7 @@ def plan(facts: Facts) -> Plan | Skip:
             xs, ys = list(points), [s.median for s in points.values()]
             for x, s in points.items():
                 everything += [s.low, s.high]
-                axes.plot(
-                    [x, x],
-                    [s.low, s.high],
-                    color=look.colour,
-                    linewidth=look.width + 1.5,
-                    alpha=0.45,
-                    solid_capstyle="butt",
-                    zorder=look.order,
-                )
+                range_bar(axes, look, x, s)
             axes.plot(xs, ys, color=look.colour, linewidth=look.width, zorder=look.order)
             markers(axes, look, xs, ys, [False] * len(xs), slide.palette.background)
             ends.append(EndLabel(label, xs[-1], ys[-1], look.colour, look.width > 2))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bench import stats
 from bench.charts.facts import Facts, apart
-from bench.charts.style import EndLabel, Plan, Skip, Slide, markers, number, value_axis
+from bench.charts.style import EndLabel, Plan, Skip, Slide, markers, number, range_bar, value_axis
 from bench.schema import TrialRecord
 
 NAME = "open-loop"
@@ -89,15 +89,7 @@ def plan(facts: Facts) -> Plan | Skip:
                 ys.append(found.median)
                 empty.append(stats.limiter_of(mine) == "server")
                 everything.append(found.high)
-                axes.plot(
-                    [rate] * 2,
-                    [found.low, found.high],
-                    color=look.colour,
-                    linewidth=look.width + 1.5,
-                    alpha=0.45,
-                    solid_capstyle="butt",
-                    zorder=look.order,
-                )
+                range_bar(axes, look, rate, found)
             axes.plot(xs, ys, color=look.colour, linewidth=look.width, zorder=look.order)
             markers(axes, look, xs, ys, empty, slide.palette.background, 9)
             ends.append(EndLabel(label, xs[-1], ys[-1], look.colour, look.width > 2))

@@ -12,6 +12,7 @@ from bench.charts.style import (
     count_axis,
     markers,
     number,
+    range_bar,
     times,
     value_axis,
 )
@@ -85,15 +86,7 @@ def plan_slots(facts: Facts, workload: str, title: str, what: str) -> Plan | Ski
                 empty.append(stats.limiter_of(trials) == "server")
                 everything += [spread.low, spread.high]
                 if spread.count > 1:
-                    axes.plot(
-                        [slots * shift] * 2,
-                        [spread.low, spread.high],
-                        color=look.colour,
-                        linewidth=look.width + 1.5,
-                        alpha=0.45,
-                        solid_capstyle="butt",
-                        zorder=look.order,
-                    )
+                    range_bar(axes, look, slots * shift, spread)
             axes.plot(xs, ys, color=look.colour, linewidth=look.width, zorder=look.order)
             markers(axes, look, xs, ys, empty, slide.palette.background)
             ends.append(EndLabel(label, xs[-1], ys[-1], look.colour, look.width > 2))

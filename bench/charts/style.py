@@ -25,6 +25,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from bench.stats import Spread
+
 Theme = Literal["light", "dark"]
 Shape = Literal["wide", "square"]
 Format = Literal["svg", "png", "pdf"]
@@ -666,6 +668,19 @@ def value_axis(
         set_limits(0, max(positive) * 1.08)
         target.set_major_locator(matplotlib.ticker.MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
     target.set_major_formatter(formatter)
+
+
+def range_bar(axes: Axes, identity: Identity, x: float, spread: Spread) -> None:
+    """A bar from the lowest to the highest trial, below the line it belongs to."""
+    axes.plot(
+        [x, x],
+        [spread.low, spread.high],
+        color=identity.colour,
+        linewidth=identity.width + 1.5,
+        alpha=0.45,
+        solid_capstyle="butt",
+        zorder=identity.order,
+    )
 
 
 def markers(

@@ -85,7 +85,6 @@ class Reading:
     parts: MemoryParts
     sources: dict[str, str]
     reasons: dict[str, str]
-    mem_available_bytes: int | None  # MemAvailable as the kernel estimates it
     machine_free_bytes: int | None  # the second method: machine_free and others_anonymous
     slabs: Slabs | None = None
     cgroup: cgroups.KernelMemory | None = None
@@ -216,7 +215,6 @@ class Reader:
             parts=parts,
             sources=sources,
             reasons=reasons,
-            mem_available_bytes=procfs.kib_fields(meminfo).get("MemAvailable"),
             machine_free_bytes=free,
             slabs=counted,
             cgroup=charged,

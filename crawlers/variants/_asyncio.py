@@ -1,4 +1,4 @@
-"""What the variants on asyncio share: ``work`` and ``main`` of ``async_await``, given a ``fetch``.
+"""What the variants on asyncio share: ``run`` of ``async_await``, given a ``fetch``.
 
 Everything that does not touch the connection is imported from the model
 itself; a variant brings its ``fetch``, and what its slots hold.
@@ -7,14 +7,12 @@ itself; a variant brings its ``fetch``, and what its slots hold.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
-from time import monotonic
-from typing import Any, Protocol, TypeVar
+from collections.abc import Callable
+from typing import Protocol, TypeVar
 
 from crawlers import async_await
-from crawlers.async_await import disconnect, end, settle, take, watch
-from crawlers.http import Exchange
-from crawlers.job import CrawlReport, Fetch, Job
+from crawlers.async_await import Fetcher, SlotT, loop_name
+from crawlers.job import CrawlReport, Job
 from crawlers.recorder import Recorder
 from crawlers.stop import Stop
 
@@ -33,8 +31,7 @@ class Shared(async_await.Shared):
 
     def __init__(self, job: Job, recorder: Recorder) -> None:
         super().__init__(job, recorder)
-        loop = type(self.loop)
-        self.mechanism: dict[str, str | int] = {"loop": f"{loop.__module__}.{loop.__qualname__}"}
+        self.mechanism: dict[str, str | int] = {"loop": loop_name(self.loop)}
 
     async def close(self) -> None:
         """Close what the slots shared, after they are done."""
@@ -50,20 +47,6 @@ class Slot(async_await.Slot):
 
 
 SharedT = TypeVar("SharedT", bound=Shared)
-SlotT = TypeVar("SlotT", bound=async_await.Slot)
-Fetcher = Callable[[SharedT, SlotT, Fetch], Coroutine[Any, Any, Exchange]]
-
-
-async def work(shared: SharedT, slot: SlotT, fetch: Fetcher[SharedT, SlotT]) -> None:
-    """A slot's life: take, fetch, settle, until nothing is left."""
-    try:
-        while item := await take(shared, slot):
-            exchange = await fetch(shared, slot, item)
-            settle(shared, slot, item, exchange)
-    except BaseException:
-        # A task must not fail alone: the others would wait for its outcome.
-        end(shared, "failed")
-        raise
 
 
 async def main(
@@ -76,14 +59,8 @@ async def main(
     """Run one task for each slot, until all are done."""
     shared.slots = list(slots)
     try:
-        shared.frontier.start(monotonic())
-        for slot in slots:
-            slot.task = shared.loop.create_task(work(shared, slot, fetch))
-        watch(shared, stop)
-        await asyncio.gather(*(slot.task for slot in slots))
+        await async_await.run(shared, slots, fetch, stop)
     finally:
-        for slot in slots:
-            disconnect(slot)
         await shared.close()
     return shared.frontier.report(name, shared.mechanism)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from importlib.metadata import version
 
-from crawlers.http import Exchange, error_kind
+from crawlers.http import USER_AGENT, Exchange, error_kind
 from crawlers.job import Fetch, Job
 
 _USED = ("content-type", "content-encoding", "location")
@@ -23,7 +23,7 @@ def version_of(stack: str) -> str:
 
 def request_headers(job: Job) -> dict[str, str]:
     """The headers that the models send, so that the server sees the same request."""
-    headers = {"User-Agent": "c10k-crawlers/0.1", "Accept": "*/*"}
+    headers = {"User-Agent": USER_AGENT, "Accept": "*/*"}
     if not job.keep_alive:
         headers["Connection"] = "close"
     return headers

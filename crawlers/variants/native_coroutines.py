@@ -22,19 +22,16 @@ from crawlers.generators import (
     Task,
     disconnect,
     end,
-    gather,
     notice,
-    run_until_complete,
+    run,
     settle,
     wake,
-    watch,
 )
 from crawlers.http import RECV_SIZE, Exchange
 from crawlers.job import CrawlReport, Fetch, Job
 from crawlers.loop import Loop
 from crawlers.recorder import Recorder
 from crawlers.sockets import begin_connect, end_connect
-from crawlers.stop import Stop
 
 T = TypeVar("T")
 
@@ -152,17 +149,5 @@ async def work(shared: Shared, slot: Slot) -> None:
 
 def crawl(job: Job, recorder: Recorder) -> CrawlReport:
     """Crawl with one task for each slot, on the hand-built loop."""
-    loop = Loop()
-    shared = Shared(job, recorder, loop)
-    try:
-        with Stop(job) as stop:
-            shared.frontier.start(monotonic())
-            for slot in shared.slots:
-                slot.task = make_task(loop, work(shared, slot))
-            watch(shared, stop)
-            run_until_complete(loop, gather([slot.task for slot in shared.slots]))
-    finally:
-        for slot in shared.slots:
-            disconnect(slot)
-        loop.close()
-    return shared.frontier.report("native_coroutines", {"selector": type(loop.selector).__name__})
+    shared = Shared(job, recorder, Loop())
+    return run("native_coroutines", shared, lambda slot: make_task(shared.loop, work(shared, slot)))

@@ -22,9 +22,8 @@ from crawlers import threads
 from crawlers.http import Exchange
 from crawlers.job import CrawlReport, Fetch, Job
 from crawlers.recorder import Recorder
-from crawlers.threads import Slot
+from crawlers.threads import Slot, run
 from crawlers.variants._stack import Answer, request_headers, version_of
-from crawlers.variants._threads import run
 from crawlers.variants.urllib3 import Pool, here, kind_of, read, release
 
 
@@ -87,7 +86,7 @@ def crawl(job: Job, recorder: Recorder) -> CrawlReport:
     """Crawl with one thread and one session for each slot."""
     shared = Shared(job, recorder)
     try:
-        report = run("requests", job, shared, fetch)
+        report = run("requests", shared, fetch)
     finally:
         for session in shared.sessions:
             session.close()

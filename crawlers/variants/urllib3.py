@@ -26,9 +26,8 @@ from crawlers import threads
 from crawlers.http import RECV_SIZE, Exchange
 from crawlers.job import CrawlReport, Fetch, Job
 from crawlers.recorder import Recorder
-from crawlers.threads import Slot
+from crawlers.threads import Slot, run
 from crawlers.variants._stack import Answer, causes, kind_behind, request_headers, version_of
-from crawlers.variants._threads import run
 
 
 class Here(threading.local):
@@ -139,7 +138,7 @@ def crawl(job: Job, recorder: Recorder) -> CrawlReport:
     """Crawl with one thread for each slot, all on one pool."""
     shared = Shared(job, recorder)
     try:
-        report = run("urllib3", job, shared, fetch)
+        report = run("urllib3", shared, fetch)
     finally:
         shared.pools.clear()
     report.mechanism["stack"] = version_of("urllib3")

@@ -15,23 +15,9 @@ import pytest
 
 from bench import doctor
 from bench.doctor import Finding, Needs
-from bench.probes import procfs
+from tests.bench.machine import put
 
 LEVELS = {"ok", "note", "warning", "refusal"}
-
-
-@pytest.fixture
-def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A machine without /proc and /sys: put files here to give it some."""
-    monkeypatch.setattr(procfs, "ROOT", tmp_path)
-    return tmp_path
-
-
-def put(root: Path, path: str, text: str) -> None:
-    """Write a captured file below ``root``."""
-    file = root / path
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text)
 
 
 def find(findings: Iterator[Finding], check: str) -> Finding:

@@ -23,6 +23,7 @@ from bench.probes.cgroups import KernelMemory
 from bench.probes.procfs import Slab
 from bench.probes.slabs import Slabs
 from bench.schema import Environment, HostNoise, MemoryParts
+from tests.bench.machine import put
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 KIB = 1024
@@ -49,20 +50,6 @@ SNMP = """\
 Tcp: ActiveOpens PassiveOpens RetransSegs
 Tcp: 10 9 -1
 """
-
-
-@pytest.fixture
-def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A machine without /proc and /sys (macOS): put files here to give it some."""
-    monkeypatch.setattr(procfs, "ROOT", tmp_path)
-    return tmp_path
-
-
-def put(root: Path, path: str, text: str) -> None:
-    """Write a captured file below ``root``."""
-    file = root / path
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text)
 
 
 def wait_for(true: Callable[[], bool], what: str) -> None:
@@ -601,7 +588,7 @@ def reading(
     server: memory.ServerSide | None = None,
 ) -> memory.Reading:
     """A reading made up for a test."""
-    return memory.Reading(own, {}, {}, None, free, counted, charged, shared, server)
+    return memory.Reading(own, {}, {}, free, counted, charged, shared, server)
 
 
 def counted(**active: int) -> Slabs:

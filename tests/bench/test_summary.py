@@ -52,7 +52,7 @@ def test_rows_cover_every_point_and_label() -> None:
 def test_memory_rows() -> None:
     rows = {r.label: r for r in summary.memory_rows(made())}
     threads = rows["threads"]
-    assert threads.kernel_stacks == pytest.approx(16, rel=0.05)
+    assert threads.parts["kernel stacks"] == pytest.approx(16, rel=0.05)
     assert threads.total == pytest.approx(54, rel=0.05)
     assert threads.user_at_highest == pytest.approx(22.3, rel=0.05)
     assert threads.fixed_mib == pytest.approx(21.2, rel=0.1)

@@ -2,45 +2,36 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
 
+from tests.server.fixture_server import running
+
 
 class FixtureServer:
-    """``python -m server``, and its control plane."""
+    """``python -m server``, up until it is stopped."""
 
     def __init__(self, *arguments: str) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "server", "--json", "--exit-with-parent", *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-        )
-        assert self.process.stdout is not None
-        self.hello: dict[str, Any] = json.loads(self.process.stdout.readline())
+        self._stack = ExitStack()
+        self._server = self._stack.enter_context(running(*arguments))
+        self.process = self._server.process
+        self.hello = self._server.ready
         self.url = f"http://{self.hello['listening']}/"
         self.digest: str = self.hello["digest"]
 
     def control(self, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
         """Call the control plane: GET without a body, POST with one."""
-        data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(f"http://{self.hello['control']}{path}", data)
-        with urllib.request.urlopen(request, timeout=30) as answer:
-            found: dict[str, Any] = json.load(answer)
-            return found
+        status, found = self._server.control(path, body)
+        assert status == 200, found
+        assert isinstance(found, dict)
+        return found
 
     def stop(self) -> None:
-        """End the server."""
-        self.process.terminate()
-        self.process.wait(10)
-        for pipe in (self.process.stdin, self.process.stdout):
-            if pipe is not None:
-                pipe.close()
+        """End the server; once more does no harm."""
+        self._stack.close()
 
 
 @pytest.fixture(scope="session")

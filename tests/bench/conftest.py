@@ -1,0 +1,16 @@
+"""What the harness's tests share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bench.probes import procfs
+
+
+@pytest.fixture
+def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine without /proc and /sys (macOS): put files here to give it some."""
+    monkeypatch.setattr(procfs, "ROOT", tmp_path)
+    return tmp_path
