@@ -115,9 +115,15 @@ def command(bench: Bench, point: Point, turn: Turn, server: Server) -> dict[str,
             "kind": "poisson",
             "rate": point.rate,
             "seed": schedule_seed(bench, turn),
+            "wait_s": 0.0,
         }
     elif point.kind == "hold":
-        schedule = {"kind": "constant", "rate": RAMP_PER_S, "seed": 0}
+        schedule = {
+            "kind": "constant",
+            "rate": RAMP_PER_S,
+            "seed": 0,
+            "wait_s": point.params["ramp_wait_s"],
+        }
     return {
         "backend": backend_of(turn.label),
         "prefix": server.prefix,

@@ -35,16 +35,16 @@ from crawlers.recorder import NullRecorder, TimesRecorder
 READY, RESULT, FAILED = "ready", "result", "failed"
 
 
-def due_times(kind: str, rate: float, count: int, seed: int) -> tuple[float, ...]:
-    """When ``count`` requests are due, in seconds from the start.
+def due_times(kind: str, rate: float, count: int, seed: int, wait_s: float) -> tuple[float, ...]:
+    """When ``count`` requests are due, in seconds from the start; the first after ``wait_s``.
 
     ``constant`` spaces them ``1 / rate`` apart; ``poisson`` draws exponential
     gaps of that mean, so that arrivals bunch as independent users' do.
     """
     if kind == "constant":
-        return tuple(number / rate for number in range(count))
+        return tuple(wait_s + number / rate for number in range(count))
     rng = random.Random(seed)
-    now, due = 0.0, []
+    now, due = wait_s, []
     for _ in range(count):
         now += rng.expovariate(rate)
         due.append(now)
@@ -66,9 +66,7 @@ def make_job(command: dict[str, Any]) -> Job:
         slots=command["slots"],
         timeout_s=command["timeout_s"],
         follow=False,
-        schedule=due_times(schedule["kind"], schedule["rate"], urls, schedule["seed"])
-        if schedule
-        else None,
+        schedule=due_times(count=urls, **schedule) if schedule else None,
     )
 
 

@@ -29,15 +29,21 @@ FANOUT = 10
 SITE_SEED = 1
 WARMUP_SITE = f"tree:200:{FANOUT}:{PAGE_BYTES}"
 WAITING_DELAY = "lognormal:50"
-RAMP_PER_S = 2000
+RAMP_PER_S = 3000
 """Connections opened per second while a c10k trial fills up.
 
 The same for every backend, because ten thousand at once overflow the accept
-queue and cost the fastest backend seconds of SYN retransmission. Slow enough
-for threads: when they fall behind, thousands wait for the interpreter's lock,
-and each of them wakes every 5 ms to ask for it. At 8,000/s such a trial took
-75 s and seven million context switches to reach the barrier; at 4,000/s, 13 to
-60 s, whichever way it went; at 2,000/s it has still taken 80 s once.
+queue and cost the fastest backend seconds of SYN retransmission.
+"""
+
+RAMP_WAIT_S = 0.0002
+"""Seconds for each connection of a c10k trial before the first of them is opened.
+
+Threads need about a second to start ten thousand of themselves. Without this
+wait the ramp began meanwhile: thousands of threads found themselves late and
+wanted the interpreter's lock at once, and each that waits for it wakes every
+5 ms to ask again. The crowd fed itself: such trials took 13 to 80 s, with 40 s
+of system time; with the wait they take 12 to 16 s, on the same machine.
 """
 
 TWIN = "callbacks"
@@ -106,6 +112,7 @@ class Point:
             "urls": self.urls,
             "rate": self.rate,
             "ramp_per_s": RAMP_PER_S if self.kind == "hold" else None,
+            "ramp_wait_s": self.slots * RAMP_WAIT_S if self.kind == "hold" else None,
         }
 
 
@@ -164,7 +171,7 @@ def c10k(connections: int, blocks: int) -> Point:
         blocks=blocks,
         twin=False,
         deadline_s=120.0,
-        expected_s=1.0 + connections / 1600,
+        expected_s=1.0 + connections * (1 / RAMP_PER_S + RAMP_WAIT_S),
     )
 
 
