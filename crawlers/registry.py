@@ -248,7 +248,7 @@ _OURS = {
         "httpx",
         "stack",
         96,
-        "httpx's client and connection pool, on asyncio",
+        "httpx's client, one for each slot, on asyncio",
         "against aiohttp: the stack, httpx with h11 and anyio, in Python",
     ),
     "curio": _variant(

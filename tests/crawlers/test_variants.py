@@ -12,6 +12,7 @@ import threading
 import tomllib
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -141,6 +142,24 @@ def test_all_that_differs_in_aiohttp_is_the_number_of_requests(name: str) -> Non
         outcomes = {url.rpartition("/")[2]: row.error for url, row in report.rows.items()}
         assert outcomes == {"": None, "flaky": None, "reset": "reset", "garbage": "protocol"}
         assert server.requests == {"/": 1, "/flaky": 3, "/reset": 6, "/garbage": 1}
+
+
+def test_a_page_costs_httpx_no_walk_through_all_connections(
+    tree: FixtureServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One pool for all slots made each page dearer with the number of slots."""
+    httpcore = pytest.importorskip("httpcore")
+    assign = httpcore.AsyncConnectionPool._assign_requests_to_connections
+    walked = []
+
+    def watched(pool: Any) -> object:
+        walked.append(len(pool.connections))
+        return assign(pool)
+
+    monkeypatch.setattr(httpcore.AsyncConnectionPool, "_assign_requests_to_connections", watched)
+    report = crawl("httpx", tree.url, slots=8)
+    assert len(walked) >= report.pages
+    assert max(walked) == 1
 
 
 def test_an_error_in_the_loop_thread_reaches_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
