@@ -36,6 +36,14 @@ def tests(session: nox.Session) -> None:
 
 
 @nox.session
+def torture(session: nox.Session) -> None:
+    """Run one of the long tests and its table: -- leaks, races, signals, limits or soak."""
+    session.install(".[bench,tests,variants]")
+    name, *options = session.posargs or ["leaks", "--help"]
+    session.run("python", "-m", f"tests.torture.{name}", *options)
+
+
+@nox.session
 def lint(session: nox.Session) -> None:
     """Check style and formatting with ruff (-- --fix mends what it can)."""
     session.install("ruff>=0.8")

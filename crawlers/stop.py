@@ -19,10 +19,12 @@ TICK_S = 0.25
 
 
 class Stop:
-    """While entered, catches SIGINT and SIGTERM; the second one strikes at once.
+    """While entered, catches SIGINT and SIGTERM; a second one ends the process at once.
 
-    Signals are caught in the main thread only, and only where nobody else
-    has asked for them.
+    An exception at any moment would leave threads that go on crawling, and
+    loops in pieces; so the second signal is the kernel's to handle. Signals
+    are caught in the main thread only, and only where nobody else has asked
+    for them.
     """
 
     def __init__(self, job: Job) -> None:
@@ -56,7 +58,8 @@ class Stop:
 
     def _catch(self, number: int, frame: FrameType | None) -> None:
         self._signalled = True
-        self._restore()
+        for caught in self._before:
+            signal.signal(caught, signal.SIG_DFL)
 
     def _restore(self) -> None:
         for number, before in self._before.items():

@@ -71,7 +71,8 @@ class Outcome(NamedTuple):
 class Channel:
     """Values to and from another process, over a socket on the loop.
 
-    ``receive`` is called with each, and with None at the end.
+    ``receive`` is called with each, and with None at the end; what is sent
+    after that is dropped.
     """
 
     def __init__(self, loop: Loop, sock: socket.socket, receive: Callable[[Any], None]) -> None:
@@ -80,11 +81,14 @@ class Channel:
         self.receive = receive
         self.inward = bytearray()
         self.outward = bytearray()
+        self.ended = False
         sock.setblocking(False)
         loop.selector.register(sock, EVENT_READ, self.turn)
 
     def send(self, value: object) -> None:
         """Send a value; what does not fit goes when there is room."""
+        if self.ended:
+            return
         data = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
         waiting = bool(self.outward)
         self.outward += LENGTH.pack(len(data)) + data
@@ -112,6 +116,7 @@ class Channel:
         except ConnectionResetError:
             data = b""
         if not data:
+            self.ended = True
             self.loop.selector.unregister(self.sock)
             self.receive(None)
             return

@@ -21,7 +21,7 @@ import twisted
 from twisted.internet import defer, error
 from twisted.internet.endpoints import TCP4ClientEndpoint, TCP6ClientEndpoint, connectProtocol
 from twisted.internet.epollreactor import EPollReactor
-from twisted.internet.protocol import Protocol, connectionDone
+from twisted.internet.protocol import Factory, Protocol, connectionDone
 from twisted.internet.task import LoopingCall, deferLater
 from twisted.python.failure import Failure
 
@@ -31,6 +31,10 @@ from crawlers.recorder import Recorder
 from crawlers.stop import Stop
 from crawlers.variants import _slots
 from crawlers.variants._slots import Slot, disconnect, end, overdue, settle, taken
+
+# Where nobody begins a log, Twisted keeps the last 65,536 events, and each
+# factory that says it has started keeps its connection and its reactor alive.
+Factory.noisy = False
 
 
 class Shared(_slots.Shared):

@@ -1,0 +1,64 @@
+"""However a crawl ends, nothing of it is left. The long form: python -m tests.torture.leaks."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from crawlers import registry
+from tests.crawlers.conftest import FixtureServer
+from tests.crawlers.test_backends import Start
+from tests.torture import leaks
+
+SOME = (*registry.MODELS, "processes", "threads_pool", "trio", "uvloop", "twisted")
+"""Those that have something of their own to leave: children, threads, loops, a log."""
+
+
+@pytest.fixture(scope="module")
+def small(start_server: Start) -> FixtureServer:
+    return start_server(*leaks.SITE)
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_nothing_is_left_of_a_crawl(name: str, small: FixtureServer) -> None:
+    try:
+        backend = registry.load(name)
+    except registry.BackendError as error:
+        pytest.skip(str(error))
+    leaks.warm(backend, small.url)
+
+    @settings(
+        max_examples=6 if name in registry.MODELS else 3,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(leaks.cases)
+    def every_case(case: leaks.Case) -> None:
+        leaks.check(backend, small.url, case)
+
+    every_case()
+
+
+@pytest.mark.parametrize("name", ["threads", "processes"])
+def test_a_second_interrupt_ends_the_process_at_once(name: str, start_server: Start) -> None:
+    """Threads went on crawling to the end of the site, and the process with them."""
+    server = start_server("--site", "tree:3000:6:2048", "--delay", "fixed:50")
+    crawler = subprocess.Popen([sys.executable, "-m", "crawlers", name, server.url, "-c", "2"])
+    while server.control("/ledger?summary=1")["total"] < 5:
+        assert crawler.poll() is None
+    # Two that come together are one to the kernel: the second must find the first delivered.
+    until = time.monotonic() + 20
+    while crawler.poll() is None and time.monotonic() < until:
+        crawler.send_signal(signal.SIGINT)
+        time.sleep(0.05)
+    assert crawler.wait(5) in (-signal.SIGINT, 130)
+    time.sleep(0.2)
+    asked = server.control("/ledger?summary=1")["total"]
+    time.sleep(0.2)
+    assert server.control("/ledger?summary=1")["total"] == asked, "somebody goes on crawling"
+    server.stop()

@@ -1,0 +1,220 @@
+"""Crawls that end in every way at any moment leave nothing behind.
+
+``python -m tests.torture.leaks`` tries every installed backend, each in a
+process of its own, with endings and moments that Hypothesis picks.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import subprocess
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bench.process import ROOT
+from crawlers import registry
+from crawlers.job import Job
+from crawlers.recorder import NullRecorder
+from crawlers.registry import Backend, BackendError
+from tests.server.fixture_server import running
+from tests.torture import document, resources
+
+SITE = ("--site", "tree:60:5:1024", "--delay", "exponential:4")
+LONGEST_S = 0.12
+"""About how long a crawl of the site takes with few slots: moments are drawn up to here."""
+
+ENDINGS = ("whole", "deadline", "interrupt", "failure")
+
+
+class Failure(Exception):
+    """What the recorder raises."""
+
+
+class Failing(NullRecorder):
+    """A recorder that fails at the so-manieth answer."""
+
+    def __init__(self, answers: int) -> None:
+        self.answers = answers
+
+    def record(self, slot: int, due: float, started: float, ended: float) -> None:
+        """Count down, then fail."""
+        self.answers -= 1
+        if self.answers < 0:
+            raise Failure
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One crawl and how it ends: ``moment`` is a share of :data:`LONGEST_S`, or of the pages."""
+
+    ending: str
+    moment: float
+    slots: int
+
+
+cases = st.builds(
+    Case,
+    ending=st.sampled_from(ENDINGS),
+    moment=st.floats(0.01, 1.0),
+    slots=st.sampled_from((1, 3, 10)),
+)
+
+
+@contextmanager
+def interrupted(after_s: float) -> Iterator[None]:
+    """Send this process SIGINT once, after so long, if the crawl still listens.
+
+    By the kernel's timer, so that no thread of ours is counted.
+    """
+
+    def strike(number: int, frame: FrameType | None) -> None:
+        if signal.getsignal(signal.SIGINT) is not usual:
+            signal.raise_signal(signal.SIGINT)
+
+    usual = signal.getsignal(signal.SIGINT)
+    before = signal.signal(signal.SIGALRM, strike)
+    signal.setitimer(signal.ITIMER_REAL, after_s)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def crawl(backend: Backend, url: str, case: Case) -> str:
+    """Crawl, and end as the case says; what came of it, in a word."""
+    after_s = case.moment * LONGEST_S
+    job = Job(
+        (url,),
+        slots=case.slots,
+        timeout_s=0.1,  # looks at the clock, and for signals, four times as often
+        deadline_s=after_s if case.ending == "deadline" else None,
+    )
+    recorder = Failing(int(case.moment * 60)) if case.ending == "failure" else NullRecorder()
+    try:
+        with interrupted(after_s) if case.ending == "interrupt" else nullcontext():
+            report = backend.crawl(job, recorder)
+    except Failure:
+        return "failed crawl"
+    return report.stopped or "whole"
+
+
+def check(backend: Backend, url: str, case: Case) -> str:
+    """Crawl, and see that nothing is left behind."""
+    before = resources.count()
+    outcome = crawl(backend, url, case)
+    more = resources.left(before)
+    assert not more, f"{backend.name}, {case}: {outcome}, left behind: {dict(more)}"
+    return outcome
+
+
+def warm(backend: Backend, url: str) -> None:
+    """Let a library open what it keeps for the life of the process (uvloop: a pipe)."""
+    for ending in ENDINGS:
+        crawl(backend, url, Case(ending, 0.1, 2))
+
+
+@contextmanager
+def no_warnings() -> Iterator[None]:
+    """A warning, and an error that nobody can catch (as in ``__del__``), fail what is inside."""
+    unraised: list[str] = []
+    before = sys.unraisablehook
+    sys.unraisablehook = lambda hook: unraised.append(repr(hook.exc_value))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            yield
+    finally:
+        sys.unraisablehook = before
+    assert not unraised, f"said by objects that were not closed: {unraised}"
+
+
+def try_backend(name: str, count: int) -> dict[str, int]:
+    """How many crawls of a backend came to which end; raises AssertionError for a leak."""
+    backend = registry.load(name)
+    outcomes: Counter[str] = Counter()
+    with running(*SITE) as server:
+        url = f"http://{server.ready['listening']}/"
+        warm(backend, url)
+
+        @settings(
+            max_examples=count,
+            deadline=None,
+            database=None,
+            suppress_health_check=list(HealthCheck),
+        )
+        @given(cases)
+        def every_case(case: Case) -> None:
+            outcomes[check(backend, url, case)] += 1
+
+        with no_warnings():
+            every_case()
+    return dict(sorted(outcomes.items()))
+
+
+def in_a_process(name: str, count: int) -> dict[str, Any]:
+    """Try a backend in a process of its own; what was counted, or why it failed."""
+    command = [sys.executable, "-m", "tests.torture.leaks", "--only", name, "--cases", str(count)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    if done.returncode == SKIPPED:
+        return {"skipped": done.stderr.strip()}
+    if done.returncode:
+        failed = [line for line in done.stderr.splitlines() if "AssertionError" in line]
+        return {"failed": (failed or done.stderr.splitlines() or ["no reason given"])[-1]}
+    counted: dict[str, Any] = json.loads(done.stdout)
+    return counted
+
+
+def to_markdown(found: Mapping[str, Mapping[str, Any]]) -> str:
+    """The table for docs/reliability.md."""
+    rows = []
+    for name, outcome in found.items():
+        if reason := outcome.get("skipped") or outcome.get("failed"):
+            word = "not here" if "skipped" in outcome else "LEAKS"
+            rows.append([f"`{name}`", "", "", "", "", f"{word}: {reason}"])
+        else:
+            counts = [outcome.get(word, 0) for word in ("whole", "deadline", "interrupted")]
+            rows.append([f"`{name}`", *counts, outcome.get("failed crawl", 0), "nothing"])
+    crawls = sum(sum(v for v in o.values() if isinstance(v, int)) for o in found.values())
+    head = ["backend", "ran to its end", "deadline", "interrupted", "failed", "left behind"]
+    return f"{crawls:,} crawls.\n\n{document.table(head, rows)}"
+
+
+SKIPPED = 3
+
+
+def main() -> int:
+    """Try every backend, one process each."""
+    parser = argparse.ArgumentParser(prog="python -m tests.torture.leaks", description=__doc__)
+    parser.add_argument("--cases", type=int, default=200, help="crawls of each backend")
+    parser.add_argument("--only", metavar="BACKEND", help="this one, here; prints JSON")
+    options = parser.parse_args()
+    if options.only:
+        try:
+            print(json.dumps(try_backend(options.only, options.cases)))
+        except BackendError as error:
+            print(error, file=sys.stderr)
+            return SKIPPED
+        return 0
+    found = {}
+    for name in registry.names():
+        found[name] = in_a_process(name, options.cases)
+        print(f"{name}: {found[name]}", flush=True)
+    document.keep("leaks", found)
+    document.fill("leaks", to_markdown(found))
+    return int(any("failed" in outcome for outcome in found.values()))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
