@@ -197,7 +197,7 @@ SKIPPED = 3
 def main() -> int:
     """Try every backend, one process each."""
     parser = argparse.ArgumentParser(prog="python -m tests.torture.leaks", description=__doc__)
-    parser.add_argument("--cases", type=int, default=200, help="crawls of each backend")
+    parser.add_argument("--cases", type=int, default=100, help="crawls of each backend")
     parser.add_argument("--only", metavar="BACKEND", help="this one, here; prints JSON")
     options = parser.parse_args()
     if options.only:
