@@ -9,7 +9,7 @@ once, a new tail, any error) takes the slow path, which is written so that the
 answers do not depend on how the bytes were split.
 
 Why this and not a parser fed with every request: httptools costs 1 to 2 µs of
-callbacks per request, this 0.4 µs, and it needs no parser object per
+callbacks per request, this well under one, and it needs no parser object per
 connection, so that an idle connection costs next to nothing.
 """
 
