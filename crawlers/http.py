@@ -75,6 +75,8 @@ def error_kind(error: OSError) -> str:
         return "timeout"
     if isinstance(error, socket.gaierror):
         return "unknown_host"
+    if error.errno is None and isinstance(error, ConnectionError):
+        return "reset"  # asyncio's streams say so without a number
     return _ERRNO_KINDS.get(error.errno or 0, "network")
 
 
@@ -148,8 +150,13 @@ class Exchange:
         if parser is None:
             self._parser = parser = httptools.HttpResponseParser(self)
             self.headers = {}
+        rest = b""
         if not self._in_body:
+            room = MAX_HEAD - self._head_bytes
             self._head_bytes += len(data)
+            if len(data) > room:
+                # Cut at the limit: the verdict must not depend on how the bytes were split.
+                data, rest = data[:room], data[room:]
         try:
             parser.feed_data(data)
         except httptools.HttpParserUpgrade:
@@ -157,12 +164,19 @@ class Exchange:
         except httptools.HttpParserError:
             # llhttp refuses bytes behind a message that closes; the message
             # itself was whole, and only the connection is spoilt.
-            self._settle(self._verdict() if self._message_done else "protocol")
+            self._settle(self._verdict() if self._message_done else self._or_too_large("protocol"))
         else:
             if self._message_done:
                 self._settle(self._verdict())
-            elif self.size > self.max_body or (not self._in_body and self._head_bytes > MAX_HEAD):
+            elif self._in_body:
+                if self.size > self.max_body:
+                    self._settle("too_large")
+            elif self._head_bytes >= MAX_HEAD:
                 self._settle("too_large")
+        if rest:
+            if self._message_done:
+                self.keep_alive = False  # a surplus
+            self.feed(rest)
 
     def fail(self, error: OSError) -> None:
         """The connection failed."""
@@ -185,7 +199,12 @@ class Exchange:
 
     def _verdict(self) -> str | None:
         """What a complete message is worth: interim answers do not stand alone."""
-        return None if self.status is not None and self.status >= 200 else "protocol"
+        final = self.status is not None and self.status >= 200
+        return self._or_too_large(None if final else "protocol")
+
+    def _or_too_large(self, verdict: str | None) -> str | None:
+        """The verdict, unless the body had passed its limit before."""
+        return "too_large" if self.size > self.max_body else verdict
 
     def _or_stale(self, kind: str) -> str:
         fresh = self._parser is not None or not self.reused

@@ -190,6 +190,44 @@ def test_a_body_is_not_kept_beyond_its_limit() -> None:
     assert len(made.body) <= 50_000
 
 
+@st.composite
+def large(draw: st.DrawFn) -> tuple[bytes, list[int]]:
+    """Answers with a head or a body about as long as is allowed, and where to cut them."""
+    length = draw(st.sampled_from([0, MAX_HEAD - 90, MAX_HEAD - 70, MAX_HEAD + 9000]))
+    head = OK + b"X: " + b"y" * length
+    body = b"x" * draw(st.integers(0, 60))
+    framing = draw(st.sampled_from([b"Content-Length: %d" % len(body), b"Y: z"]))
+    chunked = b"\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n" % (len(body), body)
+    ends = [b"", b"surplus", b"5\r\nhello\r\n-1\r\n"]
+    tail = chunked if draw(st.booleans()) else b"\r\n" + framing + b"\r\n\r\n" + body
+    data = head + tail + draw(st.sampled_from(ends))
+    near = st.one_of(st.integers(0, 400).map(lambda back: len(data) - back), st.integers(0, 70_000))
+    return data, draw(st.lists(near, max_size=6))
+
+
+@given(large())
+def test_limits_do_not_depend_on_the_split(drawn: tuple[bytes, list[int]]) -> None:
+    data, cuts = drawn
+    outcomes = set()
+    in_small = [*range(0, len(data), 5000), *range(len(data) - 100, len(data))]
+    for places in ([], cuts, in_small):
+        made = exchange(max_body=40)
+        edges = [0, *sorted(min(max(cut, 0), len(data)) for cut in places), len(data)]
+        for start, end in pairwise(edges):
+            if start < end:
+                made.feed(data[start:end])
+        made.feed(b"")
+        outcomes.add((made.error, made.status, made.body if made.error is None else b""))
+    assert len(outcomes) == 1
+
+
+def test_a_surplus_behind_a_long_head_spoils_the_connection() -> None:
+    made = exchange()
+    answer = OK + b"X: " + b"y" * (MAX_HEAD - 90) + b"\r\nContent-Length: 0\r\n\r\n"
+    made.feed(answer + b" " * 200)
+    assert (made.error, made.status, made.keep_alive) == (None, 200, False)
+
+
 def test_a_reused_connection_that_closes_first_is_stale() -> None:
     for fail in ("eof", "reset"):
         made = exchange(reused=True)
@@ -219,6 +257,7 @@ def test_the_first_outcome_stays() -> None:
         (ConnectionRefusedError(errno.ECONNREFUSED, ""), "refused"),
         (ConnectionResetError(errno.ECONNRESET, ""), "reset"),
         (BrokenPipeError(errno.EPIPE, ""), "reset"),
+        (ConnectionResetError("Connection lost"), "reset"),
         (TimeoutError(), "timeout"),
         (OSError(errno.EHOSTUNREACH, ""), "unreachable"),
         (OSError(errno.EMFILE, ""), "limit"),
