@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable
+from copy import copy
 from heapq import heappop, heappush
 
 from crawlers.http import RETRYABLE
@@ -198,6 +199,9 @@ class Frontier:
     def _delay(self, fetch: Fetch, due: float) -> None:
         self._delays += 1
         fetch.due = due
+        # No slot's connection leads to a copy, so this try opens one of its own: another
+        # connection that was used before might be stale as well.
+        fetch.origin = copy(fetch.origin)
         heappush(self._delayed, (due, self._delays, fetch))
 
     def _allowed(self, url: str) -> bool:

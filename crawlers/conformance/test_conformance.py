@@ -169,6 +169,26 @@ def test_a_stale_connection_is_asked_again_once(backend: Backend, server: Script
     assert report.retries == 0
 
 
+def test_all_connections_stale_at_once_fail_no_page(
+    backend: Backend, server: ScriptedServer
+) -> None:
+    """Each page is asked for again on a connection of its own, and costs no try."""
+    together = threading.Barrier(4)
+
+    def answer_and_close(connection: Connection) -> None:
+        together.wait(20)
+        connection.send(page(*(f"/{n}" for n in range(8))))
+        connection.sock.shutdown(socket.SHUT_WR)
+        connection.close()
+
+    server.script["/"] = page("/a", "/b", "/c", "/d")
+    server.script.update({f"/{name}": answer_and_close for name in "abcd"})
+    server.script.update({f"/{n}": page() for n in range(8)})
+    report = crawl(backend, server, slots=4, max_tries=1)
+    assert report.errors == {}
+    assert (report.pages, report.retries) == (13, 0)
+
+
 def test_a_silent_server_times_out(
     backend: Backend, server: ScriptedServer, nothing_left: None
 ) -> None:

@@ -24,6 +24,7 @@ import sys
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from selectors import EVENT_READ, EVENT_WRITE
@@ -316,8 +317,10 @@ class Child:
         """Take in an order."""
         if order.prefix not in self.origins:
             self.origins[order.prefix] = make_origin(order.prefix, self.job)
-        target = order.url[len(order.prefix) :]
-        item = Fetch(order.url, self.origins[order.prefix], target)
+        origin = self.origins[order.prefix]
+        if order.due != order.intended:  # another try, on a connection of its own
+            origin = copy(origin)
+        item = Fetch(order.url, origin, order.url[len(order.prefix) :])
         item.tries, item.due, item.intended = order.tries, order.due, order.intended
         self.numbers[item] = order.number
         self.waiting.append(item)
