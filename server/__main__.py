@@ -32,6 +32,8 @@ sites
                            relative links, queries; all reachable from /
   list:N:BYTES             pages /p/0 to /p/N-1 without links (N up to 1,000,000)
   dir:PATH                 a folder of real HTML
+  faults:PAGES[:KIND,...]  a tree whose leaves break off, lie and flood: resets, stalls,
+                           bad chunks, endless bodies ... (server/faults.py has the kinds)
 
 delays (of each answer; the same for one path whenever it is asked for)
   none                     answer at once
@@ -177,13 +179,15 @@ async def serve(
     from aiohttp import web
 
     from server.admin import Admin
+    from server.faults import Faults, FaultyConnection
     from server.protocol import Core
 
     loop = asyncio.get_running_loop()
     stopped = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopped.set)
-    core = Core(site, loop, parse_delay(options.delay, options.seed))
+    kind = FaultyConnection if isinstance(site, Faults) else None
+    core = Core(site, loop, parse_delay(options.delay, options.seed), kind)
     admin = Admin(core, options.seed, os.environ.get(TOKEN) or None, stopped.set)
     runner = web.AppRunner(admin.application(), access_log=None)
     await runner.setup()
@@ -209,6 +213,8 @@ async def serve(
         "server": f"uvloop {version('uvloop')}, httptools {version('httptools')}",
         "bytes": site.page_bytes,
     }
+    if isinstance(site, Faults):
+        ready |= site.ports
     if options.json:
         print(json.dumps(ready), flush=True)
     else:
@@ -216,7 +222,7 @@ async def serve(
             f"serving {site.spec} at http://{ready['listening']}/\n"
             f"  {site.pages} pages, {site.urls} URLs, {site.page_bytes} bytes, delay "
             f"{ready['delay']}, seed {options.seed}\n"
-            f"  digest of a full crawl: {site.digest}\n"
+            f"  digest of a full crawl: {site.digest or 'none is promised'}\n"
             f"  control plane: http://{ready['control']}/ledger?summary=1\n"
             "  Ctrl-C stops it",
             flush=True,

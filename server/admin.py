@@ -9,7 +9,9 @@ GET        ``/ledger`` (``?summary=1`` without the counts per target),
            ``/hold``, ``/cpu``, ``/site`` (``?summary=1`` likewise)
 POST       ``/reset`` ``{"delay": SPEC, "hold": N}``, ``/hold`` ``{"n": N}``,
            ``/release`` ``{"per_s": N}`` (all at once without it),
-           ``/stall`` ``{"at_s": S, "for_s": S}``, ``/shutdown``
+           ``/stall`` ``{"at_s": S, "for_s": S}``, ``/shutdown``,
+           ``/faults`` ``{"pages": [...]}`` (a ``faults:`` site only: see
+           :class:`server.faults.Page`)
 =========  ==============================================================
 
 Errors are ``{"error": TEXT}`` with status 400 (the request), 401 (the token),
@@ -24,11 +26,12 @@ import math
 import resource
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, cast
 
 from aiohttp import web
 
 from server.behaviour import DelayError, parse_delay
+from server.faults import Faults, read_pages
 from server.protocol import Core
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -55,6 +58,8 @@ class Admin:
         app.router.add_post("/hold", self._hold)
         app.router.add_post("/release", self._release)
         app.router.add_post("/stall", self._stall)
+        if isinstance(self._core.site, Faults):
+            app.router.add_post("/faults", self._faults)
         app.router.add_get("/cpu", self._cpu)
         app.router.add_get("/site", self._site)
         app.router.add_post("/shutdown", self._shutdown)
@@ -122,6 +127,12 @@ class Admin:
     async def _stall(self, request: web.Request) -> web.Response:
         body = await _body(request, "at_s", "for_s")
         self._core.behaviour.stall(_seconds(body, "at_s"), _seconds(body, "for_s"))
+        return web.json_response({})
+
+    async def _faults(self, request: web.Request) -> web.Response:
+        pages = read_pages((await _body(request, "pages")).get("pages"))
+        cast("Faults", self._core.site).load(pages)
+        self._core.ledger.reset()
         return web.json_response({})
 
     async def _cpu(self, _: web.Request) -> web.Response:

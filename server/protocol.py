@@ -123,12 +123,20 @@ class Core:
     ``fast`` is the dict of tails while answers leave at once, and empty while
     the behaviour has a say: that sends every request to the slow path without
     one more test on the fast one. In both dicts True means keep-alive.
+    ``kind`` is the class of its connections.
     """
 
-    __slots__ = ("behaviour", "fast", "ledger", "loop", "routes", "site", "tails")
+    __slots__ = ("behaviour", "fast", "kind", "ledger", "loop", "routes", "site", "tails")
 
-    def __init__(self, site: Site, loop: asyncio.AbstractEventLoop, delay: Delay) -> None:
+    def __init__(
+        self,
+        site: Site,
+        loop: asyncio.AbstractEventLoop,
+        delay: Delay,
+        kind: type[Connection] | None = None,
+    ) -> None:
         self.site = site
+        self.kind = kind or Connection
         self.routes = site.routes
         self.loop = loop
         self.ledger = Ledger(site)
@@ -150,7 +158,7 @@ class Core:
 
     def connect(self) -> Connection:
         """The protocol of a new connection."""
-        return Connection(self)
+        return self.kind(self)
 
     def close(self) -> None:
         """Cut all connections."""

@@ -1,6 +1,6 @@
 """What the fixture server serves, and what a full crawl of it must find.
 
-Three kinds of site, each named by a spec:
+Four kinds of site, each named by a spec:
 
 ``tree:PAGES:FANOUT:BYTES``
     a page graph made from a seed: every page reachable from ``/``, with
@@ -12,8 +12,10 @@ Three kinds of site, each named by a spec:
 ``dir:PATH``
     a directory of real HTML, served as a static server would.
     See :class:`Directory`.
+``faults:PAGES[:KIND,...]``
+    pages that break off, lie and flood. See :mod:`server.faults`.
 
-Every site knows its *expected outcomes*: for each URL that a full correct
+Every site but the last knows its *expected outcomes*: for each URL that a full correct
 crawl from ``/`` asks for, the status and the CRC-32 of the body. Their digest
 is what a crawler's digest is compared with. A tree's outcomes are known by
 construction (the generator never reads its own HTML); a directory's are found
@@ -145,7 +147,8 @@ class Site:
     ``routes`` maps ``b"GET " + target`` to its resource and is looked up with
     ``routes[key]`` on the hot path; ``KeyError`` means that :meth:`find` has to
     decide. ``pages`` counts URLs answered 200 in a full crawl, ``urls`` all of
-    them, ``page_bytes`` the bodies answered 200.
+    them, ``page_bytes`` the bodies answered 200. ``digest`` is None for a site
+    that promises no outcome.
     """
 
     spec: str
@@ -153,7 +156,7 @@ class Site:
     pages: int
     urls: int
     page_bytes: int
-    digest: str
+    digest: str | None
 
     def __init__(self) -> None:
         self.not_found = Resource(404, HTML, NOT_FOUND_BODY)
@@ -845,7 +848,13 @@ def make_site(spec: str, seed: int, authority: str | None, cache: Path | None = 
         return Listing(f"list:{pages}:{size}", pages, size)
     if kind == "dir" and rest:
         return Directory(spec, rest, authority, cache)
-    raise SiteError(f"{spec}: not a site; write tree:PAGES:FANOUT:BYTES, list:N:BYTES or dir:PATH")
+    if kind == "faults":
+        from server.faults import make_faults  # it stands on this module and on the protocol
+
+        return make_faults(spec, seed, authority)
+    raise SiteError(
+        f"{spec}: not a site; write tree:PAGES:FANOUT:BYTES, list:N:BYTES, dir:PATH or faults:PAGES"
+    )
 
 
 def _numbers(spec: str, rest: str, form: str, defaults: tuple[int, ...]) -> list[int]:

@@ -320,7 +320,7 @@ def test_outcomes_are_remembered_until_anything_changes(
 
     monkeypatch.setattr(reference, "crawl", counted)
 
-    def digest() -> str:
+    def digest() -> str | None:
         return make_site(f"dir:{folder}", 1, AUTHORITY, cache).digest
 
     first = digest()
