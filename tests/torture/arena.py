@@ -1,0 +1,104 @@
+"""Lanes side by side: each is a backend with a fixture server of its own."""
+
+from __future__ import annotations
+
+import json
+import select
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
+from typing import Any
+
+from tests.server.fixture_server import Running, running
+from tests.torture.cases import Case
+from tests.torture.oracle import Outcome, expected
+
+HANG_S = 100.0
+"""A crawl that has not ended by then never will."""
+
+
+class Lane:
+    """A backend in a worker process, and its server."""
+
+    def __init__(self, name: str, server: Running, worker: subprocess.Popen[str]) -> None:
+        self.name = name
+        self._server = server
+        self._worker = worker
+        self._hello = server.ready
+
+    def begin(self, case: Case) -> None:
+        """Load the site and start the crawl."""
+        status, answer = self._server.control(
+            "/faults", {"pages": [asdict(page) for page in case.pages]}
+        )
+        assert status == 200, answer
+        assert self._worker.stdin is not None
+        self._worker.stdin.write(json.dumps(case.job(self._hello)) + "\n")
+        self._worker.stdin.flush()
+
+    def outcome(self) -> dict[str, Any]:
+        """What the crawl came to; raises :class:`AssertionError` when it does not end."""
+        assert self._worker.stdout is not None
+        readable, _, _ = select.select([self._worker.stdout], [], [], HANG_S)
+        assert readable, f"{self.name} hangs"
+        line = self._worker.stdout.readline()
+        assert line, f"{self.name} died"
+        found: dict[str, Any] = json.loads(line)
+        return found
+
+    def expected(self, case: Case) -> Outcome:
+        """What it must come to."""
+        return expected(case, self._hello)
+
+    def check(self, case: Case) -> list[str]:
+        """The differences between a crawl that was begun and what it must come to."""
+        found, wanted = self.outcome(), self.expected(case)
+        prefix = f"http://{self._hello['listening']}"
+        reported = wanted.as_reported(prefix)
+        wrong = [
+            f"{self.name}: {url}: {found['rows'].get(url)} instead of {reported['rows'].get(url)}"
+            for url in sorted(found["rows"].keys() | reported["rows"].keys())
+            if found["rows"].get(url) != reported["rows"].get(url)
+        ]
+        wrong += [
+            f"{self.name}: {name}: {found[name]} instead of {value}"
+            for name, value in reported.items()
+            if name != "rows" and found[name] != value
+        ]
+        seen = self._server.ledger()["requests"]
+        for path in sorted(seen.keys() | wanted.requests.keys()):
+            least, most = wanted.requests.get(path, (0, 0))
+            if not least <= seen.get(path, 0) <= most:
+                wrong.append(
+                    f"{self.name}: {path}: {seen.get(path, 0)} requests, not {least} to {most}"
+                )
+        return wrong
+
+
+@contextmanager
+def arena(names: Sequence[str]) -> Iterator[list[Lane]]:
+    """A lane for each backend, until the end of the ``with``."""
+    with ExitStack() as stack:
+        lanes = []
+        for name in names:
+            server = stack.enter_context(running("--site", "faults:1"))
+            worker = stack.enter_context(
+                subprocess.Popen(
+                    [sys.executable, "-m", "tests.torture.worker", name],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    text=True,
+                )
+            )
+            stack.callback(worker.kill)
+            lanes.append(Lane(name, server, worker))
+        yield lanes
+
+
+def differences(lanes: Sequence[Lane], case: Case) -> list[str]:
+    """Crawl one case in all lanes at once; what differs from the oracle, in lines."""
+    for lane in lanes:
+        lane.begin(case)
+    return [line for lane in lanes for line in lane.check(case)]

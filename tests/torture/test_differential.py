@@ -1,0 +1,39 @@
+"""The models on sites drawn at random: the outcome is the graph's, whoever crawls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from crawlers.registry import MODELS
+from tests.torture.arena import Lane, arena, differences
+from tests.torture.cases import Case, cases, every_kind
+
+quick = settings(
+    deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
+)
+
+
+@pytest.fixture(scope="module")
+def lanes() -> Iterator[list[Lane]]:
+    """The four models, each with a server."""
+    with arena(MODELS) as found:
+        yield found
+
+
+def test_every_kind_has_its_outcome(lanes: list[Lane]) -> None:
+    assert differences(lanes, every_kind()) == []
+
+
+@settings(quick, max_examples=200)
+@given(cases())
+def test_the_outcome_is_that_of_the_graph(lanes: list[Lane], case: Case) -> None:
+    assert differences(lanes, case) == []
+
+
+@settings(quick, max_examples=5)
+@given(cases(timed=True))
+def test_what_never_answers_times_out_everywhere(lanes: list[Lane], case: Case) -> None:
+    assert differences(lanes, case) == []
