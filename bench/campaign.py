@@ -97,22 +97,25 @@ class Campaign:
         )
         self._learn_ceilings(bench)
         for (_, point_id), turns in groupby(list(self._left), lambda t: (t.block, t.point)):
-            if not bench.warmup.alive:
-                self.display.note("the warm-up server is gone; starting another")
-                bench.warmup = stack.enter_context(warmup_server(pinning))
-            self._point(bench, self.plan.points[point_id], list(turns))
+            self._point(bench, stack, self.plan.points[point_id], list(turns))
 
-    def _point(self, bench: Bench, point: Point, turns: list[Turn]) -> None:
-        """One block of one point: a fresh server, and every label's trial."""
+    def _point(self, bench: Bench, campaign: ExitStack, point: Point, turns: list[Turn]) -> None:
+        """One block of one point: a fresh server, and every label's trial.
+
+        A server that somebody ended costs the trial that it was in, and no more.
+        """
         with ExitStack() as stack:
             server: Server | None = None
             for turn in turns:
                 if refusal := self.refusals.get((point.id, turn.label)):
                     self._keep(refused(bench, point, turn, self._number, refusal))
                     continue
+                if not bench.warmup.listens:
+                    self.display.note("the warm-up server is gone; starting another")
+                    bench.warmup = campaign.enter_context(warmup_server(bench.pinning))
                 # A large hold leaves thousands of connections behind in the server's
                 # ports and memory, so the next one gets a server of its own.
-                if server is None or not server.alive or point.slots > SHARED_SERVER_SLOTS:
+                if server is None or not server.listens or point.slots > SHARED_SERVER_SLOTS:
                     stack.close()
                     self._show(f"{point.id}: starting the server")
                     server = stack.enter_context(start(point, bench.pinning))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import secrets
+import socket
 import time
 from contextlib import suppress
 from types import TracebackType
@@ -71,6 +72,16 @@ class Server:
     def alive(self) -> bool:
         """Whether the server's process is still there."""
         return self._child.process.poll() is None
+
+    @property
+    def listens(self) -> bool:
+        """Whether it takes connections; one that is about to end is alive and does not."""
+        host, _, port = self.listening.rpartition(":")
+        try:
+            socket.create_connection((host, int(port)), CONTROL_S).close()
+        except OSError:
+            return False
+        return True
 
     def ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
         """One call of the control plane, JSON both ways.

@@ -141,9 +141,9 @@ def test_an_interrupted_campaign_ends_in_good_order_and_draws(
 
 
 def test_killed_servers_cost_their_trial_and_no_more(tmp_path: Path) -> None:
-    arguments = ["run", *small.ONE, "--backends", "callbacks", "--blocks", "4", "--no-charts"]
-    with small.started(*arguments, "--results", str(tmp_path)) as process:
-        folder = small.wait_for_lines(tmp_path, 3)
+    arguments = ["run", *small.ONE, "--backends", "threads,callbacks,generators", "--no-charts"]
+    with small.started(*arguments, "--blocks", "2", "--results", str(tmp_path)) as process:
+        folder = small.wait_for_lines(tmp_path, 3)  # three trials of the block are to come
         for child in small.family(process.pid):
             try:
                 if "server" in child.cmdline():
@@ -155,9 +155,7 @@ def test_killed_servers_cost_their_trial_and_no_more(tmp_path: Path) -> None:
     assert records.end is not None
     assert records.end.complete
     counts = Counter(trial.status for trial in records.trials)
-    assert counts["failed"] >= 1
-    assert counts["ok"] >= 5
-    assert len(records.trials) == 8
+    assert counts == {"failed": 1, "ok": 7}
 
 
 def test_a_campaign_goes_on_past_backends_that_hang_and_crash(tmp_path: Path) -> None:

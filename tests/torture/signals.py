@@ -1,0 +1,211 @@
+"""SIGINT, SIGTERM and SIGKILL to each process of a campaign, at random moments.
+
+``python -m tests.torture.signals`` strikes a hundred small campaigns. After
+each: what was recorded is still there, no process is left, the exit code says
+what happened, and ``--resume`` finishes the campaign.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+from rich.progress import track
+
+from bench import plan, store
+from bench.process import ROOT
+from bench.store import Records
+from tests.bench import small
+from tests.torture import document
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
+CAMPAIGN = ("--profile", "smoke", "--blocks", "2", "--seed", "1", "--backends", "callbacks")
+COMMANDS = {
+    "harness": ("-m", "bench", "run", *CAMPAIGN, "--only", "throughput-1", "--no-charts"),
+    "front end": ("-m", "pytest", "bench", *CAMPAIGN, "-k", "throughput and callbacks-1]"),
+}
+MARKS = {"worker": "bench.worker", "server": "server"}
+"""The argument by which a child of the harness is known."""
+
+VICTIMS = (*COMMANDS, *MARKS)
+PATIENCE_S = 60.0
+INTERRUPTED = 130
+
+
+@dataclass(frozen=True, slots=True)
+class Strike:
+    """Which process gets which signal, and how many seconds after the start."""
+
+    victim: str
+    number: signal.Signals
+    moment_s: float
+
+
+def strike(what: Strike, results: Path) -> str:
+    """Run a campaign, strike, check and resume it; what came of it, in a few words.
+
+    Raises AssertionError when something was lost, left behind or badly told.
+    """
+    scratch = results / "scratch"
+    scratch.mkdir(parents=True)
+    command = COMMANDS.get(what.victim, COMMANDS["harness"])
+    process = subprocess.Popen(
+        [sys.executable, *command, "--results", str(results / "campaigns")],
+        cwd=ROOT,
+        # Every descendant inherits this, so that it can be recognised.
+        env=small.environment() | {"TMPDIR": str(scratch)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        time.sleep(what.moment_s)
+        victim = find(what.victim, process)
+        before = written(results)
+        if victim is not None:
+            victim.send_signal(what.number)
+        code = process.wait(PATIENCE_S)
+    finally:
+        process.kill()
+        process.wait()
+    assert small.all_gone(offspring(scratch)), f"{what}: processes are left"
+    assert written(results).startswith(before), f"{what}: records were lost"
+    if what.number != signal.SIGKILL or what.victim not in COMMANDS:
+        assert not list(scratch.iterdir()), f"{what}: files are left"
+    return judge(what, code, results, struck=victim is not None)
+
+
+def find(name: str, harness: subprocess.Popen[bytes]) -> psutil.Process | None:
+    """The process to strike, as soon as it is there; None when the campaign ended first."""
+    while harness.poll() is None:
+        if name in COMMANDS:
+            return psutil.Process(harness.pid)
+        try:
+            for child in small.family(harness.pid):
+                if MARKS[name] in child.cmdline():
+                    return child
+        except psutil.NoSuchProcess:
+            pass
+        time.sleep(0.002)
+    return None
+
+
+def offspring(scratch: Path) -> list[psutil.Process]:
+    """Every process that was started with this folder for its temporary files."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.environ().get("TMPDIR") == str(scratch):
+                found.append(process)
+        except psutil.Error:
+            continue
+    return found
+
+
+def written(results: Path) -> bytes:
+    """All whole lines of the campaign's records so far."""
+    data = b"".join(path.read_bytes() for path in results.glob(f"campaigns/*/{store.FILE_NAME}"))
+    return data[: data.rfind(b"\n") + 1]
+
+
+def judge(what: Strike, code: int, results: Path, *, struck: bool) -> str:
+    """Is the exit code right, and can the campaign be finished?"""
+    died = code == -what.number and what.victim in COMMANDS
+    if not written(results):
+        assert died or code in (INTERRUPTED, 2), f"{what}: exit code {code} and no record"
+        return "ended before anything was recorded"
+    (folder,) = (results / "campaigns").iterdir()
+    records = store.load(folder)
+    bad = sum(trial.status in ("failed", "void") for trial in records.trials)
+    assert bad <= 1, f"{what}: {bad} trials were spoilt"
+    if records.end is None:
+        assert died, f"{what}: exit code {code} and no last record"
+    elif not records.end.complete:
+        interrupted = what.victim in COMMANDS and what.number != signal.SIGKILL
+        assert code == (INTERRUPTED if interrupted else 1), f"{what}: exit code {code}"
+    else:
+        # Struck while nothing was left to record: it may still be drawing or saying goodbye.
+        assert died or code in (int(bad > 0), INTERRUPTED), f"{what}: exit code {code}"
+        whole(records)
+        return "one trial failed, and is recorded as failed" if bad else "complete already"
+    resume(folder, records)
+    return "resumed and completed"
+
+
+def resume(folder: Path, records: Records) -> None:
+    """Finish a campaign; all that was recorded is still there."""
+    done = small.harness("run", "--resume", str(folder), "--no-charts")
+    after = store.load(folder)
+    bad = any(trial.status in ("failed", "void") for trial in after.trials)
+    assert done.returncode == int(bad), done.stdout + done.stderr
+    assert after.trials[: len(records.trials)] == records.trials
+    assert after.end is not None
+    assert after.end.complete
+    whole(after)
+
+
+def whole(records: Records) -> None:
+    """Every turn of the plan was recorded, once."""
+    planned = sorted(turn.key for turn in plan.rebuild(records.campaign).turns)
+    assert sorted((t.block, t.point, t.label) for t in records.trials) == planned
+
+
+def to_markdown(found: Mapping[str, Any]) -> str:
+    """The table for docs/reliability.md."""
+    rows = []
+    for key, outcomes in found["outcomes"].items():
+        told = "; ".join(f"{count} × {words}" for words, count in outcomes.items())
+        rows.append([*key.split(" gets "), sum(outcomes.values()), told])
+    head = ["process", "signal", "times", "outcome"]
+    return f"{found['strikes']} campaigns were struck.\n\n{document.table(head, rows)}"
+
+
+def main() -> int:
+    """Strike, and write down what came of it."""
+    parser = argparse.ArgumentParser(prog="python -m tests.torture.signals", description=__doc__)
+    parser.add_argument("--strikes", type=int, default=108, help="how many campaigns")
+    parser.add_argument("--seed", type=int, default=1, help="of the moments")
+    options = parser.parse_args()
+    rng = random.Random(options.seed)
+    with tempfile.TemporaryDirectory() as folder:
+        usual_s = undisturbed(Path(folder))
+    outcomes: dict[str, Counter[str]] = {}
+    pairs = [(victim, number) for victim in VICTIMS for number in SIGNALS]
+    failed = 0
+    for turn in track(range(options.strikes), "striking"):
+        victim, number = pairs[turn % len(pairs)]
+        what = Strike(victim, number, rng.uniform(0, usual_s))
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                word = strike(what, Path(folder))
+            except AssertionError as error:
+                failed += 1
+                word = f"WRONG: {error}"
+                print(word)
+        outcomes.setdefault(f"{victim} gets {number.name}", Counter())[word] += 1
+    found = {"strikes": options.strikes, "seed": options.seed, "outcomes": outcomes}
+    document.keep("signals", found)
+    document.fill("signals", to_markdown(found))
+    return int(failed > 0)
+
+
+def undisturbed(results: Path) -> float:
+    """How many seconds a campaign takes that nobody strikes."""
+    began = time.monotonic()
+    command = [sys.executable, *COMMANDS["harness"], "--results", str(results)]
+    subprocess.run(command, cwd=ROOT, env=small.environment(), capture_output=True, check=True)
+    return time.monotonic() - began
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
