@@ -41,6 +41,23 @@ def write(records: Records, folder: Path, console: Console) -> list[Path]:
     return [file for chart in drawn for file in chart.files] + [folder / SUMMARY]
 
 
+def write_text(file: Path, text: str) -> None:
+    """Write one file for people; raises :class:`bench.store.StoreError` when it cannot be."""
+    make_folder(file.parent)
+    try:
+        file.write_text(text)
+    except OSError as error:
+        raise store.StoreError(f"{error.filename or file}: {error.strerror}") from None
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it; raises :class:`bench.store.StoreError`."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise store.StoreError(f"{error.filename or folder}: {error.strerror}") from None
+
+
 def summary_text(records: Records) -> str:
     """The summary, with what the harness cost in each trial."""
     from bench import summary

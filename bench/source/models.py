@@ -1,0 +1,143 @@
+"""The four model files, and what their syntax trees say."""
+
+from __future__ import annotations
+
+import ast
+import io
+import tokenize
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from bench.process import ROOT
+from bench.workloads import MODELS
+
+CRAWLERS: Final = ROOT / "crawlers"
+HAND_OVERS: Final = frozenset(
+    {"register", "modify", "call_soon", "call_at", "call_later", "add_done_callback"}
+)
+"""Methods by which a function leaves what comes next with somebody else."""
+LOCKS: Final = frozenset({"Lock", "RLock", "Condition", "Semaphore", "Event", "Barrier"})
+NO_CODE: Final = frozenset(
+    {
+        tokenize.COMMENT,
+        tokenize.NL,
+        tokenize.NEWLINE,
+        tokenize.INDENT,
+        tokenize.DEDENT,
+        tokenize.ENCODING,
+        tokenize.ENDMARKER,
+    }
+)
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+Definition = Function | ast.ClassDef
+
+
+def path_of(model: str) -> Path:
+    """The file of a model."""
+    return CRAWLERS / f"{model}.py"
+
+
+def source_of(model: str) -> str:
+    """Its source."""
+    return path_of(model).read_text()
+
+
+@dataclass(frozen=True, slots=True)
+class Metrics:
+    """Counts of one model file.
+
+    ``suspensions`` are the places where a function may be left and resumed
+    (``await``, ``yield from``, ``yield``); ``hand_overs`` those where the next
+    step is left with a loop or a future; ``state`` the fields that a slot
+    carries from one step to the next; ``locked`` the blocks that hold a lock.
+    """
+
+    code_lines: int
+    functions: int
+    longest: int
+    suspensions: int
+    hand_overs: int
+    state: int
+    locks: int
+    locked: int
+
+
+def metrics(model: str) -> Metrics:
+    """Count one model file; without blank lines, comments and docstrings."""
+    source = source_of(model)
+    tree = ast.parse(source)
+    nodes = list(ast.walk(tree))
+    functions = [node for node in nodes if isinstance(node, Function)]
+    code = code_lines(source)
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    locks = {
+        target.attr
+        for node in nodes
+        if isinstance(node, ast.Assign) and _called(node.value) in LOCKS
+        for target in node.targets
+        if isinstance(target, ast.Attribute)
+    }
+    return Metrics(
+        code_lines=len(code),
+        functions=len(functions),
+        longest=max(
+            sum(node.lineno <= line <= (node.end_lineno or 0) for line in code)
+            for node in functions
+        ),
+        suspensions=sum(
+            isinstance(node, ast.Await | ast.Yield | ast.YieldFrom | ast.AsyncFor | ast.AsyncWith)
+            for node in nodes
+        ),
+        hand_overs=sum(
+            isinstance(call.func, ast.Attribute) and call.func.attr in HAND_OVERS for call in calls
+        ),
+        state=len(_slots(tree)),
+        locks=len(locks),
+        locked=sum(
+            isinstance(item.context_expr, ast.Attribute) and item.context_expr.attr in locks
+            for node in nodes
+            if isinstance(node, ast.With)
+            for item in node.items
+        ),
+    )
+
+
+def code_lines(source: str) -> set[int]:
+    """Numbers of the lines that hold code: no blank lines, comments or docstrings."""
+    docstrings = {
+        line
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Module | ast.ClassDef | Function)
+        and ast.get_docstring(node, clean=False) is not None
+        for line in range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1)
+    }
+    return {
+        line
+        for token in tokenize.generate_tokens(io.StringIO(source).readline)
+        if token.type not in NO_CODE
+        for line in range(token.start[0], token.end[0] + 1)
+    } - docstrings
+
+
+def _called(node: ast.expr) -> str | None:
+    """The name that an expression calls."""
+    return node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else None
+
+
+def _slots(tree: ast.Module) -> list[str]:
+    """What ``Slot.__slots__`` names."""
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef) and node.name == "Slot":
+            for statement in node.body:
+                if isinstance(statement, ast.Assign) and "__slots__" in ast.unparse(
+                    statement.targets[0]
+                ):
+                    return [str(name) for name in ast.literal_eval(statement.value)]
+    return []
+
+
+def all_metrics() -> dict[str, Metrics]:
+    """The metrics of the four, in their order."""
+    return {model: metrics(model) for model in MODELS}
