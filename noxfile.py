@@ -73,6 +73,13 @@ def report(session: nox.Session) -> None:
 
 
 @nox.session
+def claims(session: nox.Session) -> None:
+    """Famous sentences, then and now: -- results/CAMPAIGN; --measure runs the experiments."""
+    bench_environment(session)
+    session.run("python", "-m", "bench", "claims", *session.posargs)
+
+
+@nox.session
 def doctor(session: nox.Session) -> None:
     """Say what about this machine would spoil the measurements, and how to mend it."""
     bench_environment(session)

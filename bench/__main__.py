@@ -29,6 +29,8 @@ checked for correctness while it is timed.
   python -m bench report results/CAMPAIGN   rebuild every chart and table
   python -m bench findings results/CAMPAIGN its findings in a few sentences
   python -m bench compare A B               what changed between two campaigns
+  python -m bench claims                    famous sentences, then and now
+  python -m bench tracebacks                one parse error in each of the four models
 """
 EXITS = "Exit codes: 0 done, 1 something failed or got worse, 2 bad usage, 130 interrupted."
 
@@ -121,6 +123,44 @@ def parser() -> argparse.ArgumentParser:
         "--force", action="store_true", help="give ratios even across different machines"
     )
     comparing.add_argument("--json", action="store_true", help="one JSON object on stdout")
+
+    claiming = command(
+        "claims",
+        "hold famous sentences about concurrency against what is measured",
+        "Each claim is a file in bench/claims/sentences/. Numbers come from the campaigns'\n"
+        "trials, and from small experiments that --measure runs and keeps beside the first\n"
+        "campaign. Writes claims.md and a chart; without --measure nothing is run.\n\n"
+        "  python -m bench claims                               by the reference campaign\n"
+        "  python -m bench claims results/A --measure           experiments first: 2 minutes\n"
+        "  python -m bench claims results/A results/B           B answers what A cannot",
+    )
+    claiming.add_argument(
+        "campaign",
+        type=Path,
+        nargs="*",
+        help="folders under results/ (default: reference, and claims if it is there)",
+    )
+    claiming.add_argument("--measure", action="store_true", help="run the experiments first")
+    claiming.add_argument(
+        "--experiments", type=names, metavar="A,B", help="with --measure: only these"
+    )
+    claiming.add_argument(
+        "--repeats",
+        type=positive,
+        metavar="N",
+        help="with --measure: times each experiment is run (default: 10)",
+    )
+    claiming.add_argument(
+        "--out", type=Path, help="the page (default: claims.md beside the first campaign)"
+    )
+
+    ripping = command(
+        "tracebacks",
+        "raise the same parse error in each model and compare what is left of the stack",
+        "Crawls two pages with each of the four models, one of them broken, in fresh\n"
+        "processes. Takes two seconds; prints the page, or writes it with --out.",
+    )
+    ripping.add_argument("--out", type=Path, help="write the Markdown page there")
 
     checking = command(
         "check",
@@ -278,6 +318,36 @@ def do_check(arguments: argparse.Namespace, console: Console) -> int:
     return code
 
 
+def do_claims(arguments: argparse.Namespace, console: Console) -> int:
+    """``bench claims``."""
+    from bench import store
+    from bench.claims import measure, publish
+
+    campaigns = arguments.campaign or publish.usual()
+    folders = [store.trials_file(campaign).parent for campaign in campaigns]
+    if arguments.measure:
+        chosen = measure.choose(arguments.experiments)
+        measure.run(folders[0], chosen, arguments.repeats or measure.REPEATS, console)
+    elif arguments.experiments or arguments.repeats:
+        raise measure.MeasureError("--experiments and --repeats go with --measure")
+    publish.write(folders, arguments.out or folders[0] / publish.PAGE, console)
+    return DONE
+
+
+def do_tracebacks(arguments: argparse.Namespace, console: Console) -> int:
+    """``bench tracebacks``."""
+    from bench import output
+    from bench.source import exhibit, stack_ripping
+
+    page = exhibit.markdown(stack_ripping.rip_all())
+    if arguments.out is None:
+        print(page, end="")
+    else:
+        output.write_text(arguments.out, page)
+        console.print(f"page: {arguments.out}", highlight=False)
+    return DONE
+
+
 COMMANDS = {
     "list": do_list,
     "run": do_run,
@@ -285,6 +355,8 @@ COMMANDS = {
     "findings": do_findings,
     "compare": do_compare,
     "check": do_check,
+    "claims": do_claims,
+    "tracebacks": do_tracebacks,
 }
 
 

@@ -28,6 +28,7 @@ from bench.schema import (
     CampaignRecord,
     CeilingRecord,
     EndRecord,
+    Record,
     ResumeRecord,
     TrialRecord,
 )
@@ -75,7 +76,7 @@ class Store:
                 f"{path}: another run is writing to this campaign; wait for it or stop it"
             ) from None
 
-    def append(self, record: AnyRecord) -> None:
+    def append(self, record: Record) -> None:
         """Write one record and see it to the disk."""
         line = record.model_dump_json().encode() + b"\n"
         try:

@@ -80,17 +80,7 @@ def render_all(
         if isinstance(plan, Skip):
             charts.append(Chart(plan.name, (), plan.title, "", None, skipped=plan.reason))
             continue
-        files: dict[str, Path] = {}
-        for theme in themes:
-            for shape in shapes:
-                look = Look(theme, shape, facts.backends)
-                with style(look):
-                    slide = Slide(look, plan, facts.footer)
-                    plan.draw(slide)
-                    for kind in formats:
-                        path = outdir / file_name(plan.name, kind, theme, shape)
-                        slide.save(path, kind)
-                        files[f"{kind}/{theme}/{shape}"] = path
+        files = draw(plan, facts, outdir, formats, themes, shapes)
         charts.append(
             Chart(
                 plan.name,
@@ -106,4 +96,27 @@ def render_all(
     return charts
 
 
-__all__ = ["CHARTS", "Chart", "Facts", "Plan", "Skip", "file_name", "render_all"]
+def draw(
+    plan: Plan,
+    facts: Facts,
+    outdir: Path,
+    formats: Sequence[Format],
+    themes: Sequence[Theme],
+    shapes: Sequence[Shape],
+) -> dict[str, Path]:
+    """Draw one plan in every look asked for; returns the files by "svg/light/wide"."""
+    files: dict[str, Path] = {}
+    for theme in themes:
+        for shape in shapes:
+            look = Look(theme, shape, facts.backends)
+            with style(look):
+                slide = Slide(look, plan, facts.footer)
+                plan.draw(slide)
+                for kind in formats:
+                    path = outdir / file_name(plan.name, kind, theme, shape)
+                    slide.save(path, kind)
+                    files[f"{kind}/{theme}/{shape}"] = path
+    return files
+
+
+__all__ = ["CHARTS", "Chart", "Facts", "Plan", "Skip", "draw", "file_name", "render_all"]

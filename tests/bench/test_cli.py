@@ -32,6 +32,8 @@ def save(folder: Path, records: list[AnyRecord]) -> Path:
         ("report", "trials.jsonl"),
         ("compare", "noise floor"),
         ("check", "fault"),
+        ("claims", "--measure"),
+        ("tracebacks", "broken"),
     ],
 )
 def test_help_teaches(command: str, word: str, capsys: pytest.CaptureFixture[str]) -> None:

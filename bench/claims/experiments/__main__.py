@@ -1,0 +1,25 @@
+"""Run one experiment in this process and print its outcome as one line of JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import asdict
+from importlib import import_module
+
+from bench.claims.experiments import NAMES
+
+
+def main(arguments: list[str]) -> None:
+    """Run the experiment that is named."""
+    if len(arguments) != 1 or arguments[0] not in NAMES:
+        raise SystemExit(f"name one experiment: {', '.join(NAMES)}")
+    outcome = import_module(f"bench.claims.experiments.{arguments[0]}").measure()
+    print(json.dumps(asdict(outcome)), flush=True)
+    # Thousands of sleeping threads may be left, which need not be woken to end.
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
