@@ -144,6 +144,15 @@ class Memory(Record):
     reasons: dict[str, str] = Field(default_factory=dict)
 
 
+class Ramp(Record):
+    """Connections and memory while the barrier fills and opens; columns of equal length."""
+
+    at_ms: list[int]  # since the worker was told to go
+    connections: list[int]  # open at the server
+    own_kib: list[int | None]  # the worker's user memory, page tables and kernel stacks
+    opened_ms: int | None  # when the barrier was opened, None when it never was
+
+
 class HostNoise(Record):
     """The host around the trial: a fixed loop before and after it, steal, load."""
 
@@ -188,6 +197,7 @@ class TrialRecord(Record):
     service_time: Latency | None
     response_time: Latency | None = None
     memory: Memory | None = None
+    ramp: Ramp | None = None  # barrier trials; campaigns before it was kept have none
     ledger: Ledger | None
     limiter: Limiter | None = None
     mechanism: dict[str, str | int]  # threads_peak, loop, selector, parser, gc_collections ...

@@ -157,9 +157,10 @@ class Server:
         """Withhold every answer from now on."""
         self.ask("POST", "/hold", {"n": 0})
 
-    def held(self) -> int:
-        """How many answers are being withheld."""
-        return int(self.ask("GET", "/hold")["held"])
+    def barrier(self) -> tuple[int, int]:
+        """How many answers are being withheld, and how many connections are open."""
+        state = self.ask("GET", "/hold")
+        return int(state["held"]), int(state["connections"])
 
     def release(self, per_s: float | None = None) -> None:
         """Give the answers that were withheld: at once, or so many each second."""

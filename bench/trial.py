@@ -19,9 +19,9 @@ from bench import limiter, stats
 from bench.backends import Known
 from bench.interrupts import interruptible
 from bench.order import Turn
-from bench.probes import cpu, host, kernel, memory
+from bench.probes import cpu, host, kernel, memory, ramp
 from bench.process import HASH_SEED, Child, ProcessError, dies_with_parent
-from bench.schema import Cpu, Latency, Ledger, Memory, TrialRecord
+from bench.schema import Cpu, Latency, Ledger, Memory, Ramp, TrialRecord
 from bench.servers import Server, ServerError
 from bench.verify import void_reason
 from bench.workloads import (
@@ -37,6 +37,8 @@ from bench.workloads import (
 
 START_S = 30.0
 SAMPLE_S = 0.25
+RELEASE_SAMPLE_S = 0.05
+"""Between looks while the barrier empties, which takes the loops a second."""
 BARRIER_POLL_S = 0.02
 BARRIER_SETTLE_S = 0.1
 """Wait between "all are held" and the reading: the last client has yet to go to sleep."""
@@ -76,6 +78,7 @@ class Findings:
     result: dict[str, Any] | None = None
     ledger: Ledger | None = None
     memory: Memory | None = None
+    ramp: Ramp | None = None
     server_growth: int | None = None
     server_cpu: tuple[float, float] | None = None
     kernel: dict[str, int | None] = field(default_factory=dict)
@@ -184,23 +187,31 @@ def measure(
     user, system = server.cpu()
     deadline = time.monotonic() + (bench.deadline_s or point.deadline_s)
     child.say("go")
+    watch = ramp.Watch(child.pid) if reader is not None else None
     try:
-        if reader is not None:
-            barrier(point, server, child, deadline)
+        if reader is not None and watch is not None:
+            barrier(point, server, child, deadline, watch)
             found.threads = threads(child.pid)
             held = reader.read()
+            watch.opens()
             server.release(RELEASE_PER_S if found.threads > MANY_THREADS else None)
             found.memory = memory.memory(before, held, point.slots)
             found.server_growth = memory.server_growth(before, held, point.slots)
 
         def sample() -> None:
             found.threads = max(found.threads, threads(child.pid))
+            if watch is not None:
+                watch.look(server.barrier()[1])
 
-        found.result = answer(child, deadline, sample)
+        every_s = SAMPLE_S if watch is None else RELEASE_SAMPLE_S
+        found.result = answer(child, deadline, sample, every_s)
+        sample()
     except BaseException:
         if reader is not None and server.alive:
             server.release()
         raise
+    finally:
+        found.ramp = watch.ramp() if watch is not None else None
     user_after, system_after = server.cpu()
     found.server_cpu = (user_after - user, system_after - system)
     found.kernel = kernel.delta(counters, kernel.counters())
@@ -208,13 +219,16 @@ def measure(
 
 
 def answer(
-    child: Child, deadline: float, sample: Callable[[], None] | None = None
+    child: Child,
+    deadline: float,
+    sample: Callable[[], None] | None = None,
+    every_s: float = SAMPLE_S,
 ) -> dict[str, Any]:
-    """The worker's next message.
+    """The worker's next message; ``sample`` is called each ``every_s`` seconds until then.
 
     Raises :class:`TrialError` when it is that the worker failed, or no message.
     """
-    line = child.hear(deadline, SAMPLE_S if sample else None, sample)
+    line = child.hear(deadline, every_s if sample else None, sample)
     try:
         message: dict[str, Any] = json.loads(line)
     except ValueError:
@@ -224,12 +238,16 @@ def answer(
     return message
 
 
-def barrier(point: Point, server: Server, child: Child, deadline: float) -> None:
-    """Wait until every connection's request is held by the server.
+def barrier(point: Point, server: Server, child: Child, deadline: float, watch: ramp.Watch) -> None:
+    """Wait until every connection's request is held by the server, and watch that come.
 
     Raises :class:`TimeoutError` or :class:`TrialError` when that does not come.
     """
-    while (held := server.held()) < point.slots:
+    while True:
+        held, connections = server.barrier()
+        watch.look(connections)
+        if held >= point.slots:
+            break
         if child.process.poll() is not None:
             raise TrialError(f"the worker ended before the barrier: {child.ending()}")
         if time.monotonic() > deadline:
@@ -291,6 +309,7 @@ def record(
         },
         "seeds": {"hash": HASH_SEED, "site": SITE_SEED, "campaign": bench.seed},
         "memory": found.memory,
+        "ramp": found.ramp,
         "stderr": found.stderr,
     }
     if point.kind == "openloop":

@@ -108,6 +108,7 @@ class Admin:
                 "armed": behaviour.armed,
                 "in_flight": self._core.ledger.in_flight,
                 "held": behaviour.held,
+                "connections": len(self._core.ledger.connections),
             }
         )
 

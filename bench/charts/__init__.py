@@ -22,6 +22,7 @@ from bench.charts import (
     parity,
     ratios,
     service_time,
+    summit,
     throughput,
     waiting,
 )
@@ -37,6 +38,7 @@ CHARTS: tuple[tuple[str, Callable[[Facts], Plan | Skip]], ...] = (
     ("cpu", cpu.plan),
     ("memory", memory.plan),
     ("memory-total", memory_total.plan),
+    ("summit", summit.plan),
     ("service-time", service_time.plan),
     ("open-loop", open_loop.plan),
     ("hockey-stick", hockey_stick.plan),

@@ -12,9 +12,9 @@ from bench.charts.style import (
     count,
     count_axis,
     markers,
+    memory_axis,
     range_bar,
     size_words,
-    value_axis,
 )
 from bench.schema import TrialRecord
 
@@ -81,17 +81,7 @@ def plan(facts: Facts) -> Plan | Skip:
             axes.plot(xs, ys, color=look.colour, linewidth=look.width, zorder=look.order)
             markers(axes, look, xs, ys, [False] * len(xs), slide.palette.background)
             ends.append(EndLabel(label, xs[-1], ys[-1], look.colour, look.width > 2))
-        mib = 1024.0**2
-        axes.set_yscale("log")
-        low, high = min(everything) / 1.2, max(everything) * 1.2
-        steps = [m * 10**e * mib for e in range(-1, 6) for m in (1, 2, 5)]
-        axes.set_ylim(low, high)
-        value_ticks = [v for v in steps if low <= v <= high]
-        if len(value_ticks) >= 2:
-            axes.set_yticks(value_ticks, [f"{v / mib:,.3g} MiB" for v in value_ticks])
-            axes.set_yticks([], minor=True)
-        else:
-            value_axis(axes, everything, words=size_words)
+        memory_axis(axes, everything)
         axes.set_xlim(min(ticks) / 1.3, max(ticks) * 1.15)
         axes.set_xlabel("connections held open at once")
         slide.label_ends(axes, ends, size)

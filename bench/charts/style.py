@@ -670,6 +670,21 @@ def value_axis(
     target.set_major_formatter(formatter)
 
 
+def memory_axis(axes: Axes, values: Sequence[float]) -> None:
+    """Logarithmic y axis for bytes, with round numbers of MiB where two of them fit."""
+    mib = 1024.0**2
+    axes.set_yscale("log")
+    low, high = min(values) / 1.2, max(values) * 1.2
+    axes.set_ylim(low, high)
+    steps = [m * 10**e * mib for e in range(-1, 6) for m in (1, 2, 5)]
+    ticks = [v for v in steps if low <= v <= high]
+    if len(ticks) >= 2:
+        axes.set_yticks(ticks, [f"{v / mib:,.3g} MiB" for v in ticks])
+        axes.set_yticks([], minor=True)
+    else:
+        value_axis(axes, values, words=size_words)
+
+
 def range_bar(axes: Axes, identity: Identity, x: float, spread: Spread) -> None:
     """A bar from the lowest to the highest trial, below the line it belongs to."""
     axes.plot(

@@ -166,9 +166,14 @@ def test_a_campaign_cut_short_at_any_line(tmp_path: Path) -> None:
             assert plan.title
 
 
+def test_a_campaign_that_was_not_watched_over_time_has_no_summit() -> None:
+    """As those recorded before ramps were kept."""
+    assert plans(changed(made(blocks=2), ramp=None))["summit"].reason.endswith("over time")
+
+
 def test_titles_are_silent_without_a_difference() -> None:
     found = plans(made(effects=False, noise=0.03))
-    for name in ("throughput", "waiting", "ratios", "cpu", "memory", "memory-total"):
+    for name in ("throughput", "waiting", "ratios", "cpu", "memory", "memory-total", "summit"):
         assert found[name].finding is None, found[name].finding
     for name in ("service-time", "open-loop", "hockey-stick"):
         assert found[name].finding is None, found[name].finding
@@ -177,7 +182,15 @@ def test_titles_are_silent_without_a_difference() -> None:
 
 def test_titles_are_silent_with_too_few_blocks() -> None:
     found = plans(made(blocks=2))
-    for name in ("throughput", "waiting", "ratios", "cpu", "memory-total", "hockey-stick"):
+    for name in (
+        "throughput",
+        "waiting",
+        "ratios",
+        "cpu",
+        "memory-total",
+        "summit",
+        "hockey-stick",
+    ):
         assert found[name].finding is None
     assert any("of at least 5 blocks" in note for note in found["throughput"].notes)
 

@@ -60,6 +60,10 @@ def test_memory_is_read_while_every_connection_is_held(shared: Bench, label: str
     assert record.ledger is not None
     assert record.ledger.peak_in_flight == 40
     assert record.memory.held.threads >= (40 if label == "threads" else 1)
+    assert record.ramp is not None
+    assert max(record.ramp.connections) == 40
+    assert record.ramp.opened_ms is not None
+    assert all(record.ramp.own_kib)
     assert record.limiter is None
 
 

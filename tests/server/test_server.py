@@ -82,14 +82,15 @@ def test_the_barrier_releases_at_the_nth_request(server: Running) -> None:
         for sock in sockets[:-1]:
             sock.sendall(get("/"))
         state = server.wait_for("/hold", lambda state: state["in_flight"] == 39)
-        assert state == {"armed": True, "in_flight": 39, "held": 39}
+        assert state == {"armed": True, "in_flight": 39, "held": 39, "connections": 40}
         sockets[0].settimeout(0.05)
         with pytest.raises(TimeoutError):
             sockets[0].recv(1)
         sockets[0].settimeout(PATIENCE)
         sockets[-1].sendall(get("/"))
         assert {receive(sock)[0] for sock in sockets} == {200}
-        assert server.control("/hold")[1] == {"armed": False, "in_flight": 0, "held": 0}
+        state = server.control("/hold")[1]
+        assert state == {"armed": False, "in_flight": 0, "held": 0, "connections": 40}
         assert server.ledger()["peak_in_flight"] == 40
 
 
