@@ -13,7 +13,11 @@ from bench.plugin import (
     replay,
 )
 
+# The micro-benchmarks are pytest's alone, and no part of a campaign.
+collect_ignore = ["micro"]
+
 __all__ = [
+    "collect_ignore",
     "pytest_addoption",
     "pytest_benchmark_generate_machine_info",
     "pytest_collection_finish",

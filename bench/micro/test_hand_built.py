@@ -1,0 +1,193 @@
+"""The hand-built loop and what ``generators`` adds to it: Future, Task, ``yield from``."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Generator
+from selectors import EVENT_READ, EVENT_WRITE
+from time import monotonic
+from typing import Any
+
+import pytest
+
+from bench.micro.conftest import SLOTS, Measure, Pair
+from crawlers.generators import Coroutine, Future, Task, run_until_complete
+from crawlers.job import Address
+from crawlers.loop import Loop
+from crawlers.sockets import begin_connect, end_connect
+
+TURNS = 20
+MANY = 1000
+
+
+def nothing() -> None:
+    """What a callback does here."""
+
+
+def turn(loop: Loop, turns: int, each: Callable[[], object] = nothing) -> None:
+    """Run the loop for so many turns; ``each`` is called in every one."""
+    left = turns
+
+    def again() -> None:
+        nonlocal left
+        each()
+        left -= 1
+        if left:
+            loop.call_soon(again)
+        else:
+            loop.stop()
+
+    loop.call_soon(again)
+    loop.run()
+
+
+def test_callback_dispatch(measure: Measure) -> None:
+    """Leave a callback with the loop, and be called."""
+
+    def batch(loop: Loop) -> None:
+        for _ in range(MANY):
+            loop.call_soon(nothing)
+        loop.call_soon(loop.stop)
+        loop.run()
+
+    measure(batch, MANY, setup=Loop, teardown=Loop.close)
+
+
+def test_ready_socket(measure: Measure, pairs: list[Pair]) -> None:
+    """A socket is ready: the loop learns it and calls."""
+
+    def all_ready() -> Loop:
+        loop = Loop()
+        for near, far in pairs:
+            loop.selector.register(near, EVENT_READ, nothing)
+            far.send(b"!")
+        return loop
+
+    measure(lambda loop: turn(loop, TURNS), SLOTS * TURNS, setup=all_ready, teardown=Loop.close)
+
+
+def test_future_resolve(measure: Measure) -> None:
+    """Make a Future, wait on it with a callback, resolve it, be called."""
+
+    def batch(loop: Loop) -> None:
+        for _ in range(MANY):
+            future = Future[None](loop)
+            future.add_done_callback(nothing)
+            future.resolve(None)
+        loop.call_soon(loop.stop)
+        loop.run()
+
+    measure(batch, MANY, setup=Loop, teardown=Loop.close)
+
+
+def test_task_switch(measure: Measure) -> None:
+    """Resolve the Future a Task waits on; the Task runs until it waits on another."""
+    waiting: list[Future[None]] = []
+
+    def wait(loop: Loop) -> Coroutine[None]:
+        while True:
+            future = Future[None](loop)
+            waiting.append(future)
+            yield from future
+
+    def all_wait() -> Loop:
+        waiting.clear()
+        loop = Loop()
+        for _ in range(SLOTS):
+            Task(loop, wait(loop))
+        return loop
+
+    def resolve() -> None:
+        ready = waiting[:]
+        waiting.clear()
+        for future in ready:
+            future.resolve(None)
+
+    # In the first turn nobody waits yet: the tasks begin.
+    measure(
+        lambda loop: turn(loop, TURNS + 1, resolve),
+        SLOTS * TURNS, setup=all_wait, teardown=Loop.close,
+    )  # fmt: skip
+
+
+def returns() -> Coroutine[None]:
+    """A coroutine that never waits."""
+    yield from ()
+
+
+def test_await_coroutine(measure: Measure) -> None:
+    """Wait for a coroutine that has nothing to wait for."""
+
+    def drive() -> Coroutine[None]:
+        for _ in range(MANY):
+            yield from returns()
+
+    measure(lambda: list(drive()), MANY)
+
+
+def test_await_task(measure: Measure) -> None:
+    """The same coroutine, as a Task of its own."""
+
+    def drive(loop: Loop) -> Coroutine[None]:
+        for _ in range(MANY):
+            yield from Task(loop, returns())
+
+    measure(
+        lambda loop: run_until_complete(loop, drive(loop)), MANY, setup=Loop, teardown=Loop.close
+    )
+
+
+def chain(depth: int) -> Generator[None, None, None]:
+    """Generators that delegate to one another, so many deep."""
+    if depth > 1:
+        yield from chain(depth - 1)
+    while True:
+        yield
+
+
+@pytest.mark.parametrize("depth", [1, 10, 100])
+def test_resume_at_depth(measure: Measure, depth: int) -> None:
+    """Resume a coroutine that waits so many ``yield from`` deep."""
+    generator = chain(depth)
+
+    def batch() -> None:
+        for _ in range(MANY):
+            next(generator)
+
+    measure(batch, MANY)
+
+
+def test_timer_set_and_fire(measure: Measure) -> None:
+    """Set a timer that is due, and be called."""
+
+    def batch(loop: Loop) -> None:
+        now = monotonic()
+        for _ in range(MANY):
+            loop.call_at(now, nothing)
+        loop.call_at(now, loop.stop)
+        loop.run()
+
+    measure(batch, MANY, setup=Loop, teardown=Loop.close)
+
+
+def test_connect_and_close(
+    measure: Measure, listener: socket.socket, accept_all: Callable[..., Any]
+) -> None:
+    """Open a connection and close it."""
+    address = Address(listener.family, listener.getsockname())
+
+    def batch(loop: Loop) -> None:
+        selector = loop.selector
+        for _ in range(SLOTS):
+            sock = begin_connect(address)
+            selector.register(sock, EVENT_WRITE, nothing)
+            end_connect(sock)
+            selector.modify(sock, EVENT_READ, nothing)
+            selector.unregister(sock)
+            sock.close()
+
+    def after(loop: Loop) -> None:
+        loop.close()
+        accept_all()
+
+    measure(batch, SLOTS, setup=Loop, teardown=after, rounds=10)
