@@ -29,6 +29,13 @@ def bench(session: nox.Session) -> None:
 
 
 @nox.session
+def micro(session: nox.Session) -> None:
+    """Time single operations (a task switch, a lock, a send), and add them up to a page."""
+    bench_environment(session)
+    session.run("python", "-m", "bench", "micro", *session.posargs)
+
+
+@nox.session
 def tests(session: nox.Session) -> None:
     """Run the whole test suite (arguments after -- go to pytest)."""
     session.install(".[bench,tests,variants]")

@@ -7,7 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 
 from rich.console import Console
@@ -31,6 +31,7 @@ checked for correctness while it is timed.
   python -m bench compare A B               what changed between two campaigns
   python -m bench claims                    famous sentences, then and now
   python -m bench tracebacks                one parse error in each of the four models
+  python -m bench micro                     what a page's processor time is made of
 """
 EXITS = "Exit codes: 0 done, 1 something failed or got worse, 2 bad usage, 130 interrupted."
 
@@ -168,6 +169,35 @@ def parser() -> argparse.ArgumentParser:
         "Exit code 1 with one line for each fault.",
     )
     checking.add_argument("campaign", type=Path, nargs="+", help="folder under results/")
+
+    micro = command(
+        "micro",
+        "time single operations, count them, and add them up to a page",
+        "Runs bench/micro with pytest-benchmark, counts what each model does for a page\n"
+        "in a crawl under a profile hook, measures pages in ordinary trials, and shows how\n"
+        "much of each page's processor time price times number explains.\n\n"
+        "  python -m bench micro                      about four minutes\n"
+        "  python -m bench micro --redraw             table and chart from DIR/micro.json",
+    )
+    micro.add_argument(
+        "--out", type=Path, default=RESULTS / "micro", metavar="DIR", help="where all of it goes"
+    )
+    micro.add_argument("--redraw", action="store_true", help="measure nothing; read DIR/micro.json")
+    micro.add_argument(
+        "--backends", type=names, metavar="A,B", help="only these (default: the four models)"
+    )
+    micro.add_argument(
+        "--pages", type=positive, default=5000, metavar="N", help="pages of the site"
+    )
+    micro.add_argument("--slots", type=positive, default=100, metavar="N", help="slots of a trial")
+    micro.add_argument(
+        "--blocks", type=positive, default=5, metavar="N", help="trials of each backend"
+    )
+    micro.add_argument(
+        "--rounds", type=positive, default=100, metavar="N", help="batches of a micro-benchmark"
+    )
+    micro.add_argument("--seed", type=int, help="order of the trials (default: drawn, recorded)")
+    micro.add_argument("--json", action="store_true", help="one JSON object on stdout")
 
     # Its own options and help are the doctor's: main() hands them over unseen.
     commands.add_parser(
@@ -348,6 +378,26 @@ def do_tracebacks(arguments: argparse.Namespace, console: Console) -> int:
     return DONE
 
 
+def do_micro(arguments: argparse.Namespace, console: Console) -> int:
+    """``bench micro``."""
+    from bench.micro import account, measure, report
+
+    if arguments.redraw:
+        record = account.load(arguments.out)
+    else:
+        chosen = {field.name: getattr(arguments, field.name) for field in fields(measure.Options)}
+        record = measure.run(measure.Options(**chosen), console)
+    report.write(record, arguments.out, console)
+    console.print(f"record, summary and charts: {arguments.out}", highlight=False)
+    made = account.accounts(record)
+    if arguments.json:
+        print(json.dumps({each.backend: each.share for each in made}))
+    void = [reason for model in record.models.values() for reason in model.void]
+    for reason in void:
+        console.print(f"a trial does not count: {reason}", highlight=False, markup=False)
+    return FAILED if void else DONE
+
+
 COMMANDS = {
     "list": do_list,
     "run": do_run,
@@ -357,6 +407,7 @@ COMMANDS = {
     "check": do_check,
     "claims": do_claims,
     "tracebacks": do_tracebacks,
+    "micro": do_micro,
 }
 
 

@@ -58,6 +58,34 @@ def file_name(name: str, kind: str, theme: str, shape: str) -> str:
     return f"{'-'.join(parts)}.{kind}"
 
 
+def draw(
+    plan: Plan,
+    outdir: Path,
+    backends: Sequence[str],
+    footer: Sequence[str],
+    formats: Sequence[Format] = ("svg", "png"),
+    themes: Sequence[Theme] = ("light",),
+    shapes: Sequence[Shape] = ("wide",),
+) -> dict[str, Path]:
+    """Draw one plan into ``outdir``; returns its files by format, theme and shape.
+
+    ``backends``, in order, decide on the colours.
+    """
+    outdir.mkdir(parents=True, exist_ok=True)
+    files: dict[str, Path] = {}
+    for theme in themes:
+        for shape in shapes:
+            look = Look(theme, shape, backends)
+            with style(look):
+                slide = Slide(look, plan, footer)
+                plan.draw(slide)
+                for kind in formats:
+                    path = outdir / file_name(plan.name, kind, theme, shape)
+                    slide.save(path, kind)
+                    files[f"{kind}/{theme}/{shape}"] = path
+    return files
+
+
 def render_all(
     records: Records,
     outdir: Path,
@@ -82,7 +110,7 @@ def render_all(
         if isinstance(plan, Skip):
             charts.append(Chart(plan.name, (), plan.title, "", None, skipped=plan.reason))
             continue
-        files = draw(plan, facts, outdir, formats, themes, shapes)
+        files = draw(plan, outdir, facts.backends, facts.footer, formats, themes, shapes)
         charts.append(
             Chart(
                 plan.name,
@@ -96,29 +124,6 @@ def render_all(
             )
         )
     return charts
-
-
-def draw(
-    plan: Plan,
-    facts: Facts,
-    outdir: Path,
-    formats: Sequence[Format],
-    themes: Sequence[Theme],
-    shapes: Sequence[Shape],
-) -> dict[str, Path]:
-    """Draw one plan in every look asked for; returns the files by "svg/light/wide"."""
-    files: dict[str, Path] = {}
-    for theme in themes:
-        for shape in shapes:
-            look = Look(theme, shape, facts.backends)
-            with style(look):
-                slide = Slide(look, plan, facts.footer)
-                plan.draw(slide)
-                for kind in formats:
-                    path = outdir / file_name(plan.name, kind, theme, shape)
-                    slide.save(path, kind)
-                    files[f"{kind}/{theme}/{shape}"] = path
-    return files
 
 
 __all__ = ["CHARTS", "Chart", "Facts", "Plan", "Skip", "draw", "file_name", "render_all"]

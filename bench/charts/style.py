@@ -724,13 +724,18 @@ def markers(
         )
 
 
-def swatches(slide: Slide, axes: Axes, entries: Sequence[tuple[str, str, str]]) -> None:
-    """A one-line key above the axes: (text, colour, hatch) in the order of the stack."""
+def swatches(
+    slide: Slide, axes: Axes, entries: Sequence[tuple[str, str, str]], columns: int | None = None
+) -> None:
+    """A key above the axes: (text, colour, hatch) in the order of the stack.
+
+    In one line on a wide slide, unless so many ``columns`` are asked for.
+    """
     handles = [
         Patch(facecolor=colour, hatch=hatch, edgecolor=slide.palette.background, label=text)
         for text, colour, hatch in entries
     ]
-    columns = len(handles) if slide.look.wide else min(3, len(handles))
+    columns = columns or (len(handles) if slide.look.wide else min(3, len(handles)))
     axes.legend(
         handles=handles,
         loc="lower left",

@@ -37,7 +37,7 @@ def write(folders: Sequence[Path], page: Path, console: Console) -> list[Path]:
         outdir = folders[0] / output.CHARTS
         output.make_folder(outdir)
         facts = charts.Facts(evidence[0].trials)
-        drawn = charts.draw(plan, facts, outdir, ("svg", "png"), ("light", "dark"), ("wide",))
+        drawn = charts.draw(plan, outdir, facts.backends, facts.footer, themes=("light", "dark"))
         files += drawn.values()
     output.write_text(page, text(folders, page))
     if not console.is_terminal:

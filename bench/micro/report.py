@@ -1,0 +1,137 @@
+"""What people read: the table on the terminal, ``summary.md``, the chart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from bench import charts
+from bench.charts.style import significant
+from bench.micro import chart
+from bench.micro.account import Account, MicroError, MicroRecord, Row, accounts
+from bench.micro.operations import GROUPS
+
+SUMMARY = "summary.md"
+CHARTS = "charts"
+NONE = "—"
+
+Lines = list[list[str]]
+
+
+def write(record: MicroRecord, folder: Path, console: Console) -> None:
+    """Draw the chart, write the summary, print the table."""
+    made = accounts(record)
+    try:
+        charts.draw(
+            chart.plan(record, made),
+            folder / CHARTS,
+            list(record.models),
+            chart.footer(record),
+            themes=("light", "dark"),
+        )
+        (folder / SUMMARY).write_text(markdown(record, made))
+    except OSError as error:
+        raise MicroError(f"{error.filename or folder}: {error.strerror}") from None
+    head, *lines = overview(made)
+    table = Table(*head, title="Processor time of a page, µs: price × number, by group")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for line in lines:
+        table.add_row(*line)
+    console.print(table)
+
+
+def us(value: float | None) -> str:
+    """Microseconds in three digits, a dash for what is not known."""
+    return NONE if value is None else significant(value, 3)
+
+
+def percent(share: float | None) -> str:
+    """A share as a percentage."""
+    return NONE if share is None else f"{share:.0%}"
+
+
+def overview(made: Sequence[Account]) -> Lines:
+    """Groups down, backends across; then sum, measured, and how much is explained."""
+    used = [group for group in GROUPS if any(group in account.groups for account in made)]
+    lines = [["", *(account.backend for account in made)]]
+    lines += [[group, *(us(account.groups.get(group)) for account in made)] for group in used]
+    lines += [
+        ["sum", *(us(account.explained_us) for account in made)],
+        ["measured", *(us(account.measured_us) for account in made)],
+        ["explained", *(percent(account.share) for account in made)],
+    ]
+    return lines
+
+
+def grid(lines: Lines, left: int = 1) -> str:
+    """A Markdown table; all but the ``left`` first columns are numbers."""
+    head, *body = lines
+    rule = ["---"] * left + ["---:"] * (len(head) - left)
+    return "\n".join(f"| {' | '.join(line)} |" for line in (head, rule, *body))
+
+
+def detail(account: Account) -> str:
+    """One backend's operations."""
+    lines = [["operation", "group", "µs each", "per page", "µs per page"]]
+    lines += [
+        [row.title, row.group, us(row.each_us), number(row), us(row.page_us)]
+        for row in account.rows
+    ]
+    said = f"\n### {account.backend}\n\n{grid(lines, 2)}\n"
+    if account.measured is None:
+        return (
+            f"{said}\nSum {us(account.explained_us)} µs. No trial counts, so nothing is measured.\n"
+        )
+    least, most = (edge / account.measured.median for edge in (account.low_us, account.high_us))
+    return (
+        f"{said}\nSum {us(account.explained_us)} µs, measured {us(account.measured.median)} µs "
+        f"({us(account.measured.low)} to {us(account.measured.high)} in {account.measured.count} "
+        f"trials): **{percent(account.share)} explained** ({percent(least)} to {percent(most)} "
+        "with the prices at their quartiles).\n"
+    )
+
+
+def number(row: Row) -> str:
+    """How often, per page."""
+    return NONE if row.number is None else f"{row.number:.3f}"
+
+
+def price_list(record: MicroRecord) -> str:
+    """Every micro-benchmark, grouped by operation."""
+    lines = [["operation", "where", "median µs", "quartiles", "least"]]
+    for name, price in sorted(record.prices.items(), key=lambda item: (item[1].group, item[0])):
+        where, _, test = name.partition(".")
+        inside = test[test.index("[") :] if "[" in test else ""
+        lines.append(
+            [
+                f"{price.group}{inside}",
+                where,
+                us(price.median_us),
+                f"{us(price.q1_us)} to {us(price.q3_us)}",
+                us(price.min_us),
+            ]
+        )
+    return grid(lines, 2)
+
+
+def markdown(record: MicroRecord, made: Sequence[Account]) -> str:
+    """The whole summary."""
+    machine = record.environment
+    void = [f"- {name}: {reason}" for name, model in record.models.items() for reason in model.void]
+    parts = [
+        "# Micro-costs, and what they add up to\n",
+        f"{record.created[:10]}, {machine.cpu_model or machine.machine}, {machine.python}; "
+        f"`{record.site}`, {record.slots} slots, {record.blocks} blocks. Microseconds of "
+        "processor time (user and system). Rebuild with `python -m bench micro --redraw`; "
+        "how to read it is in docs/reading-the-charts.md.\n",
+        grid(overview(made)) + "\n",
+        "## Each model's page\n" + "".join(map(detail, made)),
+        f"## Prices\n\n{price_list(record)}\n",
+    ]
+    if void:
+        parts.append("## Trials that do not count\n\n" + "\n".join(void) + "\n")
+    return "\n".join(parts)

@@ -1,0 +1,157 @@
+"""``python -m bench micro``: measures, counts, adds up, draws; redraws from the record alone."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from bench.__main__ import main
+from bench.micro import account
+from bench.micro.conftest import CpuTime
+from bench.micro.operations import OPERATIONS, SWITCH_OF_THREADS
+from bench.process import ROOT
+from tests.bench import small
+
+TINY = ("--pages", "300", "--slots", "10", "--blocks", "1", "--rounds", "2", "--seed", "1")
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, float]]:
+    """A run that is too short to mean anything: its folder, and what it printed."""
+    folder = tmp_path_factory.mktemp("micro") / "out"
+    done = small.harness("micro", *TINY, "--out", str(folder), "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder, json.loads(done.stdout)
+
+
+def test_every_model_has_a_sum_and_a_measurement(measured: tuple[Path, dict[str, float]]) -> None:
+    folder, shares = measured
+    assert set(shares) == set(OPERATIONS)
+    for made in account.accounts(account.load(folder)):
+        assert made.share == shares[made.backend]
+        assert made.explained_us > 0
+        assert made.measured is not None
+        assert made.measured.count == 1
+
+
+def test_every_operation_was_priced_and_counted(measured: tuple[Path, dict[str, float]]) -> None:
+    """Fails where a function that is counted was given another name."""
+    record = account.load(measured[0])
+    for made in account.accounts(record):
+        for row in made.rows:
+            assert row.page_us is not None, (made.backend, row)
+        found = account.counts(record.models[made.backend])
+        for operation in OPERATIONS[made.backend]:
+            seen = [name for name in operation.number if name in found]
+            # Either kind of send will do; of all others each has to be there.
+            if operation.title != "send":
+                assert seen == list(operation.number), (made.backend, operation.title)
+
+
+def test_prices_are_of_one_operation(measured: tuple[Path, dict[str, float]]) -> None:
+    prices = account.load(measured[0]).prices
+    assert len(prices) > 45
+    for name, price in prices.items():
+        assert 0 < price.min_us < 10_000, name  # a batch would take longer
+    assert prices[SWITCH_OF_THREADS].median_us <= prices["threads.hand_off"].median_us * 5
+
+
+@pytest.mark.parametrize(
+    ("group", "files"),
+    [
+        ("task switch", {"hand_built", "asyncio"}),
+        ("future resolve", {"hand_built", "asyncio"}),
+        ("await coroutine", {"hand_built", "asyncio"}),
+        ("await task", {"hand_built", "asyncio"}),
+        ("resume at depth", {"hand_built", "asyncio"}),
+        ("callback dispatch", {"hand_built", "asyncio"}),
+        ("ready socket", {"hand_built", "asyncio"}),
+        ("hand off", {"threads"}),
+        ("lock uncontended", {"threads", "asyncio"}),
+        ("lock contended", {"threads", "asyncio"}),
+        ("queue put and get", {"threads", "asyncio"}),
+        ("timer set and cancel", {"threads", "asyncio"}),
+        ("connect and close", {"hand_built", "asyncio", "threads"}),
+        ("link extraction", {"shared"}),
+        ("send and recv", {"sockets"}),
+    ],
+)
+def test_what_is_compared_stands_in_one_group(
+    measured: tuple[Path, dict[str, float]], group: str, files: set[str]
+) -> None:
+    prices = account.load(measured[0]).prices
+    assert {name.partition(".")[0] for name in prices if prices[name].group == group} == files
+
+
+def test_micro_benchmarks_know_nothing_of_campaigns() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "bench/micro", "--profile", "smoke"],
+        cwd=ROOT, env=small.environment(), capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 4
+    assert "unrecognized arguments: --profile" in done.stderr
+
+
+def test_the_timer_counts_work_and_not_sleep() -> None:
+    timer = CpuTime()
+    timer.operations = 10
+    before, wall = timer(), time.process_time()
+    while time.process_time() - wall < 0.02:
+        pass
+    worked = timer() - before
+    assert worked >= 0.002
+    before = timer()
+    time.sleep(0.1)
+    assert timer() - before < worked
+
+
+def test_counts_are_those_of_the_site(measured: tuple[Path, dict[str, float]]) -> None:
+    """What every fetch does exactly once is counted alike for all, however they wait."""
+    record = account.load(measured[0])
+    once = ("crawlers.page:read_page", "crawlers.frontier:Frontier.settle")
+    for name in once:
+        counted = {model.calls[name] for model in record.models.values()}
+        assert len(counted) == 1
+        assert min(counted) >= 1.0
+
+
+def test_summary_and_charts_are_written(measured: tuple[Path, dict[str, float]]) -> None:
+    folder, _ = measured
+    text = (folder / "summary.md").read_text()
+    for backend in OPERATIONS:
+        assert f"### {backend}" in text
+    assert "| task switch | asyncio |" in text
+    for name in ("micro.svg", "micro.png", "micro-dark.svg", "micro-dark.png"):
+        assert (folder / "charts" / name).stat().st_size > 5000
+
+
+def test_redrawing_gives_the_same_to_the_byte(measured: tuple[Path, dict[str, float]]) -> None:
+    folder, _ = measured
+    files = [folder / "summary.md", *sorted((folder / "charts").iterdir())]
+    before = [file.read_bytes() for file in files]
+    for file in files:
+        file.unlink()
+    assert main(["micro", "--redraw", "--out", str(folder)]) == 0
+    assert [file.read_bytes() for file in files] == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--redraw", "--out", "nowhere"], "measure with python -m bench micro"),
+        (["--backends", "nonesuch"], "no backend named 'nonesuch'"),
+        (["--backends", "uvloop"], "no operations are named for it"),
+    ],
+)
+def test_bad_usage_is_one_line_and_exit_code_2(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["micro", *arguments]) == 2
+    text = capsys.readouterr().err.strip()
+    assert message in text
+    assert "\n" not in text
