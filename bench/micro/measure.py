@@ -112,9 +112,8 @@ def run(options: Options, console: Console) -> MicroRecord:
     Raises :class:`bench.errors.BenchError` for a backend that cannot be used and
     for a part that fails.
     """
-    names = backends.choose(
-        backends.look_up(options.backends or list(OPERATIONS)), options.backends
-    )
+    known = backends.look_up(options.backends or list(OPERATIONS))
+    names = backends.choose(known, options.backends)
     if without := [name for name in names if name not in OPERATIONS]:
         raise MicroError(
             f"{without[0]}: no operations are named for it in bench/micro/operations.py; "
@@ -129,7 +128,7 @@ def run(options: Options, console: Console) -> MicroRecord:
     with Steps(console, len(names) * (options.blocks + 1)) as steps:
         times = benchmarks(options, steps, "micro-benchmarks, first pass")
         calls = count(point, names, steps)
-        trials = measure(point, names, seed, steps)
+        trials = measure(point, [each for each in known if each.name in names], seed, steps)
         later = benchmarks(options, steps, "micro-benchmarks, second pass")
     for name, (_, more) in later.items():
         times[name][1].extend(more)
@@ -255,22 +254,22 @@ def count_one(name: str, prefix: str, slots: int) -> dict[str, float]:
 
 
 def measure(
-    point: Point, names: Sequence[str], seed: int, steps: Steps
+    point: Point, chosen: Sequence[backends.Known], seed: int, steps: Steps
 ) -> dict[str, list[PageTrial | str]]:
     """Ordinary trials in balanced random order: each one's page, or why it does not count."""
-    found: dict[str, list[PageTrial | str]] = {name: [] for name in names}
+    found: dict[str, list[PageTrial | str]] = {each.name: [] for each in chosen}
     with ExitStack() as stack:
         pinning = stack.enter_context(campaign.out_of_the_way())
         scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="c10k-"))
         try:
             bench = trial.Bench(
                 warmup=stack.enter_context(campaign.warmup_server(pinning)),
-                backends={known.name: known for known in backends.look_up(names)},
+                backends={each.name: each for each in chosen},
                 pinning=pinning,
                 seed=seed,
                 scratch=Path(scratch),
             )
-            for turns in order.schedule({point.id: names}, {point.id: point.blocks}, seed):
+            for turns in order.schedule({point.id: list(found)}, {point.id: point.blocks}, seed):
                 with campaign.start(point, pinning) as server:
                     for turn in turns:
                         steps.now("trials", f"block {turn.block + 1} {turn.label}")

@@ -17,6 +17,10 @@ from bench.micro.operations import OPERATIONS, SWITCH_OF_THREADS
 from bench.process import ROOT
 from tests.bench import small
 
+PATIENCE_S = 280
+"""It takes a quarter of a minute, unless others want the processors."""
+pytestmark = pytest.mark.timeout(PATIENCE_S + 20)
+
 TINY = ("--pages", "300", "--slots", "10", "--blocks", "1", "--rounds", "2", "--seed", "1")
 
 
@@ -24,7 +28,7 @@ TINY = ("--pages", "300", "--slots", "10", "--blocks", "1", "--rounds", "2", "--
 def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, float]]:
     """A run that is too short to mean anything: its folder, and what it printed."""
     folder = tmp_path_factory.mktemp("micro") / "out"
-    done = small.harness("micro", *TINY, "--out", str(folder), "--json")
+    done = small.harness("micro", *TINY, "--out", str(folder), "--json", timeout=PATIENCE_S)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder, json.loads(done.stdout)
 
