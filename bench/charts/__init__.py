@@ -58,34 +58,6 @@ def file_name(name: str, kind: str, theme: str, shape: str) -> str:
     return f"{'-'.join(parts)}.{kind}"
 
 
-def draw(
-    plan: Plan,
-    outdir: Path,
-    backends: Sequence[str],
-    footer: Sequence[str],
-    formats: Sequence[Format] = ("svg", "png"),
-    themes: Sequence[Theme] = ("light",),
-    shapes: Sequence[Shape] = ("wide",),
-) -> dict[str, Path]:
-    """Draw one plan into ``outdir``; returns its files by format, theme and shape.
-
-    ``backends``, in order, decide on the colours.
-    """
-    outdir.mkdir(parents=True, exist_ok=True)
-    files: dict[str, Path] = {}
-    for theme in themes:
-        for shape in shapes:
-            look = Look(theme, shape, backends)
-            with style(look):
-                slide = Slide(look, plan, footer)
-                plan.draw(slide)
-                for kind in formats:
-                    path = outdir / file_name(plan.name, kind, theme, shape)
-                    slide.save(path, kind)
-                    files[f"{kind}/{theme}/{shape}"] = path
-    return files
-
-
 def render_all(
     records: Records,
     outdir: Path,
@@ -124,6 +96,33 @@ def render_all(
             )
         )
     return charts
+
+
+def draw(
+    plan: Plan,
+    outdir: Path,
+    backends: Sequence[str],
+    footer: Sequence[str],
+    formats: Sequence[Format] = ("svg", "png"),
+    themes: Sequence[Theme] = ("light",),
+    shapes: Sequence[Shape] = ("wide",),
+) -> dict[str, Path]:
+    """Draw one plan into ``outdir``; returns its files by format, theme and shape.
+
+    ``backends``, in order, decide on the colours.
+    """
+    files: dict[str, Path] = {}
+    for theme in themes:
+        for shape in shapes:
+            look = Look(theme, shape, backends)
+            with style(look):
+                slide = Slide(look, plan, footer)
+                plan.draw(slide)
+                for kind in formats:
+                    path = outdir / file_name(plan.name, kind, theme, shape)
+                    slide.save(path, kind)
+                    files[f"{kind}/{theme}/{shape}"] = path
+    return files
 
 
 __all__ = ["CHARTS", "Chart", "Facts", "Plan", "Skip", "draw", "file_name", "render_all"]

@@ -25,7 +25,7 @@ import psutil
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from bench import backends, campaign, order, trial, workloads
+from bench import backends, campaign, order, output, trial, workloads
 from bench.micro.account import (
     FILE_NAME,
     MicroError,
@@ -119,10 +119,7 @@ def run(options: Options, console: Console) -> MicroRecord:
             f"{without[0]}: no operations are named for it in bench/micro/operations.py; "
             f"choose from {', '.join(OPERATIONS)}"
         )
-    try:
-        options.out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise MicroError(f"{options.out}: {error.strerror}") from None
+    output.make_folder(options.out)
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(10**6)
     point = workloads.throughput(options.slots, options.pages, options.blocks)
     with Steps(console, len(names) * (options.blocks + 1)) as steps:

@@ -8,14 +8,12 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from bench import charts
+from bench import charts, output
 from bench.charts.style import significant
 from bench.micro import chart
-from bench.micro.account import Account, MicroError, MicroRecord, Row, accounts
+from bench.micro.account import Account, MicroRecord, Row, accounts
 from bench.micro.operations import GROUPS
 
-SUMMARY = "summary.md"
-CHARTS = "charts"
 NONE = "—"
 
 Lines = list[list[str]]
@@ -24,17 +22,15 @@ Lines = list[list[str]]
 def write(record: MicroRecord, folder: Path, console: Console) -> None:
     """Draw the chart, write the summary, print the table."""
     made = accounts(record)
-    try:
-        charts.draw(
-            chart.plan(record, made),
-            folder / CHARTS,
-            list(record.models),
-            chart.footer(record),
-            themes=("light", "dark"),
-        )
-        (folder / SUMMARY).write_text(markdown(record, made))
-    except OSError as error:
-        raise MicroError(f"{error.filename or folder}: {error.strerror}") from None
+    output.make_folder(folder / output.CHARTS)
+    charts.draw(
+        chart.plan(record, made),
+        folder / output.CHARTS,
+        list(record.models),
+        chart.footer(record),
+        themes=("light", "dark"),
+    )
+    output.write_text(folder / output.SUMMARY, markdown(record, made))
     head, *lines = overview(made)
     table = Table(*head, title="Processor time of a page, µs: price × number, by group")
     for column in table.columns[1:]:
