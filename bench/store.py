@@ -159,7 +159,7 @@ def parse(line: bytes, where: str) -> AnyRecord:
     """
     try:
         value = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise StoreError(
             f"{where}: not JSON, the file is damaged; restore it, or delete this line "
             "if it is the only one"

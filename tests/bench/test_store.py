@@ -80,6 +80,7 @@ def line(**changes: object) -> bytes:
     [
         (b"", "empty"),
         (b"not json at all\n", ":1: not JSON"),
+        (b"[" * 100_000 + b"\n", ":1: not JSON"),
         (b'{"some": "json"}\n', ":1: not a record of this suite"),
         (b"[1, 2]\n", ":1: not a record of this suite"),
         (line(schema_version=99), ":1: schema version 99, this program reads 1"),
@@ -90,7 +91,7 @@ def line(**changes: object) -> bytes:
         (RECORDS[1].model_dump_json().encode() + b"\n", "no campaign record"),
     ],
     ids=[
-        *("empty", "text", "foreign", "list", "version", "field", "kind", "bytes", "two"),
+        *("empty", "text", "deep", "foreign", "list", "version", "field", "kind", "bytes", "two"),
         "headless",
     ],
 )
