@@ -15,8 +15,8 @@ from tests.server.fixture_server import Running, running
 from tests.torture.cases import Case
 from tests.torture.oracle import Outcome, expected
 
-HANG_S = 100.0
-"""A crawl that has not ended by then never will."""
+HANG_S = 150.0
+"""A crawl that has not ended by then never will: three tries may take 30 s each."""
 
 
 class Lane:
@@ -26,7 +26,7 @@ class Lane:
         self.name = name
         self._server = server
         self._worker = worker
-        self._hello = server.ready
+        self.hello = server.ready
 
     def begin(self, case: Case) -> None:
         """Load the site and start the crawl."""
@@ -35,27 +35,30 @@ class Lane:
         )
         assert status == 200, answer
         assert self._worker.stdin is not None
-        self._worker.stdin.write(json.dumps(case.job(self._hello)) + "\n")
+        self._worker.stdin.write(json.dumps(case.job(self.hello)) + "\n")
         self._worker.stdin.flush()
 
     def outcome(self) -> dict[str, Any]:
-        """What the crawl came to; raises :class:`AssertionError` when it does not end."""
+        """What the crawl came to; leaves the program when it does not end.
+
+        Not by an error: Hypothesis would look for a smaller site, with a lane that is stuck.
+        """
         assert self._worker.stdout is not None
         readable, _, _ = select.select([self._worker.stdout], [], [], HANG_S)
-        assert readable, f"{self.name} hangs"
-        line = self._worker.stdout.readline()
-        assert line, f"{self.name} died"
+        line = self._worker.stdout.readline() if readable else ""
+        if not line:
+            sys.exit(f"{self.name} {'died' if readable else 'hangs'}")
         found: dict[str, Any] = json.loads(line)
         return found
 
     def expected(self, case: Case) -> Outcome:
         """What it must come to."""
-        return expected(case, self._hello)
+        return expected(case, self.hello)
 
     def check(self, case: Case) -> list[str]:
         """The differences between a crawl that was begun and what it must come to."""
         found, wanted = self.outcome(), self.expected(case)
-        prefix = f"http://{self._hello['listening']}"
+        prefix = f"http://{self.hello['listening']}"
         reported = wanted.as_reported(prefix)
         wrong = [
             f"{self.name}: {url}: {found['rows'].get(url)} instead of {reported['rows'].get(url)}"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from hypothesis import strategies as st
@@ -24,7 +23,7 @@ AWAY = ("http://127.0.0.2:9/away", "https://127.0.0.1/tls", "//[broken/", "", "h
 """Redirects that lead nowhere: off the host, to another scheme, to no URL at all."""
 
 TIMEOUT_S = 2.5
-PATIENCE_S = 60.0
+PATIENCE_S = 30.0
 
 
 @dataclass(frozen=True)
@@ -44,14 +43,6 @@ class Case:
         settings = {name: value for name, value in asdict(self).items() if name not in _OURS}
         hosts = [hello["listening"], *(hello[name] for name in self.ports)]
         return {**settings, "urls": [f"http://{host}/" for host in hosts], "max_body": MAX_BODY}
-
-    def without(self, kinds: Collection[str]) -> Case:
-        """The same with plain pages in the place of some kinds."""
-        pages = tuple(
-            replace(page, kind="page", times=0) if page.kind in kinds else page
-            for page in self.pages
-        )
-        return replace(self, pages=pages)
 
 
 MAX_BODY = 2 << 20

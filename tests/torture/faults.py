@@ -1,0 +1,159 @@
+"""Random broken sites by the thousand, and the outcome of each fault in each backend.
+
+``python -m tests.torture.faults`` lets the four models crawl ten thousand sites
+side by side, and every other backend that is installed a part of them. Each
+crawl is compared with what the graph implies: status, error and redirect of
+every URL, digest, retries, and the requests that the server has counted. The
+first difference ends the run, cut down to the smallest site that shows it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from rich.progress import Progress
+
+from crawlers import registry
+from crawlers.registry import MODELS, BackendError
+from tests.torture import document
+from tests.torture.arena import Lane, arena, differences
+from tests.torture.cases import Case, cases, every_kind
+from tests.torture.oracle import expected
+
+TIMED_EVERY = 50
+"""One case in so many has pages that never answer: those take seconds each."""
+
+AT_ONCE = 8
+"""Backends that crawl side by side: more, and the machine makes them late."""
+
+
+def installed() -> dict[str, str]:
+    """The backends that can run here, with their families."""
+    found = {}
+    for name in registry.names():
+        # In a process of its own later; here only whether its library is there.
+        try:
+            if not registry.alone(name):
+                found[name] = registry.load(name).family
+            else:
+                found[name] = ""
+        except BackendError as error:
+            print(error)
+    return found
+
+
+def hold(lanes: Sequence[Lane], count: int, chosen: int, timed: bool, title: str) -> int:
+    """Crawl so many cases; raises AssertionError at a difference. Returns their number."""
+    done = 0
+    with Progress() as progress:
+        task = progress.add_task(title, total=count)
+
+        @seed(chosen)
+        @settings(
+            max_examples=count,
+            deadline=None,
+            database=None,
+            phases=[Phase.generate, Phase.shrink],
+            suppress_health_check=list(HealthCheck),
+        )
+        @given(cases(timed=timed))
+        def one(case: Case) -> None:
+            nonlocal done
+            found = differences(lanes, case)
+            done += 1
+            progress.advance(task)
+            assert not found, "\n".join(found)
+
+        one()
+    return done
+
+
+def outcomes(lane: Lane) -> dict[str, str]:
+    """What each fault comes to in one backend."""
+    lane.begin(every_kind())
+    return named(lane.outcome()["rows"], lane.hello)
+
+
+def named(rows: Mapping[str, Sequence[Any]], hello: Mapping[str, Any]) -> dict[str, str]:
+    """Path, or odd port -> error kind or status."""
+    found = {}
+    for url, (status, error, *_) in rows.items():
+        host, _, path = url.removeprefix("http://").partition("/")
+        for name in ("refusing", "silent"):
+            if host == hello[name]:
+                path = f"{name}_port"
+        found[path or "/"] = str(error or status)
+    return found
+
+
+def to_markdown(found: Mapping[str, Any]) -> str:
+    """What docs/reliability.md says of it."""
+    table = found["table"]
+    agreeing = [name for name in table if table[name] == found["expected"]]
+    others = [name for name in table if name not in agreeing]
+    head = ["fault", "outcome by the graph", f"{len(agreeing)} backends", *others]
+    rows = []
+    for fault, outcome in sorted(found["expected"].items()):
+        if fault not in ("/", "after"):
+            theirs = [table[name].get(fault, "not fetched") for name in others]
+            rows.append(
+                [fault, outcome, "the same"]
+                + ["the same" if one == outcome else f"**{one}**" for one in theirs]
+            )
+    models, rest = found["models"], found["others"]
+    return (
+        f"{models['cases']:,} random sites, each crawled by {', '.join(MODELS)}; "
+        f"{rest['cases']:,} more by {len(rest['backends'])} other backends. "
+        f"Crawls whose outcome differed from the graph's: none. Seed {found['seed']}, "
+        f"CPython {found['python']}.\n\n"
+        f"The {len(agreeing)} backends that agree in every fault: {', '.join(agreeing)}.\n\n"
+        + document.table(head, rows)
+    )
+
+
+def main() -> int:
+    """Run them all, and write down how many there were and what each fault came to."""
+    parser = argparse.ArgumentParser(prog="python -m tests.torture.faults", description=__doc__)
+    parser.add_argument("--cases", type=int, default=10_000, help="for the four models")
+    parser.add_argument("--others", type=int, default=400, help="for every other backend")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    families = installed()
+    # A whole stack has its own parser and pool; it is held to the table only.
+    variants = [name for name in families if families[name] != "stack" and name not in MODELS]
+    counted = {}
+    for title, names, total in (
+        ("models", MODELS, options.cases),
+        ("others", variants, options.others),
+    ):
+        groups = [names[at : at + AT_ONCE] for at in range(0, len(names), AT_ONCE)]
+        for group in groups:
+            with arena(group) as lanes:
+                timed = max(total // TIMED_EVERY, 1)
+                done = hold(lanes, total - timed, options.seed, False, ", ".join(group))
+                done += hold(lanes, timed, options.seed, True, "... and with timeouts")
+            counted[title] = {"cases": done, "backends": list(names)}
+    table = {}
+    for name in families:
+        with arena([name]) as (lane,):
+            table[name] = outcomes(lane)
+            graph = expected(every_kind(), lane.hello).as_reported("")["rows"]
+            wanted = named(graph, lane.hello)
+    found = {
+        "python": platform.python_version(),
+        "seed": options.seed,
+        **counted,
+        "expected": wanted,
+        "table": table,
+    }
+    document.keep("faults", found)
+    document.fill("faults", to_markdown(found))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
