@@ -23,6 +23,10 @@ class Job:
     ``schedule`` makes the crawl an open loop: ``urls[i]`` is due
     ``schedule[i]`` seconds after the start, whatever has been answered by
     then. It needs ``follow=False`` and as many entries as there are URLs.
+
+    ``expand=False`` is for one of several crawlers that share a crawl out among
+    them: links and redirects are read and stay with their pages in the report,
+    but whoever shares the crawl out decides who fetches them.
     """
 
     urls: tuple[str, ...]
@@ -35,6 +39,7 @@ class Job:
     exclude: str | None = None
     lenient: bool = False
     follow: bool = True
+    expand: bool = True
     deadline_s: float | None = None
     schedule: tuple[float, ...] | None = None
 
