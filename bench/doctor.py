@@ -237,7 +237,7 @@ def check_backlog(needs: Needs) -> Iterator[Finding]:
         )
 
 
-def _thread_limits() -> Iterator[tuple[str, int, str]]:
+def thread_limits() -> Iterator[tuple[str, int, str]]:
     """(name, threads that still fit, mend) for every limit that counts threads."""
     tasks = (procfs.read("proc/loadavg") or "").split()
     running = (procfs.to_int(tasks[3].partition("/")[2]) or 0) if len(tasks) > 3 else 0
@@ -264,7 +264,7 @@ def _thread_limits() -> Iterator[tuple[str, int, str]]:
 
 def check_threads(needs: Needs) -> Iterator[Finding]:
     """The tightest of six limits decides how many threads can be started."""
-    limits = sorted(_thread_limits(), key=lambda limit: limit[1])
+    limits = sorted(thread_limits(), key=lambda limit: limit[1])
     if not limits:
         yield Finding(
             "threads", "note", "no limit is readable", "starting threads may fail, unannounced"

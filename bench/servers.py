@@ -34,11 +34,21 @@ class Server:
     a pipe from here, and the kernel is asked to end it too.
     """
 
-    def __init__(self, site: str, *, delay: str = "none", seed: int, cores: list[int]) -> None:
+    def __init__(
+        self,
+        site: str,
+        *,
+        delay: str = "none",
+        seed: int,
+        cores: list[int],
+        address: str = "127.0.0.1",
+    ) -> None:
         token = secrets.token_hex(16)
         self.site = site
         self._headers = {"X-Token": token}
-        arguments = ["-m", "server", "--listen", "127.0.0.1:0", "--control", "127.0.0.1:0"]
+        arguments = ["-m", "server", "--listen", f"{address}:0", "--control", "127.0.0.1:0"]
+        if address != "127.0.0.1":
+            arguments.append("--any-address")
         arguments += ["--site", site, "--seed", str(seed), "--delay", delay]
         arguments += ["--json", "--exit-with-parent"]
         self._child = Child("the fixture server", arguments, {"C10K_CONTROL_TOKEN": token})
