@@ -36,9 +36,16 @@ def micro(session: nox.Session) -> None:
 
 
 @nox.session
+def fleet(session: nox.Session) -> None:
+    """Many processes at once: -- plan --connections 1000000, -- hold, -- crawl (docs/fleet.md)."""
+    session.install(".[fleet,variants]")
+    session.run("python", "-m", "bench", "fleet", *session.posargs)
+
+
+@nox.session
 def tests(session: nox.Session) -> None:
     """Run the whole test suite (arguments after -- go to pytest)."""
-    session.install(".[bench,tests,variants]")
+    session.install(".[bench,fleet,tests,variants]")
     session.run("python", "-m", "pytest", *session.posargs)
 
 

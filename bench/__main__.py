@@ -199,9 +199,12 @@ def parser() -> argparse.ArgumentParser:
     micro.add_argument("--seed", type=int, help="order of the trials (default: drawn, recorded)")
     micro.add_argument("--json", action="store_true", help="one JSON object on stdout")
 
-    # Its own options and help are the doctor's: main() hands them over unseen.
+    # Their own options and help are theirs: main() hands them over unseen.
     commands.add_parser(
         "doctor", help="say what on this machine would spoil the measurements", add_help=False
+    )
+    commands.add_parser(
+        "fleet", help="measure with many processes, on one host or many", add_help=False
     )
     return main_parser
 
@@ -435,6 +438,10 @@ def run_command(given: list[str]) -> int:
         from bench import doctor
 
         code = doctor.main(given[1:])
+    elif given[:1] == ["fleet"]:
+        from bench.fleet import command
+
+        code = command.main(given[1:])
     else:
         arguments = parser().parse_args(given)
         # With --json, standard output is for the one object.

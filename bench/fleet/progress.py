@@ -1,0 +1,56 @@
+"""What the fleet is doing now: a bar on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import time
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+
+from bench.progress import PLAIN_EVERY_S, minutes
+
+
+class Progress:
+    """Phases, and how far each has come. Drawn only when told of something, never by a timer."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self._live = console.is_terminal
+        self._bar = Bar(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            console=console,
+            auto_refresh=False,
+            transient=True,
+        )
+        self._task = self._bar.add_task("", total=None)
+        self._what, self._total = "", 0
+        self._began = self._said = time.monotonic()
+
+    def phase(self, what: str, total: int | None = None) -> None:
+        """Something else begins."""
+        self._what, self._total = what, total or 0
+        if self._live:
+            self._bar.start()
+            self._bar.reset(self._task, description=what, total=total)
+            self._bar.refresh()
+
+    def to(self, done: int) -> None:
+        """So much of the phase is done."""
+        if self._live:
+            self._bar.update(self._task, completed=done)
+            self._bar.refresh()
+        elif time.monotonic() - self._said >= PLAIN_EVERY_S:
+            self._said = time.monotonic()
+            elapsed = minutes(self._said - self._began)
+            self.console.print(
+                f"{elapsed}  {self._what}: {done:,} of {self._total:,}", highlight=False
+            )
+
+    def close(self) -> None:
+        """Take the bar away."""
+        if self._live:
+            self._bar.stop()

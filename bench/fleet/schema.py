@@ -1,0 +1,151 @@
+"""The records of ``fleet.jsonl``: one per fleet, one per worker, one per trial.
+
+The first line is a :class:`FleetRecord`. Each trial is written as one
+:class:`WorkerRecord` for each of its workers and then a
+:class:`FleetTrialRecord`, which is made from them. Units and missing values
+are as in :mod:`bench.schema`.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, TypeAdapter
+
+from bench.schema import Environment, Latency, Ledger, Record, Status
+
+FLEET_VERSION = 1
+
+Workload = Literal["hold", "crawl"]
+
+
+class HostFacts(Record):
+    """One host: what it is called in this file, and which machine it is part of."""
+
+    host: str  # "10.0.0.2:4321", the dask worker's address
+    machine: int  # hosts with the same number share a kernel
+    cores: int
+    descriptors: int
+    ports: int
+    memory_available_bytes: int
+
+
+class FleetRecord(Record):
+    """First line: where the fleet runs."""
+
+    kind: Literal["fleet"] = "fleet"
+    schema_version: int = FLEET_VERSION
+    fleet: str  # "20261121-051200-1a2b3c"
+    created: str  # ISO 8601, UTC
+    command: list[str]
+    cluster: Literal["local", "remote"]
+    hosts: list[HostFacts]
+    environment: Environment  # of the host that gives the orders
+
+
+class Growth(Record):
+    """What was added between "all ready" and "all held", in bytes, by owner.
+
+    A part is None where it was not measured there: the kernel's parts are the
+    machine's and stand in the trial's record only.
+    """
+
+    user_bytes: int | None = None
+    page_table_bytes: int | None = None
+    kernel_stack_bytes: int | None = None
+    send_buffer_bytes: int | None = None
+    kernel_socket_bytes: int | None = None  # the client's half
+    kernel_other_bytes: int | None = None  # files, inodes, epoll items, ports, tasks
+    server_user_bytes: int | None = None
+    server_page_table_bytes: int | None = None
+    server_kernel_bytes: int | None = None  # the server's half, with its epoll items
+    machine_drop_bytes: int | None = None  # second method: free memory of all machines
+    reasons: dict[str, str] = Field(default_factory=dict)
+
+
+class WorkerRecord(Record):
+    """One worker process in one trial."""
+
+    kind: Literal["worker"] = "worker"
+    trial: int
+    worker: int
+    host: str
+    server: str | None  # where its server listened
+    status: Status
+    reason: str | None
+    connections: int  # slots
+    pages: int | None
+    bytes: int | None
+    statuses: dict[str, int]
+    errors: dict[str, int]
+    elapsed_s: float | None
+    user_s: float | None
+    system_s: float | None
+    digest: str | None
+    digest_expected: str | None
+    service_time: Latency | None
+    ledger: Ledger | None  # of its own server; a shared server's stands in the trial
+    growth: Growth | None = None
+    mechanism: dict[str, str | int] = Field(default_factory=dict)
+
+
+class Sample(Record):
+    """The fleet at one moment of the ramp."""
+
+    at_s: float
+    connections: int  # held, as the servers count them
+    used_bytes: int | None  # of memory, more than before the first connection
+
+
+class LeftBehind(Record):
+    """What a host had left after its processes were stopped."""
+
+    host: str
+    processes: int
+    sockets: int | None
+    orphans: int | None
+    time_wait: int | None
+
+
+class FleetTrialRecord(Record):
+    """One trial of the whole fleet, merged from its workers."""
+
+    kind: Literal["trial"] = "trial"
+    trial: int
+    workload: Workload
+    backend: str
+    family: str
+    status: Status
+    reason: str | None
+    started: str
+    trial_s: float
+    workers: int
+    hosts: int
+    connections: int  # asked for: slots of all workers together
+    params: dict[str, int | float | str | None]
+    held: int | None = None  # at the barrier, counted by the servers
+    opened_s: float | None = None  # from the word to the barrier
+    released_s: float | None = None  # from the release to the last worker's result
+    elapsed_s: float | None = None  # of a crawl: from the first batch to the last answer
+    rounds: int | None = None
+    handed_over: int | None = None  # URLs that one worker found and another owns
+    pages: int | None = None
+    bytes: int | None = None
+    pages_per_s: float | None = None
+    digest: str | None = None
+    digest_expected: str | None = None
+    ledger: Ledger | None = None
+    service_time: Latency | None = None
+    user_s: float | None = None
+    system_s: float | None = None
+    server_share: float | None = None  # of a crawl: the server's share of one processor
+    growth: Growth | None = None
+    samples: list[Sample] = Field(default_factory=list)
+    kernel: dict[str, int | None] = Field(default_factory=dict)
+    left_behind: list[LeftBehind] = Field(default_factory=list)
+
+
+AnyFleetRecord = Annotated[
+    FleetRecord | WorkerRecord | FleetTrialRecord, Field(discriminator="kind")
+]
+FLEET: TypeAdapter[AnyFleetRecord] = TypeAdapter(AnyFleetRecord)

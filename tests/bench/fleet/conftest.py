@@ -1,0 +1,75 @@
+"""A dask cluster of two workers, started as its users start one."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.bench import small
+
+pytest.importorskip("distributed")
+
+PATIENCE_S = 100.0
+DASK = "from distributed.cli.dask_{} import main; main()"
+
+
+@dataclass
+class Cluster:
+    """A scheduler and its workers."""
+
+    address: str
+    workers: list[subprocess.Popen[bytes]]
+
+    def crew(self, module: str) -> list[psutil.Process]:
+        """The children of all workers that run a module."""
+        return [
+            child
+            for worker in self.workers
+            if worker.poll() is None
+            for child in psutil.Process(worker.pid).children()
+            if module in child.cmdline()
+        ]
+
+
+def wait_for(condition: Callable[[], object]) -> None:
+    """Until it holds; fails after a while."""
+    until = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < until, "it never came to that"
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    """Two dask workers of one thread each."""
+    file = tmp_path / "scheduler.json"
+
+    def start(role: str, *arguments: str) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [
+                *(sys.executable, "-c", DASK.format(role), "--scheduler-file", str(file)),
+                *("--host", "127.0.0.1", "--no-dashboard", *arguments),
+            ],
+            env=small.environment(),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+    processes = [start("scheduler", "--port", "0")]
+    try:
+        wait_for(lambda: file.exists() and file.read_text().endswith("}"))
+        options = ("--nthreads", "1", "--no-nanny", "--local-directory", str(tmp_path))
+        processes += [start("worker", *options) for _ in range(2)]
+        yield Cluster(json.loads(file.read_text())["address"], processes[1:])
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()

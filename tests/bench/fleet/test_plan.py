@@ -1,0 +1,121 @@
+"""The plan: everything shared out, nothing twice, and every limit that stops it named."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bench.fleet import limits, plan
+from bench.fleet.limits import MAPS, Limits, Tasks
+
+HOST = Limits(
+    host="10.0.0.1:1",
+    machine="a",
+    cores=2,
+    memory_bytes=64 << 30,
+    descriptors=20_000,
+    files_left=4_000_000,
+    files_max=4_100_000,
+    ports=28_232,
+    backlog=4096,
+    watches=5_000_000,
+    tasks=(
+        Tasks("kernel.pid_max", 32_000, "sysctl kernel.pid_max={}"),
+        Tasks(MAPS, 32_265, "sysctl vm.max_map_count={maps}"),
+    ),
+)
+
+
+def hosts(count: int, machines: int = 1) -> list[Limits]:
+    return [replace(HOST, host=f"10.0.0.{n}:1", machine=f"m{n % machines}") for n in range(count)]
+
+
+@settings(deadline=None)
+@given(st.integers(1, 3_000_000), st.integers(1, 7), st.integers(2_000, 20_000))
+def test_every_connection_has_one_place(connections: int, count: int, share: int) -> None:
+    made = plan.make(connections, "callbacks", hosts(count), share=share)
+    assert sum(part.connections for part in made.shares) == connections
+    assert all(1 <= part.connections <= share for part in made.shares)
+    assert [part.number for part in made.shares] == list(range(len(made.shares)))
+    sizes = [part.connections for part in made.shares]
+    assert max(sizes) - min(sizes) <= 1
+    per_host = [sum(p.host == host.host for p in made.shares) for host in hosts(count)]
+    assert max(per_host) - min(per_host) <= 1
+
+
+def test_connections_cross_the_network_where_there_is_one() -> None:
+    assert {p.host == p.server_host for p in plan.make(90, "callbacks", hosts(3)).shares} == {False}
+    assert {p.host == p.server_host for p in plan.make(90, "callbacks", hosts(1)).shares} == {True}
+
+
+def test_a_share_fits_the_descriptors_and_the_ports() -> None:
+    made = plan.make(1_000_000, "callbacks", [HOST])
+    assert not made.stops
+    assert len(made.shares) == 51
+    assert max(part.connections for part in made.shares) < HOST.descriptors
+    few_ports = plan.make(1_000_000, "callbacks", [replace(HOST, ports=4000)])
+    assert max(part.connections for part in few_ports.shares) <= 3000
+
+
+@pytest.mark.parametrize(
+    ("change", "what", "mend"),
+    [
+        ({"memory_bytes": 1 << 30}, "memory", "more memory"),
+        ({"files_left": 1000}, "file table", "sysctl fs.file-max="),
+        ({"watches": 1000}, "epoll watches", "sysctl fs.epoll.max_user_watches="),
+        ({"tasks": (Tasks("pids.max", 70, "raise to {}"),)}, "tasks by pids.max", "raise to"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_limit_that_is_too_low_is_named_with_its_numbers(
+    change: dict[str, object], what: str, mend: str
+) -> None:
+    low = [replace(HOST, **change)]  # type: ignore[arg-type]
+    made = plan.make(200_000, "callbacks", low)
+    (stop,) = made.stops
+    assert stop.what == what
+    assert mend in str(stop)
+    most = plan.most(200_000, "callbacks", low)
+    assert f"at most {most:,}" in plan.refusal(made, most)
+    assert most < 200_000
+    assert not most or not plan.make(most, "callbacks", low).stops
+    assert plan.make(most + 1, "callbacks", low).stops
+
+
+def test_too_large_a_share_is_refused_by_descriptors_and_ports() -> None:
+    made = plan.make(60_000, "callbacks", [HOST], share=30_000)
+    assert [stop.what.partition(" ")[0] for stop in made.stops] == ["descriptors", "ephemeral"]
+
+
+def test_threads_are_stopped_by_the_process_table() -> None:
+    made = plan.make(100_000, "threads", [HOST], threads=True)
+    assert "tasks by kernel.pid_max" in [stop.what for stop in made.stops]
+    assert 30_000 < plan.most(100_000, "threads", [HOST], threads=True) < 32_000
+
+
+def test_hosts_of_one_machine_share_its_memory() -> None:
+    def memory(found: list[Limits]) -> list[int]:
+        made = plan.make(100_000, "callbacks", found)
+        return [need.needed for need in made.needs if need.what == "memory"]
+
+    (both,) = memory(hosts(2, machines=1))
+    apart = memory(hosts(2, machines=2))
+    assert len(apart) == 2
+    assert both == pytest.approx(sum(apart))
+
+
+def test_no_host_and_no_descriptor_are_said() -> None:
+    with pytest.raises(plan.PlanError, match="dask worker"):
+        plan.make(10, "callbacks", [])
+    with pytest.raises(plan.PlanError, match="ulimit"):
+        plan.make(10, "callbacks", [replace(HOST, descriptors=50)])
+
+
+def test_this_machine_can_be_read() -> None:
+    here = limits.read("here")
+    assert here.memory_bytes > 0
+    assert here.descriptors > 0
+    assert not plan.make(10, "callbacks", [here]).stops
