@@ -12,9 +12,20 @@ import errno
 import socket
 from typing import Final
 
-import httptools
-
 from crawlers.job import MIB, Fetch
+
+try:
+    from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
+    from httptools import __version__ as _version
+
+    PARSER = f"httptools {_version}"
+except ImportError:
+    from crawlers.parser import ParserError as HttpParserError
+    from crawlers.parser import ParserUpgrade as HttpParserUpgrade
+    from crawlers.parser import ResponseParser as HttpResponseParser
+
+    PARSER = "python"
+"""Which parser the exchanges use here."""
 
 RECV_SIZE: Final = 64 * 1024
 """Bytes asked for by every ``recv``, in every backend."""
@@ -131,7 +142,7 @@ class Exchange:
         self.headers: dict[bytes, bytes] | None = None
         # The parser is made when the first byte comes: a connection that
         # waits for its answer holds none, in any backend.
-        self._parser: httptools.HttpResponseParser | None = None
+        self._parser: HttpResponseParser | None = None
         self._body = b""
         self._chunks: list[bytes] | None = None
         self._head_bytes = 0
@@ -148,7 +159,7 @@ class Exchange:
             return
         parser = self._parser
         if parser is None:
-            self._parser = parser = httptools.HttpResponseParser(self)
+            self._parser = parser = HttpResponseParser(self)
             self.headers = {}
         rest = b""
         if not self._in_body:
@@ -159,9 +170,9 @@ class Exchange:
                 data, rest = data[:room], data[room:]
         try:
             parser.feed_data(data)
-        except httptools.HttpParserUpgrade:
+        except HttpParserUpgrade:
             self._settle("protocol")
-        except httptools.HttpParserError:
+        except HttpParserError:
             # llhttp refuses bytes behind a message that closes; the message
             # itself was whole, and only the connection is spoilt.
             self._settle(self._verdict() if self._message_done else self._or_too_large("protocol"))
