@@ -43,6 +43,16 @@ def fleet(session: nox.Session) -> None:
 
 
 @nox.session
+def bench_interpreters(session: nox.Session) -> None:
+    """Measure the four models on every CPython of 3.11 to 3.14 found (paths after -- name others).
+
+    Interpreters are found by the harness, not by nox: their trials share blocks.
+    """
+    bench_environment(session)
+    session.run("python", "-m", "bench", "interpreters", *session.posargs)
+
+
+@nox.session
 def tests(session: nox.Session) -> None:
     """Run the whole test suite (arguments after -- go to pytest)."""
     session.install(".[bench,fleet,tests,variants]")

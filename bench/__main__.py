@@ -9,12 +9,16 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from bench import backends, workloads
+from bench import across, backends, interpreters, workloads
 from bench.errors import BenchError
 from bench.process import RESULTS
+
+if TYPE_CHECKING:
+    from bench.runner import Options
 
 DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 
@@ -26,6 +30,7 @@ checked for correctness while it is timed.
   python -m bench list                      what can be measured
   python -m bench doctor                    what on this machine would spoil it
   python -m bench run --profile smoke       measure a little of everything
+  python -m bench interpreters              the four models on every CPython found
   python -m bench report results/CAMPAIGN   rebuild every chart and table
   python -m bench findings results/CAMPAIGN its findings in a few sentences
   python -m bench compare A B               what changed between two campaigns
@@ -80,22 +85,26 @@ def parser() -> argparse.ArgumentParser:
     running.add_argument(
         "--backends", type=names, metavar="A,B", help="only these backends (default: all installed)"
     )
-    running.add_argument("--only", type=names, metavar="W,P", help="only these workloads or points")
-    running.add_argument(
-        "--blocks", type=positive, metavar="N", help="blocks of every point, not the profile's"
+    campaign_options(running)
+
+    releases = command(
+        "interpreters",
+        "measure the models on several CPython releases",
+        "One campaign, all interpreters in the same blocks: the four models on every\n"
+        f"CPython found on PATH and under pyenv ({', '.join(interpreters.RELEASES)}; t: without\n"
+        "the interpreter lock). Workers see the standard library only. An interpreter\n"
+        "that is missing is said, and recorded.\n\n"
+        "  python -m bench interpreters\n"
+        "  python -m bench interpreters /opt/python3.14t/bin/python3.14t /usr/bin/python3.13",
     )
-    running.add_argument("--seed", type=int, help="order of the blocks (default: drawn, recorded)")
-    running.add_argument(
-        "--deadline", type=float, metavar="S", help="end a trial after S seconds, not the point's"
+    releases.add_argument(
+        "pythons", nargs="*", type=Path, metavar="PYTHON", help="these instead of those found"
     )
-    running.add_argument(
-        "--results", type=Path, default=RESULTS, metavar="DIR", help="where campaigns go"
+    releases.add_argument(
+        "--backends", type=names, metavar="A,B", help="these backends, not the four models"
     )
-    running.add_argument(
-        "--resume", type=Path, metavar="CAMPAIGN", help="finish this campaign; its options hold"
-    )
-    running.add_argument("--no-charts", action="store_true", help="record only")
-    running.add_argument("--json", action="store_true", help="one JSON object on stdout at the end")
+    campaign_options(releases)
+    releases.set_defaults(profile="interpreters")
 
     reporting = command(
         "report",
@@ -209,6 +218,26 @@ def parser() -> argparse.ArgumentParser:
     return main_parser
 
 
+def campaign_options(running: argparse.ArgumentParser) -> None:
+    """The options of every command that measures."""
+    running.add_argument("--only", type=names, metavar="W,P", help="only these workloads or points")
+    running.add_argument(
+        "--blocks", type=positive, metavar="N", help="blocks of every point, not the profile's"
+    )
+    running.add_argument("--seed", type=int, help="order of the blocks (default: drawn, recorded)")
+    running.add_argument(
+        "--deadline", type=float, metavar="S", help="end a trial after S seconds, not the point's"
+    )
+    running.add_argument(
+        "--results", type=Path, default=RESULTS, metavar="DIR", help="where campaigns go"
+    )
+    running.add_argument(
+        "--resume", type=Path, metavar="CAMPAIGN", help="finish this campaign; its options hold"
+    )
+    running.add_argument("--no-charts", action="store_true", help="record only")
+    running.add_argument("--json", action="store_true", help="one JSON object on stdout at the end")
+
+
 def names(text: str) -> list[str]:
     """A comma-separated list."""
     found = [name.strip() for name in text.split(",") if name.strip()]
@@ -266,21 +295,49 @@ def do_list(arguments: argparse.Namespace, console: Console) -> int:
 
 def do_run(arguments: argparse.Namespace, console: Console) -> int:
     """``bench run``."""
+    return measure(options(arguments), arguments, console)
+
+
+def do_interpreters(arguments: argparse.Namespace, console: Console) -> int:
+    """``bench interpreters``."""
+    if arguments.pythons:
+        found = interpreters.in_order(map(interpreters.examine, arguments.pythons))
+        missing: dict[str, str] = {}
+    else:
+        found, missing = interpreters.find()
+    for each in found:
+        build = across.build_words(each.record.build)
+        console.print(f"CPython {each.name}: {build}", highlight=False)
+    for release, reason in missing.items():
+        console.print(f"NOT MEASURED: CPython {release}: {reason}", style="bold yellow")
+    if not found:
+        raise interpreters.InterpreterError("no CPython found: give the paths of some")
+    todo = options(arguments)
+    todo.interpreters, todo.missing = found, missing
+    return measure(todo, arguments, console)
+
+
+def options(arguments: argparse.Namespace) -> Options:
+    """What to run, from the command line."""
+    from bench.runner import Options
+
+    return Options(
+        profile=arguments.profile,
+        backends=arguments.backends,
+        only=arguments.only,
+        blocks=arguments.blocks,
+        seed=arguments.seed,
+        results=arguments.results,
+        resume=arguments.resume,
+        deadline_s=arguments.deadline,
+    )
+
+
+def measure(todo: Options, arguments: argparse.Namespace, console: Console) -> int:
+    """Run a campaign, draw it, and say how it went."""
     from bench import output, runner
 
-    finished = runner.run(
-        runner.Options(
-            profile=arguments.profile,
-            backends=arguments.backends,
-            only=arguments.only,
-            blocks=arguments.blocks,
-            seed=arguments.seed,
-            results=arguments.results,
-            resume=arguments.resume,
-            deadline_s=arguments.deadline,
-        ),
-        console,
-    )
+    finished = runner.run(todo, console)
     bad = [t for t in finished.records.trials if t.status in ("failed", "void")]
     if finished.records.trials and not arguments.no_charts:
         output.write(finished.records, finished.folder, console)
@@ -404,6 +461,7 @@ def do_micro(arguments: argparse.Namespace, console: Console) -> int:
 COMMANDS = {
     "list": do_list,
     "run": do_run,
+    "interpreters": do_interpreters,
     "report": do_report,
     "findings": do_findings,
     "compare": do_compare,

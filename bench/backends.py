@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 
 from bench.errors import BenchError
 from bench.process import ROOT, environment
-from bench.workloads import BASE, MODELS
+from bench.workloads import BASE, MODELS, model_of
 
 TIMEOUT_S = 60.0
 
@@ -84,7 +84,11 @@ def choose(
 
 def base_of(names: Sequence[str]) -> str:
     """The backend that ratios are taken against."""
-    return BASE if BASE in names else next((n for n in MODELS if n in names), names[0])
+    for model in (BASE, *MODELS):
+        for name in names:
+            if model_of(name) == model:
+                return name
+    return names[0]
 
 
 def find(name: str) -> Known:

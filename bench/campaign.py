@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -18,6 +18,7 @@ from bench.backends import Known
 from bench.order import Turn
 from bench.plan import Plan
 from bench.probes import cpu
+from bench.process import OWN_PYTHON
 from bench.progress import Display, Estimate
 from bench.schema import CampaignRecord, CeilingRecord, EndRecord, TrialRecord
 from bench.servers import Server, ServerError
@@ -43,6 +44,7 @@ class Campaign:
     ceilings: list[CeilingRecord] = field(default_factory=list)
     refusals: Mapping[tuple[str, str], str] = field(default_factory=dict)
     deadline_s: float | None = None
+    pythons: Mapping[str, Sequence[str]] = field(default_factory=lambda: {"": OWN_PYTHON})
     _estimate: Estimate = field(init=False)
     _left: list[Turn] = field(init=False)
     _began: float = field(init=False, default=0.0)
@@ -94,6 +96,7 @@ class Campaign:
             seed=self.record.seed,
             scratch=scratch,
             deadline_s=self.deadline_s,
+            pythons=self.pythons,
         )
         self._learn_ceilings(bench)
         for (_, point_id), turns in groupby(list(self._left), lambda t: (t.block, t.point)):

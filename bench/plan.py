@@ -6,13 +6,14 @@ import secrets
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from types import MappingProxyType
 
 from bench import order, workloads
 from bench.backends import base_of
 from bench.errors import BenchError
 from bench.order import Turn
-from bench.schema import CampaignRecord, Environment, PointPlan
-from bench.workloads import TWIN, TWIN_SUFFIX, Point, ProfileError, backend_of, labels
+from bench.schema import CampaignRecord, Environment, Interpreter, PointPlan
+from bench.workloads import TWIN_SUFFIX, Point, ProfileError, backend_of, labels
 
 Selection = Collection[tuple[str, str]]
 """Pairs of point id and backend name."""
@@ -107,12 +108,15 @@ def campaign_record(
     seed: int,
     command: Sequence[str],
     environment: Environment,
+    interpreters: Sequence[Interpreter] = (),
+    missing: Mapping[str, str] = MappingProxyType({}),
 ) -> CampaignRecord:
     """The first line of the campaign's file."""
     created = datetime.now(UTC)
     used = {backend_of(label) for entry in plan.entries for label in entry.labels}
     names = [name for name in backends if name in used]
-    twin = any(label.endswith(TWIN_SUFFIX) for entry in plan.entries for label in entry.labels)
+    every = (label for entry in plan.entries for label in entry.labels)
+    twin = next((backend_of(label) for label in every if label.endswith(TWIN_SUFFIX)), None)
     return CampaignRecord(
         campaign=f"{created:%Y%m%d-%H%M%S}-{secrets.token_hex(3)}",
         created=created.isoformat(timespec="seconds"),
@@ -121,11 +125,13 @@ def campaign_record(
         blocks=len(plan.blocks),
         backends=names,
         base=base_of(names),
-        twin=TWIN if twin else None,
+        twin=twin,
         points=[entry.point for entry in plan.entries],
         command=list(command),
         environment=environment,
         plan=plan.entries,
+        interpreters=list(interpreters),
+        interpreters_missing=dict(missing),
     )
 
 

@@ -26,6 +26,9 @@ ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "results"
 """Where campaigns go."""
 
+OWN_PYTHON = (sys.executable, "-s")
+"""How a child is started with the harness's own interpreter."""
+
 HASH_SEED = 0
 STDERR_LINES = 40
 PR_SET_PDEATHSIG = 1
@@ -102,12 +105,13 @@ class Child:
         what: str,
         arguments: Sequence[str],
         extra_environment: Mapping[str, str] | None = None,
+        python: Sequence[str] = OWN_PYTHON,
     ) -> None:
         self.what = what
         # Closed in close(); a pipe could fill up and block the child.
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115
         self.process = spawn(
-            [sys.executable, "-s", *arguments],
+            [*python, *arguments],
             stdin=subprocess.PIPE,
             stderr=self._stderr,
             extra_environment=extra_environment,

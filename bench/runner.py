@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rich.console import Console
 
-from bench import backends, plan, store, workloads
+from bench import backends, interpreters, plan, store, workloads
 from bench.campaign import INTERRUPTED, Campaign
+from bench.interpreters import Found
 from bench.plan import Plan, PlanError, Selection
 from bench.probes import environment
-from bench.process import RESULTS, ROOT
+from bench.process import OWN_PYTHON, RESULTS, ROOT
 from bench.progress import Display, Estimate, minutes
 from bench.schema import CampaignRecord, EndRecord, ResumeRecord
 from bench.store import Records, Store, StoreError
 from bench.trial import now
-from bench.workloads import backend_of
+from bench.workloads import backend_of, model_of
 
 THREADED = "threads"
 """The family that starts a thread for each slot."""
@@ -36,7 +37,11 @@ def own_command(arguments: Sequence[str]) -> list[str]:
 
 @dataclass(slots=True)
 class Options:
-    """What to run. ``resume`` is the folder of a campaign to finish; the rest is then its own."""
+    """What to run. ``resume`` is the folder of a campaign to finish; the rest is then its own.
+
+    With ``interpreters`` every backend runs on each of them; ``missing`` are
+    those that should be among them and are not, with the reasons.
+    """
 
     profile: str = "quick"
     backends: Sequence[str] | None = None
@@ -47,6 +52,8 @@ class Options:
     results: Path = RESULTS
     resume: Path | None = None
     deadline_s: float | None = None
+    interpreters: Sequence[Found] = ()
+    missing: Mapping[str, str] = field(default_factory=dict)
     command: Sequence[str] = field(default_factory=lambda: own_command(sys.argv))
 
 
@@ -65,17 +72,23 @@ def run(options: Options, console: Console) -> Finished:
     Raises :class:`bench.errors.BenchError` when it cannot even begin.
     """
     earlier: Records | None = None
+    pythons = options.interpreters
     if options.resume is not None:
         file, earlier = reopen(options.resume)
         record, todo = earlier.campaign, plan.rebuild(earlier.campaign)
-        known = backends.look_up(record.backends)
-        backends.choose(known, record.backends)
+        names = list(dict.fromkeys(map(model_of, record.backends)))
+        known = backends.look_up(names)
+        backends.choose(known, names)
+        if record.interpreters:
+            pythons = interpreters.again(record.interpreters, pythons or interpreters.find()[0])
         opened = Store(file, create=False)
     else:
         known = backends.look_up(options.backends or workloads.profile(options.profile).backends)
         record, todo = begin(options, known)
         file = options.results / record.campaign / store.FILE_NAME
         opened = create(file)
+    if pythons:
+        known = [replace(b, name=name) for b in known for name in on_each([b.name], pythons)]
     with opened:
         if earlier is None:
             opened.append(record)
@@ -93,6 +106,7 @@ def run(options: Options, console: Console) -> Finished:
             ceilings=list(earlier.ceilings) if earlier else [],
             refusals=refusals,
             deadline_s=options.deadline_s,
+            pythons={"": OWN_PYTHON} | {found.name: found.command for found in pythons},
         )
         announce(record, todo, file.parent, console)
         end = campaign.run()
@@ -109,6 +123,8 @@ def begin(options: Options, known: Sequence[backends.Known]) -> tuple[CampaignRe
                 Console(stderr=True, emoji=False).print(
                     f"left out: {backend.missing}", highlight=False
                 )
+    if options.interpreters:
+        names = on_each(names, options.interpreters)
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(10**6)
     chosen = plan.select(
         options.profile,
@@ -126,8 +142,15 @@ def begin(options: Options, known: Sequence[backends.Known]) -> tuple[CampaignRe
         seed=seed,
         command=options.command,
         environment=environment.collect(ROOT),
+        interpreters=[found.record for found in options.interpreters],
+        missing=options.missing,
     )
     return record, todo
+
+
+def on_each(names: Sequence[str], pythons: Sequence[Found]) -> list[str]:
+    """Every backend on every interpreter."""
+    return workloads.on_each(names, [found.name for found in pythons])
 
 
 def create(file: Path) -> Store:

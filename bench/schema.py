@@ -49,6 +49,13 @@ class Environment(Record):
     reasons: dict[str, str] = Field(default_factory=dict)
 
 
+class Interpreter(Record):
+    """An interpreter that workers of a campaign were started with. No path."""
+
+    name: str  # "3.13.5", "3.13.5t": what stands behind the @ of a backend
+    build: dict[str, str | bool | None]  # as Environment.python_build
+
+
 class PointPlan(Record):
     """What a campaign meant to measure at one workload point."""
 
@@ -76,6 +83,8 @@ class CampaignRecord(Record):
     command: list[str]
     environment: Environment
     plan: list[PointPlan] = Field(default_factory=list)
+    interpreters: list[Interpreter] = Field(default_factory=list)  # oldest first; none: its own
+    interpreters_missing: dict[str, str] = Field(default_factory=dict)  # name -> reason
 
 
 class Latency(Record):

@@ -459,15 +459,18 @@ def compare(
     metric: Metric = PAGES_PER_S,
     *,
     base: str | None = None,
+    bases: Mapping[str, str] | None = None,
     floor: NoiseFloor | None = None,
     resamples: int = RESAMPLES,
     seed: int = SEED,
 ) -> list[Comparison]:
     """Every backend against the base, at every point, as one family of comparisons.
 
-    ``base`` defaults to the campaign's. The noise floor defaults to the one of
-    these records. A verdict that the Benjamini–Hochberg step does not keep is
-    taken back to "no difference shown", with that as its reason.
+    ``base`` defaults to the campaign's; ``bases`` gives each label one of its
+    own instead, and leaves out the labels that it does not name. The noise
+    floor defaults to the one of these records. A verdict that the
+    Benjamini–Hochberg step does not keep is taken back to "no difference
+    shown", with that as its reason.
     """
     head = campaign_of(records)
     labels = labels_of(records)
@@ -479,21 +482,22 @@ def compare(
     limited = _server_limited(records) if metric is PAGES_PER_S else set()
     found: list[Comparison] = []
     for point in points_of(records, *metric.workloads):
-        if (point, base) not in values:
-            continue
         for label in labels:
-            if label == base or (point, label) not in values:
+            against = base if bases is None else bases.get(label, label)
+            if label == against or not {(point, label), (point, against)} <= values.keys():
                 continue
             result = ratio(
-                values[point, base],
+                values[point, against],
                 values[point, label],
                 floor=noise.log or 0.0,
                 metric=metric,
                 resamples=resamples,
                 seed=seed,
             )
-            hollow = bool({(point, base), (point, label)} & limited)
-            found.append(Comparison(workload_of[point], point, metric, base, label, result, hollow))
+            hollow = bool({(point, against), (point, label)} & limited)
+            found.append(
+                Comparison(workload_of[point], point, metric, against, label, result, hollow)
+            )
     return _corrected(found)
 
 

@@ -15,9 +15,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from bench import naive, stats
+from bench import across, naive, stats
 from bench.schema import Limiter, TrialRecord
 from bench.stats import Comparison, Ratio, Records, Spread
+from bench.workloads import interpreter_of, model_of
 
 KIB: Final = 1024.0
 MIB: Final = 1024.0**2
@@ -446,15 +447,54 @@ def method_lines(records: Records) -> list[str]:
     return lines
 
 
+ACROSS_HEADER: Final = (
+    "backend",
+    "interpreter",
+    "CPU ms per 1000 pages",
+    "ratio [95 %]",
+    "user KiB per connection",
+    "ratio [95 %]",
+)
+
+
+def across_rows(records: Records) -> list[list[str]]:
+    """A row for each backend on each interpreter: what it costs, absolutely and as a ratio."""
+    scales = {stats.CPU_PER_1000: 1.0, stats.USER_PER_CONNECTION: 1024.0}
+    spreads = {metric: across.spreads(records, metric) for metric in scales}
+    ratios = {metric: across.comparisons(records, metric) for metric in scales}
+    rows = []
+    for label, base in across.bases(records).items():
+        row = [model_of(label), interpreter_of(label)]
+        for metric, scale in scales.items():
+            spread, found = spreads[metric].get(label), ratios[metric].get(label)
+            row.append(_num(spread.median / scale) if spread else "–")
+            row.append(ratio_cell(found.ratio if found else None, base=label == base))
+        rows.append(row)
+    return rows
+
+
+def across_lines(records: Records) -> list[str]:
+    """Which interpreters, how they were built, and which are missing; in sentences."""
+    lines = [f"{', '.join(names)}: {build}" for build, names in across.kinds(records).items()]
+    lines.append("Ratios are to the oldest interpreter of the same kind of build.")
+    head = stats.campaign_of(records)
+    missing = head.interpreters_missing if head else {}
+    return lines + [f"Not measured: CPython {name}: {why}" for name, why in missing.items()]
+
+
 def to_markdown(records: Records) -> str:
     """The whole summary as Markdown, for ``results/<campaign>/summary.md``."""
     head = stats.campaign_of(records)
-    rows = summary_rows(records)
+    several = bool(across.interpreters(records))
+    rows = [] if several else summary_rows(records)
     base = head.base if head else ""
     out: list[str] = [f"# Campaign {head.campaign if head else '(unknown)'}", ""]
     alarms = warnings(records)
     if alarms:
         out += ["## Warnings", "", *(f"- {line}" for line in alarms), ""]
+    if several:
+        out += ["## Across interpreters", "", *(f"- {line}" for line in across_lines(records)), ""]
+        out += _table(ACROSS_HEADER, across_rows(records))
     closed = _by_point(rows, stats.CLOSED)
     if closed:
         out += [
@@ -484,7 +524,7 @@ def to_markdown(records: Records) -> str:
                 [(label, *(f"{x:.2f}" for x in (s.median, s.low, s.high))) for label, s in shares],
             ),
         ]
-    memory = memory_rows(records)
+    memory = [] if several else memory_rows(records)
     if memory:
         how = (
             "Slope of a Theil–Sen line over the connection counts"
@@ -545,7 +585,17 @@ def print_table(records: Records, console: Console) -> None:
     """Print the summary: throughput per point, memory, open loop, trust, warnings."""
     head = stats.campaign_of(records)
     base = head.base if head else ""
-    rows = summary_rows(records)
+    several = bool(across.interpreters(records))
+    rows = [] if several else summary_rows(records)
+    if several:
+        table = Table(title="Across interpreters", title_justify="left", pad_edge=False)
+        for i, name in enumerate(ACROSS_HEADER):
+            table.add_column(name, justify="left" if i < 2 else "right")
+        for cells in across_rows(records):
+            table.add_row(*(escape(cell) for cell in cells))
+        console.print(table)
+        for line in across_lines(records):
+            console.print(f"[dim]•[/dim] {escape(line)}")
     closed = _by_point(rows, stats.CLOSED)
     if closed:
         # On a narrow terminal the columns that a reader misses least go first.
@@ -588,7 +638,7 @@ def print_table(records: Records, console: Console) -> None:
                     ]
                 table.add_row(*cells, _limiter_cell(row.limiter))
         console.print(table)
-    memory = memory_rows(records)
+    memory = [] if several else memory_rows(records)
     if memory:
         table = Table(title="Memory per connection, KiB", title_justify="left", pad_edge=False)
         shown = len(MEMORY_HEADER) if console.width >= 118 else 8

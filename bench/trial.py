@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import time
 from array import array
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,7 +20,7 @@ from bench.backends import Known
 from bench.interrupts import interruptible
 from bench.order import Turn
 from bench.probes import cpu, host, kernel, memory, ramp
-from bench.process import HASH_SEED, Child, ProcessError, dies_with_parent
+from bench.process import HASH_SEED, OWN_PYTHON, Child, ProcessError, dies_with_parent
 from bench.schema import Cpu, Latency, Ledger, Memory, Ramp, TrialRecord
 from bench.servers import Server, ServerError
 from bench.verify import void_reason
@@ -33,6 +33,8 @@ from bench.workloads import (
     Params,
     Point,
     backend_of,
+    interpreter_of,
+    model_of,
 )
 
 START_S = 30.0
@@ -68,6 +70,7 @@ class Bench:
     scratch: Path
     deadline_s: float | None = None
     ceilings: dict[str, float] = field(default_factory=dict)
+    pythons: Mapping[str, Sequence[str]] = field(default_factory=lambda: {"": OWN_PYTHON})
 
 
 @dataclass(slots=True)
@@ -128,7 +131,7 @@ def command(bench: Bench, point: Point, turn: Turn, server: Server) -> dict[str,
             "wait_s": point.params["ramp_wait_s"],
         }
     return {
-        "backend": backend_of(turn.label),
+        "backend": model_of(backend_of(turn.label)),
         "prefix": server.prefix,
         "warmup_prefix": bench.warmup.prefix,
         "urls": point.urls,
@@ -151,7 +154,8 @@ def run(bench: Bench, point: Point, turn: Turn, server: Server, number: int) -> 
     started = now()
     noise = host.start()
     found = Findings()
-    with Child("the worker", ["-m", "bench.worker"]) as child:
+    python = bench.pythons[interpreter_of(backend_of(turn.label))]
+    with Child("the worker", ["-m", "bench.worker"], python=python) as child:
         try:
             measure(bench, point, turn, server, child, found)
         except TimeoutError:

@@ -28,7 +28,7 @@ import time
 from array import array
 from typing import Any, TextIO
 
-from crawlers import registry
+from crawlers import http, registry
 from crawlers.job import CrawlReport, Job
 from crawlers.recorder import NullRecorder, TimesRecorder
 
@@ -73,6 +73,15 @@ def make_job(command: dict[str, Any]) -> Job:
 def gc_collections() -> int:
     """How many collections of any generation have run."""
     return sum(generation["collections"] for generation in gc.get_stats())
+
+
+def interpreter(family: str) -> dict[str, str | int]:
+    """What runs here, with or without its lock (an import can bring that back), and what parses."""
+    enabled = getattr(sys, "_is_gil_enabled", None)
+    gil = "enabled" if enabled is None or enabled() else "disabled"
+    # A stack brings a parser of its own.
+    parser = {} if family == "stack" else {"parser": http.PARSER}
+    return {"python": sys.version.split()[0], "gil": gil, **parser}
 
 
 def write_times(path: str, times: array[float]) -> int:
@@ -141,7 +150,7 @@ def work(command: dict[str, Any], commands: TextIO, say: TextIO) -> None:
     after = resource.getrusage(resource.RUSAGE_SELF)
     collections = gc_collections() - collections
     result = describe(report)
-    result["mechanism"] |= {
+    result["mechanism"] |= interpreter(backend.family) | {
         "gc": f"enabled, thresholds {gc.get_threshold()}" if gc.isenabled() else "disabled",
         "gc_collections": collections,
         "recorder": type(recorder).__name__,

@@ -46,6 +46,9 @@ wanted the interpreter's lock at once, and each that waits for it wakes every
 of system time; with the wait they take 12 to 16 s, on the same machine.
 """
 
+AT = "@"
+"""Stands between a backend and the interpreter it runs on, when that is not the harness's."""
+
 TWIN = "callbacks"
 TWIN_SUFFIX = "#2"
 NULL_SUFFIX = "/null"
@@ -320,6 +323,11 @@ def full() -> list[Point]:
     ]
 
 
+def interpreters() -> list[Point]:
+    """One point for processor time and one for memory: for many interpreters side by side."""
+    return [throughput(100, 5000, 5), c10k(2000, 5)]
+
+
 PROFILES: dict[str, tuple[Callable[[], list[Point]], str, tuple[str, ...]]] = {
     "smoke": (
         smoke,
@@ -336,6 +344,11 @@ PROFILES: dict[str, tuple[Callable[[], list[Point]], str, tuple[str, ...]]] = {
         "under 45 minutes: ten blocks; what a talk should cite",
         (*MODELS, "gevent", "uvloop", "trio", "aiohttp"),
     ),
+    "interpreters": (
+        interpreters,
+        "for python -m bench interpreters: 20 s for each model on each interpreter",
+        MODELS,
+    ),
 }
 
 
@@ -350,6 +363,21 @@ def profile(name: str) -> Profile:
     return Profile(name, summary, tuple(build()), backends)
 
 
+def model_of(backend: str) -> str:
+    """The backend without the interpreter that it is to run on."""
+    return backend.partition(AT)[0]
+
+
+def interpreter_of(backend: str) -> str:
+    """The name of the interpreter that a backend is to run on, "" for the harness's own."""
+    return backend.partition(AT)[2]
+
+
+def on_each(backends: Sequence[str], interpreters: Sequence[str]) -> list[str]:
+    """Every backend on every interpreter: what a campaign across interpreters compares."""
+    return [f"{backend}{AT}{name}" for name in interpreters for backend in backends]
+
+
 def labels(point: Point, backends: Sequence[str], *, everyone: bool = False) -> list[str]:
     """Whose trials a block of this point holds, the A/A twin included.
 
@@ -360,9 +388,10 @@ def labels(point: Point, backends: Sequence[str], *, everyone: bool = False) -> 
         backend
         for backend in backends
         if (point.only is None or backend in point.only)
-        and (everyone or point.variants or backend in MODELS)
+        and (everyone or point.variants or model_of(backend) in MODELS)
     ]
-    extra = [f"{TWIN}{TWIN_SUFFIX}"] if point.twin and TWIN in chosen else []
+    twins = [backend for backend in chosen if point.twin and model_of(backend) == TWIN]
+    extra = [f"{backend}{TWIN_SUFFIX}" for backend in twins[:1]]
     null = [f"{backend}{NULL_SUFFIX}" for backend in chosen] if point.null_recorder else []
     return [*chosen, *extra, *null]
 

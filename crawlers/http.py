@@ -20,9 +20,9 @@ try:
 
     PARSER = f"httptools {_version}"
 except ImportError:
-    from crawlers.parser import ParserError as HttpParserError
-    from crawlers.parser import ParserUpgrade as HttpParserUpgrade
-    from crawlers.parser import ResponseParser as HttpResponseParser
+    from crawlers.parser import ParserError as HttpParserError  # type: ignore[assignment]
+    from crawlers.parser import ParserUpgrade as HttpParserUpgrade  # type: ignore[assignment]
+    from crawlers.parser import ResponseParser as HttpResponseParser  # type: ignore[assignment]
 
     PARSER = "python"
 """Which parser the exchanges use here."""

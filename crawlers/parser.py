@@ -18,17 +18,18 @@ MAX_LINE: Final = 64 * 1024
 VERSIONS: Final = frozenset({b"0.9", b"1.0", b"1.1", b"2.0"})
 
 _TOKEN: Final = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]"
-_STATUS: Final = re.compile(rb"HTTP/(\d\.\d) (\d{3})(?: [^\r\n]*)?\r\n")
-_HEADER: Final = re.compile(rb"(%b+):[ \t]*([\t\x20-\x7e\x80-\xff]*)\r\n" % _TOKEN)
+_STATUS: Final = re.compile(rb"HTTP/(\d\.\d) (\d{3})(?: [^\r\n]*+)?+\r\n")
+_HEADER: Final = re.compile(rb"(%b++):[ \t]*+([\t\x20-\x7e\x80-\xff]*+)\r\n" % _TOKEN)
 _LENGTH: Final = re.compile(rb"(\d{1,19})[ \t]*")
 _HEX: Final = b"0123456789ABCDEFabcdef"
-_QUOTED: Final = rb'"(?:[^"\\\r\n]|\\[^\r\n])*"'
+_QUOTED: Final = rb'"(?:[\t\x20\x21\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t\x20-\x7e\x80-\xff])*+"'
 _CHUNK: Final = re.compile(
-    rb"([0-9A-Fa-f]{1,16})(?:;(?!\r)%b*(?:=%b*(?:%b)?)?)*\r\n" % (_TOKEN, _TOKEN, _QUOTED)
+    rb"([0-9A-Fa-f]{1,16}+)(?:;(?!\r)%b*+(?:=%b*+(?:%b)?+)?+)*+\r\n" % (_TOKEN, _TOKEN, _QUOTED)
 )
 
 BEGIN, STATUS, HEADERS, SIZED, TO_CLOSE = range(5)
 CHUNK_SIZE, CHUNK, CHUNK_END, TRAILERS, OVER, SURPLUS = range(5, 11)
+IN_FIELDS, IN_COUNTED, BETWEEN = (HEADERS, TRAILERS), (SIZED, CHUNK), (BEGIN, OVER)
 
 
 class ParserError(Exception):
@@ -85,18 +86,20 @@ class ResponseParser:
         at, size = 0, len(data)
         while at < size:
             state = self._state
-            if state == HEADERS or state == TRAILERS:
+            if state in IN_FIELDS:
                 after = self._header(data, at)
-            elif state == SIZED or state == CHUNK:
+            elif state in IN_COUNTED:
                 after = min(size, at + self._left)
                 self._left -= after - at
                 self._handler.on_body(data[at:after])
-                if not self._left:
-                    self._finish() if state == SIZED else self._go(CHUNK_END)
+                if not self._left and state == SIZED:
+                    self._finish()
+                elif not self._left:
+                    self._state = CHUNK_END
             elif state == TO_CLOSE:
                 self._handler.on_body(data[at:])
                 return
-            elif state == BEGIN or state == OVER:
+            elif state in BETWEEN:
                 after = self._begin(data, at)
             elif state == STATUS:
                 after = self._status_line(data, at)
@@ -110,9 +113,6 @@ class ResponseParser:
                 self._held = data[at:]
                 return
             at = after
-
-    def _go(self, state: int) -> None:
-        self._state = state
 
     def _begin(self, data: bytes, at: int) -> int:
         """Skip empty lines before a message."""
@@ -168,7 +168,9 @@ class ResponseParser:
             if not value or self._length is not None:
                 raise ParserError("empty Transfer-Encoding, or one beside a Content-Length")
             self._encoded = True
-            self._chunked = value.lower().rpartition(b",")[2].strip(b" ") == b"chunked"
+            self._chunked = (
+                value.lower().rpartition(b",")[2].lstrip(b" \t").rstrip(b" ") == b"chunked"
+            )
         else:
             for token in value.lower().split(b","):
                 token = token.strip(b" \t")
@@ -213,7 +215,7 @@ class ResponseParser:
 
     def _incomplete(self, data: bytes, at: int, promising: bool = True) -> int:
         """Wait for the rest of a line; raises :class:`ParserError` where that cannot mend it."""
-        whole = b"\n" in data[at:] or b"\r" in data[at:-1]
+        whole = data.find(b"\n", at) >= 0 or data.find(b"\r", at, -1) >= 0
         if whole or not promising or len(data) - at > MAX_LINE:
             raise ParserError("malformed line")
         return -1

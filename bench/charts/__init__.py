@@ -11,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from bench import across
 from bench.charts import (
     cpu,
     hockey_stick,
+    interpreters,
     memory,
     memory_total,
     noise,
@@ -48,6 +50,13 @@ CHARTS: tuple[tuple[str, Callable[[Facts], Plan | Skip]], ...] = (
 )
 
 
+#: The charts of a campaign across interpreters. No other mixes interpreters.
+ACROSS: tuple[tuple[str, Callable[[Facts], Plan | Skip]], ...] = (
+    ("interpreters", interpreters.plan),
+    ("noise", noise.plan),
+)
+
+
 def file_name(name: str, kind: str, theme: str, shape: str) -> str:
     """``throughput.svg``, ``throughput-dark.svg``, ``throughput-square-dark.png``."""
     parts = [name]
@@ -75,7 +84,7 @@ def render_all(
     outdir.mkdir(parents=True, exist_ok=True)
     facts = Facts(records)
     charts: list[Chart] = []
-    for name, make in CHARTS:
+    for name, make in ACROSS if across.interpreters(records) else CHARTS:
         if only is not None and name not in only:
             continue
         plan = make(facts)

@@ -106,7 +106,7 @@ def plan(facts: Facts) -> Plan | Skip:
                     _one(slide, axes, comparison, row + shift, 5.5 if crowd else 9.0)
             axes.set_xscale("log")
             axes.set_xlim(*limits)
-            ticks = _ticks(*limits, most=(6 if count < 3 else 4) if slide.look.wide else 9)
+            ticks = ratio_ticks(*limits, most=(6 if count < 3 else 4) if slide.look.wide else 9)
             axes.xaxis.set_major_locator(FixedLocator(ticks))
             axes.xaxis.set_minor_locator(NullLocator())
             axes.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}×"))
@@ -154,7 +154,7 @@ def plan(facts: Facts) -> Plan | Skip:
     )
 
 
-def _ticks(low: float, high: float, most: int) -> list[float]:
+def ratio_ticks(low: float, high: float, most: int) -> list[float]:
     """Round ratios within the limits, 1 always among them, not more than ``most``.
 
     Adjacent ticks lie at least 1/(most + 1) of the axis apart, so labels do not touch.

@@ -126,8 +126,8 @@ class Look:
         return self.shape == "wide"
 
     def of(self, label: str) -> Identity:
-        """The identity of a label; an A/A twin looks like its backend."""
-        name = label.partition("#")[0]
+        """The identity of a label: that of its backend, for an A/A twin and on any interpreter."""
+        name = label.partition("#")[0].partition("@")[0]
         if name in MODEL_MARKERS:
             return Identity(label, self.palette.models[name], MODEL_MARKERS[name], 3.0, 4)
         place = self._variants.index(name) if name in self._variants else len(self._variants)

@@ -10,15 +10,14 @@ import importlib.metadata
 import os
 import platform
 import resource
-import shlex
 import subprocess
 import sys
-import sysconfig
 from pathlib import Path
 
 import psutil
 
 from bench.probes import cgroups, cpu, procfs
+from bench.probes.build import python_build
 from bench.schema import Environment
 
 PACKAGES = (
@@ -65,46 +64,6 @@ SYSCTL = {
 """Name in ``Environment.limits`` → file under /proc/sys."""
 
 GIT_TIMEOUT_S = 20
-
-
-def configure_flags(text: str) -> str:
-    """The ``--enable``, ``--disable``, ``--with`` and ``--without`` flags, without paths.
-
-    Compiler variables and installation folders are left out; a value with a
-    slash in it is replaced by ``…``. Raises nothing: what cannot be split into
-    words gives the empty text.
-    """
-    try:
-        words = shlex.split(text)
-    except ValueError:
-        return ""
-    kept = []
-    for word in words:
-        if word.startswith(("--enable-", "--disable-", "--with-", "--without-")):
-            name, equals, value = word.partition("=")
-            if "/" in name or "\\" in name:
-                continue
-            kept.append(f"{name}=…" if equals and ("/" in value or "\\" in value) else word)
-    return " ".join(kept)
-
-
-def python_build() -> dict[str, str | bool | None]:
-    """How this interpreter was built: it moves every figure (0.066 s or 0.091 s for one loop)."""
-    variables = sysconfig.get_config_vars()
-    arguments = str(variables.get("CONFIG_ARGS") or "")
-    linked = arguments + " " + str(variables.get("PY_CORE_LDFLAGS") or "")
-    known = bool(arguments)  # Windows and some packagers record none
-    enabled = getattr(sys, "_is_gil_enabled", None)
-    return {
-        "compiler": platform.python_compiler(),
-        # The profile flags themselves are only on make's command line, never recorded.
-        "pgo": "--enable-optimizations" in arguments if known else None,
-        "lto": ("--with-lto" in linked or "-flto" in linked) if known else None,
-        "debug": bool(variables.get("Py_DEBUG")) or hasattr(sys, "gettotalrefcount"),
-        "gil": bool(enabled()) if enabled is not None else True,
-        "free_threaded_build": bool(variables.get("Py_GIL_DISABLED")),
-        "configure": configure_flags(arguments) or None,
-    }
 
 
 def packages() -> dict[str, str]:

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -71,13 +71,16 @@ def environment(*, outside: bool = False) -> dict[str, str]:
 
 
 def harness(
-    *arguments: str, outside: bool = False, timeout: float = 110
+    *arguments: str,
+    outside: bool = False,
+    timeout: float = 110,
+    env: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """``python -m bench`` to its end."""
     return subprocess.run(
         [sys.executable, "-m", "bench", *arguments],
         cwd=ROOT,
-        env=environment(outside=outside),
+        env=environment(outside=outside) | dict(env or {}),
         capture_output=True,
         text=True,
         timeout=timeout,

@@ -24,6 +24,7 @@ from bench.schema import (
     EndRecord,
     Environment,
     HostNoise,
+    Interpreter,
     Ledger,
     Limiter,
     Memory,
@@ -32,6 +33,7 @@ from bench.schema import (
     Status,
     TrialRecord,
 )
+from bench.workloads import interpreter_of, model_of, on_each
 
 KIB = 1024
 MODELS = ("threads", "callbacks", "generators", "async_await")
@@ -100,6 +102,7 @@ class _Maker:
     def model(self, backend: str) -> Model:
         if not self.effects:
             return KNOWN["callbacks"]
+        backend = model_of(backend)
         if backend in KNOWN:
             return KNOWN[backend]
         wobble = np.random.default_rng(sum(backend.encode()))
@@ -446,3 +449,62 @@ def campaign(
             )
         )
     return records
+
+
+PLAIN: dict[str, str | bool | None] = {"compiler": "GCC 12.2.0", "pgo": False, "lto": False}
+SILENT: dict[str, str | bool | None] = {"compiler": "GCC 16.2.0", "pgo": None, "lto": None}
+INTERPRETERS = {
+    "3.11.7": (PLAIN, 1.0),
+    "3.12.1": (PLAIN, 1.0),
+    "3.13.5t": (PLAIN, 1.5),
+    "3.13.9": (SILENT, 0.8),
+    "3.14.1": (SILENT, 0.6),
+}
+"""Name -> build, and what a page and a connection cost there beside 3.11.7."""
+AT_POINTS = ("throughput-100", "c10k-1000")
+
+
+def across(**changes: Any) -> list[AnyRecord]:
+    """Records of a campaign across interpreters."""
+    backends = on_each(MODELS, list(INTERPRETERS))
+    twin = "callbacks@3.11.7"
+    values: dict[str, Any] = {
+        "workloads": ("throughput", "c10k"),
+        "samples": 50,
+        "twin": twin,
+        "base": twin,
+    }
+    records = campaign(backends=backends, **(values | changes))
+    return [_moved(r) for r in records if not isinstance(r, TrialRecord) or r.point in AT_POINTS]
+
+
+def _moved(record: AnyRecord) -> AnyRecord:
+    """A record as it would be on its interpreter, with one point for each workload."""
+    if isinstance(record, CampaignRecord):
+        return record.model_copy(
+            update={
+                "interpreters": [
+                    Interpreter(name=name, build=build) for name, (build, _) in INTERPRETERS.items()
+                ],
+                "interpreters_missing": {"3.14t": "not found"},
+                "points": list(AT_POINTS),
+            }
+        )
+    if not isinstance(record, TrialRecord):
+        return record
+    name = interpreter_of(record.backend)
+    factor = INTERPRETERS[name][1]
+    gil = "disabled" if name.endswith("t") else "enabled"
+    update: dict[str, Any] = {"mechanism": {"gil": gil, "parser": "python"}}
+    if record.cpu is not None:
+        user, system = record.cpu.client_user_s * factor, record.cpu.client_system_s * factor
+        update["cpu"] = record.cpu.model_copy(
+            update={"client_user_s": user, "client_system_s": system}
+        )
+    if record.memory is not None:
+        before, held = record.memory.before.user_bytes or 0, record.memory.held.user_bytes or 0
+        grown = record.memory.held.model_copy(
+            update={"user_bytes": before + int((held - before) * factor)}
+        )
+        update["memory"] = record.memory.model_copy(update={"held": grown})
+    return record.model_copy(update=update)

@@ -95,7 +95,7 @@ def test_list_shows_points_and_backends(
     assert "one thread per slot" in text
     assert main(["list", "--json"]) == DONE
     listed = json.loads(capsys.readouterr().out)
-    assert set(listed["profiles"]) == {"smoke", "quick", "full"}
+    assert set(listed["profiles"]) == {"smoke", "quick", "full", "interpreters"}
     assert listed["backends"][0]["name"] == "threads"
 
 

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.probes import cgroups, cpu, environment, host, kernel, memory, procfs, slabs
+from bench.probes import build, cgroups, cpu, environment, host, kernel, memory, procfs, slabs
 from bench.probes.cgroups import KernelMemory
 from bench.probes.procfs import Slab
 from bench.probes.slabs import Slabs
@@ -222,7 +222,7 @@ class TestParsers:
             host.parse_steal,
             host.parse_mhz,
             memory.parse_cached_pages,
-            environment.configure_flags,
+            build.configure_flags,
         ):
             parse(text)
         kernel.parse_counters(text, text)
@@ -564,11 +564,11 @@ class TestEnvironment:
         ],
     )
     def test_configure_flags(self, text: str, flags: str) -> None:
-        assert environment.configure_flags(text) == flags
+        assert build.configure_flags(text) == flags
 
     @given(st.lists(st.from_regex(r"--(with|enable)-[a-z]{1,8}(=/[a-z/]{1,10})?", fullmatch=True)))
     def test_no_path_survives(self, words: list[str]) -> None:
-        assert "/" not in environment.configure_flags(" ".join(words))
+        assert "/" not in build.configure_flags(" ".join(words))
 
 
 def parts(**values: int | None) -> MemoryParts:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import socket
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -12,19 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawlers import http, parser
 from crawlers.http import ERROR_KINDS, MAX_HEAD, MAX_INTERIM, Exchange, error_kind, request_tail
 from crawlers.job import Fetch, Origin
+from tests.crawlers.parsers import in_python
 
 
 @pytest.fixture(params=["httptools", "python"], scope="module", autouse=True)
 def each_parser(request: pytest.FixtureRequest) -> Iterator[None]:
     """Whatever holds for exchanges holds with both parsers."""
-    with pytest.MonkeyPatch.context() as patch:
-        if request.param == "python":
-            patch.setattr(http, "HttpResponseParser", parser.ResponseParser)
-            patch.setattr(http, "HttpParserError", parser.ParserError)
-            patch.setattr(http, "HttpParserUpgrade", parser.ParserUpgrade)
+    with in_python() if request.param == "python" else nullcontext():
         yield
 
 

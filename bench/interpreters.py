@@ -1,0 +1,131 @@
+"""The CPython interpreters of this machine, and how a worker is started with one.
+
+A worker on another interpreter gets nothing but that interpreter's standard
+library (``-S``: no installed packages), so that all run the same source, with
+the same parser: no release is favoured by what somebody has built for it.
+The harness and the fixture server stay on the harness's own interpreter.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.errors import BenchError
+from bench.process import ROOT, environment
+from bench.schema import Interpreter
+
+RELEASES = ("3.11", "3.12", "3.13", "3.13t", "3.14", "3.14t")
+"""What is looked for; t: the free-threaded build, which has no interpreter lock."""
+
+ALONE = ("-s", "-S")
+"""Options under which an interpreter sees its standard library only."""
+
+TIMEOUT_S = 20.0
+
+
+class InterpreterError(BenchError):
+    """An interpreter that was asked for cannot be used; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An interpreter: what is recorded of it, its release as in :data:`RELEASES`, and where."""
+
+    record: Interpreter
+    version: tuple[int, ...]
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """What stands behind the ``@`` of a backend: "3.13.5t"."""
+        return self.record.name
+
+    @property
+    def release(self) -> str:
+        """The name without the micro version: "3.13t"."""
+        return f"{self.version[0]}.{self.version[1]}{'t' * self.name.endswith('t')}"
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """How a process is started with it."""
+        return str(self.path), *ALONE
+
+
+def examine(path: Path) -> Found:
+    """Ask an interpreter what it is.
+
+    Raises :class:`InterpreterError` when it does not answer, is not CPython or
+    is too old for the crawlers.
+    """
+    try:
+        done = subprocess.run(
+            [path, *ALONE, "-m", "bench.probes.build"],
+            capture_output=True,
+            text=True,
+            cwd=ROOT,
+            env=environment(),
+            timeout=TIMEOUT_S,
+            check=True,
+        )
+        answer = json.loads(done.stdout)
+    except OSError as error:
+        raise InterpreterError(f"{path}: {error.strerror}; give the path of a python") from None
+    except (subprocess.SubprocessError, ValueError):
+        raise InterpreterError(f"{path}: does not run as a CPython of 3.11 or later") from None
+    version = tuple(answer["version"])
+    if answer["implementation"] != "CPython" or version < (3, 11):
+        raise InterpreterError(
+            f"{path}: {answer['implementation']} {answer['name']}, but the crawlers are "
+            "compared on CPython 3.11 and later"
+        )
+    return Found(Interpreter(name=answer["name"], build=answer["build"]), version, path)
+
+
+def candidates() -> list[Path]:
+    """Files on PATH and under pyenv that are named like one of the releases, without doubles."""
+    pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+    folders = [Path(entry) for entry in os.get_exec_path()]
+    folders += sorted((pyenv / "versions").glob("*/bin"))
+    files = (folder / f"python{release}" for release in RELEASES for folder in folders)
+    # An environment's python is a link to the one that it was made with.
+    return list(dict.fromkeys(file.resolve() for file in files if os.access(file, os.X_OK)))
+
+
+def find() -> tuple[list[Found], dict[str, str]]:
+    """Every interpreter found, oldest first, and the releases that are missing, with why."""
+    found = []
+    for path in candidates():
+        try:
+            found.append(examine(path))
+        except InterpreterError:
+            continue  # one of pyenv's stand-ins, or a broken installation: the release is missing
+    found = in_order(found)
+    there = {each.release for each in found}
+    missing = "no such program on PATH or under pyenv that runs"
+    return found, {release: missing for release in RELEASES if release not in there}
+
+
+def in_order(found: Iterable[Found]) -> list[Found]:
+    """Oldest first, and of two of one name the first."""
+    unique = {each.name: each for each in reversed(list(found))}
+    return sorted(unique.values(), key=lambda each: (each.version, each.name))
+
+
+def again(recorded: Sequence[Interpreter], here: Sequence[Found]) -> list[Found]:
+    """The interpreters of a campaign that is to be resumed.
+
+    Raises :class:`InterpreterError` when one is not there, or is another build.
+    """
+    by_name = {each.name: each for each in here}
+    for interpreter in recorded:
+        if interpreter.name not in by_name or by_name[interpreter.name].record != interpreter:
+            raise InterpreterError(
+                f"the campaign was begun with CPython {interpreter.name}, which is not here any "
+                "more in the same build: resume with python -m bench interpreters and its path"
+            )
+    return [by_name[interpreter.name] for interpreter in recorded]

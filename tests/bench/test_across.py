@@ -1,0 +1,90 @@
+"""A campaign across interpreters: builds are kept apart, and nothing else is drawn of it."""
+
+from __future__ import annotations
+
+import io
+from functools import lru_cache
+from pathlib import Path
+
+import pytest
+import synthetic
+from rich.console import Console
+
+from bench import across, charts, stats, summary
+from bench.charts import render_all
+from bench.schema import AnyRecord
+from bench.workloads import interpreter_of, model_of
+
+
+@lru_cache
+def made() -> tuple[AnyRecord, ...]:
+    """Six blocks of four models on five interpreters of two kinds of build."""
+    return tuple(synthetic.across())
+
+
+def test_everyone_is_compared_with_itself_on_the_oldest_of_its_kind() -> None:
+    found = across.comparisons(made(), stats.CPU_PER_1000)
+    assert len(found) == 4 * 3  # the two bases have none
+    oldest = {"3.12.1": "3.11.7", "3.13.5t": "3.11.7", "3.14.1": "3.13.9"}
+    for label, comparison in found.items():
+        assert model_of(comparison.base) == model_of(label)
+        assert interpreter_of(comparison.base) == oldest[interpreter_of(label)]
+
+
+@pytest.mark.parametrize("metric", [stats.CPU_PER_1000, stats.USER_PER_CONNECTION])
+def test_what_a_release_changed_is_found(metric: stats.Metric) -> None:
+    for label, comparison in across.comparisons(made(), metric).items():
+        expected = {"3.12.1": 1.0, "3.13.5t": 1.5, "3.14.1": 0.75}[interpreter_of(label)]
+        assert comparison.ratio.value == pytest.approx(expected, rel=0.1)
+        assert comparison.ratio.shown is (expected != 1.0)
+
+
+def test_without_bases_of_their_own_all_have_the_campaigns() -> None:
+    found = stats.compare(made(), stats.CPU_PER_1000)
+    assert {c.base for c in found} == {"callbacks@3.11.7"}
+    assert len(found) == 4 * 5 - 1
+
+
+@pytest.mark.parametrize(
+    ("build", "words"),
+    [
+        ({"compiler": "GCC 12.2.0", "pgo": True, "lto": False}, "GCC 12.2.0, PGO, no LTO"),
+        ({"compiler": "Clang 18.1.8 (x)", "pgo": False, "lto": True}, "Clang 18.1.8, no PGO, LTO"),
+        ({"compiler": "GCC 16.2.0", "pgo": None, "lto": None}, "GCC 16.2.0, PGO and LTO not told"),
+        ({"compiler": None, "pgo": True, "lto": True}, "unknown compiler, PGO, LTO"),
+        ({"compiler": "GCC 9.1", "pgo": None, "lto": True, "debug": True}, "GCC 9.1, LTO, debug"),
+    ],
+)
+def test_builds_in_words(build: dict[str, str | bool | None], words: str) -> None:
+    assert across.build_words(build) == words
+
+
+def test_one_chart_shows_them_and_says_what_differs(tmp_path: Path) -> None:
+    found = {c.name: c for c in render_all(made(), tmp_path, formats=("svg",))}
+    assert list(found) == [name for name, _ in charts.ACROSS]
+    chart = found["interpreters"]
+    assert chart.skipped is None
+    notes = " ".join(chart.notes)
+    assert "GCC 16.2.0, PGO and LTO not told" in notes
+    assert "interpreter lock disabled" in notes
+    assert "Not found, not measured: 3.14t" in notes
+    assert chart.finding
+    assert "3.13.5t" in chart.finding or "3.14.1" in chart.finding
+
+
+def test_the_summary_compares_no_two_builds() -> None:
+    text = summary.to_markdown(made())
+    assert "## Across interpreters" in text
+    assert "## Throughput" not in text
+    assert "Not measured: CPython 3.14t: not found" in text
+    rows = [line for line in text.splitlines() if line.startswith("| callbacks |")]
+    assert len(rows) == 5
+    assert sum("1 (base)" in row for row in rows) == 2
+
+
+def test_the_terminal_shows_the_same_rows() -> None:
+    console = Console(width=140, record=True, file=io.StringIO())
+    summary.print_table(made(), console)
+    text = console.export_text()
+    assert text.count("async_await") >= 5
+    assert "PGO and LTO not told" in text
