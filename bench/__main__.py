@@ -185,7 +185,7 @@ def parser() -> argparse.ArgumentParser:
         "Runs bench/micro with pytest-benchmark, counts what each model does for a page\n"
         "in a crawl under a profile hook, measures pages in ordinary trials, and shows how\n"
         "much of each page's processor time price times number explains.\n\n"
-        "  python -m bench micro                      about four minutes\n"
+        "  python -m bench micro                      about two minutes\n"
         "  python -m bench micro --redraw             table and chart from DIR/micro.json",
     )
     micro.add_argument(

@@ -45,6 +45,7 @@ from bench.workloads import SITE_SEED, Point
 QUIET_S = 120.0
 """The longest that a micro-benchmark or a counting crawl may keep silent."""
 COLLECTED = re.compile(r"collected (\d+) item")
+TROUBLE = re.compile(r"^(FAILED|ERROR)|error:")
 US = 1e6
 
 
@@ -171,30 +172,38 @@ def benchmarks(options: Options, steps: Steps, phase: str) -> Times:
         arguments = [
             *("-u", "-m", "pytest", str(ROOT / "bench" / "micro"), "-v"),
             *("--rounds", str(max(options.rounds // 2, 1)), "--pages", str(options.pages)),
-            *("--benchmark-json", str(saved), "--benchmark-save-data"),
+            *("--benchmark-json", str(saved)),
         ]
-        said = []
         with Child("the micro-benchmarks", arguments) as child:
-            try:
-                while True:
-                    line = child.hear(time.monotonic() + QUIET_S)
-                    said.append(line)
-                    if found := COLLECTED.match(line):
-                        steps.expect(int(found[1]))
-                    elif line.startswith("test_"):
-                        steps.done()
-                        steps.now(phase, line.partition(" ")[0].rpartition("::")[2])
-            except TimeoutError as error:
-                raise MicroError(f"{error}: {said[-1] if said else 'nothing was said'}") from None
-            except ProcessError:
-                child.end()  # it has said all it had to say
-        if child.process.returncode:
-            failed = [line for line in said if line.startswith(("FAILED", "ERROR"))]
-            why = failed[0] if failed else (said or ["nothing was said"])[-1]
-            raise MicroError(
-                f"the micro-benchmarks failed: {why}; see python -m pytest bench/micro"
-            )
+            said = follow(child, steps, phase)
+            if child.process.returncode:
+                words = [*said, *(child.last_words() or "").splitlines()]
+                why = [line for line in words if TROUBLE.search(line)][-1:] or [
+                    "it did not say why"
+                ]
+                raise MicroError(
+                    f"the micro-benchmarks failed: {why[0]}; see python -m pytest bench/micro"
+                )
         return read(json.loads(saved.read_text()))
+
+
+def follow(child: Child, steps: Steps, phase: str) -> list[str]:
+    """Turn pytest's lines into progress until it has ended; returns them."""
+    said: list[str] = []
+    try:
+        while True:
+            line = child.hear(time.monotonic() + QUIET_S)
+            said.append(line)
+            if found := COLLECTED.match(line):
+                steps.expect(int(found[1]))
+            elif line.startswith("test_"):
+                steps.done()
+                steps.now(phase, line.partition(" ")[0].rpartition("::")[2])
+    except TimeoutError as error:
+        raise MicroError(f"{error}: {said[-1] if said else 'nothing was said'}") from None
+    except ProcessError:
+        child.end()  # it has said all it had to say
+    return said
 
 
 def read(saved: Mapping[str, Any]) -> Times:

@@ -32,6 +32,7 @@ def save(folder: Path, records: list[AnyRecord]) -> Path:
         ("report", "trials.jsonl"),
         ("compare", "noise floor"),
         ("check", "fault"),
+        ("micro", "--redraw"),
         ("claims", "--measure"),
         ("tracebacks", "broken"),
     ],

@@ -9,9 +9,11 @@ import time
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from bench.__main__ import main
-from bench.micro import account
+from bench.micro import account, measure
+from bench.micro.account import MicroError
 from bench.micro.conftest import CpuTime
 from bench.micro.operations import OPERATIONS, SWITCH_OF_THREADS
 from bench.process import ROOT
@@ -55,6 +57,17 @@ def test_every_operation_was_priced_and_counted(measured: tuple[Path, dict[str, 
             # Either kind of send will do; of all others each has to be there.
             if operation.title != "send":
                 assert seen == list(operation.number), (made.backend, operation.title)
+
+
+def test_a_benchmark_that_fails_is_one_clear_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measure, "ROOT", tmp_path)
+    with (
+        measure.Steps(Console(quiet=True), 1) as steps,
+        pytest.raises(MicroError, match=r"failed: .*error: unrecognized .*; see"),
+    ):
+        measure.benchmarks(measure.Options(tmp_path), steps, "a pass")
 
 
 def test_prices_are_of_one_operation(measured: tuple[Path, dict[str, float]]) -> None:
