@@ -37,6 +37,7 @@ checked for correctness while it is timed.
   python -m bench claims                    famous sentences, then and now
   python -m bench tracebacks                one parse error in each of the four models
   python -m bench micro                     what a page's processor time is made of
+  python -m bench sidebyside                the four models beside each other, as slides
 """
 EXITS = "Exit codes: 0 done, 1 something failed or got worse, 2 bad usage, 130 interrupted."
 
@@ -171,6 +172,21 @@ def parser() -> argparse.ArgumentParser:
         "processes. Takes two seconds; prints the page, or writes it with --out.",
     )
     ripping.add_argument("--out", type=Path, help="write the Markdown page there")
+
+    siding = command(
+        "sidebyside",
+        "set the four model files beside each other, as slides",
+        "Writes one HTML file that needs no network: a slide for each section, set as\n"
+        "large as its code allows, with the lines marked where the model waits. Print it\n"
+        "for a PDF with one slide on each page.",
+    )
+    siding.add_argument(
+        "--out",
+        type=Path,
+        default=Path("side-by-side.html"),
+        help="the slides (default: side-by-side.html)",
+    )
+    siding.add_argument("--page", type=Path, help="write the Markdown list of sections there too")
 
     checking = command(
         "check",
@@ -458,6 +474,19 @@ def do_micro(arguments: argparse.Namespace, console: Console) -> int:
     return FAILED if void else DONE
 
 
+def do_sidebyside(arguments: argparse.Namespace, console: Console) -> int:
+    """``bench sidebyside``."""
+    from bench import output
+    from bench.source import sidebyside, stack_ripping
+
+    output.write_text(arguments.out, sidebyside.html(stack_ripping.rip_all()))
+    console.print(f"slides: {arguments.out}", highlight=False, soft_wrap=True)
+    if arguments.page is not None:
+        output.write_text(arguments.page, sidebyside.page())
+        console.print(f"page: {arguments.page}", highlight=False, soft_wrap=True)
+    return DONE
+
+
 COMMANDS = {
     "list": do_list,
     "run": do_run,
@@ -469,6 +498,7 @@ COMMANDS = {
     "claims": do_claims,
     "tracebacks": do_tracebacks,
     "micro": do_micro,
+    "sidebyside": do_sidebyside,
 }
 
 

@@ -7,6 +7,7 @@ from dataclasses import fields
 
 from bench.source.models import Metrics, all_metrics
 from bench.source.stack_ripping import Frame, Ripped
+from bench.workloads import MODELS
 
 COMMAND = "python -m bench tracebacks --out docs/stack-ripping.md"
 GONE = "*gone*"
@@ -82,13 +83,18 @@ def surviving(ripped: Sequence[Ripped]) -> list[str]:
     return table(["", *(f"`{one.model}`" for one in ripped)], rows)
 
 
-def counted(found: dict[str, Metrics]) -> list[str]:
-    """The metrics, one row each."""
-    rows = [
+def metric_rows() -> list[list[str]]:
+    """What is counted and the four counts, one row for each metric."""
+    found = all_metrics()
+    return [
         [METRIC_WORDS[field.name], *(str(getattr(one, field.name)) for one in found.values())]
         for field in fields(Metrics)
     ]
-    return table(["", *(f"`{model}`" for model in found)], rows)
+
+
+def counted() -> list[str]:
+    """The metrics as a Markdown table."""
+    return table(["", *(f"`{model}`" for model in MODELS)], metric_rows())
 
 
 def markdown(ripped: Sequence[Ripped]) -> str:
@@ -105,7 +111,7 @@ def markdown(ripped: Sequence[Ripped]) -> str:
         lines += [f"\n### {one.model}\n", "```", one.text, "```"]
     lines += [
         "\n## What the source counts\n",
-        *counted(all_metrics()),
+        *counted(),
         "",
         "Read off the syntax trees of the four model files. The loop of `callbacks` and",
         "`generators`, `crawlers/loop.py`, is not counted; `generators` brings its own `Future`",

@@ -17,6 +17,10 @@ HAND_OVERS: Final = frozenset(
     {"register", "modify", "call_soon", "call_at", "call_later", "add_done_callback"}
 )
 """Methods by which a function leaves what comes next with somebody else."""
+BLOCKING: Final = frozenset({"connect", "recv", "sendall", "wait", "join"})
+"""Methods in which a thread sleeps; on a non-blocking socket they do not."""
+WAITING_CALLS: Final = {"threads": BLOCKING, "callbacks": HAND_OVERS}
+"""The calls at which a model waits whose syntax has no word for it."""
 LOCKS: Final = frozenset({"Lock", "RLock", "Condition", "Semaphore", "Event", "Barrier"})
 NO_CODE: Final = frozenset(
     {
@@ -30,6 +34,7 @@ NO_CODE: Final = frozenset(
     }
 )
 
+SUSPENSIONS: Final = (ast.Await, ast.Yield, ast.YieldFrom, ast.AsyncFor, ast.AsyncWith)
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Definition = Function | ast.ClassDef
 
@@ -86,10 +91,7 @@ def metrics(model: str) -> Metrics:
             sum(node.lineno <= line <= (node.end_lineno or 0) for line in code)
             for node in functions
         ),
-        suspensions=sum(
-            isinstance(node, ast.Await | ast.Yield | ast.YieldFrom | ast.AsyncFor | ast.AsyncWith)
-            for node in nodes
-        ),
+        suspensions=sum(isinstance(node, SUSPENSIONS) for node in nodes),
         hand_overs=sum(
             isinstance(call.func, ast.Attribute) and call.func.attr in HAND_OVERS for call in calls
         ),
@@ -119,6 +121,23 @@ def code_lines(source: str) -> set[int]:
         if token.type not in NO_CODE
         for line in range(token.start[0], token.end[0] + 1)
     } - docstrings
+
+
+def waiting_lines(model: str) -> set[int]:
+    """Lines where the model waits: a suspension point, a blocking call, or a step handed over."""
+    calls = WAITING_CALLS.get(model, frozenset())
+    return {
+        node.lineno
+        for node in ast.walk(ast.parse(source_of(model)))
+        if isinstance(node, SUSPENSIONS)
+        or (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in calls
+            # A method of the same object is not the socket's.
+            and ast.unparse(node.func.value) != "self"
+        )
+    }
 
 
 def _called(node: ast.expr) -> str | None:

@@ -35,6 +35,7 @@ def save(folder: Path, records: list[AnyRecord]) -> Path:
         ("micro", "--redraw"),
         ("claims", "--measure"),
         ("tracebacks", "broken"),
+        ("sidebyside", "slide"),
     ],
 )
 def test_help_teaches(command: str, word: str, capsys: pytest.CaptureFixture[str]) -> None:
