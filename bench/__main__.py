@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, fields
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from bench.runner import Options
 
 DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
+LEAST_SPACE = 1 << 30
+"""Bytes of address space for numpy, scipy and matplotlib, with room to work."""
 
 ABOUT = """\
 One web crawler, several concurrency models, one local fixture server: which
@@ -510,6 +513,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BenchError as error:
         print(f"python -m bench: {error}", file=sys.stderr)
         return USAGE
+    except MemoryError:
+        print(
+            "python -m bench: out of memory: raise ulimit -v, or end other programs; "
+            "what was recorded is safe, go on with --resume",
+            file=sys.stderr,
+        )
+        return FAILED
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
@@ -522,6 +532,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def run_command(given: list[str]) -> int:
     """Find the command and run it."""
+    # Libraries that cannot be mapped fail in many ways, and each with a traceback.
+    space, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if space != resource.RLIM_INFINITY and space < LEAST_SPACE:
+        raise BenchError(
+            f"the harness needs an address space of 1 GiB, and may have {space >> 20} MiB: "
+            "raise ulimit -v"
+        )
     if given[:1] == ["doctor"]:
         from bench import doctor
 

@@ -24,6 +24,7 @@ from typing import Literal
 
 import psutil
 
+from bench.errors import BenchError
 from bench.probes import cgroups, cpu, host, kernel, procfs
 
 Level = Literal["ok", "note", "warning", "refusal"]
@@ -46,6 +47,10 @@ DISK_WARNING = 500 << 20
 DISK_REFUSAL = 50 << 20
 
 
+class DoctorError(BenchError):
+    """This machine cannot even be examined; the message says what to do."""
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One thing looked at. ``effect`` and ``mend`` are empty when all is well."""
@@ -64,6 +69,7 @@ class Needs:
     connections: int = 0  # held at once by the worker, and again by the server
     threads: int = 0
     addresses: int = 1  # server (address, port) pairs the connections are spread over
+    folder: Path = Path()  # where the records go
 
 
 def raise_descriptor_limit(needed: int = 0) -> tuple[int, int]:
@@ -255,11 +261,18 @@ def thread_limits() -> Iterator[tuple[str, int, str]]:
     processes = resource.getrlimit(resource.RLIMIT_NPROC)[0]
     if processes != resource.RLIM_INFINITY and os.geteuid() != 0:
         # Root is exempt. Counted for the user, all processes and threads together.
-        yield "RLIMIT_NPROC", processes - running, "ulimit -u {}"
+        yield "RLIMIT_NPROC", processes - _own_threads(), "ulimit -u {}"
     if procfs.read_int("proc/sys/vm/overcommit_memory") == 2:
         fields = procfs.kib_fields(procfs.read("proc/meminfo") or "")
         room = fields.get("CommitLimit", 0) - fields.get("Committed_AS", 0)
         yield "strict overcommit", room // THREAD_STACK_BYTES, "sysctl vm.overcommit_memory=0"
+
+
+def _own_threads() -> int:
+    """How many threads the processes of this user have."""
+    fields = psutil.process_iter(["uids", "num_threads"])
+    own = [process.info for process in fields if process.info["uids"]]
+    return sum(info["num_threads"] or 0 for info in own if info["uids"].real == os.getuid())
 
 
 def check_threads(needs: Needs) -> Iterator[Finding]:
@@ -458,7 +471,8 @@ def check_paging() -> Iterator[Finding]:
 
 def check_disk(needs: Needs) -> Iterator[Finding]:
     """Records are appended and synced after each trial."""
-    free = shutil.disk_usage(Path.cwd()).free
+    there = next(path for path in (needs.folder, *needs.folder.absolute().parents) if path.exists())
+    free = shutil.disk_usage(there).free
     if free < DISK_WARNING:
         yield Finding(
             "disk",
@@ -545,19 +559,32 @@ CHECKS: tuple[Callable[[Needs], Iterator[Finding]], ...] = (
 LIMITS = (check_descriptors, check_ports, check_threads, check_memory, check_disk)
 
 
-def examine(connections: int = 0, threads: int = 0) -> list[Finding]:
-    """Look at everything, for a workload of this size. Takes about half a second."""
-    needs = Needs(connections, threads)
+def require_proc() -> None:
+    """Raise :class:`DoctorError` on a Linux without /proc, where next to nothing can be read."""
+    if sys.platform.startswith("linux") and not Path("/proc/self").exists():
+        raise DoctorError("no /proc here, so nothing can be measured: mount -t proc proc /proc")
+
+
+def examine(connections: int = 0, threads: int = 0, folder: Path = Path()) -> list[Finding]:
+    """Look at everything, for a workload of this size. Takes about half a second.
+
+    ``folder`` is where the records go. Raises :class:`DoctorError` on a Linux without /proc.
+    """
+    require_proc()
+    needs = Needs(connections, threads, folder=folder)
     return [finding for check in CHECKS for finding in check(needs)]
 
 
-def refuse(connections: int = 0, threads: int = 0, addresses: int = 1) -> str | None:
+def refuse(
+    connections: int = 0, threads: int = 0, addresses: int = 1, folder: Path = Path()
+) -> str | None:
     """Why such a workload cannot be run here, with the numbers needed; None when it can.
 
     ``connections`` are held by the worker and again by the server, to one of
-    ``addresses`` server addresses each; ``threads`` is what the worker starts.
+    ``addresses`` server addresses each; ``threads`` is what the worker starts,
+    and ``folder`` is where the records go.
     """
-    needs = Needs(connections, threads, addresses)
+    needs = Needs(connections, threads, addresses, folder)
     refusals = [
         f"{finding.check}: {finding.found} ({finding.mend})"
         for check in LIMITS

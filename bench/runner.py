@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench import backends, interpreters, plan, store, workloads
+from bench import backends, doctor, interpreters, plan, store, workloads
 from bench.campaign import INTERRUPTED, Campaign
 from bench.interpreters import Found
 from bench.plan import Plan, PlanError, Selection
@@ -71,6 +71,7 @@ def run(options: Options, console: Console) -> Finished:
 
     Raises :class:`bench.errors.BenchError` when it cannot even begin.
     """
+    doctor.require_proc()
     earlier: Records | None = None
     pythons = options.interpreters
     if options.resume is not None:
@@ -95,7 +96,7 @@ def run(options: Options, console: Console) -> Finished:
         else:
             # Only now that nobody else can be writing to it.
             take_up(opened, earlier, console)
-        refusals = preflight(todo, known, console)
+        refusals = preflight(todo, known, file.parent, console)
         campaign = Campaign(
             record=record,
             plan=todo,
@@ -196,14 +197,12 @@ def take_up(opened: Store, earlier: Records, console: Console) -> None:
 
 
 def preflight(
-    todo: Plan, known: Sequence[backends.Known], console: Console
+    todo: Plan, known: Sequence[backends.Known], folder: Path, console: Console
 ) -> dict[tuple[str, str], str]:
     """Look the machine over; which (point, label) pairs its limits forbid, and why."""
-    from bench import doctor
-
     doctor.raise_descriptor_limit()
     connections = max(point.slots for point in todo.points.values())
-    for finding in doctor.examine(connections=connections, threads=connections):
+    for finding in doctor.examine(connections, connections, folder):
         # Connections are opened at a paced rate, so the backlog is deep enough.
         if finding.level in ("warning", "refusal") and finding.check != "backlog":
             text = f"{finding.level}: {finding.check}: {finding.found}: {finding.effect}"
@@ -215,7 +214,7 @@ def preflight(
         slots = todo.points[entry.point].slots
         for label in entry.labels:
             threads = slots if backend_of(label) in threaded else 0
-            if reason := doctor.refuse(connections=slots, threads=threads):
+            if reason := doctor.refuse(slots, threads, folder=folder):
                 refused[entry.point, label] = reason
     return refused
 
@@ -233,12 +232,19 @@ def announce(record: CampaignRecord, todo: Plan, folder: Path, console: Console)
 
 
 def exit_code(finished: Finished, console: Console) -> int:
-    """0 for a whole campaign, 130 when it was interrupted, else 1; says why it is not 0."""
+    """0 for a whole campaign, 130 when it was interrupted, else 1; says why it is not 0.
+
+    A campaign of which nothing could be run is not whole.
+    """
     if not finished.end.complete:
         how = f"--resume {finished.records.campaign.campaign}"
         console.print(f"not finished: {finished.end.reason}; go on with {how}", style="yellow")
         return 130 if finished.end.reason == INTERRUPTED else 1
-    bad = [t for t in finished.records.trials if t.status in ("failed", "void")]
+    trials = finished.records.trials
+    if all(trial.status == "refused" for trial in trials):
+        console.print("nothing was measured: this machine's limits allow none of the trials")
+        return 1
+    bad = [t for t in trials if t.status in ("failed", "void")]
     if bad:
-        console.print(f"{len(bad)} of {len(finished.records.trials)} trials do not count")
+        console.print(f"{len(bad)} of {len(trials)} trials do not count")
     return 1 if bad else 0

@@ -34,8 +34,8 @@ examples:
 
 Only the hosts of the start URLs are crawled, and every page is fetched once.
 
-exit status: 0 the crawl finished; 1 a start URL could not be fetched;
-2 bad usage; 130 interrupted (the report tells what was done until then)
+exit status: 0 the crawl finished; 1 a start URL could not be fetched, or the
+memory was not enough; 2 bad usage; 130 interrupted (the report tells what was done until then)
 """
 
 DEFAULTS = Job(("http://127.0.0.1/",))
@@ -55,6 +55,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (JobError, registry.BackendError) as error:
         complain(str(error))
         return USAGE
+    except MemoryError:
+        complain("out of memory: lower --concurrency, or raise ulimit -v")
+        return ROOT_FAILED
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:

@@ -46,7 +46,7 @@ ERROR_KINDS: Final = {
     "timeout": "no complete response within the timeout",
     "unreachable": "no route to the host",
     "unknown_host": "the host name does not resolve",
-    "limit": "this process may open no more descriptors, or has no free port",
+    "limit": "no descriptor, no port or no local address is left to connect with",
     "network": "another network error",
     "stale": "a kept-alive connection was closed before it was used again",
     "protocol": "the response is not HTTP",

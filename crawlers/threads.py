@@ -199,7 +199,7 @@ def run(name: str, shared: SharedT, fetch: Fetcher[SharedT]) -> CrawlReport:
                 except RuntimeError:
                     shared.failure = JobError(
                         f"the system starts no more than {len(threads)} threads: lower the number "
-                        "of slots, or raise ulimit -u, pids.max or kernel.threads-max"
+                        "of slots, or raise ulimit -u or -v, pids.max or kernel.threads-max"
                     )
                     end(shared, "failed")
                     break

@@ -188,7 +188,7 @@ def main() -> int:
         with tempfile.TemporaryDirectory() as folder:
             try:
                 word = strike(what, Path(folder))
-            except AssertionError as error:
+            except (AssertionError, subprocess.TimeoutExpired) as error:
                 failed += 1
                 word = f"WRONG: {error}"
                 print(word)

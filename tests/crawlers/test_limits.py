@@ -1,0 +1,21 @@
+"""Crawls where there is too little of something. All cases: python -m tests.torture.limits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.torture import limits
+
+SLOW = "accept queue"
+"""Lost SYNs are sent again after a second, and again after two."""
+
+CASES = [case for case in limits.CASES if case.crawler is not None and case.name != SLOW]
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+def test_a_crawl_says_what_there_was_too_little_of(case: limits.Case, tmp_path: Path) -> None:
+    if reason := limits.why_not(case):
+        pytest.skip(reason)
+    limits.crawl(case, tmp_path)

@@ -1,0 +1,330 @@
+"""What becomes of a crawl and of a campaign on a machine that runs out of something.
+
+``python -m tests.torture.limits`` tries every case and writes the table. Most
+need root, for a namespace or another user; the others say why they were left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.process import ROOT
+from tests.bench import small
+from tests.server.fixture_server import running
+from tests.torture import document
+
+SITE = "tree:100:5:1024"
+HARNESS = (
+    *(sys.executable, "-m", "bench", "run", "--profile", "smoke", "--only", "throughput-100"),
+    *("--backends", "threads,callbacks", "--blocks", "1", "--seed", "1", "--no-charts", "--json"),
+)
+TIMEOUT_S = 100.0
+
+NETWORK = ("unshare", "--net", "sh", "-c")
+MOUNTS = ("unshare", "--mount", "sh", "-c")
+UP = "ip link set lo up && "
+GO = ' && exec "$@"'
+ANOTHER_USER = (
+    *("setpriv", "--reuid=54321", "--clear-groups"),
+    # Root is exempt from the limit, and another user may not read where this lies.
+    *("--inh-caps=+dac_read_search,+dac_override", "--ambient-caps=+dac_read_search,+dac_override"),
+)
+FILL = """
+mount -t tmpfs -o size=60m none {folder} || exit 9
+(for turn in $(seq 900); do
+    [ $(cat {folder}/*/trials.jsonl 2>/dev/null | wc -l) -ge 2 ] && break; sleep 0.05
+done; dd if=/dev/zero of={folder}/fill bs=1M 2>/dev/null) &
+"$@"; code=$?; wait; rm {folder}/fill
+"$1" -m bench run --resume {folder}/*/ --no-charts --json >/dev/null || exit 8
+exit $code
+"""
+CLOCK = """
+#define _GNU_SOURCE
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+int clock_gettime(clockid_t clock, struct timespec *now) {
+    struct timespec up;
+    int failed = syscall(SYS_clock_gettime, clock, now);
+    syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &up);
+    if (clock == CLOCK_REALTIME) now->tv_sec += up.tv_sec % 2 ? 86400 : -86400;
+    return failed;
+}
+"""
+"""A clock that steps by two days, to and fro, every second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """The exit code, and words that must be in what is printed."""
+
+    code: int
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One thing there is too little of, and what should come of it.
+
+    ``wrap`` is put before the command; ``{folder}`` stands for an empty folder
+    where results go. ``inside`` says that the server must be under the limit too.
+    """
+
+    name: str
+    how: str
+    wrap: tuple[str, ...]
+    crawler: Expected | None
+    harness: Expected
+    root: bool = True
+    backend: str = "callbacks"
+    options: tuple[str, ...] = ()
+    site: str = SITE
+    inside: bool = False
+    url: str = ""
+
+
+CASES = (
+    Case(
+        "descriptors",
+        "70 open files",
+        ("prlimit", "--nofile=70:70"),
+        Expected(2, "100 connections need 164 descriptors"),
+        Expected(1, "descriptors: soft limit 70; 228 needed"),
+        root=False,
+        options=("-c", "100"),
+    ),
+    Case(
+        "threads",
+        "60 threads for this user (`RLIMIT_NPROC`)",
+        (*ANOTHER_USER, "prlimit", "--nproc=60"),
+        Expected(2, "the system starts no more than 59 threads"),
+        Expected(1, "RLIMIT_NPROC leaves room for 5"),
+        backend="threads",
+        options=("-c", "100"),
+    ),
+    Case(
+        "memory",
+        "120 MB of address space (`RLIMIT_AS`), and pages of 8 MB",
+        ("prlimit", "--as=120000000"),
+        Expected(1, "out of memory"),
+        Expected(2, "needs an address space of 1 GiB"),
+        root=False,
+        options=("-c", "20"),
+        site="tree:50:3:8000000",
+    ),
+    Case(
+        "ports",
+        "10 ephemeral ports",
+        (*NETWORK, UP + "echo '20000 20009' >/proc/sys/net/ipv4/ip_local_port_range" + GO, "sh"),
+        Expected(0, "× limit"),
+        Expected(1, "10 ephemeral ports, 0 in TIME_WAIT; 100 needed"),
+        options=("-c", "50", "--connection", "close"),
+        inside=True,
+    ),
+    Case(
+        "accept queue",
+        "room for 20 connections that wait (`somaxconn`)",
+        (*NETWORK, UP + "echo 20 >/proc/sys/net/core/somaxconn" + GO, "sh"),
+        Expected(0, "no errors"),
+        Expected(0, "3 trials, 0 bad"),
+        options=("-c", "100"),
+        inside=True,
+    ),
+    Case(
+        "disk",
+        "8 KB for results",
+        (*MOUNTS, "mount -t tmpfs -o size=8k none {folder}" + GO, "sh"),
+        None,
+        Expected(1, "disk: 0 MiB free"),
+    ),
+    Case(
+        "disk in the middle",
+        "60 MB for results, used up by another program after the first trial",
+        (*MOUNTS, FILL, "sh"),
+        None,
+        Expected(2, "the records before this one are safe; free some space and go on with"),
+    ),
+    Case(
+        "read-only results",
+        "the folder is mounted read-only",
+        (*MOUNTS, "mount --bind {folder} {folder} && mount -o remount,ro,bind {folder}" + GO, "sh"),
+        None,
+        Expected(2, "Read-only file system"),
+    ),
+    Case(
+        "no /proc",
+        "an empty file system in its place",
+        (*MOUNTS, "mount -t tmpfs none /proc" + GO, "sh"),
+        Expected(0, "no errors"),
+        Expected(2, "no /proc here"),
+    ),
+    Case(
+        "one processor",
+        "pinned to one",
+        ("taskset", "--cpu-list", "0"),
+        Expected(0, "no errors"),
+        Expected(0, "processors: 1 usable"),
+        root=False,
+    ),
+    Case(
+        "no IPv6",
+        "switched off, and an IPv6 address to crawl",
+        (*NETWORK, UP + "echo 1 >/proc/sys/net/ipv6/conf/all/disable_ipv6" + GO, "sh"),
+        Expected(1, "no local address is left to connect with"),
+        Expected(0, "3 trials, 0 bad"),
+        url="http://[::1]:8000/",
+    ),
+    Case(
+        "clock",
+        "the wall clock steps by two days, to and fro, every second",
+        ("env", "LD_PRELOAD={clock}"),
+        Expected(0, "no errors"),
+        Expected(0, "3 trials, 0 bad"),
+        root=False,
+    ),
+)
+
+
+def why_not(case: Case) -> str | None:
+    """Why a case cannot be set up here, None when it can."""
+    if not sys.platform.startswith("linux"):
+        return "needs Linux"
+    if case.root and os.geteuid() != 0:
+        return "needs root"
+    tools = {"unshare": "ip"} if case.wrap[0] == "unshare" else {"env": "gcc"}
+    for tool in (case.wrap[0], tools.get(case.wrap[0], case.wrap[0])):
+        if shutil.which(tool) is None:
+            return f"needs {tool}"
+    if case.wrap[0] == "unshare":
+        tried = subprocess.run([*case.wrap[:2], "true"], capture_output=True)
+        return "no namespaces here" if tried.returncode else None
+    return None
+
+
+def confined(case: Case, folder: Path, command: list[str]) -> tuple[int, str, str]:
+    """Run a command under the limit: exit code, output, error output."""
+    (folder / "results").mkdir()
+    clock = folder / "clock.so"
+    if "{clock}" in case.wrap[-1]:
+        build = ["gcc", "-shared", "-fPIC", "-x", "c", "-", "-o", str(clock)]
+        subprocess.run(build, input=CLOCK, text=True, check=True)
+    wrap = [
+        part.replace("{folder}", str(folder / "results")).replace("{clock}", str(clock))
+        for part in case.wrap
+    ]
+    done = subprocess.run(
+        [*wrap, *command],
+        cwd=ROOT,
+        env=small.environment() | {"COLUMNS": "1000"},
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+    )
+    return done.returncode, done.stdout, done.stderr.replace(str(folder / "results"), "results")
+
+
+def crawl(case: Case, folder: Path) -> str:
+    """Crawl under the limit; what came of it, in a line."""
+    if case.inside:
+        # The server lives under the limit as well, so this program does.
+        arguments = ["-m", "tests.torture.limits", "--inside", case.name]
+        found = confined(case, folder, [sys.executable, *arguments])
+    else:
+        with running("--site", case.site) as server:
+            url = case.url or f"http://{server.ready['listening']}/"
+            found = confined(case, folder, crawler(case, url))
+    code, output, errors = found
+    assert case.crawler is not None
+    line = errors.strip().rpartition("\n")[2].removeprefix("crawlers: ")
+    if output and not line:
+        report = json.loads(output)
+        kinds = ", ".join(f"{count} × {kind}" for kind, count in report["errors"].items())
+        line = f"{report['pages']} pages, {kinds or 'no errors'}"
+    return judge(case, case.crawler, code, line, errors)
+
+
+def crawler(case: Case, url: str) -> list[str]:
+    """The command line of a case's crawl."""
+    short = ("--json", "--timeout", "2", "--max-tries", "8")
+    return [sys.executable, "-m", "crawlers", case.backend, url, *short, *case.options]
+
+
+def inside(case: Case) -> int:
+    """Serve and crawl, both in this namespace."""
+    with running("--site", case.site) as server:
+        command = crawler(case, f"http://{server.ready['listening']}/")
+        return subprocess.run(command).returncode
+
+
+def campaign(case: Case, folder: Path) -> str:
+    """Run a small campaign under the limit; what came of it, in a line."""
+    command = [*HARNESS, "--results", str(folder / "results")]
+    code, output, errors = confined(case, folder, command)
+    parts = []
+    told = ("refus", "failed", "void", "warning: processors", "python -m bench")
+    for line in errors.splitlines():
+        if line.startswith(told):
+            parts.append(line.removeprefix("python -m bench: "))
+            break
+    if output and not any(part.startswith("refusal") for part in parts):
+        outcome = json.loads(output)
+        parts.append(f"{outcome['trials']} trials, {outcome['bad']} bad")
+    return judge(case, case.harness, code, "; ".join(parts), errors)
+
+
+def judge(case: Case, expected: Expected, code: int, line: str, errors: str) -> str:
+    """The outcome in a line; raises AssertionError when it is not the expected one."""
+    assert code == expected.code, f"{case.name}: exit code {code}: {errors}"
+    assert expected.words in line, f"{case.name}: {line!r}: {errors}"
+    return f"exit {code}: {line}"
+
+
+def to_markdown(found: Mapping[str, Any]) -> str:
+    """The table for docs/reliability.md."""
+    rows = [
+        [f"**{name}**: {row['how']}", row["crawler"], row["harness"]] for name, row in found.items()
+    ]
+    return document.table(["too little of", "`python -m crawlers`", "the harness"], rows)
+
+
+def main() -> int:
+    """Try every case, and write down what came of it."""
+    parser = argparse.ArgumentParser(prog="python -m tests.torture.limits", description=__doc__)
+    parser.add_argument("--inside", metavar="CASE", help="serve and crawl here, for that case")
+    options = parser.parse_args()
+    if options.inside:
+        return inside(next(case for case in CASES if case.name == options.inside))
+    found: dict[str, dict[str, str]] = {}
+    wrong = 0
+    for case in CASES:
+        row = found[case.name] = {"how": case.how, "crawler": "", "harness": ""}
+        for who, attempt in (("crawler", crawl), ("harness", campaign)):
+            if who == "crawler" and case.crawler is None:
+                row[who] = "writes no files"
+            elif reason := why_not(case):
+                row[who] = f"not tried: {reason}"
+            else:
+                with tempfile.TemporaryDirectory() as folder:
+                    try:
+                        row[who] = attempt(case, Path(folder))
+                    except (AssertionError, subprocess.TimeoutExpired) as error:
+                        row[who] = f"WRONG: {error}"
+                        wrong += 1
+            print(f"{case.name}, {who}: {row[who]}", flush=True)
+    document.keep("limits", found)
+    document.fill("limits", to_markdown(found))
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
