@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from bench import across, backends, interpreters, workloads
+from bench import backends, interpreters, workloads
 from bench.errors import BenchError
 from bench.process import RESULTS
 
@@ -319,6 +319,8 @@ def do_run(arguments: argparse.Namespace, console: Console) -> int:
 
 def do_interpreters(arguments: argparse.Namespace, console: Console) -> int:
     """``bench interpreters``."""
+    from bench import across
+
     if arguments.pythons:
         found = interpreters.in_order(map(interpreters.examine, arguments.pythons))
         missing: dict[str, str] = {}
