@@ -110,6 +110,17 @@ def describe(report: CrawlReport) -> dict[str, Any]:
     }
 
 
+def processor_s() -> tuple[float, float]:
+    """User and system seconds of this process and of its children that have ended."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime for one in used), sum(one.ru_stime for one in used)
+
+
+def spent_on_start(report: CrawlReport, name: str) -> float:
+    """Processor seconds that a backend's own processes took to start; 0 where there are none."""
+    return float(report.mechanism.get(name, 0)) / 1e6
+
+
 def watch_parent() -> None:
     """End this process when its parent is gone, where the kernel cannot be asked to.
 
@@ -143,11 +154,11 @@ def work(command: dict[str, Any], commands: TextIO, say: TextIO) -> None:
     if commands.readline().strip() != "go":
         return
     collections = gc_collections()
-    before = resource.getrusage(resource.RUSAGE_SELF)
+    before, (user, system) = resource.getrusage(resource.RUSAGE_SELF), processor_s()
     started = time.monotonic()
     report = backend.crawl(job, recorder)
     call_s = time.monotonic() - started
-    after = resource.getrusage(resource.RUSAGE_SELF)
+    after, (user_after, system_after) = resource.getrusage(resource.RUSAGE_SELF), processor_s()
     collections = gc_collections() - collections
     result = describe(report)
     result["mechanism"] |= interpreter(backend.family) | {
@@ -158,8 +169,9 @@ def work(command: dict[str, Any], commands: TextIO, say: TextIO) -> None:
     result |= {
         "event": RESULT,
         "call_s": call_s,
-        "user_s": after.ru_utime - before.ru_utime,
-        "system_s": after.ru_stime - before.ru_stime,
+        # The clock of a crawl in several processes starts when they are ready.
+        "user_s": user_after - user - spent_on_start(report, "start_user_us"),
+        "system_s": system_after - system - spent_on_start(report, "start_system_us"),
         "switches_voluntary": after.ru_nvcsw - before.ru_nvcsw,
         "switches_involuntary": after.ru_nivcsw - before.ru_nivcsw,
         "late": times.late,

@@ -33,9 +33,10 @@ class Backend:
 
     ``family`` is the concurrency model it belongs to (``stack`` for a whole
     HTTP stack), ``rung`` its place on the ladder, and ``changes`` says which
-    one thing it changes, and against which backend: a model backend changes
-    the model and nothing else. ``extra`` is the extra that installs what it
-    needs, "" for nothing.
+    one thing it changes, and against which backend ("against callbacks: the
+    system call"). ``extra`` is the extra that installs what it needs, "" for
+    nothing. ``most`` is how many connections it can hold at once, None for as
+    many as it is given slots.
 
     ``differs`` names the conformance tests that it is known to fail, each
     with the reason; the suite expects exactly these to fail. ``alone`` says
@@ -52,6 +53,13 @@ class Backend:
     extra: str = ""
     differs: Mapping[str, str] = field(default_factory=dict, hash=False)
     alone: bool = False
+    most: int | None = None
+
+    @property
+    def against(self) -> str | None:
+        """The backend that this one changes one thing of; None at the foot of the ladder."""
+        before, colon, _ = self.changes.partition(": ")
+        return before.removeprefix("against ") if colon and before[:8] == "against " else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +74,7 @@ class _Entry:
     extra: str = ""
     differs: Mapping[str, str] = field(default_factory=dict)
     alone: bool = False
+    most: int | None = None
 
 
 MODELS = ("threads", "callbacks", "generators", "async_await")
@@ -81,9 +90,10 @@ def _variant(
     extra: str = "variants",
     differs: Mapping[str, str] | None = None,
     alone: bool = False,
+    most: int | None = None,
 ) -> _Entry:
     module = f"crawlers.variants.{module}"
-    return _Entry(family, rung, summary, changes, module, extra, differs or {}, alone)
+    return _Entry(family, rung, summary, changes, module, extra, differs or {}, alone, most)
 
 
 _RETRIED = {
@@ -104,21 +114,21 @@ _OURS = {
         "callbacks",
         20,
         "selectors loop, one fetcher object per slot",
-        "non-blocking sockets and a loop; state moves from the stack to an object",
+        "against threads: non-blocking sockets and a loop; an object holds the state, not a stack",
         "crawlers.callbacks",
     ),
     "generators": _Entry(
         "generators",
         30,
         "hand-built Future and Task, yield from",
-        "the same loop; suspended generators hold the state instead of objects",
+        "against callbacks: suspended generators hold the state, not objects; the same loop",
         "crawlers.generators",
     ),
     "async_await": _Entry(
         "async",
         50,
         "asyncio, async and await",
-        "the language's own coroutines, on asyncio's loop and C-built tasks",
+        "against native_coroutines: loop, tasks and streams are asyncio's, its tasks in C",
         "crawlers.async_await",
     ),
     "gevent": _variant(
@@ -198,6 +208,7 @@ _OURS = {
         "never more than 32 threads, however many slots",
         "against threads: a fixed pool, smaller than the number of slots",
         extra="",
+        most=32,
     ),
     "callbacks_select": _variant(
         "callbacks_select",
@@ -206,6 +217,7 @@ _OURS = {
         "callbacks waiting in select",
         "against callbacks: the system call, select, which is limited to 1024 descriptors",
         extra="",
+        most=960,
     ),
     "callbacks_poll": _variant(
         "callbacks_poll",
@@ -356,6 +368,7 @@ def load(name: str) -> Backend:
         entry.extra,
         entry.differs,
         entry.alone,
+        entry.most,
     )
 
 

@@ -18,7 +18,8 @@ other kernel objects   slabinfo: inodes, dentries, files, epoll items, ports, ta
 =====================  ==========================================================
 
 What belongs to a process (user, page tables, stacks, threads, descriptors) is
-absolute in both readings. What the kernel only counts for the whole machine is
+absolute in both readings, and summed over the worker and the processes that it
+has started. What the kernel only counts for the whole machine is
 the growth since the ``before`` reading, where it is 0 by definition.
 
 Both ends of a connection are on this machine, so slabs hold two of everything.
@@ -48,6 +49,7 @@ import math
 import os
 import platform
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import psutil
@@ -187,9 +189,56 @@ def descriptors(pid: int) -> tuple[int | None, str]:
         return None, "descriptors of another user's process"
 
 
+def process_parts(
+    process: psutil.Process,
+    stack: int | None,
+    sources: dict[str, str],
+    reasons: dict[str, str],
+) -> MemoryParts:
+    """What belongs to one process, whose threads have kernel stacks of ``stack`` bytes."""
+    pid = process.pid
+    status = procfs.kib_fields(procfs.read(f"proc/{pid}/status") or "")
+    user, where = user_memory(pid)
+    (reasons if user is None else sources)["user_bytes"] = where
+    page_tables = status.get("VmPTE")
+    if page_tables is None:
+        reasons["page_table_bytes"] = NO_PROC
+    else:
+        sources["page_table_bytes"] = "status VmPTE"
+    threads = status.get("Threads") or int(process.num_threads())
+    if stack is None:
+        reasons["kernel_stack_bytes"] = "the size of a kernel stack is unknown here"
+    else:
+        sources["kernel_stack_bytes"] = f"threads × {stack // 1024} KiB"
+    opened, where = descriptors(pid)
+    (reasons if opened is None else sources)["descriptors"] = where
+    return MemoryParts(
+        user_bytes=user,
+        rss_bytes=status.get("VmRSS") or int(process.memory_info().rss),
+        page_table_bytes=page_tables,
+        kernel_stack_bytes=None if stack is None else threads * stack,
+        kernel_socket_bytes=None,
+        send_buffer_bytes=None,
+        kernel_other_bytes=None,
+        server_socket_bytes=None,
+        threads=threads,
+        descriptors=opened,
+    )
+
+
+def total(processes: Sequence[MemoryParts]) -> MemoryParts:
+    """The parts of several processes together; None where one of them is unknown."""
+
+    def add(name: str) -> int | None:
+        values = [getattr(parts, name) for parts in processes]
+        return None if None in values else sum(values)
+
+    return processes[0].model_copy(update={name: add(name) for name in MemoryParts.model_fields})
+
+
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Reads the memory of a worker and, when given, of the server it talks to.
+    """Reads the memory of a worker with its children and, when given, of its server.
 
     ``read`` raises psutil.NoSuchProcess when the worker has ended. It takes
     a few milliseconds, more with thousands of threads, and changes nothing.
@@ -223,37 +272,14 @@ class Reader:
         )
 
     def _own(self, meminfo: str, sources: dict[str, str], reasons: dict[str, str]) -> MemoryParts:
-        """What belongs to the worker alone."""
-        pid = self.worker_pid
-        process = psutil.Process(pid)
-        status = procfs.kib_fields(procfs.read(f"proc/{pid}/status") or "")
-        user, where = user_memory(pid)
-        (reasons if user is None else sources)["user_bytes"] = where
-        page_tables = status.get("VmPTE")
-        if page_tables is None:
-            reasons["page_table_bytes"] = NO_PROC
-        else:
-            sources["page_table_bytes"] = "status VmPTE"
-        threads = status.get("Threads") or int(process.num_threads())
+        """What belongs to the worker and to the processes that it has started."""
+        worker = psutil.Process(self.worker_pid)
         stack = self._stack_size(meminfo)
-        if stack is None:
-            reasons["kernel_stack_bytes"] = "the size of a kernel stack is unknown here"
-        else:
-            sources["kernel_stack_bytes"] = f"threads × {stack // 1024} KiB"
-        opened, where = descriptors(pid)
-        (reasons if opened is None else sources)["descriptors"] = where
-        return MemoryParts(
-            user_bytes=user,
-            rss_bytes=status.get("VmRSS") or int(process.memory_info().rss),
-            page_table_bytes=page_tables,
-            kernel_stack_bytes=None if stack is None else threads * stack,
-            kernel_socket_bytes=None,
-            send_buffer_bytes=None,
-            kernel_other_bytes=None,
-            server_socket_bytes=None,
-            threads=threads,
-            descriptors=opened,
-        )
+        found = [
+            process_parts(process, stack, sources, reasons)
+            for process in (worker, *worker.children(recursive=True))
+        ]
+        return found[0] if len(found) == 1 else total(found)
 
     def _stack_size(self, meminfo: str) -> int | None:
         """Found once: the readings to compare must use the same size."""

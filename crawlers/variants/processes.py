@@ -7,9 +7,12 @@ sockets, parsing and link extraction are spread over processes. The frontier
 stays in the parent, which is the simplest way to fetch no page twice however
 the site is linked; so every fetch and every link crosses a socket, pickled.
 
-The clock starts when all processes are ready. What differs at the server:
-nothing; the slots are the same number. What differs for who measures: the
-work is done in children of the process that is asked for it.
+The clock starts when all processes are ready, and what they have spent by then
+stands in the report (``start_user_us``, ``start_system_us``). What differs at
+the server: nothing; the slots are the same number. What differs for who
+measures: the work is done in children of the process that is asked for it. A
+program that may use one processor starts one of them, and shows what handing
+the work over costs, not what more processors gain.
 """
 
 from __future__ import annotations
@@ -46,7 +49,14 @@ WAIT_S = 5.0
 START = "import sys; from crawlers.variants.processes import main; main(int(sys.argv[1]))"
 """What a process runs: not this file as a script, whose classes would have other names."""
 
-READY, CANCEL = "ready", "cancel"
+CANCEL = "cancel"
+
+
+class Ready(NamedTuple):
+    """A process can begin; ``user_s`` and ``system_s`` are what its start took of a processor."""
+
+    user_s: float
+    system_s: float
 
 
 class Order(NamedTuple):
@@ -171,18 +181,18 @@ class Shared:
         self.frontier = Frontier(job)
         self.loop = loop
         self.workers: list[Worker] = []
-        self.starting = 0
+        self.starts: list[Ready] = []
         self.numbers = 0
         self.away: dict[int, Fetch] = {}
 
 
-def received(shared: Shared, worker: Worker, message: list[Outcome] | str | None) -> None:
+def received(shared: Shared, worker: Worker, message: list[Outcome] | Ready | None) -> None:
     """A process is ready, has outcomes, or has ended."""
     if message is None:
         raise RuntimeError(f"process {worker.process.pid} of the crawl has ended too early")
-    if message == READY:
-        shared.starting -= 1
-        if not shared.starting:
+    if isinstance(message, Ready):
+        shared.starts.append(message)
+        if len(shared.starts) == len(shared.workers):
             shared.loop.stop()
         return
     for outcome in message:
@@ -239,7 +249,6 @@ def crawl(job: Job, recorder: Recorder) -> CrawlReport:
     count = min(job.slots, processors())
     starting, loop = Loop(), Loop()
     shared = Shared(job, recorder, starting)
-    shared.starting = count
     try:
         for number in range(count):
             slots = len(range(number, job.slots, count))
@@ -260,7 +269,13 @@ def crawl(job: Job, recorder: Recorder) -> CrawlReport:
         starting.close()
         loop.close()
     return shared.frontier.report(
-        "processes", {"processes": count, "selector": type(loop.selector).__name__}
+        "processes",
+        {
+            "processes": count,
+            "selector": type(loop.selector).__name__,
+            "start_user_us": round(1e6 * sum(ready.user_s for ready in shared.starts)),
+            "start_system_us": round(1e6 * sum(ready.system_s for ready in shared.starts)),
+        },
     )
 
 
@@ -311,7 +326,8 @@ class Child:
         self.slots.frontier = self  # type: ignore[assignment]
         self.slots.idle = list(self.slots.slots)
         callbacks.watch(self.slots, Stop(job))
-        self.channel.send(READY)
+        spent = os.times()
+        self.channel.send(Ready(spent.user, spent.system))
 
     def order(self, order: Order) -> None:
         """Take in an order."""

@@ -153,6 +153,13 @@ print("ready")
 sys.stdin.readline()
 """
 
+PARENT = """
+import subprocess, sys
+child = subprocess.Popen(["cat"], stdin=subprocess.PIPE)
+print("ready")
+sys.stdin.readline()
+"""
+
 
 class TestParsers:
     def test_kib_fields(self) -> None:
@@ -759,6 +766,22 @@ class TestMemory:
         assert (read.parts.user_bytes or 0) > KIB
         assert (read.parts.page_table_bytes or 0) > KIB
         assert (read.parts.rss_bytes or 0) > (read.parts.user_bytes or 0) / 2
+
+    @LINUX
+    def test_a_workers_own_processes_count_as_the_worker(self) -> None:
+        with child(PARENT) as other:
+            other.hear()
+            read = memory.Reader(other.pid).read().parts
+            worker = psutil.Process(other.pid)
+            alone = [
+                memory.process_parts(process, 16 * KIB, {}, {})
+                for process in (worker, *worker.children())
+            ]
+        assert len(alone) == 2
+        assert read.threads == 2
+        assert (read.descriptors or 0) == sum(one.descriptors or 0 for one in alone)
+        assert (read.rss_bytes or 0) > max(one.rss_bytes or 0 for one in alone)
+        assert memory.total([alone[0], parts(user_bytes=None)]).user_bytes is None
 
     def test_an_ended_worker_is_an_error(self) -> None:
         with child("pass") as other:

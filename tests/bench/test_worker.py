@@ -124,3 +124,26 @@ def test_a_poisson_schedule_has_the_rate_it_was_asked_for() -> None:
     gaps = [b - a for a, b in pairwise((0.0, *due))]
     # Exponential gaps: the share longer than the mean is 1/e.
     assert sum(gap > 0.001 for gap in gaps) / len(gaps) == pytest.approx(0.368, abs=0.02)
+
+
+def test_the_processor_time_of_ended_children_counts() -> None:
+    before = sum(worker.processor_s())
+    burn = "import time\nwhile time.process_time() < 0.2: pass"
+    subprocess.run([sys.executable, "-c", burn], check=True)
+    assert sum(worker.processor_s()) - before > 0.15
+
+
+def test_what_a_crawl_in_processes_took_to_start_is_left_out(
+    server: Server, tmp_path: Path
+) -> None:
+    with Child("the worker", ["-m", "bench.worker"]) as child:
+        child.say(command(server, tmp_path, backend="processes"))
+        hear(child)
+        server.reset()
+        child.say("go")
+        result = hear(child)
+    start_s = result["mechanism"]["start_user_us"] / 1e6
+    assert result["mechanism"]["processes"] >= 1
+    assert start_s > 0.01
+    # Thirty pages take a fraction of what an interpreter takes to start.
+    assert 0 < result["user_s"] + result["system_s"] < start_s

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import tomllib
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -64,12 +65,20 @@ def test_a_variant_says_what_it_changes_and_against_what(name: str) -> None:
     backend = load(name)
     assert backend.name == name
     assert backend.family in FAMILIES
-    against, _, what = backend.changes.partition(": ")
-    assert against.startswith("against ")
-    assert against.removeprefix("against ") in registry.names()
-    assert what
+    assert backend.against in registry.names()
+    assert backend.changes.partition(": ")[2]
     assert backend.extra in ("", "variants")
     assert all(reason for reason in backend.differs.values())
+
+
+def test_the_ladder_has_one_foot() -> None:
+    assert [name for name in registry.MODELS if load(name).against is None] == ["threads"]
+
+
+def test_what_is_said_to_be_the_most_is_the_most() -> None:
+    assert load("threads_pool").most == import_module("crawlers.variants.threads_pool").POOL
+    select = import_module("crawlers.variants.callbacks_select")
+    assert load("callbacks_select").most == select.FD_SETSIZE - select.SPARE
 
 
 def test_rungs_are_one_order() -> None:
