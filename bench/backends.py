@@ -26,7 +26,11 @@ class BackendsError(BenchError):
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A backend as the harness knows it; ``missing`` says why it cannot run here."""
+    """A backend as the harness knows it; ``missing`` says why it cannot run here.
+
+    ``against`` is the backend that it changes one thing of, and ``most`` the
+    connections that it can hold at once, None without a bound.
+    """
 
     name: str
     family: str
@@ -34,6 +38,8 @@ class Known:
     summary: str
     changes: str
     missing: str | None = None
+    against: str | None = None
+    most: int | None = None
 
 
 def look_up(names: Sequence[str] | None = None) -> list[Known]:
@@ -99,7 +105,15 @@ def find(name: str) -> Known:
         loaded = registry.load(name)
     except registry.BackendError as error:
         return Known(name, "", -1, "", "", str(error))
-    return Known(name, loaded.family, loaded.rung, loaded.summary, loaded.changes)
+    return Known(
+        name,
+        loaded.family,
+        loaded.rung,
+        loaded.summary,
+        loaded.changes,
+        against=loaded.against,
+        most=loaded.most,
+    )
 
 
 def main(wanted: Sequence[str]) -> int:

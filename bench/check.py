@@ -22,7 +22,7 @@ def faults(folder: Path, records: Records) -> list[str]:
     for trial in records.trials:
         if trial.status in ("failed", "void"):
             found.append(f"{trial.status}: {trial.label} on {trial.point}: {trial.reason}")
-    planned = sum(entry.blocks * len(entry.labels) for entry in records.campaign.plan)
+    planned = sum(entry.trials for entry in records.campaign.plan)
     if len(records.trials) != planned:
         found.append(f"{len(records.trials)} trials recorded, {planned} planned")
     return found + chart_faults(folder / output.CHARTS) + summary_faults(folder)

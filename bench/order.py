@@ -85,12 +85,17 @@ def takes_part(block: int, blocks: int, of: int, phase: int = 0) -> bool:
 
 
 def schedule(
-    labels: Mapping[str, Sequence[str]], blocks: Mapping[str, int], seed: int
+    labels: Mapping[str, Sequence[str]],
+    blocks: Mapping[str, int],
+    seed: int,
+    fewer: Mapping[str, Mapping[str, int]] | None = None,
 ) -> list[list[Turn]]:
     """All trials of a campaign, block by block, in the order they are to run.
 
     ``labels`` and ``blocks`` say for each point whose trials a block holds
-    and how many blocks it has. The same arguments give the same schedule.
+    and how many blocks it has; ``fewer`` which labels of it take part in fewer
+    blocks, the same ones for labels with the same number. The same arguments
+    give the same schedule.
     """
     rng = random.Random(seed)
     of = max(blocks.values(), default=0)
@@ -100,14 +105,19 @@ def schedule(
     # Points with a block or two must not all meet in the last of the campaign.
     phase = {point: rng.randrange(of) for point in sorted(labels)}
     result: list[list[Turn]] = []
+    number = dict.fromkeys(labels, 0)
     for block in range(of):
         points = sorted(p for p in labels if takes_part(block, blocks[p], of, phase[p]))
         rng.shuffle(points)
-        result.append(
-            [
-                Turn(block, point, position, label)
-                for point in points
-                for position, label in enumerate(next(order[point]))
+        turns = []
+        for point in points:
+            shares = (fewer or {}).get(point, {})
+            present = [
+                label
+                for label in next(order[point])
+                if takes_part(number[point], shares.get(label, blocks[point]), blocks[point])
             ]
-        )
+            number[point] += 1
+            turns += [Turn(block, point, place, label) for place, label in enumerate(present)]
+        result.append(turns)
     return result

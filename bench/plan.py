@@ -12,8 +12,8 @@ from bench import order, workloads
 from bench.backends import base_of
 from bench.errors import BenchError
 from bench.order import Turn
-from bench.schema import CampaignRecord, Environment, Interpreter, PointPlan
-from bench.workloads import TWIN_SUFFIX, Point, ProfileError, backend_of, labels
+from bench.schema import CampaignRecord, Environment, Interpreter, PointPlan, Rung
+from bench.workloads import TWIN_SUFFIX, Point, ProfileError, backend_of, fewer, labels
 
 Selection = Collection[tuple[str, str]]
 """Pairs of point id and backend name."""
@@ -50,7 +50,7 @@ def select(
 
     ``only`` names workloads or point ids; ``selection`` keeps given pairs of
     point and backend; ``blocks`` replaces the profile's numbers of blocks;
-    ``everyone`` is for backends that were asked for by name.
+    ``everyone`` is for backends that were asked for by name: they are in every block.
     Raises :class:`bench.workloads.ProfileError` for an unknown name and
     :class:`PlanError` when nothing is left.
     """
@@ -66,6 +66,8 @@ def select(
     for point in points:
         if blocks is not None:
             point = replace(point, blocks=blocks)
+        if everyone:
+            point = replace(point, rest=point.blocks)
         kept = [
             label
             for label in labels(point, backends, everyone=everyone or selection is not None)
@@ -86,6 +88,7 @@ def make(chosen: Sequence[tuple[Point, list[str]]], seed: int) -> Plan:
             {point.id: kept for point, kept in chosen},
             {point.id: point.blocks for point, _ in chosen},
             seed,
+            {point.id: fewer(point, kept) for point, kept in chosen},
         ),
         entries=[
             PointPlan(
@@ -94,6 +97,7 @@ def make(chosen: Sequence[tuple[Point, list[str]]], seed: int) -> Plan:
                 blocks=point.blocks,
                 labels=kept,
                 params=point.params,
+                fewer=fewer(point, kept),
             )
             for point, kept in chosen
         ],
@@ -110,6 +114,7 @@ def campaign_record(
     environment: Environment,
     interpreters: Sequence[Interpreter] = (),
     missing: Mapping[str, str] = MappingProxyType({}),
+    rungs: Sequence[Rung] = (),
 ) -> CampaignRecord:
     """The first line of the campaign's file."""
     created = datetime.now(UTC)
@@ -132,6 +137,7 @@ def campaign_record(
         plan=plan.entries,
         interpreters=list(interpreters),
         interpreters_missing=dict(missing),
+        rungs=list(rungs),
     )
 
 
@@ -150,7 +156,8 @@ def rebuild(campaign: CampaignRecord) -> Plan:
                 f"the workload point {entry.point} is not what it was when campaign "
                 f"{campaign.campaign} began; start a new campaign"
             )
-        chosen.append((replace(point, blocks=entry.blocks), list(entry.labels)))
+        rest = min(entry.fewer.values(), default=entry.blocks)
+        chosen.append((replace(point, blocks=entry.blocks, rest=rest), list(entry.labels)))
     if not chosen:
         raise PlanError(f"campaign {campaign.campaign} has no plan to go on with; start a new one")
     return make(chosen, campaign.seed)

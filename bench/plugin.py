@@ -131,7 +131,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         return
     options = Options(
         profile=config.getoption("--profile"),
-        backends=config.stash[NAMES],
+        # Named or not makes a difference: see plan.select.
+        backends=config.stash[NAMES] if config.getoption("--backends") else None,
         selection=selection,
         blocks=config.getoption("--blocks"),
         seed=config.getoption("--seed"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -17,10 +17,10 @@ from bench.plan import Plan, PlanError, Selection
 from bench.probes import environment
 from bench.process import OWN_PYTHON, RESULTS, ROOT
 from bench.progress import Display, Estimate, minutes
-from bench.schema import CampaignRecord, EndRecord, ResumeRecord
+from bench.schema import CampaignRecord, EndRecord, ResumeRecord, Rung
 from bench.store import Records, Store, StoreError
 from bench.trial import now
-from bench.workloads import backend_of, model_of
+from bench.workloads import Point, backend_of, model_of
 
 THREADED = "threads"
 """The family that starts a thread for each slot."""
@@ -145,6 +145,7 @@ def begin(options: Options, known: Sequence[backends.Known]) -> tuple[CampaignRe
         environment=environment.collect(ROOT),
         interpreters=[found.record for found in options.interpreters],
         missing=options.missing,
+        rungs=[Rung(**asdict(backend)) for backend in known],
     )
     return record, todo
 
@@ -208,15 +209,24 @@ def preflight(
             text = f"{finding.level}: {finding.check}: {finding.found}: {finding.effect}"
             mend = f" ({finding.mend})" if finding.mend else ""
             console.print(text + mend, highlight=False, markup=False)
-    threaded = {backend.name for backend in known if backend.family == THREADED}
+    by_name = {backend.name: backend for backend in known}
     refused = {}
     for entry in todo.entries:
-        slots = todo.points[entry.point].slots
+        point = todo.points[entry.point]
         for label in entry.labels:
-            threads = slots if backend_of(label) in threaded else 0
-            if reason := doctor.refuse(slots, threads, folder=folder):
+            backend = by_name[backend_of(label)]
+            threads = point.slots if backend.family == THREADED else 0
+            reason = unable(backend, point) or doctor.refuse(point.slots, threads, folder=folder)
+            if reason:
                 refused[entry.point, label] = reason
     return refused
+
+
+def unable(backend: backends.Known, point: Point) -> str | None:
+    """Why a backend can never hold the connections of this point, None when it can."""
+    if point.kind != "hold" or backend.most is None or backend.most >= point.slots:
+        return None
+    return f"{backend.name} holds at most {backend.most} connections at once ({backend.changes})"
 
 
 def announce(record: CampaignRecord, todo: Plan, folder: Path, console: Console) -> None:

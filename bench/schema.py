@@ -64,6 +64,25 @@ class PointPlan(Record):
     blocks: int  # how many blocks of the campaign this point takes part in
     labels: list[str]  # whose trials one block of it holds
     params: dict[str, int | float | str | None]
+    fewer: dict[str, int] = Field(default_factory=dict)  # labels that are in so many blocks only
+
+    @property
+    def trials(self) -> int:
+        """How many trials were planned here."""
+        return sum(min(self.blocks, self.fewer.get(label, self.blocks)) for label in self.labels)
+
+
+class Rung(Record):
+    """A backend's place on the ladder, as the registry described it."""
+
+    name: str
+    family: str  # "stack" for a whole HTTP stack
+    rung: int  # -1 where it could not be loaded
+    summary: str
+    changes: str  # "against callbacks: the system call"
+    against: str | None  # the backend that it changes one thing of
+    most: int | None  # connections that it can hold at once, None without a bound
+    missing: str | None  # why it did not run
 
 
 class CampaignRecord(Record):
@@ -85,6 +104,7 @@ class CampaignRecord(Record):
     plan: list[PointPlan] = Field(default_factory=list)
     interpreters: list[Interpreter] = Field(default_factory=list)  # oldest first; none: its own
     interpreters_missing: dict[str, str] = Field(default_factory=dict)  # name -> reason
+    rungs: list[Rung] = Field(default_factory=list)  # all backends that were looked at
 
 
 class Latency(Record):
@@ -172,6 +192,23 @@ class HostNoise(Record):
     mhz: float | None
 
 
+class Fairness(Record):
+    """How evenly the slots got on, from the start until the work ran out.
+
+    The time is cut into windows of equal length. ``completions`` holds, for
+    the end of each window, how many exchanges a slot had completed by then:
+    the quantiles over slots named in ``quantiles``, from the least to the most.
+    """
+
+    slots: int
+    quantiles: list[float]
+    ends_s: list[float]
+    completions: list[list[float]]
+    silent: list[int]  # per window: slots that completed nothing in it
+    longest_gap_s: list[float]  # the same quantiles of each slot's longest time without any
+    jain: float  # Jain's index of completions at the end: 1 all equal, 1/slots one has all
+
+
 class TrialRecord(Record):
     """One backend on one workload point in one fresh process: the sample."""
 
@@ -207,6 +244,7 @@ class TrialRecord(Record):
     response_time: Latency | None = None
     memory: Memory | None = None
     ramp: Ramp | None = None  # barrier trials; campaigns before it was kept have none
+    fairness: Fairness | None = None  # of the workload that is about it
     ledger: Ledger | None
     limiter: Limiter | None = None
     mechanism: dict[str, str | int]  # threads_peak, loop, selector, parser, gc_collections ...

@@ -66,6 +66,7 @@ from bench.schema import (
     CampaignRecord,
     CeilingRecord,
     EndRecord,
+    Fairness,
     Latency,
     Limiter,
     MemoryParts,
@@ -231,7 +232,7 @@ def _user_per_connection(trial: TrialRecord) -> float | None:
 #: Workloads that run as fast as they can and may be compared by ratio. An open
 #: loop's rate is set by its schedule, a barrier trial waits for the barrier, and
 #: a recorder-cost trial is no backend's.
-CLOSED: Final = ("throughput", "waiting", "real")
+CLOSED: Final = ("throughput", "waiting", "real", "ladder", "regime")
 
 PAGES_PER_S: Final = Metric(
     "pages_per_s", "throughput", "pages/s", "faster", "slower", CLOSED, _pages_per_s
@@ -475,33 +476,52 @@ def compare(
     head = campaign_of(records)
     labels = labels_of(records)
     base = base or (head.base if head else None) or (labels[0] if labels else "")
+    against = dict.fromkeys(labels, base) if bases is None else bases
+    pairs = [
+        (point, against[label], label)
+        for point in points_of(records, *metric.workloads)
+        for label in labels
+        if against.get(label, label) != label
+    ]
+    return compare_pairs(records, pairs, metric, floor=floor, resamples=resamples, seed=seed)
+
+
+def compare_pairs(
+    records: Records,
+    pairs: Iterable[tuple[str, str, str]],
+    metric: Metric = PAGES_PER_S,
+    *,
+    floor: NoiseFloor | None = None,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+) -> list[Comparison]:
+    """One comparison for each (point, base, label) with trials of both, as one family.
+
+    For bases that differ from pair to pair; otherwise like :func:`compare`.
+    """
     noise = floor or aa_noise_floor(records, metric)
     trials = trials_of(records, *metric.workloads)
     values = block_values(trials, metric)
     workload_of = {t.point: t.workload for t in trials}
     limited = _server_limited(records) if metric is PAGES_PER_S else set()
     found: list[Comparison] = []
-    for point in points_of(records, *metric.workloads):
-        for label in labels:
-            against = base if bases is None else bases.get(label, label)
-            if label == against or not {(point, label), (point, against)} <= values.keys():
-                continue
-            result = ratio(
-                values[point, against],
-                values[point, label],
-                floor=noise.log or 0.0,
-                metric=metric,
-                resamples=resamples,
-                seed=seed,
-            )
-            hollow = bool({(point, against), (point, label)} & limited)
-            found.append(
-                Comparison(workload_of[point], point, metric, against, label, result, hollow)
-            )
-    return _corrected(found)
+    for point, base, label in pairs:
+        if (point, base) not in values or (point, label) not in values:
+            continue
+        result = ratio(
+            values[point, base],
+            values[point, label],
+            floor=noise.log or 0.0,
+            metric=metric,
+            resamples=resamples,
+            seed=seed,
+        )
+        hollow = bool({(point, base), (point, label)} & limited)
+        found.append(Comparison(workload_of[point], point, metric, base, label, result, hollow))
+    return corrected(found)
 
 
-def _corrected(found: list[Comparison]) -> list[Comparison]:
+def corrected(found: Sequence[Comparison]) -> list[Comparison]:
     """Take back the verdicts of one family that the Benjamini–Hochberg step does not keep."""
     tested = [i for i, c in enumerate(found) if c.ratio.p is not None]
     kept = benjamini_hochberg([found[i].ratio.p or 0.0 for i in tested])
@@ -655,7 +675,7 @@ def aa_check(
                     workload_of[point], point, metric, backend, f"{backend}#2", result, hollow
                 )
             )
-        found += _corrected(family)
+        found += corrected(family)
     alarms = sum(c.ratio.shown for c in found)
     return AaResult(tuple(found), tested, alarms, interval_alarms, refused)
 
@@ -1032,6 +1052,15 @@ def fit_memory(records: Records) -> dict[str, MemoryFit]:
     return found
 
 
+# --- fairness --------------------------------------------------------------------------
+
+
+def least_served(run: Fairness) -> float:
+    """What the least served slot completed, as a share of what the median slot did."""
+    least, middle = run.completions[-1][0], run.completions[-1][len(run.quantiles) // 2]
+    return least / middle if middle else 0.0
+
+
 # --- the server's ceiling, the recorder's cost, parity ------------------------------------
 
 
@@ -1140,11 +1169,15 @@ def parity(records: Records) -> Parity:
     Peak in flight may fall short of the slots on a short trial, so 10 % of
     difference is allowed there; connections opened and repeated requests must
     agree exactly. Requests per connection follow from the order in which slots
-    happen to be served, and are shown but not judged.
+    happen to be served, and are shown but not judged. Left out where it is to
+    open fewer connections than there are slots: a backend that says so of itself.
     """
+    head = campaign_of(records)
+    most = {rung.name: rung.most for rung in head.rungs if rung.most} if head else {}
     groups: dict[tuple[str, str], list[TrialRecord]] = defaultdict(list)
     for trial in trials_of(records, twins=False):
-        if trial.ledger:
+        bound = most.get(trial.backend)
+        if trial.ledger and (bound is None or bound >= (number_param(trial, "slots") or 0)):
             groups[trial.point, trial.label].append(trial)
     rows: list[ParityRow] = []
     differing: dict[str, tuple[str, ...]] = {}

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from bench import across, naive, stats
+from bench import across, ladder, naive, regime, stats
 from bench.schema import Limiter, TrialRecord
 from bench.stats import Comparison, Ratio, Records, Spread
 from bench.workloads import interpreter_of, model_of
@@ -315,7 +315,7 @@ def _limiter_cell(limiter: Limiter | None) -> str:
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     # Names to the left, numbers to the right.
     marks = [
-        "---" if i < 1 or name in ("verdict", "limiter") else "---:"
+        "---" if i < 1 or name in ("verdict", "limiter", "what it changes") else "---:"
         for i, name in enumerate(header)
     ]
 
@@ -405,6 +405,98 @@ def _open_cells(row: SummaryRow) -> list[str]:
         "–" if row.late_starts is None else f"{row.late_starts:,}",
         _limiter_cell(row.limiter),
     ]
+
+
+LADDER_HEADER: Final = (
+    "backend",
+    "what it changes",
+    "CPU ms",
+    "CPU ratio [95 %]",
+    "KiB per connection",
+    "memory ratio [95 %]",
+)
+
+
+def ladder_lines(records: Records) -> list[str]:
+    """Every backend against the one it changes, and those that did not run, as Markdown."""
+    found = ladder.ladder(records)
+    if found is None:
+        return []
+    rows = [
+        (
+            step.rung.name,
+            step.rung.changes,
+            _num(step.cpu.median if step.cpu else None),
+            _step(step.cpu_ratio),
+            _kib(step.memory.median / KIB) if step.memory else step.memory_missing or "–",
+            _step(step.memory_ratio),
+        )
+        for step in found.steps
+    ]
+    held = "" if found.connections is None else f" at {found.connections:,} connections"
+    return [
+        "## The ladder",
+        "",
+        f"Each backend against the one that it names. CPU is per 1000 pages, at {found.point}; "
+        f"memory is per connection{held}, its ratio paired over all numbers of connections from "
+        f"{ladder.PAIRED_FROM:,}. HTTP stacks are no models.",
+        "",
+        *_table(LADDER_HEADER, rows),
+        *(f"- Not run: {name}: {reason}" for name, reason in sorted(found.missing.items())),
+        "",
+    ]
+
+
+def _step(ratio: Ratio | None) -> str:
+    if ratio is None:
+        return "–"
+    return ratio_cell(ratio) if ratio.shown else f"{ratio_cell(ratio)} {verdict_cell(ratio)}"
+
+
+def regime_lines(records: Records) -> list[str]:
+    """Which model wins in each cell, as Markdown."""
+    if not stats.trials_of(records, "regime"):
+        return []
+    by_cpu = {c.point: c for c in regime.cells(records, stats.CPU_PER_1000)}
+    rows = [
+        (f"{c.slots:,} slots, {c.delay_ms:g} ms", _winner(c), _winner(by_cpu.get(c.point)))
+        for c in regime.cells(records, stats.PAGES_PER_S)
+    ]
+    return [
+        "## Which model wins",
+        "",
+        "The model that beats each of the other three, with its lead on the next.",
+        "",
+        *_table(("regime", "most pages/s", "least CPU per page"), rows),
+    ]
+
+
+def _winner(cell: regime.Cell | None) -> str:
+    if cell is None or not cell.enough:
+        return stats.TOO_FEW
+    if cell.lead is None:
+        return f"{stats.NO_DIFFERENCE} between {', '.join(cell.best)}"
+    return f"{cell.best[0]} × {cell.lead:.2f}" + (" ○" if cell.server_limited else "")
+
+
+def fairness_lines(records: Records) -> list[str]:
+    """How evenly slots got on, as Markdown."""
+    rows = []
+    for label in stats.labels_of(records):
+        runs = [
+            t.fairness
+            for t in stats.trials_of(records, "fairness")
+            if t.label == label and t.fairness
+        ]
+        if runs:
+            least = stats.spread(stats.least_served(run) for run in runs)
+            gap = stats.spread(run.longest_gap_s[-1] for run in runs)
+            jain = stats.spread(run.jain for run in runs)
+            rows.append((label, _spread(least), _spread(gap), _spread(jain)))
+    if not rows:
+        return []
+    header = ("backend", "least served slot ÷ median slot", "longest wait, s", "Jain’s index")
+    return ["## Fairness between slots", "", *_table(header, rows)]
 
 
 def _by_point(rows: Sequence[SummaryRow], workloads: Sequence[str]) -> dict[str, list[SummaryRow]]:
@@ -550,6 +642,7 @@ def to_markdown(records: Records) -> str:
                 "Sources: " + "; ".join(f"{k}: {v}" for k, v in sorted(sources.items())) + ".",
                 "",
             ]
+    out += [*ladder_lines(records), *regime_lines(records), *fairness_lines(records)]
     opened = _by_point(rows, ("openloop",))
     if opened:
         out += ["## Open loop", "", "Response time runs from the intended start.", ""]

@@ -21,6 +21,21 @@ def test_waiting(replay: Replay) -> None:
     replay()
 
 
+def test_ladder(replay: Replay) -> None:
+    """Every backend there is: what each changes, and what a page costs it."""
+    replay()
+
+
+def test_regime(replay: Replay) -> None:
+    """Slots by delay: which model wins where."""
+    replay()
+
+
+def test_fairness(replay: Replay) -> None:
+    """A thousand slots: whether any of them is left behind."""
+    replay()
+
+
 def test_c10k(replay: Replay) -> None:
     """Connections held open at a barrier: what one costs in memory."""
     replay()

@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import json
 import time
-from array import array
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bench import limiter, stats
+import numpy as np
+
+from bench import fairness, limiter, stats
 from bench.backends import Known
 from bench.interrupts import interruptible
 from bench.order import Turn
 from bench.probes import cpu, host, kernel, memory, ramp
 from bench.process import HASH_SEED, OWN_PYTHON, Child, ProcessError, dies_with_parent
-from bench.schema import Cpu, Latency, Ledger, Memory, Ramp, TrialRecord
+from bench.schema import Cpu, Fairness, Latency, Ledger, Memory, Ramp, TrialRecord
 from bench.servers import Server, ServerError
 from bench.verify import void_reason
 from bench.workloads import (
@@ -103,8 +104,9 @@ def schedule_seed(bench: Bench, turn: Turn) -> int:
 
 
 def params(point: Point, turn: Turn) -> Params:
-    """The point's parameters, and which recorder kept the times."""
-    return point.params | {"recorder": "null" if turn.label.endswith(NULL_SUFFIX) else "times"}
+    """The point's parameters, and which recorder was used."""
+    null = turn.label.endswith(NULL_SUFFIX)
+    return point.params | {"recorder": "null" if null else point.recorder}
 
 
 def key(record: TrialRecord) -> tuple[int, str, str]:
@@ -274,10 +276,18 @@ def latency(path: Path, count: int) -> Latency | None:
     """The distribution of the times the worker wrote, None when there are none."""
     if not count:
         return None
-    times = array("d")
-    with open(path, "rb") as file:
-        times.fromfile(file, count)
-    return stats.encode_latency(times)
+    return stats.encode_latency(np.fromfile(path, np.float64, count))
+
+
+def fairness_of(out: Path, result: dict[str, Any], slots: int) -> Fairness | None:
+    """How evenly the slots got on, None where the worker did not keep that."""
+    if "slots" not in result:
+        return None
+    return fairness.fairness(
+        np.fromfile(out.with_suffix(".slots"), "l", result["slots"]),
+        np.fromfile(out.with_suffix(".ended"), np.float64, result["ended"]),
+        slots,
+    )
 
 
 def record(
@@ -378,6 +388,7 @@ def measured(
             server_system_s=server_system,
         ),
         "service_time": latency(out.with_suffix(".service"), result["service"]),
+        "fairness": fairness_of(out, result, point.slots),
         "response_time": None,
     }
     extra: dict[str, Any] = {

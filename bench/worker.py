@@ -7,7 +7,7 @@ Started as ``python -m bench.worker``, it speaks one JSON object per line:
    prints ``{"event": "ready", ...}``,
 3. waits for the line ``go`` (the harness reads the memory, and resets the
    server's ledger, before it),
-4. crawls, writes the times as raw doubles to the file it was told, and prints
+4. crawls, writes the times as raw doubles to the files it was told, and prints
    ``{"event": "result", ...}``.
 
 Only the standard library and ``crawlers`` are imported here: the memory and
@@ -30,7 +30,7 @@ from typing import Any, TextIO
 
 from crawlers import http, registry
 from crawlers.job import CrawlReport, Job
-from crawlers.recorder import NullRecorder, TimesRecorder
+from crawlers.recorder import NullRecorder, SlotRecorder, TimesRecorder
 
 READY, RESULT, FAILED = "ready", "result", "failed"
 
@@ -84,11 +84,11 @@ def interpreter(family: str) -> dict[str, str | int]:
     return {"python": sys.version.split()[0], "gil": gil, **parser}
 
 
-def write_times(path: str, times: array[float]) -> int:
-    """Write the times as raw doubles; how many there were."""
+def write(path: str, values: array[float] | array[int]) -> int:
+    """Write the values as they lie in memory; how many there were."""
     with open(path, "wb") as file:
-        times.tofile(file)
-    return len(times)
+        values.tofile(file)
+    return len(values)
 
 
 def describe(report: CrawlReport) -> dict[str, Any]:
@@ -147,7 +147,7 @@ def work(command: dict[str, Any], commands: TextIO, say: TextIO) -> None:
         raise RuntimeError(f"the warm-up crawl had errors: {warm.errors}")
     del warm
     job = make_job(command)
-    times = TimesRecorder()
+    times = SlotRecorder() if command["recorder"] == "slots" else TimesRecorder()
     recorder = NullRecorder() if command["recorder"] == "null" else times
     gc.collect()
     print(json.dumps({"event": READY}), file=say, flush=True)
@@ -176,9 +176,13 @@ def work(command: dict[str, Any], commands: TextIO, say: TextIO) -> None:
         "switches_involuntary": after.ru_nivcsw - before.ru_nivcsw,
         "late": times.late,
         "last_due_s": job.schedule[-1] if job.schedule else None,
-        "service": write_times(command["out"] + ".service", times.service),
-        "response": write_times(command["out"] + ".response", times.response),
+        "service": write(command["out"] + ".service", times.service),
+        "response": write(command["out"] + ".response", times.response),
     }
+    if isinstance(times, SlotRecorder):
+        times.ended = array("d", (ended - started for ended in times.ended))
+        result["slots"] = write(command["out"] + ".slots", times.slots)
+        result["ended"] = write(command["out"] + ".ended", times.ended)
     print(json.dumps(result), file=say, flush=True)
 
 

@@ -64,6 +64,8 @@ learned that the trial is about. Nothing is measured after the barrier.
 """
 
 MODELS = ("threads", "callbacks", "generators", "async_await")
+MAIN = (*MODELS, "gevent", "uvloop", "trio", "aiohttp")
+"""The backends that stand in every chart of the full profile; the rest are on the ladder only."""
 BASE = "callbacks"
 
 DEBIAN_DOCS = (
@@ -82,8 +84,10 @@ class Point:
     """One setting of one workload.
 
     ``site`` is the server's site specification, ``urls`` the number of URLs
-    of a list (None: crawl from the root). ``expected_s`` is a first guess at
-    a trial's length, until trials of the campaign say better.
+    of a list (None: crawl from the root). ``variants`` lets the variants among
+    :data:`MAIN` take part, and ``rest`` is the number of blocks in which all
+    further backends do. ``expected_s`` is a first guess at a trial's length,
+    until trials of the campaign say better.
     """
 
     id: str
@@ -98,6 +102,8 @@ class Point:
     rate: int | None = None
     twin: bool = True
     variants: bool = True
+    rest: int = 0
+    recorder: Literal["times", "slots"] = "times"
     only: tuple[str, ...] | None = None
     null_recorder: bool = False
     ceiling: bool = False
@@ -126,7 +132,7 @@ class Profile:
     name: str
     summary: str
     points: tuple[Point, ...]
-    backends: tuple[str, ...]  # unless others are asked for
+    backends: tuple[str, ...] | None  # unless others are asked for; None for all there are
 
 
 def tree(pages: int) -> str:
@@ -162,7 +168,44 @@ def waiting(slots: int, pages: int, blocks: int, variants: bool = True) -> Point
     )
 
 
-def c10k(connections: int, blocks: int) -> Point:
+def ladder(slots: int, pages: int, blocks: int) -> Point:
+    """Every backend there is, on pages so few that the slowest stacks can take part."""
+    return replace(
+        throughput(slots, pages, blocks), id=f"ladder-{slots}", workload="ladder", rest=blocks
+    )
+
+
+def regime(slots: int, delay_ms: int, pages: int, blocks: int) -> Point:
+    """A cell of the regime map that no throughput or waiting point covers."""
+    return replace(
+        waiting(slots, pages, blocks, variants=False),
+        id=f"regime-{slots}x{delay_ms}ms",
+        workload="regime",
+        delay=f"lognormal:{delay_ms}",
+    )
+
+
+def fairness(slots: int, urls: int, blocks: int) -> Point:
+    """Which slot finished when: whether a model starves any.
+
+    A list, so that every slot has work from the first moment until it runs out.
+    """
+    return Point(
+        id=f"fairness-{slots}",
+        workload="fairness",
+        kind="crawl",
+        site=f"list:{urls}:{PAGE_BYTES}",
+        urls=urls,
+        slots=slots,
+        blocks=blocks,
+        twin=False,
+        variants=False,
+        recorder="slots",
+        expected_s=3.0,
+    )
+
+
+def c10k(connections: int, blocks: int, rest: int = 0) -> Point:
     """Connections held open at a barrier: what one costs in memory."""
     return Point(
         id=f"c10k-{connections}",
@@ -172,6 +215,7 @@ def c10k(connections: int, blocks: int) -> Point:
         urls=connections,
         slots=connections,
         blocks=blocks,
+        rest=rest,
         twin=False,
         deadline_s=120.0,
         expected_s=1.0 + connections * (1 / RAMP_PER_S + RAMP_WAIT_S),
@@ -190,6 +234,7 @@ def openloop(rate: int, seconds: float, blocks: int) -> Point:
         slots=100,
         rate=rate,
         blocks=blocks,
+        twin=False,
         variants=False,
         expected_s=seconds + 1.0,
     )
@@ -300,27 +345,39 @@ def quick() -> list[Point]:
 
 
 def full() -> list[Point]:
-    """Enough blocks to see small differences, and nearly every point for every backend.
+    """Enough blocks to see small differences, and every backend there is.
 
-    The points with 32 slots are there for the A/A pairs: with them there are
-    more than forty comparisons of one backend with itself.
+    The A/A twin takes part wherever a ratio may be drawn: more than forty
+    comparisons of one backend with itself.
     """
     return [
-        throughput(1, 5000, 10),
-        throughput(10, 12000, 10),
-        throughput(32, 12000, 10, variants=False),
-        throughput(100, 12000, 10),
-        throughput(1000, 12000, 10),
-        waiting(1, 30, 5),
-        waiting(10, 300, 5),
-        waiting(32, 960, 5, variants=False),
-        waiting(100, 3000, 5),
-        waiting(1000, 12000, 6),
-        *(c10k(connections, 3) for connections in (100, 1000, 2500, 5000, 10000)),
-        *(openloop(rate, 2.0, 3) for rate in (1000, 2000, 4000, 8000, 12000, 16000, 24000, 32000)),
-        *real(6),
-        recorder_cost(12000, 10),
+        throughput(1, 3500, 8, variants=False),
+        throughput(10, 8000, 8),
+        throughput(100, 8000, 8),
+        throughput(1000, 8000, 8),
+        waiting(1, 15, 5, variants=False),
+        waiting(10, 200, 5, variants=False),
+        waiting(100, 2000, 5),
+        waiting(1000, 8000, 5),
+        *(regime(*cell, blocks=5) for cell in REGIME),
+        ladder(100, 5000, 5),
+        fairness(1000, 40000, 5),
+        c10k(100, 3, rest=1),
+        c10k(1000, 3, rest=3),
+        c10k(2500, 3, rest=1),
+        c10k(5000, 2),
+        c10k(10000, 3, rest=1),
+        *(openloop(rate, 2.0, 3) for rate in (1000, 4000, 8000, 16000, 24000, 32000)),
+        *real(5),
+        recorder_cost(8000, 10),
     ]
+
+
+REGIME = (
+    *((1, 1, 400), (10, 1, 2500), (100, 1, 4000), (1000, 1, 4000)),
+    *((1, 10, 60), (10, 10, 500), (100, 10, 4000), (1000, 10, 4000)),
+)
+"""Slots, delay in ms, pages: what throughput (no delay) and waiting (50 ms) leave open."""
 
 
 def interpreters() -> list[Point]:
@@ -328,7 +385,7 @@ def interpreters() -> list[Point]:
     return [throughput(100, 5000, 5), c10k(2000, 5)]
 
 
-PROFILES: dict[str, tuple[Callable[[], list[Point]], str, tuple[str, ...]]] = {
+PROFILES: dict[str, tuple[Callable[[], list[Point]], str, tuple[str, ...] | None]] = {
     "smoke": (
         smoke,
         "under 90 s: small sizes, two blocks; shows that it works, and no more",
@@ -341,8 +398,8 @@ PROFILES: dict[str, tuple[Callable[[], list[Point]], str, tuple[str, ...]]] = {
     ),
     "full": (
         full,
-        "under 45 minutes: ten blocks; what a talk should cite",
-        (*MODELS, "gevent", "uvloop", "trio", "aiohttp"),
+        "under 45 minutes: eight blocks, every backend; what a talk should cite",
+        None,
     ),
     "interpreters": (
         interpreters,
@@ -388,12 +445,23 @@ def labels(point: Point, backends: Sequence[str], *, everyone: bool = False) -> 
         backend
         for backend in backends
         if (point.only is None or backend in point.only)
-        and (everyone or point.variants or model_of(backend) in MODELS)
+        and (
+            everyone
+            or model_of(backend) in MODELS
+            or (point.variants if model_of(backend) in MAIN else point.rest)
+        )
     ]
     twins = [backend for backend in chosen if point.twin and model_of(backend) == TWIN]
     extra = [f"{backend}{TWIN_SUFFIX}" for backend in twins[:1]]
     null = [f"{backend}{NULL_SUFFIX}" for backend in chosen] if point.null_recorder else []
     return [*chosen, *extra, *null]
+
+
+def fewer(point: Point, labels: Sequence[str]) -> dict[str, int]:
+    """The labels that take part in fewer blocks than the point has, and in how many."""
+    if not 0 < point.rest < point.blocks:
+        return {}
+    return {label: point.rest for label in labels if model_of(backend_of(label)) not in MAIN}
 
 
 def backend_of(label: str) -> str:

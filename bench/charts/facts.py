@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from functools import cached_property
 
-from bench import naive, stats
+from bench import ladder, naive, stats
 from bench.charts.style import count, shorten, times
 from bench.schema import CampaignRecord, TrialRecord
 from bench.stats import Comparison, Metric, Records
@@ -28,7 +28,18 @@ class Facts:
     def backends(self) -> list[str]:
         """Backends in the campaign's order: this fixes the colours."""
         named = list(self.campaign.backends) if self.campaign else []
-        return named + [label for label in self.labels if label not in named]
+        everyone = named + [label for label in self.labels if label not in named]
+        # First those that share most charts: theirs must be the colours that differ most.
+        return sorted(everyone, key=lambda label: label not in self.main)
+
+    @cached_property
+    def main(self) -> list[str]:
+        """Labels that were measured at many slots; the others stand on the ladder alone.
+
+        All of them where no throughput was measured.
+        """
+        measured = {t.label for t in stats.trials_of(self.records, "throughput", twins=False)}
+        return [label for label in self.labels if label in measured or not measured]
 
     @cached_property
     def base(self) -> str:
@@ -61,6 +72,11 @@ class Facts:
     def memory(self) -> dict[str, stats.MemoryFit]:
         """Memory fits by label."""
         return stats.fit_memory(self.records)
+
+    @cached_property
+    def ladder(self) -> ladder.Ladder | None:
+        """Every backend against the one that it changes; None when the records do not say."""
+        return ladder.ladder(self.records)
 
     @cached_property
     def parity(self) -> stats.Parity:

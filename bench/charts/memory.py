@@ -38,6 +38,8 @@ def plan(facts: Facts) -> Plan | Skip:
     sloped = 0
     missing: dict[str, str] = {}
     for label, fit in facts.memory.items():
+        if label not in facts.main:
+            continue
         parts: dict[str, float] = {}
         low = high = 0.0
         fitted = any(p.slope is not None for p in fit.parts.values())
@@ -64,7 +66,7 @@ def plan(facts: Facts) -> Plan | Skip:
                 f"A connection costs {most[0]} {size_words(most[1], 2)}, {least[0]} "
                 f"{size_words(least[1], 2)}"
             )
-    counts = sorted({n for f in facts.memory.values() for n in f.connections})
+    counts = sorted({n for label, *_ in rows for n in facts.memory[label].connections})
     notes = [f"Not in the bars: {n} ({why})." for n, why in sorted(missing.items())]
     if finding is None and len(bounded) > 1:
         notes.insert(0, "No difference shown: the intervals of the totals overlap.")

@@ -40,6 +40,8 @@ def plan(facts: Facts) -> Plan | Skip:
     data: dict[str, dict[float, stats.Spread]] = {}
     partial: set[str] = set()
     for label, sizes in facts.by_size("c10k", "connections").items():
+        if label not in facts.main:
+            continue
         for connections, trials in sizes.items():
             found = stats.spread(total_bytes(t) for t in trials)
             if found:

@@ -17,17 +17,19 @@ NAME = "ratios"
 TITLE = "Throughput against the base, with intervals"
 #: With more backends than this, one row per backend at one point instead of all points.
 CROWD = 6
+#: Where a ratio to one base is the question; the ladder and the regime map have their own.
+WORKLOADS = ("throughput", "waiting", "real")
 
 
 def plan(facts: Facts) -> Plan | Skip:
     """A forest chart of all throughput ratios."""
     found = facts.compare(stats.PAGES_PER_S)
-    found = [c for c in found if c.ratio.value is not None]
+    found = [c for c in found if c.ratio.value is not None and c.workload in WORKLOADS]
     if not found:
         return Skip(NAME, TITLE, "nothing to compare: no block holds the base and another backend")
     base = found[0].base
     floor = facts.floor(stats.PAGES_PER_S)
-    workloads = [w for w in stats.CLOSED if any(c.workload == w for c in found)]
+    workloads = [w for w in WORKLOADS if any(c.workload == w for c in found)]
     labels = [x for x in facts.labels if any(c.label == x for c in found)]
     crowd = len(labels) > CROWD
     groups: dict[str, list[tuple[str, list[Comparison]]]] = {}

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from bench import stats
+from bench.fairness import fairness
 from bench.schema import (
     AnyRecord,
     CampaignRecord,
@@ -30,12 +31,16 @@ from bench.schema import (
     Memory,
     MemoryParts,
     Ramp,
+    Rung,
     Status,
     TrialRecord,
 )
 from bench.workloads import interpreter_of, model_of, on_each
 
 KIB = 1024
+CHARTED = ("throughput", "waiting", "c10k", "real", "openloop", "cost")
+"""The workloads of a campaign from before there was a ladder."""
+EVERY = (*CHARTED, "ladder", "regime", "fairness")
 MODELS = ("threads", "callbacks", "generators", "async_await")
 CEILING = 205_000.0
 
@@ -66,6 +71,26 @@ KNOWN = {
     "aiohttp": Model("async", 7, 16_000, 5_400, 0.2, 16.2, 0.0, 0.15, 1.6, 38.0),
     "gevent": Model("threads", 8, 41_000, 10_500, 0.35, 14.7, 0.0, 0.3, 1.6, 28.0),
 }
+
+
+def rungs(backends: Sequence[str], most: dict[str, int] | None = None) -> list[Rung]:
+    """A ladder on which each backend changes one thing of the one before; one is missing."""
+    found = []
+    for place, name in enumerate([*backends, "absent"]):
+        before = backends[place - 1] if place else None
+        found.append(
+            Rung(
+                name=name,
+                family=KNOWN[name].family if name in KNOWN else "async",
+                rung=10 * place,
+                summary=f"how {name} waits",
+                changes=f"against {before}: what {name} changes" if before else "the foot",
+                against=before,
+                most=(most or {}).get(name),
+                missing="absent needs a library" if name == "absent" else None,
+            )
+        )
+    return found
 
 
 def environment(**changes: Any) -> Environment:
@@ -171,7 +196,8 @@ class _Maker:
 
     def closed(self, block: int, position: int, label: str, point: str) -> TrialRecord:
         workload, _, size = point.rpartition("-")
-        slots = int(size)
+        count, _, delay = size.removesuffix("ms").partition("x")
+        slots = int(count)
         model = self.model(label.partition("#")[0])
         full = model.pages_per_s
         speed = model.at_one + (full - model.at_one) * (1 - math.exp(-(slots - 1) / 12))
@@ -179,8 +205,8 @@ class _Maker:
             speed *= 0.78 if model.family == "threads" and self.effects else 0.95
         if workload == "real":
             speed *= 0.12
-        if workload == "waiting":
-            speed = 1 / (1 / speed + 0.055 / slots)
+        scale = 50 if workload == "waiting" else int(delay or 0)
+        speed = 1 / (1 / speed + 0.0011 * scale / slots)
         speed *= self.jitter()
         pages = 2000 if workload != "waiting" else min(2000, 40 * slots)
         elapsed = pages / speed
@@ -190,7 +216,7 @@ class _Maker:
         slow = self.rng.random(self.samples) < 0.004
         times[slow] *= self.rng.uniform(3, 9, int(slow.sum()))
         limiter: Limiter = "client"
-        if workload == "waiting" and slots <= 100:
+        if scale >= 10 and slots <= 100:
             limiter = "schedule"
         elif speed > 0.42 * CEILING:
             limiter = "server"
@@ -199,7 +225,11 @@ class _Maker:
             position,
             label,
             point,
-            params={"slots": slots, "site": "tree:2000:10:2048", "delay": "none"},
+            params={
+                "slots": slots,
+                "site": "tree:2000:10:2048",
+                "delay": f"lognormal:{scale}" if scale else "none",
+            },
             elapsed_s=elapsed,
             pages=pages,
             bytes=pages * 2048,
@@ -331,6 +361,25 @@ class _Maker:
             limiter="client" if rate > top else "schedule",
         )
 
+    def fair(self, block: int, position: int, label: str, slots: int) -> TrialRecord:
+        """Every slot takes about 50 ms for an exchange; one in fifty threads a lot longer."""
+        each = 25
+        usual = np.full(slots, 0.05)
+        if label == "threads" and self.effects:
+            usual[: slots // 50] *= 3
+        times = self.rng.gamma(8, usual[:, None] / 8, (slots, each)).cumsum(axis=1)
+        return self.trial(
+            block,
+            position,
+            label,
+            f"fairness-{slots}",
+            params={"slots": slots, "site": "list:40000:2048", "recorder": "slots"},
+            elapsed_s=float(times.max()),
+            pages=slots * each,
+            pages_per_s=slots * each / float(times.max()),
+            fairness=fairness(np.repeat(np.arange(slots), each), times.ravel(), slots),
+        )
+
     def cost(self, block: int, position: int, label: str, kind: str) -> TrialRecord:
         speed = self.model(label).pages_per_s * (0.993 if kind == "times" else 1.0) * self.jitter()
         return self.trial(
@@ -351,7 +400,8 @@ def campaign(
     blocks: int = 6,
     twin: str | None = "callbacks",
     base: str = "threads",
-    workloads: Iterable[str] = ("throughput", "waiting", "c10k", "real", "openloop", "cost"),
+    workloads: Iterable[str] = CHARTED,
+    ladder: Sequence[Rung] = (),
     noise: float = 0.02,
     drift: float = 0.04,
     effects: bool = True,
@@ -382,6 +432,12 @@ def campaign(
             points += [f"openloop-{r}" for r in rates]
         elif workload == "cost":
             points += ["cost-null", "cost-times"]
+        elif workload == "ladder":
+            points += ["ladder-100"]
+        elif workload == "regime":
+            points += [f"regime-{n}x{ms}ms" for n in (1, 10, 100, 1000) for ms in (1, 10)]
+        elif workload == "fairness":
+            points += ["fairness-200"]
     records: list[AnyRecord] = [
         CampaignRecord(
             campaign="20261121-051200-1a2b3c",
@@ -395,6 +451,7 @@ def campaign(
             points=points,
             command=["python", "-m", "bench", "run"],
             environment=environment(),
+            rungs=list(ladder),
         )
     ]
     trials: list[TrialRecord] = []
@@ -426,6 +483,10 @@ def campaign(
                     if "#" in label:
                         continue
                     trial = make.cost(block, position, label, size)
+                elif workload == "fairness":
+                    if "#" in label:
+                        continue
+                    trial = make.fair(block, position, label, int(size))
                 else:
                     trial = make.closed(block, position, label, point)
                     if trial.pages_per_s:

@@ -41,6 +41,28 @@ def made(**kwargs: Any) -> tuple[AnyRecord, ...]:
     return tuple(synthetic.campaign(**({"samples": 1100, "rates": (5000, 30_000)} | kwargs)))
 
 
+def whole(**kwargs: Any) -> tuple[AnyRecord, ...]:
+    """A campaign with every workload, on a ladder with a whole stack at its end."""
+    ladder = tuple(synthetic.rungs((*synthetic.MODELS, "uvloop", "trio", "aiohttp", "httpx")))
+    stacks = [
+        rung.model_copy(update={"family": "stack"}) if rung.name in ("aiohttp", "httpx") else rung
+        for rung in ladder
+    ]
+    names = tuple(rung.name for rung in ladder if rung.missing is None)
+    return tuple(
+        synthetic.campaign(
+            **{
+                "backends": names,
+                "workloads": synthetic.EVERY,
+                "ladder": stacks,
+                "samples": 1100,
+                "rates": (5000, 30_000),
+            }
+            | kwargs
+        )
+    )
+
+
 def plans(records: Sequence[AnyRecord]) -> dict[str, Any]:
     facts = Facts(records)
     return {name: make(facts) for name, make in charts.CHARTS}
@@ -55,7 +77,7 @@ def changed(records: Sequence[AnyRecord], **update: Any) -> list[AnyRecord]:
 
 
 def test_every_chart_is_drawn(tmp_path: Path) -> None:
-    found = render_all(made(), tmp_path, formats=("svg",))
+    found = render_all(whole(), tmp_path, formats=("svg",))
     assert [c.name for c in found] == EVERY
     for chart in found:
         if chart.name == "parity":
@@ -74,6 +96,55 @@ def test_every_chart_is_drawn(tmp_path: Path) -> None:
             assert "20261121-051200-1a2b3c" in text  # the campaign is in the footer
             assert "1a2b3c4d5e" in text
             assert "CPython 3.11.9" in text
+
+
+NEW = ("ladder", "ladder-async", "ladder-stacks", "regime", "fairness")
+
+
+def test_a_campaign_from_before_the_ladder_says_what_it_lacks() -> None:
+    found = plans(made())
+    assert {name: found[name].reason for name in NEW} == {
+        **dict.fromkeys(NEW[:3], "the records do not say what each backend changes"),
+        "regime": "no valid trial of the regime workload",
+        "fairness": "no valid trial of the fairness workload",
+    }
+
+
+def test_stacks_stand_apart_from_models() -> None:
+    found = plans(whole(blocks=1, workloads=("ladder",)))
+    drawn = {name: found[name].alt for name in NEW[:3]}
+    assert [name for name, alt in drawn.items() if "httpx" in alt] == ["ladder-stacks"]
+    assert [name for name, alt in drawn.items() if "threads" in alt] == ["ladder"]
+    assert all("absent needs a library" in " ".join(found[name].notes) for name in drawn)
+
+
+def test_only_backends_measured_at_many_slots_are_in_the_other_charts() -> None:
+    records = [
+        r
+        for r in made(backends=(*synthetic.MODELS, "uvloop"), blocks=1)
+        if not (isinstance(r, TrialRecord) and r.label == "uvloop" and r.workload == "throughput")
+    ]
+    assert Facts(records).main == list(synthetic.MODELS)
+    for name in ("memory", "memory-total"):
+        assert "uvloop" not in plans(records)[name].alt
+
+
+def test_starving_is_said_when_every_repeat_shows_it() -> None:
+    records = whole(workloads=("fairness",), backends=synthetic.MODELS)
+    assert plans(records)["fairness"].finding == "threads starves some of 200 slots in every repeat"
+    even = whole(workloads=("fairness",), backends=synthetic.MODELS, effects=False)
+    assert plans(even)["fairness"].finding == "No model starves any of 200 slots"
+    few = whole(workloads=("fairness",), backends=synthetic.MODELS, blocks=2)
+    assert plans(few)["fairness"].finding is None
+
+
+def test_ladder_and_map_are_silent_without_a_difference() -> None:
+    records = whole(
+        workloads=("throughput", "waiting", "regime", "ladder"), effects=False, samples=30
+    )
+    found = plans(records)
+    for name in ("ladder", "ladder-async", "ladder-stacks", "regime"):
+        assert found[name].finding is None, found[name].finding
 
 
 def test_themes_shapes_and_formats(tmp_path: Path) -> None:

@@ -49,6 +49,20 @@ def test_few_blocks_never_repeat_a_position(size: int, blocks: int, seed: int) -
         assert max(counts) - min(counts) <= 1
 
 
+@given(st.integers(1, 10), st.integers(1, 10), st.integers(0, 100))
+def test_some_labels_take_part_in_fewer_blocks_and_together(
+    blocks: int, share: int, seed: int
+) -> None:
+    fewer = {"p": {"c": share, "d": share}} if share < blocks else {}
+    found = order.schedule({"p": ["a", "b", "c", "d"]}, {"p": blocks}, seed, fewer)
+    counts = Counter(turn.label for block in found for turn in block)
+    rest = min(share, blocks)
+    assert counts == {"a": blocks, "b": blocks, "c": rest, "d": rest}
+    for block in found:
+        assert [turn.position for turn in block] == list(range(len(block)))
+        assert len(block) in (2, 4)
+
+
 @given(st.integers(1, 20), st.integers(1, 20), st.integers(0, 19))
 def test_a_point_takes_part_as_often_as_it_should(blocks: int, of: int, phase: int) -> None:
     taken = sum(order.takes_part(block, blocks, of, phase % of) for block in range(of))

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from bench import workloads
+from bench.stats import MIN_BLOCKS
 from bench.workloads import MODELS, Point, ProfileError
 
 PROFILES = sorted(workloads.PROFILES)
@@ -61,6 +62,45 @@ def test_variants_stay_out_of_points_meant_for_the_models() -> None:
     assert "trio" not in workloads.labels(found["openloop-1000"], [*MODELS, "trio"])
     assert "trio" in workloads.labels(found["openloop-1000"], ["trio"], everyone=True)
     assert "trio" in workloads.labels(found["c10k-10000"], [*MODELS, "trio"])
+
+
+def test_full_takes_every_backend_and_the_rest_in_fewer_blocks() -> None:
+    assert workloads.profile("full").backends is None
+    found = points("full")
+    everyone = [*workloads.MAIN, "curio", "mine"]
+    assert workloads.labels(found["ladder-100"], everyone) == [*everyone, "callbacks#2"]
+    assert workloads.labels(found["throughput-100"], everyone) == [
+        *(*workloads.MAIN, "callbacks#2"),
+    ]
+    held = found["c10k-10000"]
+    assert workloads.labels(held, everyone) == everyone
+    assert workloads.fewer(held, everyone) == {"curio": held.rest, "mine": held.rest}
+    assert workloads.fewer(found["ladder-100"], everyone) == {}
+    assert workloads.labels(found["regime-10x1ms"], everyone) == [*MODELS, "callbacks#2"]
+
+
+def test_full_holds_ten_thousand_and_four_numbers_of_connections_for_every_rung() -> None:
+    held = [p for p in workloads.profile("full").points if p.kind == "hold" and p.rest]
+    assert len(held) >= 4
+    assert max(p.slots for p in held) == 10_000
+    # Pairs with the rung below, from a thousand connections on: enough for an interval.
+    assert sum(min(p.rest, p.blocks) for p in held if p.slots >= 1000) >= MIN_BLOCKS
+
+
+def test_full_has_forty_comparisons_of_one_backend_with_itself() -> None:
+    """Pages/s, CPU and median at every point with a twin."""
+    twins = [p for p in workloads.profile("full").points if p.twin and p.blocks >= MIN_BLOCKS]
+    assert 3 * len(twins) >= 40
+
+
+def test_the_regime_map_has_no_hole() -> None:
+    delays = {workloads.WAITING_DELAY: 50, "none": 0}
+    cells = {
+        (p.slots, delays.get(p.delay) or int(p.delay.rpartition(":")[2]))
+        for p in workloads.profile("full").points
+        if p.workload in ("waiting", "regime")
+    }
+    assert cells == {(slots, delay) for slots in (1, 10, 100, 1000) for delay in (1, 10, 50)}
 
 
 @pytest.mark.parametrize("label", ["callbacks", "callbacks#2", "callbacks/null"])
