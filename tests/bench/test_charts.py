@@ -43,7 +43,7 @@ def made(**kwargs: Any) -> tuple[AnyRecord, ...]:
 
 def whole(**kwargs: Any) -> tuple[AnyRecord, ...]:
     """A campaign with every workload, on a ladder with a whole stack at its end."""
-    ladder = tuple(synthetic.rungs((*synthetic.MODELS, "uvloop", "trio", "aiohttp", "httpx")))
+    ladder = tuple(synthetic.rungs((*synthetic.MODELS, "uvloop", "aiohttp", "httpx")))
     stacks = [
         rung.model_copy(update={"family": "stack"}) if rung.name in ("aiohttp", "httpx") else rung
         for rung in ladder
