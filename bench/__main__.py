@@ -145,7 +145,7 @@ def parser() -> argparse.ArgumentParser:
         "trials, and from small experiments that --measure runs and keeps beside the first\n"
         "campaign. Writes claims.md and a chart; without --measure nothing is run.\n\n"
         "  python -m bench claims                               by the reference campaign\n"
-        "  python -m bench claims results/A --measure           experiments first: 2 minutes\n"
+        "  python -m bench claims results/A --measure           experiments first: 3 minutes\n"
         "  python -m bench claims results/A results/B           B answers what A cannot",
     )
     claiming.add_argument(

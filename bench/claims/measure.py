@@ -63,8 +63,11 @@ def run(folder: Path, names: Sequence[str], repeats: int, console: Console) -> P
         with console.status("starting") as status:
             for done, (repeat, name) in enumerate(turns):
                 spent = time.monotonic() - began
-                left = minutes(spent / done * (len(turns) - done)) if done else "?"
-                status.update(f"{done + 1}/{len(turns)} {name}, about {left} left")
+                rest = minutes(spent / done * (len(turns) - done)) if done else ""
+                said = f"{done + 1}/{len(turns)} {name}{rest and f', about {rest} left'}"
+                status.update(said)
+                if not console.is_terminal and name == names[0]:
+                    console.print(said, highlight=False)
                 found = measure(name, pinning.client, head.run, repeat)
                 kept.append(found)
                 for what, reason in found.reasons.items():

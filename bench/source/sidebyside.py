@@ -22,7 +22,7 @@ from pygments.lexers import PythonLexer
 from bench.charts.style import PALETTES
 from bench.source.exhibit import counted, metric_rows, table
 from bench.source.models import waiting_lines
-from bench.source.sections import DOCSTRING, Part, aligned, machinery_note
+from bench.source.sections import DOCSTRING, IMPORTS, Part, aligned, machinery_note
 from bench.source.stack_ripping import Ripped
 from bench.workloads import MODELS
 
@@ -258,6 +258,8 @@ def page() -> str:
     """The Markdown page: which function stands where, and what the source counts."""
     rows = []
     for section, by_model in aligned():
+        if section.names & {DOCSTRING, IMPORTS}:
+            continue  # nothing there has a name
         cells = [", ".join(f"`{part.name}`" for part in by_model[model]) or "–" for model in MODELS]
         rows.append([f"**{section.title}**: {section.sentence}", *cells])
     files = [f"[`{model}`](../crawlers/{model}.py)" for model in MODELS]

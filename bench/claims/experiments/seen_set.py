@@ -19,7 +19,7 @@ THREADS_S = 1.5
 """The interpreter takes a thread's turn away every 5 ms, so it needs a while to hit the gap."""
 URLS_OF_COROUTINES = 5_000
 PER = 1_000_000
-"""What is counted: URLs taken twice or more often than that, per million offered once."""
+"""What is counted: how often a URL is taken again, per million URLs."""
 
 Worker = Callable[[list[str]], int]
 
@@ -86,7 +86,7 @@ def locked() -> Worker:
 
 
 def in_threads(make: Callable[[], Worker]) -> float:
-    """URLs taken too often, per million, by threads; as many rounds as there is time for."""
+    """URLs taken again, per million, by threads; as many rounds as there is time for."""
     urls = [f"http://site.test/{number}" for number in range(URLS)]
     began, rounds, surplus = monotonic(), 0, 0
     while monotonic() - began < THREADS_S:
@@ -113,7 +113,7 @@ def one_round(work: Worker, urls: list[str]) -> int:
 
 
 async def in_coroutines(*, await_between: bool) -> float:
-    """URLs taken too often, per million, by tasks; every one awaits after each URL anyway."""
+    """URLs taken again, per million, by tasks, which all await after each URL anyway."""
     seen = Seen()
     taken = 0
 
