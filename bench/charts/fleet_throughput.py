@@ -20,6 +20,8 @@ from bench.stats import Spread, spread
 
 NAME = "fleet-throughput"
 TITLE = "Throughput of a shared crawl against workers"
+ENOUGH = 3
+"""Trials of a point from which a difference is said: a single one is never a finding."""
 BUSY = 0.9
 """A server that used so much of its processor was the limit."""
 
@@ -42,8 +44,8 @@ def plan(records: FleetRecords) -> Plan | Skip:
         return Skip(NAME, TITLE, "no valid shared crawl")
     finding = None
     label, line = max(lines.items(), key=lambda item: max(item[1]))
-    if len(line) > 1:
-        first, last = min(line), max(line)
+    first, last = min(line), max(line)
+    if first != last and min(line[first].count, line[last].count) >= ENOUGH:
         ratio = line[last].median / line[first].median
         if line[last].low > line[first].high or line[last].high < line[first].low:
             finding = f"{label}: {last} workers crawl {times(ratio)} times as fast as {first}"

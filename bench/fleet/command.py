@@ -127,6 +127,9 @@ def parser() -> argparse.ArgumentParser:
         one.add_argument("--json", action="store_true", help="one JSON object on stdout")
     for one in (holding, crawling):
         one.add_argument(
+            "--repeat", type=count, default=1, metavar="N", help="trials of each (default: 1)"
+        )
+        one.add_argument(
             "--into", type=Path, metavar="FOLDER", help="append to the fleet in this folder"
         )
         one.add_argument("--results", type=Path, default=RESULTS, metavar="DIR")
@@ -337,9 +340,10 @@ def do_hold(arguments: argparse.Namespace, console: Console) -> int:
     known = choose(arguments.backends)
     with ExitStack() as stack:
         client = stack.enter_context(cluster.connect(arguments.scheduler))
-        todo = [(n, backend) for n in arguments.connections for backend in known]
+        once = [(n, backend) for n in arguments.connections for backend in known]
+        todo = once * arguments.repeat
         first = read_limits(client)
-        plans = [plan_of(arguments, n, backend, first) for n, backend in todo]
+        plans = [plan_of(arguments, n, backend, first) for n, backend in once]
         if not arguments.fit and all(made.stops for made, _ in plans):
             raise plan.PlanError("; ".join(plan.refusal(made, most) for made, most in plans))
         fleet = Fleet(arguments, client, console, stack)
@@ -366,17 +370,17 @@ def do_crawl(arguments: argparse.Namespace, console: Console) -> int:
     with ExitStack() as stack:
         client = stack.enter_context(cluster.connect(arguments.scheduler, max(arguments.workers)))
         fleet = Fleet(arguments, client, console, stack)
-        for workers in arguments.workers:
-            for backend in known:
-                setting = crawl.Setting(
-                    backend=backend,
-                    site=arguments.site,
-                    delay=arguments.delay,
-                    workers=workers,
-                    slots=arguments.slots,
-                    deadline_s=arguments.deadline,
-                )
-                fleet.write(*crawl.run(client, setting, fleet.number, fleet.progress))
+        once = [(workers, backend) for workers in arguments.workers for backend in known]
+        for workers, backend in once * arguments.repeat:
+            setting = crawl.Setting(
+                backend=backend,
+                site=arguments.site,
+                delay=arguments.delay,
+                workers=workers,
+                slots=arguments.slots,
+                deadline_s=arguments.deadline,
+            )
+            fleet.write(*crawl.run(client, setting, fleet.number, fleet.progress))
         return finish(fleet, arguments, console)
 
 

@@ -1,0 +1,169 @@
+"""Charts and tables of a fleet: from its records alone, and nothing said that they do not show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bench.charts import fleet_memory, fleet_ramp, fleet_throughput
+from bench.charts.style import Plan, Skip
+from bench.fleet import report, store
+from bench.fleet.schema import FleetRecord, FleetTrialRecord, Growth, HostFacts, Sample
+from bench.fleet.store import FleetRecords
+from bench.store import StoreError
+from tests.bench import synthetic
+
+KIB = 1024
+PARTS = (
+    *("user_bytes", "page_table_bytes", "kernel_stack_bytes", "send_buffer_bytes"),
+    *("kernel_socket_bytes", "kernel_other_bytes", "server_user_bytes"),
+    *("server_page_table_bytes", "server_kernel_bytes", "machine_drop_bytes"),
+)
+
+
+def trial(
+    number: int, backend: str, connections: int, kib: int = 1, **changes: object
+) -> FleetTrialRecord:
+    """A trial that held connections, each part of which took so many KiB."""
+    values: dict[str, object] = {
+        "trial": number,
+        "workload": "hold",
+        "backend": backend,
+        "family": "callbacks",
+        "status": "ok",
+        "reason": None,
+        "started": "2026-11-21T05:12:00+00:00",
+        "trial_s": 9.0,
+        "workers": 2,
+        "hosts": 1,
+        "connections": connections,
+        "params": {},
+        "opened_s": 4.0,
+        "released_s": 2.0,
+        "growth": Growth(**dict.fromkeys(PARTS, connections * kib * KIB)),
+        "samples": [
+            Sample(at_s=at, connections=connections * at // 4, used_bytes=at * KIB * KIB)
+            for at in range(5)
+        ],
+        "kernel": {"ListenOverflows": 0, "TCPTimeouts": None},
+    }
+    return FleetTrialRecord.model_validate(values | changes)
+
+
+def crawl(number: int, workers: int, rate: float, share: float = 0.5) -> FleetTrialRecord:
+    """A shared crawl."""
+    return trial(
+        number, "callbacks", workers * 10, workload="crawl", workers=workers, pages=1000,
+        pages_per_s=rate, elapsed_s=1000 / rate, rounds=7, handed_over=500, server_share=share,
+    )  # fmt: skip
+
+
+def fleet(*trials: FleetTrialRecord) -> FleetRecords:
+    """A fleet of one host with these trials."""
+    host = HostFacts(
+        host="127.0.0.1:1", machine=0, cores=2, descriptors=20_000, ports=28_232,
+        memory_available_bytes=1 << 34,
+    )  # fmt: skip
+    return FleetRecords(
+        FleetRecord(
+            fleet="20261121-051200-1a2b3c",
+            created="2026-11-21T05:12:00+00:00",
+            command=["hold"],
+            cluster="local",
+            hosts=[host],
+            environment=synthetic.environment(),
+        ),
+        list(trials),
+    )
+
+
+def saved(records: FleetRecords, folder: Path) -> Path:
+    """The records as a file."""
+    lines = [record.model_dump_json() for record in (records.fleet, *records.trials)]
+    (folder / store.FILE_NAME).write_text("\n".join(lines) + "\n")
+    return folder
+
+
+def test_everything_is_drawn_from_the_file(tmp_path: Path) -> None:
+    made = fleet(
+        trial(0, "callbacks", 1000), trial(1, "callbacks", 100_000), crawl(2, 1, 900.0),
+        crawl(3, 2, 1500.0),
+    )  # fmt: skip
+    records = store.load(saved(made, tmp_path))
+    files = {file.name for file in report.write(records, tmp_path)}
+    for name in ("fleet-ramp", "fleet-memory", "fleet-throughput"):
+        assert {f"{name}.svg", f"{name}.png", f"{name}-dark.svg"} <= files
+    text = (tmp_path / "summary.md").read_text()
+    assert "| callbacks | 100,000 | 2 | 4.0 | 2.0 | 0 | not known | not known |" in text
+    assert "| **sum, both ends** | **9.00** |" in text
+    assert "| callbacks | 2 | 1,000 | 1,500 | 7 | 500 | 50% |" in text
+
+
+def test_the_tables_go_between_the_markers_of_a_document(tmp_path: Path) -> None:
+    document = tmp_path / "doc.md"
+    document.write_text(f"before\n{report.BEGIN}\nold\n{report.END}\nafter\n")
+    for _ in range(2):  # the second time changes nothing
+        report.fill(document, fleet(trial(0, "callbacks", 1000)))
+        text = document.read_text()
+        assert text.startswith("before\n")
+        assert text.endswith("after\n")
+        assert "old" not in text
+        assert text.count("callbacks, 1,000") == 1
+    document.write_text("no markers")
+    with pytest.raises(StoreError, match="fleet tables"):
+        report.fill(document, fleet())
+
+
+def test_what_was_refused_is_told_with_its_reason() -> None:
+    refused = trial(0, "threads", 10**6, status="refused", reason="pid_max", growth=None)
+    text = report.tables(fleet(refused))
+    assert "- refused: threads, 1,000,000 connections, 2 workers: pid_max" in text
+
+
+def test_flat_is_said_only_where_it_is() -> None:
+    flat = fleet_memory.plan(fleet(trial(0, "callbacks", 1000), trial(1, "callbacks", 10**6)))
+    steep = fleet_memory.plan(fleet(trial(0, "callbacks", 1000), trial(1, "callbacks", 10**6, 2)))
+    assert isinstance(flat, Plan)
+    assert isinstance(steep, Plan)
+    assert flat.finding == "A connection of callbacks costs the same from 1,000 to 1,000,000"
+    assert steep.finding is not None
+    assert "the same" not in steep.finding
+    blind = fleet_memory.plan(fleet(trial(0, "callbacks", 1000, growth=Growth())))
+    assert isinstance(blind, Skip)
+
+
+def test_a_single_trial_is_no_finding() -> None:
+    once = fleet_throughput.plan(fleet(crawl(0, 1, 900.0), crawl(1, 2, 1800.0)))
+    assert isinstance(once, Plan)
+    assert once.finding is None
+    trials = [crawl(n, 1 + n % 2, 900.0 * (1 + n % 2), share=0.95) for n in range(6)]
+    often = fleet_throughput.plan(fleet(*trials))
+    assert isinstance(often, Plan)
+    assert often.finding == "callbacks: 2 workers crawl 2.0 times as fast as 1"
+    assert often.hollow
+
+
+def test_only_those_who_reached_the_summit_are_on_its_chart() -> None:
+    found = fleet_ramp.summits(
+        fleet(
+            trial(0, "callbacks", 10**6),
+            trial(1, "generators", 1000),
+            trial(2, "threads", 10**7, status="void", reason="lost"),
+        )
+    )
+    assert list(found) == ["callbacks"]
+    assert isinstance(fleet_ramp.plan(fleet()), Skip)
+
+
+def test_a_damaged_file_is_said_with_its_line(tmp_path: Path) -> None:
+    folder = saved(fleet(trial(0, "callbacks", 1000)), tmp_path)
+    file = folder / store.FILE_NAME
+    whole = file.read_text()
+    file.write_text(whole + '{"kind": "trial", "torn')
+    assert len(store.load(folder).trials) == 1
+    file.write_text(whole + '{"kind": "trial"}\n')
+    with pytest.raises(StoreError, match=":3: not a fleet's record"):
+        store.load(folder)
+    with pytest.raises(StoreError, match="No such file"):
+        store.load(tmp_path / "nowhere")
