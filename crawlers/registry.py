@@ -307,6 +307,21 @@ _OURS = {
         "against callbacks: sockets, parsing and links are spread over processes",
         extra="",
     ),
+    "subinterpreters": _variant(
+        "subinterpreters",
+        "callbacks",
+        27,
+        "callbacks in one interpreter for each processor (Python 3.14 and later)",
+        "against processes: threads with an interpreter and a lock each; the parser is in Python",
+        extra="",
+    ),
+    "redis_queue": _variant(
+        "redis_queue",
+        "async",
+        81,
+        "coroutines that take their work from a Redis list",
+        "against async_await: every fetch passes through a list in a Redis server",
+    ),
     "uvloop": _variant(
         "uvloop",
         "async",

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import resource
 import signal
 import socket
 import struct
@@ -32,9 +33,9 @@ from dataclasses import replace
 from functools import partial
 from selectors import EVENT_READ, EVENT_WRITE
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
-from crawlers import callbacks
+from crawlers import callbacks, http
 from crawlers.frontier import Frontier
 from crawlers.job import CrawlReport, Fetch, Job, Origin, PageResult
 from crawlers.loop import Loop
@@ -53,10 +54,11 @@ CANCEL = "cancel"
 
 
 class Ready(NamedTuple):
-    """A process can begin; ``user_s`` and ``system_s`` are what its start took of a processor."""
+    """A place can begin: what its start took of a processor, and how it parses."""
 
     user_s: float
     system_s: float
+    parser: str
 
 
 class Order(NamedTuple):
@@ -141,17 +143,44 @@ class Channel:
             self.receive(value)
 
 
-class Worker:
-    """A process, as the parent sees it; ``free`` of its slots have nothing to do."""
+class Place(Protocol):
+    """Where a share of the slots lives, reached over the socket it was made with."""
 
-    def __init__(self, shared: Shared, number: int, slots: int) -> None:
+    def close(self) -> None:
+        """See that it ends, now that its socket is closed at our end."""
+
+
+class Process:
+    """A process of its own."""
+
+    def __init__(self, theirs: socket.socket) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", START, str(theirs.fileno())],
+            pass_fds=[theirs.fileno()],
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        )
+
+    def __str__(self) -> str:
+        return f"process {self.process.pid}"
+
+    def close(self) -> None:
+        """Wait for its end, and kill it when that does not come."""
+        try:
+            self.process.wait(WAIT_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+class Worker:
+    """A place, as the parent sees it; ``free`` of its slots have nothing to do."""
+
+    def __init__(
+        self, shared: Shared, number: int, slots: int, place: Callable[[socket.socket], Place]
+    ) -> None:
         ours, theirs = socket.socketpair()
         with theirs:
-            self.process = subprocess.Popen(
-                [sys.executable, "-c", START, str(theirs.fileno())],
-                pass_fds=[theirs.fileno()],
-                env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-            )
+            self.place = place(theirs)
         self.number = number
         self.free = slots
         self.orders: list[Order] = []
@@ -163,13 +192,9 @@ class Worker:
         )
 
     def close(self) -> None:
-        """Let the process end, and see that it does."""
+        """Let the place end, and see that it does."""
         self.channel.sock.close()
-        try:
-            self.process.wait(WAIT_S)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        self.place.close()
 
 
 class Shared:
@@ -189,7 +214,7 @@ class Shared:
 def received(shared: Shared, worker: Worker, message: list[Outcome] | Ready | None) -> None:
     """A process is ready, has outcomes, or has ended."""
     if message is None:
-        raise RuntimeError(f"process {worker.process.pid} of the crawl has ended too early")
+        raise RuntimeError(f"{worker.place} of the crawl has ended too early")
     if isinstance(message, Ready):
         shared.starts.append(message)
         if len(shared.starts) == len(shared.workers):
@@ -246,13 +271,20 @@ def watch(shared: Shared, stop: Stop) -> None:
 
 def crawl(job: Job, recorder: Recorder) -> CrawlReport:
     """Crawl with one process for each processor that this one may use."""
+    return run("processes", Process, job, recorder)
+
+
+def run(
+    name: str, place: Callable[[socket.socket], Place], job: Job, recorder: Recorder
+) -> CrawlReport:
+    """Crawl with one place for each processor that this process may use."""
     count = min(job.slots, processors())
     starting, loop = Loop(), Loop()
     shared = Shared(job, recorder, starting)
     try:
         for number in range(count):
             slots = len(range(number, job.slots, count))
-            shared.workers.append(Worker(shared, number, slots))
+            shared.workers.append(Worker(shared, number, slots, place))
         starting.run()
         shared.loop = loop
         for worker in shared.workers:
@@ -269,10 +301,11 @@ def crawl(job: Job, recorder: Recorder) -> CrawlReport:
         starting.close()
         loop.close()
     return shared.frontier.report(
-        "processes",
+        name,
         {
-            "processes": count,
+            name: count,
             "selector": type(loop.selector).__name__,
+            "parser": shared.starts[0].parser,
             "start_user_us": round(1e6 * sum(ready.user_s for ready in shared.starts)),
             "start_system_us": round(1e6 * sum(ready.system_s for ready in shared.starts)),
         },
@@ -320,14 +353,15 @@ class Child:
             self.stop(message)
 
     def begin(self, job: Job) -> None:
-        """Make the slots, all of them idle, and say so."""
+        """Make the slots, all of them idle; say so by naming the parser that they use."""
         self.job = job
         self.slots = callbacks.Shared(job, self, self.loop)
         self.slots.frontier = self  # type: ignore[assignment]
         self.slots.idle = list(self.slots.slots)
         callbacks.watch(self.slots, Stop(job))
-        spent = os.times()
-        self.channel.send(Ready(spent.user, spent.system))
+        # This thread: the only one of a process, and the one of an interpreter that is ours.
+        spent = resource.getrusage(getattr(resource, "RUSAGE_THREAD", resource.RUSAGE_SELF))
+        self.channel.send(Ready(spent.ru_utime, spent.ru_stime, http.PARSER))
 
     def order(self, order: Order) -> None:
         """Take in an order."""
@@ -383,7 +417,15 @@ def main(descriptor: int) -> None:
     """Run a process, on the socket that it was given."""
     # Ctrl-C at a terminal reaches the children too; the parent decides.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    loop = Loop()
     with socket.socket(fileno=descriptor) as sock:
+        serve(sock)
+
+
+def serve(sock: socket.socket) -> None:
+    """Do as the parent says over this socket, until it is closed."""
+    loop = Loop()
+    try:
         Child(loop, sock)
         loop.run()
+    finally:
+        loop.close()

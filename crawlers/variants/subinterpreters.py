@@ -1,0 +1,65 @@
+"""Subinterpreters: one for each processor, each running ``callbacks`` in a thread of its own.
+
+What waits and what switches within an interpreter are those of ``callbacks``.
+Each interpreter has a lock of its own (PEP 684), so the kernel runs them at
+the same time in one process. What a connection costs is the same, and each
+interpreter costs its modules once more. Changed against ``processes``: a
+thread with an interpreter instead of a process. Fetches and links still cross
+a socket, pickled: interpreters share no objects.
+
+httptools cannot be loaded there (it keeps state for the whole process), so
+the interpreters parse with ``crawlers.parser``, and the report says so.
+"""
+
+from __future__ import annotations
+
+import socket
+import sys
+from importlib import import_module
+from threading import Thread
+from typing import Any
+
+from crawlers.job import CrawlReport, Job
+from crawlers.recorder import Recorder
+from crawlers.registry import BackendError
+from crawlers.variants import processes
+
+try:
+    interpreters: Any = import_module("concurrent.interpreters")
+except ImportError:
+    raise BackendError(
+        "backend subinterpreters needs Python 3.14 or later, for concurrent.interpreters; "
+        f"this is {sys.version_info.major}.{sys.version_info.minor}"
+    ) from None
+
+START = """
+import socket, sys
+sys.path[:] = {path!r}
+with socket.socket(fileno={descriptor}) as sock:
+    from crawlers.variants.processes import serve
+    serve(sock)
+"""
+"""What an interpreter runs; it owns the descriptor from here on."""
+
+
+class Interpreter:
+    """An interpreter, and the thread that runs it."""
+
+    def __init__(self, theirs: socket.socket) -> None:
+        self.interpreter = interpreters.create()
+        start = START.format(path=sys.path, descriptor=theirs.detach())
+        self.thread = Thread(target=self.interpreter.exec, args=(start,), name=str(self))
+        self.thread.start()
+
+    def __str__(self) -> str:
+        return f"interpreter {self.interpreter.id}"
+
+    def close(self) -> None:
+        """Wait for its end, and free what it held."""
+        self.thread.join()
+        self.interpreter.close()
+
+
+def crawl(job: Job, recorder: Recorder) -> CrawlReport:
+    """Crawl with one interpreter for each processor that this process may use."""
+    return processes.run("subinterpreters", Interpreter, job, recorder)
