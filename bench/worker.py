@@ -161,11 +161,15 @@ def work(command: dict[str, Any], commands: TextIO, say: TextIO) -> None:
     after, (user_after, system_after) = resource.getrusage(resource.RUSAGE_SELF), processor_s()
     collections = gc_collections() - collections
     result = describe(report)
-    result["mechanism"] = interpreter(backend.family) | result["mechanism"] | {
-        "gc": f"enabled, thresholds {gc.get_threshold()}" if gc.isenabled() else "disabled",
-        "gc_collections": collections,
-        "recorder": type(recorder).__name__,
-    }
+    result["mechanism"] = (
+        interpreter(backend.family)
+        | result["mechanism"]
+        | {
+            "gc": f"enabled, thresholds {gc.get_threshold()}" if gc.isenabled() else "disabled",
+            "gc_collections": collections,
+            "recorder": type(recorder).__name__,
+        }
+    )
     result |= {
         "event": RESULT,
         "call_s": call_s,

@@ -37,6 +37,7 @@ PACKAGES = (
     "pydantic",
     "pytest",
     "pytest-benchmark",
+    "redis",
     "rloop",
     "scipy",
     "selectolax",

@@ -6,9 +6,11 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
+import time
 import tomllib
 from importlib import import_module
 from importlib.util import find_spec
@@ -196,6 +198,48 @@ def test_the_end_of_the_loop_thread_reaches_the_caller(monkeypatch: pytest.Monke
         crawl("master_worker", server.url, slots=1)
 
 
+def test_the_redis_server_ends_with_a_crawl_that_is_killed() -> None:
+    load("redis_queue")
+    script = (
+        "import time; from crawlers.variants.redis_queue import redis_server\n"
+        "with redis_server(1) as port: print(port, flush=True); time.sleep(60)"
+    )
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as crawler:
+        assert crawler.stdout is not None
+        port = int(crawler.stdout.readline())
+        assert listens(port)
+        crawler.kill()
+    give_up = time.monotonic() + 10
+    while listens(port) and time.monotonic() < give_up:
+        time.sleep(0.02)
+    assert not listens(port)
+
+
+def listens(port: int) -> bool:
+    """Whether somebody takes connections at this port."""
+    with socket.socket() as sock:
+        return sock.connect_ex(("127.0.0.1", port)) == 0
+
+
+def test_every_fetch_passes_through_the_list(
+    tree: FixtureServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load("redis_queue")
+    from crawlers.variants import redis_queue
+
+    pushed: list[int] = []
+    push = redis_queue.push
+
+    async def counted(queue: object, numbers: list[int]) -> None:
+        pushed.extend(numbers)
+        await push(queue, numbers)
+
+    monkeypatch.setattr(redis_queue, "push", counted)
+    report = crawl("redis_queue", tree.url, slots=7)
+    assert report.digest == tree.digest
+    assert sorted(pushed) == [*[redis_queue.OVER] * 7, *range(1, len(report.rows) + 1)]
+
+
 def children() -> set[str]:
     """The processes that this thread has started."""
     listing = Path(f"/proc/self/task/{threading.main_thread().native_id}/children")
@@ -266,4 +310,4 @@ def test_the_backend_of_the_documentation_is_conformant(tmp_path: Path) -> None:
         timeout=170,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "25 passed" in done.stdout
+    assert "26 passed" in done.stdout

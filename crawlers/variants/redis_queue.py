@@ -1,0 +1,164 @@
+"""A Redis list between master and consumers: coroutines that take their work from it.
+
+What waits: a coroutine for each slot, on the list while it has nothing to do,
+then on its connection. What switches: asyncio's loop. What a connection
+costs: that of ``async_await``, and a second connection, to Redis. Changed
+against ``async_await``: a fetch does not go from the frontier to a slot, but
+through a list in another program, which the master pushes to and the
+consumers pop from. Frontier and pages stay here: the list carries numbers.
+
+The Redis server is started for the crawl, on a free port of 127.0.0.1, before
+the clock, and stopped after it. It is a child of this process, on the same
+processors: what it takes of them is a part of what the crawl costs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import AsyncExitStack, contextmanager
+from time import monotonic, sleep
+from typing import Any
+
+from redis.asyncio import Redis
+
+from crawlers import async_await
+from crawlers.async_await import Slot, disconnect, fetch, loop_name, settle, watch
+from crawlers.job import CrawlReport, Fetch, Job
+from crawlers.recorder import Recorder
+from crawlers.registry import BackendError
+from crawlers.stop import Stop
+
+SERVER = shutil.which("redis-server")
+if SERVER is None:
+    raise BackendError(
+        "backend redis_queue needs the program redis-server: apt-get install redis-server"
+    )
+
+LIST = "fetches"
+OVER = 0
+"""What is pushed to send a consumer home; fetches are numbered from 1."""
+
+START_S = 10.0
+GUARD = '"$@" & read -r line; kill $!; wait'
+"""A shell holds the server, and ends it when our end of its input is closed, however that comes."""
+
+
+class Shared(async_await.Shared):
+    """What master and consumers share; ``free`` counts the consumers that wait on the list."""
+
+    def __init__(self, job: Job, recorder: Recorder) -> None:
+        super().__init__(job, recorder)
+        self.free = job.slots
+        self.numbers = OVER
+        self.away: dict[int, Fetch] = {}
+        self.changed = asyncio.Event()
+
+
+@contextmanager
+def redis_server(clients: int) -> Iterator[int]:
+    """A Redis server that keeps nothing; gives its port."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = int(free.getsockname()[1])
+    options = f"--bind 127.0.0.1 --port {port} --maxclients {clients + 32} --appendonly no".split()
+    guard = subprocess.Popen(
+        ["sh", "-c", GUARD, "sh", SERVER or "", *options, "--save", "", "--daemonize", "no"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        process_group=0,  # Ctrl-C at a terminal is the crawl's to handle
+    )
+    try:
+        give_up = monotonic() + START_S
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", port)).close()
+                break
+            except ConnectionRefusedError:
+                if monotonic() > give_up:
+                    raise RuntimeError(f"redis-server does not listen on port {port}") from None
+                sleep(0.01)
+        yield port
+    finally:
+        guard.communicate()
+
+
+async def master(shared: Shared, queue: Redis) -> None:
+    """Push a fetch for each consumer that is free, until none is left; then send them home."""
+    while not shared.frontier.finished:
+        numbers = []
+        while shared.free and (item := shared.frontier.take()):
+            shared.numbers += 1
+            shared.free -= 1
+            shared.away[shared.numbers] = item
+            numbers.append(shared.numbers)
+        if numbers:
+            await push(queue, numbers)
+        elif not shared.frontier.finished:
+            shared.changed.clear()
+            await shared.changed.wait()
+    await push(queue, [OVER] * len(shared.slots))
+
+
+async def push(queue: Any, numbers: list[int]) -> None:  # noqa: ANN401
+    """Append to the list."""
+    await queue.rpush(LIST, *numbers)
+
+
+async def take(shared: Shared, slot: Slot, queue: Any) -> Fetch | None:  # noqa: ANN401
+    """Pop the next fetch, suspended until there is one; None when the crawl is over."""
+    _, number = await queue.blpop([LIST])
+    item = shared.away.pop(int(number), None)
+    if item is None:
+        disconnect(slot)
+        return None
+    slot.aborted = None
+    slot.deadline = max(monotonic(), item.due) + shared.job.timeout_s
+    return item
+
+
+async def work(shared: Shared, slot: Slot, queue: Redis) -> None:
+    """A consumer's life: take, fetch, settle, until it is sent home."""
+    while item := await take(shared, slot, queue):
+        exchange = await fetch(shared, slot, item)
+        settle(shared, slot, item, exchange)
+        shared.free += 1
+        shared.changed.set()
+
+
+async def main(job: Job, recorder: Recorder, stop: Stop, port: int) -> CrawlReport:
+    """Crawl on the loop that runs this, with the Redis server at this port."""
+    shared = Shared(job, recorder)
+    async with AsyncExitStack() as stack:
+        queues = []
+        for _ in range(job.slots + 1):
+            # Consumers wait on the list for as long as it takes.
+            queue = Redis(port=port, single_connection_client=True, socket_timeout=None)
+            queues.append(await stack.enter_async_context(queue))
+            await queue.ping()
+        shared.frontier.start(monotonic())
+        tasks = [asyncio.create_task(master(shared, queues.pop()))]
+        for slot, queue in zip(shared.slots, queues, strict=True):
+            slot.task = asyncio.create_task(work(shared, slot, queue))
+            tasks.append(slot.task)
+        watch(shared, stop)
+        try:
+            await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            for slot in shared.slots:
+                disconnect(slot)
+    return shared.frontier.report(
+        "redis_queue", {"loop": loop_name(shared.loop), "queue": "redis-server, one list"}
+    )
+
+
+def crawl(job: Job, recorder: Recorder) -> CrawlReport:
+    """Crawl with one consumer for each slot, and a Redis server of its own."""
+    with redis_server(job.slots) as port, Stop(job) as stop:
+        return asyncio.run(main(job, recorder, stop, port))
