@@ -1,0 +1,189 @@
+"""Crawl after crawl of a broken site in one process: does its memory grow?
+
+``python -m tests.torture.soak`` lets each backend fetch 200,000 URLs, draws its
+memory against them, and judges: flat is a slope below eight bytes a URL.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from rich.progress import track
+
+from bench.probes import memory
+from bench.process import ROOT
+from crawlers import registry
+from crawlers.job import Job
+from crawlers.recorder import NullRecorder
+from crawlers.registry import BackendError
+from tests.server.fixture_server import running
+from tests.torture import document
+
+if TYPE_CHECKING:
+    from bench.charts.style import Plan, Slide
+
+KINDS = (
+    *("interim", "close_after", "reset_after", "surplus", "pipelined", "null_bytes", "bomb"),
+    *("wrong_charset", "reset_before", "reset_in_head", "reset_in_body", "close_before"),
+    *("close_in_head", "close_in_body", "close_in_chunks", "bad_chunk", "bad_status_line"),
+    *("bad_length", "interim_storm"),
+)
+"""All faults but those that are waited for, or that send megabytes."""
+
+SITE = ("--site", f"faults:2000:{','.join(KINDS)}")
+SLOTS = 20
+WARM_SHARE = 0.2
+"""The first fifth is left out of the judgement: caches fill, the allocator finds its size."""
+FLAT_BYTES = 8.0
+"""Growth per URL that counts as flat: half of the smallest object that Python has."""
+MIB = 1024.0**2
+SKIPPED = 3
+
+
+def soak(name: str, urls: int) -> list[tuple[int, int, int, int]]:
+    """(URLs so far, bytes of user memory, descriptors, threads) after each crawl."""
+    backend = registry.load(name)
+    samples, done = [], 0
+    with running(*SITE) as server:
+        job = Job((f"http://{server.ready['listening']}/",), slots=SLOTS, max_tries=2)
+        while done < urls:
+            report = backend.crawl(job, NullRecorder())
+            assert report.errors, "the site has faults, and none was met"
+            done += len(report.rows)
+            del report
+            gc.collect()
+            used, source = memory.user_memory(os.getpid())
+            if used is None:
+                raise SystemExit(f"no figure for this process's memory: {source}")
+            samples.append((done, used, len(os.listdir("/proc/self/fd")), threading.active_count()))
+    return samples
+
+
+# What judges and draws is imported where it is used: a process that is soaked has no use for it.
+
+
+def judge(samples: Sequence[Sequence[int]]) -> dict[str, Any]:
+    """Is it flat? The slope is Theil and Sen's, which a few odd samples do not move."""
+    from scipy.stats import theilslopes
+
+    kept = [sample for sample in samples if sample[0] >= WARM_SHARE * samples[-1][0]]
+    slope = float(theilslopes([s[1] for s in kept], [s[0] for s in kept])[0])
+    return {
+        "urls": samples[-1][0],
+        "bytes_per_url": slope,
+        "flat": slope < FLAT_BYTES,
+        "descriptors": [kept[0][2], kept[-1][2]],
+        "threads": [kept[0][3], kept[-1][3]],
+        "samples": [sample[:2] for sample in samples],
+    }
+
+
+def chart(found: Mapping[str, Any]) -> Plan:
+    """User memory against URLs fetched, one line per backend."""
+    from bench.charts.style import EndLabel, Plan, number, value_axis
+
+    lines = {name: row["samples"] for name, row in found.items() if "samples" in row}
+    flat = [name for name in lines if found[name]["flat"]]
+    urls = min(row[-1][0] for row in lines.values())
+    said = f"{len(flat)} of {len(lines)} crawlers stay flat over {urls:,} URLs of a broken site"
+
+    def paint(slide: Slide) -> None:
+        size = slide.label_size(len(lines))
+        axes = slide.panels(right=slide.label_room(lines, size))[0]
+        ends: list[EndLabel] = []
+        values: list[float] = []
+        for name, samples in lines.items():
+            look = slide.look.of(name)
+            xs, ys = [done for done, _ in samples], [used / MIB for _, used in samples]
+            values += ys
+            axes.plot(xs, ys, color=look.colour, linewidth=look.width, zorder=look.order)
+            ends.append(EndLabel(name, xs[-1], ys[-1], look.colour, look.width > 2))
+        value_axis(axes, values, words="{:g} MiB".format)
+        axes.set_xlim(0, max(row[-1][0] for row in lines.values()))
+        axes.xaxis.set_major_formatter(lambda value, _: number(value))
+        axes.set_xlabel("URLs fetched, crawl after crawl in one process")
+        axes.set_title("private memory after each crawl", color=slide.palette.muted)
+        slide.label_ends(axes, ends, size)
+
+    return Plan(
+        name="soak",
+        title="Memory of crawl after crawl",
+        finding=said,
+        subtitle=f"{SLOTS} slots; one page in ten resets, breaks off or lies; each failure twice",
+        alt=f"Line chart: memory against URLs fetched. {said}.",
+        draw=paint,
+        notes=(f"Flat: Theil–Sen slope below {FLAT_BYTES:g} bytes a URL after the first fifth.",),
+    )
+
+
+def to_markdown(found: Mapping[str, Any]) -> str:
+    """The table for docs/reliability.md."""
+    from bench.charts.style import size_words
+
+    rows = []
+    for name, row in found.items():
+        if "samples" not in row:
+            rows.append([f"`{name}`", "", "", "", "", row["skipped"]])
+            continue
+        used = median(used for _, used in row["samples"][-5:])
+        what = "flat" if row["flat"] else "**grows**"
+        same = row["descriptors"][0] == row["descriptors"][1]
+        kept = "as before" if same and row["threads"][0] == row["threads"][1] else "**more**"
+        cells = [f"{row['urls']:,}", size_words(used), f"{row['bytes_per_url']:.2f}", kept, what]
+        rows.append([f"`{name}`", *cells])
+    head = ["backend", "URLs", "memory at the end", "bytes a URL", "descriptors, threads", ""]
+    return "![Memory against URLs fetched](../results/reliability/soak.svg)\n\n" + document.table(
+        head, rows
+    )
+
+
+def main() -> int:
+    """Soak each backend in a process of its own, and judge."""
+    parser = argparse.ArgumentParser(prog="python -m tests.torture.soak", description=__doc__)
+    parser.add_argument("--urls", type=int, default=200_000, help="to be fetched by each backend")
+    parser.add_argument("--backends", metavar="A,B", help="these only (default: the four models)")
+    parser.add_argument("--all", action="store_true", help="every backend, also the variants")
+    parser.add_argument("--only", metavar="BACKEND", help="this one, here; prints JSON")
+    options = parser.parse_args()
+    if options.only:
+        try:
+            print(json.dumps(soak(options.only, options.urls)))
+        except BackendError as error:
+            print(error, file=sys.stderr)
+            return SKIPPED
+        return 0
+    named = options.backends.split(",") if options.backends else list(registry.MODELS)
+    names = registry.names() if options.all else named
+    found: dict[str, Any] = {}
+    for name in track(names, "soaking"):
+        command = [sys.executable, "-m", "tests.torture.soak", "--only", name]
+        command += ["--urls", str(options.urls)]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+        if done.returncode == SKIPPED:
+            found[name] = {"skipped": done.stderr.strip()}
+        elif done.returncode:
+            print(done.stderr, file=sys.stderr)
+            return 1
+        else:
+            found[name] = judge(json.loads(done.stdout))
+    from bench.charts import draw
+
+    document.keep("soak", found)
+    for theme in ("light", "dark"):
+        footer = [f"python -m tests.torture.soak; CPython {sys.version.split()[0]}"]
+        draw(chart(found), document.FOLDER, names, footer, themes=[theme])
+    document.fill("soak", to_markdown(found))
+    return int(not all(row.get("flat", True) for row in found.values()))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
