@@ -46,9 +46,10 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """There is no number, and why."""
+    """There is no number, and why; ``absent`` when nothing was measured that could give one."""
 
     reason: str
+    absent: bool = False
 
 
 @dataclass
@@ -101,7 +102,8 @@ def read(reading: Reading, evidence: Sequence[Evidence]) -> Number | Missing:
         if isinstance(found, Number):
             return found
         missing.append(found)
-    return missing[0] if missing else Missing("no campaign was given")
+    # A campaign that has something says more than one that has nothing.
+    return min(missing, key=lambda one: one.absent)
 
 
 def _ratio(reading: RatioReading, evidence: Evidence) -> Number | Missing:
@@ -173,7 +175,8 @@ def _experiment(reading: ExperimentReading, evidence: Evidence) -> Number | Miss
     if not mine:
         return Missing(
             f"the experiment {reading.experiment} was not run beside this campaign; run "
-            f"`python -m bench claims results/{evidence.name} --measure`"
+            f"`python -m bench claims results/{evidence.name} --measure`",
+            absent=True,
         )
     values = [m.values[reading.value] for m in mine if reading.value in m.values]
     kept = [value for value in values if value is not None]
@@ -207,7 +210,8 @@ def _no_trials(lacking: Sequence[str], where: str, backends: Sequence[str]) -> M
     blocks = "" if where.startswith("c10k") else f" --blocks {2 * stats.MIN_BLOCKS}"
     return Missing(
         f"this campaign has no valid trials of {names} at {where}; run "
-        f"`python -m bench run --only {where} --backends {asked}{blocks}`"
+        f"`python -m bench run --only {where} --backends {asked}{blocks}`",
+        absent=True,
     )
 
 

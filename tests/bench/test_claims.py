@@ -181,6 +181,15 @@ def test_the_second_campaign_answers_what_the_first_cannot() -> None:
     assert judge([first, second], claim)[0].call != "cannot be tested here"
 
 
+def test_a_campaign_with_too_few_blocks_says_more_than_one_with_nothing() -> None:
+    few = Evidence("few", made(backends=("async_await", "uvloop"), base="async_await"), [])
+    few.trials = [r for r in few.trials if not isinstance(r, schema.TrialRecord) or r.block < 2]
+    claim = [c for c in LEDGER if c.name == "uvloop-2-to-4-times"]
+    now = judge([Evidence("first", made(), []), few], claim)[0].judged[0].now
+    assert isinstance(now, Missing)
+    assert "2 of at least 5 blocks" in now.reason
+
+
 def test_experiments_are_read_from_their_last_run() -> None:
     found = evidence()
     found.measured = [
