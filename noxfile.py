@@ -69,10 +69,11 @@ def torture(session: nox.Session) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Check style and formatting with ruff (-- --fix mends what it can)."""
-    session.install("ruff>=0.8")
+    """Check style, formatting and security with ruff and bandit (-- --fix mends what it can)."""
+    session.install("ruff>=0.8", "bandit>=1.8")
     session.run("ruff", "check", *session.posargs, ".")
     session.run("ruff", "format", *([] if "--fix" in session.posargs else ["--check"]), ".")
+    session.run("bandit", "-q", "-c", "pyproject.toml", "-r", "bench", "crawlers", "server")
 
 
 @nox.session

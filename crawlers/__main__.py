@@ -33,6 +33,8 @@ examples:
   python -m crawlers conformance threads      hold a backend to the conformance suite
 
 Only the hosts of the start URLs are crawled, and every page is fetched once.
+Only this machine is, too, unless --any-host is given; beyond it robots.txt is
+obeyed, and requests to one server start --delay seconds apart.
 
 exit status: 0 the crawl finished; 1 a start URL could not be fetched, or the
 memory was not enough; 2 bad usage; 130 interrupted (the report tells what was done until then)
@@ -113,6 +115,7 @@ def make_parser() -> argparse.ArgumentParser:
         action="store_true",
         help="follow hosts that share the last two labels, such as www.",
     )
+    crawl.add_argument("--any-host", action="store_true", help="crawl other machines too, politely")
     how = parser.add_argument_group("how")
     how.add_argument(
         "-c", "--concurrency", type=at_least(1, int), default=DEFAULTS.slots, metavar="N",
@@ -144,6 +147,14 @@ def make_parser() -> argparse.ArgumentParser:
         type=at_least(0.001, float),
         metavar="S",
         help="stop the whole crawl after so many seconds",
+    )
+    how.add_argument(
+        "--delay",
+        type=at_least(0.0, float),
+        default=DEFAULTS.delay_s,
+        metavar="S",
+        help="seconds between requests to one server beyond this machine, or what its "
+        "robots.txt asks for if that is more (default %(default)s)",
     )
     how.add_argument(
         "--connection",
@@ -180,6 +191,8 @@ def run(options: argparse.Namespace) -> int:
         exclude=options.exclude,
         lenient=options.lenient,
         deadline_s=options.deadline,
+        any_host=options.any_host,
+        delay_s=options.delay,
     )
     ensure_descriptors(job.slots)
     live = sys.stderr.isatty() and not options.quiet

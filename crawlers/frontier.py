@@ -44,6 +44,7 @@ class Frontier:
         self._job = job
         self._resolve = resolve
         self._origins: dict[str, Origin | None] = {}
+        self._barred: dict[str, str] = {}
         for prefix in dict.fromkeys(map(origin_prefix, roots)):
             self._new_origin(prefix)
         # With the slash: http://host must not let http://host.evil in.
@@ -61,6 +62,7 @@ class Frontier:
         self._delayed: list[tuple[float, int, Fetch]] = []
         self._delays = 0
         self._due = deque(job.schedule or ())
+        self._paced = bool(self._due) or job.any_host
         self._start = self._now = 0.0
         if len(self._pending) < len(self._due):
             raise JobError("a schedule needs distinct URLs: no page is fetched twice")
@@ -108,14 +110,13 @@ class Frontier:
             try:
                 origin = self._origins[prefix]
             except KeyError:
-                origin = self._new_origin(prefix)
+                origin = self._meet(prefix)
             if origin is None:
-                row = self.rows[url] = PageResult(None, 0, 0)
-                row.error = "unknown_host"
+                self._give_up(url, self._barred[prefix])
                 continue
             fetch = Fetch(url, origin, url[len(prefix) :])
-            if self._due:
-                fetch.intended = fetch.due = self._start + self._due.popleft()
+            if self._paced and not self._pace(fetch):
+                continue
             self.active += 1
             return fetch
         return None
@@ -178,8 +179,35 @@ class Frontier:
             origin = self._resolve(prefix, self._job)
         except OSError:
             origin = None
+            self._barred[prefix] = "unknown_host"
         self._origins[prefix] = origin
         return origin
+
+    def _meet(self, prefix: str) -> Origin | None:
+        """An origin that is met on the way: where it may not be crawled, the crawl goes on."""
+        try:
+            return self._new_origin(prefix)
+        except JobError:
+            self._origins[prefix] = None
+            self._barred[prefix] = "forbidden"
+            return None
+
+    def _give_up(self, url: str, kind: str) -> None:
+        row = self.rows[url] = PageResult(None, 0, 0)
+        row.error = kind
+
+    def _pace(self, fetch: Fetch) -> bool:
+        """Say when a fetch is due, by the schedule and by manners; False if it is forbidden."""
+        if self._due:
+            fetch.intended = fetch.due = self._start + self._due.popleft()
+        manners = fetch.origin.manners
+        if manners is None:
+            return True
+        if not manners.allow(fetch.url):
+            self._give_up(fetch.url, "forbidden")
+            return False
+        fetch.due = manners.due(max(self._now, fetch.due))
+        return True
 
     def _again(self, fetch: Fetch, page: PageResult, now: float) -> bool:
         """Put the fetch back if another try may mend it."""
@@ -200,11 +228,12 @@ class Frontier:
 
     def _delay(self, fetch: Fetch, due: float) -> None:
         self._delays += 1
-        fetch.due = due
+        manners = fetch.origin.manners
+        fetch.due = due if manners is None else manners.due(due)
         # No slot's connection leads to a copy, so this try opens one of its own: another
         # connection that was used before might be stale as well.
         fetch.origin = copy(fetch.origin)
-        heappush(self._delayed, (due, self._delays, fetch))
+        heappush(self._delayed, (fetch.due, self._delays, fetch))
 
     def _allowed(self, url: str) -> bool:
         return (

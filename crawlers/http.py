@@ -55,6 +55,7 @@ ERROR_KINDS: Final = {
     "too_many_redirects": "the redirect budget was used up",
     "redirect_loop": "the redirects lead back to where they started",
     "cancelled": "the crawl was stopped first",
+    "forbidden": "robots.txt forbids it, or it is on another machine and --any-host was not given",
 }
 """Every error kind, and what it means."""
 

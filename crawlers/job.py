@@ -5,6 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from crawlers.manners import Manners
 
 MIB = 1024 * 1024
 
@@ -27,6 +31,9 @@ class Job:
     ``expand=False`` is for one of several crawlers that share a crawl out among
     them: links and redirects are read and stay with their pages in the report,
     but whoever shares the crawl out decides who fetches them.
+
+    Only this machine is crawled unless ``any_host`` is set. Beyond it
+    robots.txt is obeyed, and requests to one server are due ``delay_s`` apart.
     """
 
     urls: tuple[str, ...]
@@ -42,6 +49,8 @@ class Job:
     expand: bool = True
     deadline_s: float | None = None
     schedule: tuple[float, ...] | None = None
+    any_host: bool = False
+    delay_s: float = 1.0
 
     def __post_init__(self) -> None:
         if not self.urls:
@@ -53,6 +62,8 @@ class Job:
             raise JobError(f"timeout_s must be above 0, not {self.timeout_s}")
         if self.deadline_s is not None and not self.deadline_s > 0:
             raise JobError(f"deadline_s must be above 0, not {self.deadline_s}")
+        if not 0 <= self.delay_s < float("inf"):
+            raise JobError(f"delay_s must be at least 0, not {self.delay_s}")
         if self.schedule is not None and (self.follow or len(self.schedule) != len(self.urls)):
             raise JobError("a schedule needs follow=False and one due time for each URL")
 
@@ -62,17 +73,24 @@ class Origin:
 
     ``head_tail`` is all of a request after its target, rendered once, and
     ``keep_alive`` whether connections may carry more than one exchange.
+    ``manners`` are None on this machine.
     """
 
-    __slots__ = ("addresses", "head_tail", "keep_alive", "prefix")
+    __slots__ = ("addresses", "head_tail", "keep_alive", "manners", "prefix")
 
     def __init__(
-        self, prefix: str, addresses: list[Address], head_tail: bytes, keep_alive: bool = True
+        self,
+        prefix: str,
+        addresses: list[Address],
+        head_tail: bytes,
+        keep_alive: bool = True,
+        manners: Manners | None = None,
     ) -> None:
         self.prefix = prefix
         self.addresses = addresses
         self.head_tail = head_tail
         self.keep_alive = keep_alive
+        self.manners = manners
 
 
 @dataclass(frozen=True, slots=True)

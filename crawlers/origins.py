@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from crawlers.http import request_tail
 from crawlers.job import Address, Job, JobError, Origin
 from crawlers.links import normalise
+from crawlers.manners import manners_of, on_this_machine
 
 
 def origin_prefix(url: str) -> str:
@@ -61,11 +62,23 @@ def normal_root(url: str) -> str:
 
 
 def make_origin(prefix: str, job: Job) -> Origin:
-    """Resolve a prefix, IPv4 first; raises :class:`OSError` for an unknown host."""
+    """Resolve a prefix, IPv4 first; beyond this machine, ask for its robots.txt.
+
+    Raises :class:`OSError` for an unknown host, and :class:`JobError` for one
+    that is on another machine, unless the job allows any host.
+    """
     parts = urlsplit(prefix)
     host, port = parts.hostname or "", parts.port or 80
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     found.sort(key=lambda entry: entry[0] != socket.AF_INET)
     addresses = [Address(int(family), tuple(sockaddr)) for family, _, _, _, sockaddr in found]
     tail = request_tail(parts.netloc, job.keep_alive)
-    return Origin(prefix, addresses, tail, job.keep_alive)
+    origin = Origin(prefix, addresses, tail, job.keep_alive)
+    if not on_this_machine(addresses):
+        if not job.any_host:
+            raise JobError(
+                f"{prefix}: not on this machine; add --any-host to crawl it all the same, as "
+                "robots.txt allows and with a delay between requests"
+            )
+        origin.manners = manners_of(parts.netloc, job)
+    return origin

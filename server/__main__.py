@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 BACKLOG = 65535  # the kernel takes the least of this and net.core.somaxconn
-TOKEN = "C10K_CONTROL_TOKEN"
+TOKEN = "C10K_CONTROL_TOKEN"  # nosec B105
 
 EPILOG = """\
 sites
@@ -129,12 +129,17 @@ def parse_address(text: str, option: str, any_address: bool) -> tuple[int, str, 
     found.sort(key=lambda entry: entry[0] != socket.AF_INET)
     family, _, _, _, address = found[0]
     number = str(address[0])
-    if not any_address and not ipaddress.ip_address(number.partition("%")[0]).is_loopback:
+    if not any_address and not is_loopback(number):
         raise UsageError(
             f"{option} {text}: other machines can reach that address; use 127.0.0.1, or add "
             "--any-address if that is what you want"
         )
     return family, number, port
+
+
+def is_loopback(address: str) -> bool:
+    """Whether only this machine can reach an address."""
+    return ipaddress.ip_address(address.partition("%")[0]).is_loopback
 
 
 def bind(family: int, host: str, port: int) -> socket.socket:
@@ -254,6 +259,11 @@ def run(options: argparse.Namespace) -> None:
     parse_delay(options.delay, options.seed)
     listen = parse_address(options.listen, "--listen", options.any_address)
     control = parse_address(options.control, "--control", options.any_address)
+    if not os.environ.get(TOKEN) and not is_loopback(control[1]):
+        raise UsageError(
+            f"--control {options.control}: other machines can reach that address; set {TOKEN}, "
+            "so that they cannot steer this server"
+        )
     try:
         import aiohttp  # noqa: F401
         import httptools  # noqa: F401

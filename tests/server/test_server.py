@@ -306,6 +306,7 @@ def cli(*arguments: str) -> subprocess.CompletedProcess[str]:
         (["--listen", "0.0.0.0:0"], "--any-address"),
         (["--control", "0.0.0.0:0"], "--any-address"),
         (["--listen", "[::]:0"], "--any-address"),
+        (["--control", "0.0.0.0:0", "--any-address"], "set C10K_CONTROL_TOKEN"),
         (["--listen", "127.0.0.1"], "write HOST:PORT"),
         (["--listen", "127.0.0.1:x"], "write HOST:PORT"),
         (["--listen", "127.0.0.1:65536"], "from 0 to 65535"),
