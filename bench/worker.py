@@ -51,6 +51,10 @@ def due_times(kind: str, rate: float, count: int, seed: int, wait_s: float) -> t
     return tuple(due)
 
 
+OURS: dict[str, Any] = {"any_host": True, "polite": False}
+"""The harness has started the server itself, in a fleet maybe on another machine."""
+
+
 def make_job(command: dict[str, Any]) -> Job:
     """The job a command asks for.
 
@@ -60,13 +64,14 @@ def make_job(command: dict[str, Any]) -> Job:
     prefix, urls = command["prefix"], command["urls"]
     schedule = command["schedule"]
     if urls is None:
-        return Job((f"{prefix}/",), slots=command["slots"], timeout_s=command["timeout_s"])
+        return Job((f"{prefix}/",), slots=command["slots"], timeout_s=command["timeout_s"], **OURS)
     return Job(
         tuple(f"{prefix}/p/{number}" for number in range(urls)),
         slots=command["slots"],
         timeout_s=command["timeout_s"],
         follow=False,
         schedule=due_times(count=urls, **schedule) if schedule else None,
+        **OURS,
     )
 
 
@@ -141,7 +146,7 @@ def watch_parent() -> None:
 def work(command: dict[str, Any], commands: TextIO, say: TextIO) -> None:
     """Warm up, wait for the word, crawl, report."""
     backend = registry.load(command["backend"])
-    warmup = Job((f"{command['warmup_prefix']}/",), slots=min(10, command["slots"]))
+    warmup = Job((f"{command['warmup_prefix']}/",), slots=min(10, command["slots"]), **OURS)
     warm = backend.crawl(warmup, TimesRecorder())
     if warm.errors:
         raise RuntimeError(f"the warm-up crawl had errors: {warm.errors}")

@@ -62,7 +62,7 @@ class Frontier:
         self._delayed: list[tuple[float, int, Fetch]] = []
         self._delays = 0
         self._due = deque(job.schedule or ())
-        self._paced = bool(self._due) or job.any_host
+        self._paced = bool(self._due) or (job.any_host and job.polite)
         self._start = self._now = 0.0
         if len(self._pending) < len(self._due):
             raise JobError("a schedule needs distinct URLs: no page is fetched twice")

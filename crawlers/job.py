@@ -33,7 +33,8 @@ class Job:
     but whoever shares the crawl out decides who fetches them.
 
     Only this machine is crawled unless ``any_host`` is set. Beyond it
-    robots.txt is obeyed, and requests to one server are due ``delay_s`` apart.
+    robots.txt is obeyed, and requests to one server are due ``delay_s`` apart;
+    only for servers of one's own may ``polite`` be off.
     """
 
     urls: tuple[str, ...]
@@ -50,6 +51,7 @@ class Job:
     deadline_s: float | None = None
     schedule: tuple[float, ...] | None = None
     any_host: bool = False
+    polite: bool = True
     delay_s: float = 1.0
 
     def __post_init__(self) -> None:

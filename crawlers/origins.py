@@ -80,5 +80,5 @@ def make_origin(prefix: str, job: Job) -> Origin:
                 f"{prefix}: not on this machine; add --any-host to crawl it all the same, as "
                 "robots.txt allows and with a delay between requests"
             )
-        origin.manners = manners_of(parts.netloc, job)
+        origin.manners = manners_of(parts.netloc, job) if job.polite else None
     return origin

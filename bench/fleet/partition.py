@@ -140,6 +140,8 @@ class Crawler:
                 slots=min(self.slots, len(urls)),
                 timeout_s=self.timeout_s,
                 expand=False,
+                any_host=True,  # the fleet has started the server itself
+                polite=False,
             )
             report = self.crawl(job, self.times)
             self.mechanism = report.mechanism

@@ -86,6 +86,13 @@ def test_the_longer_delay_counts(server: ScriptedServer) -> None:
     assert [manners.due(100.0), manners.due(100.0), manners.due(200.0)] == [100.0, 107.0, 200.0]
 
 
+def test_servers_of_ones_own_need_no_manners(server: ScriptedServer) -> None:
+    server.script["/"] = page()
+    job = Job((server.url,), any_host=True, polite=False)
+    assert registry.load("callbacks").crawl(job, NullRecorder()).pages == 1
+    assert set(server.requests) == {"/"}
+
+
 def test_other_machines_must_be_asked_for(server: ScriptedServer) -> None:
     with pytest.raises(JobError, match="--any-host"):
         Frontier(Job((server.url,)))
