@@ -45,6 +45,7 @@ from bench.workloads import SITE_SEED, Point
 QUIET_S = 120.0
 """The longest that a micro-benchmark or a counting crawl may keep silent."""
 COLLECTED = re.compile(r"collected (\d+) item")
+PASSED = " PASSED "
 TROUBLE = re.compile(r"^(FAILED|ERROR)|error:")
 US = 1e6
 
@@ -90,8 +91,7 @@ class Steps:
 
     def expect(self, more: int) -> None:
         """There are more steps than was known."""
-        total = self._bar.tasks[self._task].total or 0
-        self._bar.update(self._task, total=total + more)
+        self._bar.update(self._task, total=(self.progress[1] or 0) + more)
 
     def now(self, phase: str, what: str = "") -> None:
         """Say what is measured from here on."""
@@ -101,6 +101,12 @@ class Steps:
         elif phase != self._phase:
             self._phase = phase
             self.console.print(phase, highlight=False)
+
+    @property
+    def progress(self) -> tuple[float, float | None]:
+        """How many steps are done, and of how many."""
+        task = self._bar.tasks[self._task]
+        return task.completed, task.total
 
     def done(self) -> None:
         """One step is done."""
@@ -178,11 +184,10 @@ def benchmarks(options: Options, steps: Steps, phase: str) -> Times:
             said = follow(child, steps, phase)
             if child.process.returncode:
                 words = [*said, *(child.last_words() or "").splitlines()]
-                why = [line for line in words if TROUBLE.search(line)][-1:] or [
-                    "it did not say why"
-                ]
+                named = [line for line in words if TROUBLE.search(line)]
                 raise MicroError(
-                    f"the micro-benchmarks failed: {why[0]}; see python -m pytest bench/micro"
+                    f"the micro-benchmarks failed: {named[-1] if named else 'it is not said why'}; "
+                    "see python -m pytest bench/micro"
                 )
         return read(json.loads(saved.read_text()))
 
@@ -194,9 +199,9 @@ def follow(child: Child, steps: Steps, phase: str) -> list[str]:
         while True:
             line = child.hear(time.monotonic() + QUIET_S)
             said.append(line)
-            if found := COLLECTED.match(line):
+            if found := COLLECTED.search(line):
                 steps.expect(int(found[1]))
-            elif line.startswith("test_"):
+            elif PASSED in line:
                 steps.done()
                 steps.now(phase, line.partition(" ")[0].rpartition("::")[2])
     except TimeoutError as error:

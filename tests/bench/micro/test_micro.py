@@ -16,7 +16,7 @@ from bench.micro import account, measure
 from bench.micro.account import MicroError
 from bench.micro.conftest import CpuTime
 from bench.micro.operations import OPERATIONS, SWITCH_OF_THREADS
-from bench.process import ROOT
+from bench.process import ROOT, Child
 from tests.bench import small
 
 PATIENCE_S = 280
@@ -68,6 +68,20 @@ def test_a_benchmark_that_fails_is_one_clear_line(
         pytest.raises(MicroError, match=r"failed: .*error: unrecognized .*; see"),
     ):
         measure.benchmarks(measure.Options(tmp_path), steps, "a pass")
+
+
+def test_progress_counts_each_benchmark_once(tmp_path: Path) -> None:
+    folder = tmp_path / "bench" / "micro"
+    folder.mkdir(parents=True)
+    (folder / "test_two.py").write_text("def test_a(): pass\ndef test_b(): pass\n")
+    console = Console(quiet=True)
+    with (
+        measure.Steps(console, 0) as steps,
+        Child("two tests", ["-u", "-m", "pytest", "-v", str(folder)]) as child,
+    ):
+        said = measure.follow(child, steps, "a pass")
+    assert child.process.returncode == 0, said
+    assert steps.progress == (2, 2)
 
 
 def test_prices_are_of_one_operation(measured: tuple[Path, dict[str, float]]) -> None:
