@@ -398,6 +398,7 @@ def measured(
         "retries": result["retries"],
         "switches_voluntary": result["switches_voluntary"],
         "switches_involuntary": result["switches_involuntary"],
+        "page_faults": result["page_faults"],
     }
     offered = None
     if point.kind == "openloop":

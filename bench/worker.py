@@ -183,6 +183,7 @@ def work(command: dict[str, Any], commands: TextIO, say: TextIO) -> None:
         "system_s": system_after - system - spent_on_start(report, "start_system_us"),
         "switches_voluntary": after.ru_nvcsw - before.ru_nvcsw,
         "switches_involuntary": after.ru_nivcsw - before.ru_nivcsw,
+        "page_faults": after.ru_minflt - before.ru_minflt,
         "late": times.late,
         "last_due_s": job.schedule[-1] if job.schedule else None,
         "service": write(command["out"] + ".service", times.service),

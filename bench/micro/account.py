@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from bench import stats
 from bench.errors import BenchError
 from bench.micro.operations import (
+    FAULTS,
     GROUPS,
     OPERATIONS,
     SLEEPS,
@@ -51,6 +52,7 @@ class PageTrial(Record):
     system_us: float
     sleeps: float  # voluntary context switches of the crawler
     wakes: float  # and of the server, each ended by the crawler's request
+    faults: float  # page faults of the crawler that needed no disk
 
 
 class Model(Record):
@@ -144,6 +146,7 @@ def counts(model: Model) -> dict[str, float]:
     if model.trials:
         found[SLEEPS] = median(trial.sleeps for trial in model.trials)
         found[WAKES] = median(trial.wakes for trial in model.trials)
+        found[FAULTS] = median(trial.faults for trial in model.trials)
     return found
 
 

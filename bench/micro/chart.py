@@ -23,6 +23,7 @@ from bench.micro.operations import (
     IN_TURN,
     KERNEL,
     LINKS,
+    MEMORY,
     STREAMS,
     SWITCHING,
     WAKING,
@@ -46,7 +47,8 @@ def colours(slide: Slide) -> dict[str, str]:
             for place, group in enumerate((LINKS, EXCHANGE, FRONTIER, IN_TURN))
         },
         KERNEL: kernel,
-        WAKING: mix(kernel, palette.background, 0.45),
+        MEMORY: mix(kernel, palette.background, 0.35),
+        WAKING: mix(kernel, palette.background, 0.6),
         STREAMS: palette.models["callbacks"],
         SWITCHING: palette.models["threads"],
     }

@@ -297,14 +297,16 @@ def page(bench: trial.Bench, point: Point, turn: order.Turn, server: Server) -> 
     before = process.num_ctx_switches().voluntary
     record: TrialRecord = trial.run(bench, point, turn, server, 0)
     wakes = process.num_ctx_switches().voluntary - before
-    sleeps = record.extra.get("switches_voluntary")
     if record.status != "ok" or record.cpu is None or not record.pages:
         return f"{record.status}: {record.reason}"
+    sleeps, faults = (record.extra[name] for name in ("switches_voluntary", "page_faults"))
     assert isinstance(sleeps, int)
+    assert isinstance(faults, int)
     return PageTrial(
         block=turn.block,
         user_us=record.cpu.client_user_s * US / record.pages,
         system_us=record.cpu.client_system_s * US / record.pages,
         sleeps=sleeps / record.pages,
         wakes=wakes / record.pages,
+        faults=faults / record.pages,
     )

@@ -4,8 +4,8 @@ An operation's price is a sum of micro-benchmarks, and its number a sum of
 counts, with signs: what one micro-benchmark already contains must not be
 charged twice. The names of micro-benchmarks are those of the files and tests
 here (``hand_built.task_switch``); those of counts are :mod:`bench.micro.count`'s,
-and two come from the trials themselves, because the hook would change them:
-:data:`SLEEPS` and :data:`WAKES`.
+and three come from the trials themselves, because the hook would change them:
+:data:`SLEEPS`, :data:`WAKES` and :data:`FAULTS`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Final
 
 SLEEPS: Final = "voluntary context switches of the crawler"
 WAKES: Final = "voluntary context switches of the server"
+FAULTS: Final = "page faults of the crawler"
 
 SWITCH_OF_THREADS: Final = "threads.hand_off per switch"
 """A hand-off between threads, divided by the context switches that it took."""
@@ -25,10 +26,11 @@ EXCHANGE: Final = "HTTP exchange"
 FRONTIER: Final = "frontier, recorder, clock"
 IN_TURN: Final = "the same in turn"
 KERNEL: Final = "system calls"
+MEMORY: Final = "page faults"
 WAKING: Final = "waking the server"
 STREAMS: Final = "streams"
 SWITCHING: Final = "switching"
-GROUPS: Final = (LINKS, EXCHANGE, FRONTIER, IN_TURN, KERNEL, WAKING, STREAMS, SWITCHING)
+GROUPS: Final = (LINKS, EXCHANGE, FRONTIER, IN_TURN, KERNEL, MEMORY, WAKING, STREAMS, SWITCHING)
 """The parts of a bar, from the axis outwards: what all models share comes first."""
 
 Sum = Mapping[str, float]
@@ -69,6 +71,7 @@ SHARED: Final = (
     ),
     one("send", KERNEL, "sockets.send", "socket.send", "socket.sendall"),
     one("recv", KERNEL, "sockets.recv", "socket.recv"),
+    one("touch new memory, give it back", MEMORY, "memory.page_fault", FAULTS),
     Operation(
         "wake the server with a send",
         WAKING,

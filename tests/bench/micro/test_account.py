@@ -25,7 +25,9 @@ def cost(median: float, spread: float = 0.0) -> Price:
 
 
 def model(page_us: float, calls: dict[str, float] | None = None) -> Model:
-    trial = PageTrial(block=0, user_us=page_us * 0.75, system_us=page_us * 0.25, sleeps=3, wakes=1)
+    trial = PageTrial(
+        block=0, user_us=page_us * 0.75, system_us=page_us * 0.25, sleeps=3, wakes=1, faults=0
+    )
     return Model(calls=calls or {"socket.send": 2.0}, trials=[trial], void=[])
 
 
@@ -93,7 +95,7 @@ def test_without_a_trial_nothing_is_said_to_be_explained() -> None:
 @given(st.lists(st.floats(0.001, 1e3), min_size=1, max_size=20))
 def test_sleeps_and_wakes_are_those_of_the_middle_trial(values: list[float]) -> None:
     trials = [
-        PageTrial(block=n, user_us=1, system_us=1, sleeps=value, wakes=value / 2)
+        PageTrial(block=n, user_us=1, system_us=1, sleeps=value, wakes=value / 2, faults=0)
         for n, value in enumerate(values)
     ]
     found = account.counts(Model(calls={}, trials=trials, void=[]))
