@@ -55,7 +55,7 @@ def bench_interpreters(session: nox.Session) -> None:
 @nox.session
 def tests(session: nox.Session) -> None:
     """Run the whole test suite (arguments after -- go to pytest)."""
-    session.install(".[bench,fleet,tests,variants]")
+    session.install(".[bench,browser,fleet,tests,variants]")
     session.run("python", "-m", "pytest", *session.posargs)
 
 

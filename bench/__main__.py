@@ -34,7 +34,10 @@ checked for correctness while it is timed.
   python -m bench doctor                    what on this machine would spoil it
   python -m bench run --profile smoke       measure a little of everything
   python -m bench interpreters              the four models on every CPython found
-  python -m bench report results/CAMPAIGN   rebuild every chart and table
+  python -m bench report results/CAMPAIGN   rebuild its page, charts and tables
+  python -m bench export results/CAMPAIGN   its trials as CSV, JSON or Parquet
+  python -m bench bundle results/CAMPAIGN   one archive that others can verify
+  python -m bench cite results/CAMPAIGN     how to cite it
   python -m bench findings results/CAMPAIGN its findings in a few sentences
   python -m bench compare A B               what changed between two campaigns
   python -m bench claims                    famous sentences, then and now
@@ -112,11 +115,52 @@ def parser() -> argparse.ArgumentParser:
 
     reporting = command(
         "report",
-        "rebuild every chart and table of a campaign",
-        "Needs the campaign's trials.jsonl and nothing else; works on any machine.",
+        "rebuild the page, every chart and every table of a campaign",
+        "Needs the campaign's trials.jsonl and nothing else; works on any machine.\n"
+        "report.html is the page: one file, with all charts in it.",
     )
     reporting.add_argument("campaign", type=Path, help="folder under results/, or a trials.jsonl")
     reporting.add_argument("--out", type=Path, help="write there instead of beside the records")
+    reporting.add_argument(
+        "--everything", action="store_true", help="charts also square, and as PDF: a minute more"
+    )
+
+    citing = command(
+        "cite",
+        "say how to cite a campaign",
+        "One sentence and a BibTeX entry, with the campaign's id and the checksum of\nits records.",
+    )
+    citing.add_argument("campaign", type=Path, help="folder under results/, or a trials.jsonl")
+
+    exporting = command(
+        "export",
+        "write a campaign's trials as one flat table",
+        "One row for each trial, void ones too; docs/exporting.md has an example.\n\n"
+        "  python -m bench export results/A > trials.csv\n"
+        "  python -m bench export results/A --format parquet --out trials.parquet",
+    )
+    exporting.add_argument("campaign", type=Path, help="folder under results/, or a trials.jsonl")
+    exporting.add_argument(
+        "--format", choices=("csv", "json", "parquet"), default="csv", help="default: csv"
+    )
+    exporting.add_argument("--out", type=Path, help="the file (default: standard output)")
+
+    bundling = command(
+        "bundle",
+        "make one archive of a campaign, or verify one",
+        "Records, charts, page, tables and checksums in one tar file, all made anew from\n"
+        "the records: the same records give the same bytes.\n\n"
+        "  python -m bench bundle results/A                  writes c10k-<campaign>.tar\n"
+        "  python -m bench bundle --verify FILE              are its checksums right?\n"
+        "  python -m bench bundle --verify FILE --rebuild    and does it come out the same?\n\n"
+        "Another release of matplotlib may draw other bytes; the records decide.",
+    )
+    bundling.add_argument("campaign", type=Path, help="folder under results/; or the archive")
+    bundling.add_argument("--out", type=Path, help="the archive (default: in this folder)")
+    bundling.add_argument("--verify", action="store_true", help="check an archive instead")
+    bundling.add_argument(
+        "--rebuild", action="store_true", help="with --verify: make its files anew and compare"
+    )
 
     finding = command(
         "findings",
@@ -356,13 +400,13 @@ def options(arguments: argparse.Namespace) -> Options:
 
 def measure(todo: Options, arguments: argparse.Namespace, console: Console) -> int:
     """Run a campaign, draw it, and say how it went."""
-    from bench import output, runner
+    from bench import cite, output, runner, store
 
     finished = runner.run(todo, console)
     bad = [t for t in finished.records.trials if t.status in ("failed", "void")]
     if finished.records.trials and not arguments.no_charts:
-        output.write(finished.records, finished.folder, console)
-        console.print(f"charts: {finished.folder / output.CHARTS}", highlight=False)
+        sha256 = cite.checksum(finished.folder / store.FILE_NAME)
+        output.write(finished.records, finished.folder, console, sha256)
     if arguments.json:
         outcome = {
             "campaign": finished.records.campaign.campaign,
@@ -378,7 +422,7 @@ def measure(todo: Options, arguments: argparse.Namespace, console: Console) -> i
 
 def do_report(arguments: argparse.Namespace, console: Console) -> int:
     """``bench report``."""
-    from bench import output, store
+    from bench import cite, output, store
 
     file = store.trials_file(arguments.campaign)
     records = store.load(file)
@@ -387,8 +431,60 @@ def do_report(arguments: argparse.Namespace, console: Console) -> int:
     if not records.trials:
         raise store.StoreError(f"{file}: no trial was recorded; there is nothing to report")
     folder = arguments.out or file.parent
-    output.write(records, folder, console)
-    console.print(f"charts: {folder / output.CHARTS}", highlight=False)
+    output.write(records, folder, console, cite.checksum(file), everything=arguments.everything)
+    return DONE
+
+
+def do_cite(arguments: argparse.Namespace, console: Console) -> int:
+    """``bench cite``."""
+    from bench import cite, store
+
+    file = store.trials_file(arguments.campaign)
+    campaign, sha256 = store.load(file).campaign, cite.checksum(file)
+    print(cite.text(campaign, sha256), cite.bibtex(campaign, sha256), sep="\n\n", end="")
+    return DONE
+
+
+def do_export(arguments: argparse.Namespace, console: Console) -> int:
+    """``bench export``."""
+    from bench import export, store
+
+    records = store.load(store.trials_file(arguments.campaign))
+    if arguments.out is not None:
+        export.write(records, arguments.out, arguments.format)
+    elif arguments.format == "parquet":
+        raise export.ExportError("Parquet is no text: say where it goes with --out FILE")
+    else:
+        text = export.to_csv(records) if arguments.format == "csv" else export.to_json(records)
+        sys.stdout.write(text)
+    return DONE
+
+
+def do_bundle(arguments: argparse.Namespace, console: Console) -> int:
+    """``bench bundle``."""
+    from bench import bundle, store
+
+    if not arguments.verify:
+        if arguments.rebuild:
+            raise bundle.BundleError("--rebuild goes with --verify")
+        records_file = store.trials_file(arguments.campaign)
+        campaign = store.load(records_file).campaign.campaign
+        file = arguments.out or Path(f"c10k-{Path(campaign).name}.tar")
+        count = bundle.write(records_file, file)
+        console.print(f"{file}: {count} files", highlight=False, markup=False)
+        return DONE
+    found = bundle.faults(arguments.campaign)
+    if arguments.rebuild and not found:
+        found = [
+            f"{name}: comes out otherwise here" for name in bundle.differences(arguments.campaign)
+        ]
+    for fault in found:
+        console.print(fault, highlight=False, markup=False)
+    if found:
+        return FAILED
+    how = "every checksum is right, and every file comes out the same"
+    words = how if arguments.rebuild else "every checksum is right"
+    console.print(f"{arguments.campaign}: {words}", highlight=False, markup=False)
     return DONE
 
 
@@ -497,6 +593,9 @@ COMMANDS = {
     "run": do_run,
     "interpreters": do_interpreters,
     "report": do_report,
+    "cite": do_cite,
+    "export": do_export,
+    "bundle": do_bundle,
     "findings": do_findings,
     "compare": do_compare,
     "check": do_check,

@@ -25,7 +25,7 @@ def faults(folder: Path, records: Records) -> list[str]:
     planned = sum(entry.trials for entry in records.campaign.plan)
     if len(records.trials) != planned:
         found.append(f"{len(records.trials)} trials recorded, {planned} planned")
-    return found + chart_faults(folder / output.CHARTS) + summary_faults(folder)
+    return found + chart_faults(folder / output.CHARTS) + page_faults(folder)
 
 
 def chart_faults(folder: Path) -> list[str]:
@@ -42,10 +42,10 @@ def chart_faults(folder: Path) -> list[str]:
     return found
 
 
-def summary_faults(folder: Path) -> list[str]:
-    """Whether the summary is there."""
-    file = folder / output.SUMMARY
-    return [] if file.is_file() and file.stat().st_size else ["no summary.md"]
+def page_faults(folder: Path) -> list[str]:
+    """Whether the page, the summary and the citation are there."""
+    files = (folder / name for name in (output.PAGE, output.SUMMARY, output.CITATION))
+    return [f"no {file.name}" for file in files if not (file.is_file() and file.stat().st_size)]
 
 
 def check(folder: Path) -> list[str]:

@@ -1,4 +1,4 @@
-"""What a campaign leaves for people: charts, ``summary.md``, a table on the terminal.
+"""What a campaign leaves for people: charts, page, summary, citation, a table on the terminal.
 
 Everything here is made from the records alone.
 """
@@ -7,38 +7,69 @@ from __future__ import annotations
 
 from pathlib import Path
 from statistics import median
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
 from bench import store
+from bench.process import ROOT
 from bench.store import Records
+
+if TYPE_CHECKING:
+    from bench.charts import Chart
 
 CHARTS = "charts"
 SUMMARY = "summary.md"
+PAGE = "report.html"
+CITATION = "citation.bib"
 PLAIN_WIDTH = 140
 """Columns where there is no terminal to ask: room for the widest table."""
 
 
-def write(records: Records, folder: Path, console: Console) -> list[Path]:
-    """Draw the charts, write the summary and print the table; returns the files.
+def build(records: Records, folder: Path, sha256: str, *, everything: bool = False) -> list[Chart]:
+    """Draw the charts and write summary, page and citation; returns the charts.
 
-    Raises :class:`bench.store.StoreError` when they cannot be written.
+    ``sha256`` is that of the records' file. Charts are drawn wide, light and
+    dark, as SVG and PNG; ``everything`` adds square ones and PDF. Raises
+    :class:`bench.store.StoreError` when something cannot be written.
     """
     # matplotlib takes a second to import, and not every command draws.
-    from bench import charts, summary
+    from bench import charts, cite, report
 
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        drawn = charts.render_all(records.all, folder / CHARTS)
+        drawn = charts.render_all(
+            records.all,
+            folder / CHARTS,
+            formats=("svg", "png", "pdf") if everything else ("svg", "png"),
+            themes=("light", "dark"),
+            shapes=("wide", "square") if everything else ("wide",),
+        )
+        for chart in drawn:
+            if chart.files:
+                (folder / CHARTS / f"{chart.name}.txt").write_text(f"{chart.alt}\n")
         (folder / SUMMARY).write_text(summary_text(records))
+        (folder / CITATION).write_text(cite.bibtex(records.campaign, sha256))
+        (folder / PAGE).write_text(report.page(records, drawn, folder, sha256))
     except OSError as error:
         raise store.StoreError(f"{error.filename or folder}: {error.strerror}") from None
+    return drawn
+
+
+def write(
+    records: Records, folder: Path, console: Console, sha256: str, *, everything: bool = False
+) -> None:
+    """As :func:`build`, and print the table."""
+    from bench import summary
+
+    build(records, folder, sha256, everything=everything)
     if not console.is_terminal:
         console.width = max(PLAIN_WIDTH, console.width)
     summary.print_table(records.all, console)
     if line := trial_overhead(records):
         console.print(f"• {line}", highlight=False)
-    return [file for chart in drawn for file in chart.files] + [folder / SUMMARY]
+    where = folder.relative_to(ROOT) if folder.is_relative_to(ROOT) else folder
+    for what, name in (("page", PAGE), ("charts", CHARTS), ("table", SUMMARY)):
+        console.print(f"{what + ':':<7} {where / name}", highlight=False, markup=False)
 
 
 def write_text(file: Path, text: str) -> None:

@@ -26,7 +26,7 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 from rich.console import Console
 
-from bench import backends, output, runner, store, workloads
+from bench import backends, cite, output, runner, store, workloads
 from bench.errors import BenchError
 from bench.probes import environment
 from bench.process import RESULTS, ROOT
@@ -166,12 +166,10 @@ def terminal(config: pytest.Config) -> Iterator[Console]:
 
 
 def publish(finished: Finished, console: Console) -> None:
-    """Charts, summary and table."""
+    """Charts, page, summary and table."""
     console.print()
-    output.write(finished.records, finished.folder, console)
-    folder = finished.folder
-    where = folder.relative_to(ROOT) if folder.is_relative_to(ROOT) else folder
-    console.print(f"charts: {where / output.CHARTS}   table: {where / output.SUMMARY}")
+    sha256 = cite.checksum(finished.folder / store.FILE_NAME)
+    output.write(finished.records, finished.folder, console, sha256)
 
 
 @pytest.hookimpl(trylast=True)

@@ -16,7 +16,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from bench import across, ladder, naive, regime, stats
-from bench.schema import Limiter, TrialRecord
+from bench.schema import CampaignRecord, Limiter, TrialRecord
 from bench.stats import Comparison, Ratio, Records, Spread
 from bench.workloads import interpreter_of, model_of
 
@@ -340,7 +340,8 @@ CLOSED_HEADER: Final = (
 )
 
 
-def _closed_cells(row: SummaryRow, base: str) -> list[str]:
+def closed_cells(row: SummaryRow, base: str) -> list[str]:
+    """Cells below :data:`CLOSED_HEADER`."""
     return [
         row.label,
         _spread(row.pages_per_s),
@@ -367,7 +368,8 @@ MEMORY_HEADER: Final = (
 )
 
 
-def _memory_cells(row: MemoryRow) -> list[str]:
+def memory_cells(row: MemoryRow) -> list[str]:
+    """Cells below :data:`MEMORY_HEADER`."""
     parts = {name: _kib(value) for name, value in row.parts.items()}
     if row.user_interval:
         parts["user"] += f" [{row.user_interval[0]:.1f}–{row.user_interval[1]:.1f}]"
@@ -394,7 +396,8 @@ OPEN_HEADER: Final = (
 )
 
 
-def _open_cells(row: SummaryRow) -> list[str]:
+def open_cells(row: SummaryRow) -> list[str]:
+    """Cells below :data:`OPEN_HEADER`."""
     return [
         row.label,
         _num(row.offered_per_s),
@@ -499,7 +502,8 @@ def fairness_lines(records: Records) -> list[str]:
     return ["## Fairness between slots", "", *_table(header, rows)]
 
 
-def _by_point(rows: Sequence[SummaryRow], workloads: Sequence[str]) -> dict[str, list[SummaryRow]]:
+def by_point(rows: Sequence[SummaryRow], workloads: Sequence[str]) -> dict[str, list[SummaryRow]]:
+    """The rows of some workloads, by point."""
     found: dict[str, list[SummaryRow]] = {}
     for row in rows:
         if row.workload in workloads:
@@ -574,6 +578,29 @@ def across_lines(records: Records) -> list[str]:
     return lines + [f"Not measured: CPython {name}: {why}" for name, why in missing.items()]
 
 
+def environment_rows(head: CampaignRecord) -> list[tuple[str, str]]:
+    """What the campaign ran on, by name."""
+    env = head.environment
+    quota = "" if env.cpu_quota is None else f", quota {env.cpu_quota:g}"
+    build = ", ".join(f"{k} {v}" for k, v in sorted(env.python_build.items()))
+    return [
+        (
+            "Machine",
+            f"{env.cpu_model or env.machine}, {env.cpu_count} processors{quota}, "
+            f"{env.memory_total_bytes / 1024**3:.1f} GiB",
+        ),
+        ("System", f"{env.os}, kernel {env.kernel}"),
+        ("Python", f"{env.python} ({build})"),
+        ("Commit", f"{env.commit or 'unknown'}{' (dirty)' if env.dirty else ''}"),
+        (
+            "Campaign",
+            f"profile {head.profile}, {head.blocks} blocks, seed {head.seed}, {head.created}",
+        ),
+        ("Packages", ", ".join(f"{k} {v}" for k, v in sorted(env.packages.items()))),
+        ("Limits", ", ".join(f"{k} {v}" for k, v in sorted(env.limits.items()))),
+    ]
+
+
 def to_markdown(records: Records) -> str:
     """The whole summary as Markdown, for ``results/<campaign>/summary.md``."""
     head = stats.campaign_of(records)
@@ -587,7 +614,7 @@ def to_markdown(records: Records) -> str:
     if several:
         out += ["## Across interpreters", "", *(f"- {line}" for line in across_lines(records)), ""]
         out += _table(ACROSS_HEADER, across_rows(records))
-    closed = _by_point(rows, stats.CLOSED)
+    closed = by_point(rows, stats.CLOSED)
     if closed:
         out += [
             "## Throughput",
@@ -601,7 +628,7 @@ def to_markdown(records: Records) -> str:
             out += [
                 f"### {point}",
                 "",
-                *_table(CLOSED_HEADER, [_closed_cells(r, base) for r in mine]),
+                *_table(CLOSED_HEADER, [closed_cells(r, base) for r in mine]),
             ]
     shares = wrk_share_rows(records)
     if shares:
@@ -630,7 +657,7 @@ def to_markdown(records: Records) -> str:
             f"{max(r.highest for r in memory):,}. The server’s side of the sockets stands apart "
             "and is not in the total.",
             "",
-            *_table(MEMORY_HEADER, [_memory_cells(r) for r in memory]),
+            *_table(MEMORY_HEADER, [memory_cells(r) for r in memory]),
         ]
         reasons = sorted({reason for r in memory for reason in r.reasons})
         out += [f"- Missing: {reason}" for reason in reasons] + ([""] if reasons else [])
@@ -643,29 +670,14 @@ def to_markdown(records: Records) -> str:
                 "",
             ]
     out += [*ladder_lines(records), *regime_lines(records), *fairness_lines(records)]
-    opened = _by_point(rows, ("openloop",))
+    opened = by_point(rows, ("openloop",))
     if opened:
         out += ["## Open loop", "", "Response time runs from the intended start.", ""]
-        out += _table(OPEN_HEADER, [_open_cells(r) for mine in opened.values() for r in mine])
+        out += _table(OPEN_HEADER, [open_cells(r) for mine in opened.values() for r in mine])
     out += ["## Can it be trusted?", "", *(f"- {line}" for line in method_lines(records)), ""]
     if head:
-        env = head.environment
-        quota = "" if env.cpu_quota is None else f", quota {env.cpu_quota:g}"
-        build = ", ".join(f"{k} {v}" for k, v in sorted(env.python_build.items()))
-        out += [
-            "## Environment",
-            "",
-            f"- Machine: {env.cpu_model or env.machine}, {env.cpu_count} processors{quota}, "
-            f"{env.memory_total_bytes / 1024**3:.1f} GiB",
-            f"- System: {env.os}, kernel {env.kernel}",
-            f"- Python: {env.python} ({build})",
-            f"- Commit: {env.commit or 'unknown'}{' (dirty)' if env.dirty else ''}",
-            f"- Campaign: profile {head.profile}, {head.blocks} blocks, seed {head.seed}, "
-            f"{head.created}",
-            "- Packages: " + ", ".join(f"{k} {v}" for k, v in sorted(env.packages.items())),
-            "- Limits: " + ", ".join(f"{k} {v}" for k, v in sorted(env.limits.items())),
-            "",
-        ]
+        lines = (f"- {name}: {value}" for name, value in environment_rows(head))
+        out += ["## Environment", "", *lines, ""]
     return "\n".join(out)
 
 
@@ -689,7 +701,7 @@ def print_table(records: Records, console: Console) -> None:
         console.print(table)
         for line in across_lines(records):
             console.print(f"[dim]•[/dim] {escape(line)}")
-    closed = _by_point(rows, stats.CLOSED)
+    closed = by_point(rows, stats.CLOSED)
     if closed:
         # On a narrow terminal the columns that a reader misses least go first.
         narrow = console.width < 118
@@ -738,12 +750,12 @@ def print_table(records: Records, console: Console) -> None:
         for i, name in enumerate(MEMORY_HEADER[:shown]):
             table.add_column(name, justify="left" if i == 0 else "right")
         for memory_row in memory:
-            cells = _memory_cells(memory_row)[:shown]
+            cells = memory_cells(memory_row)[:shown]
             if shown < len(MEMORY_HEADER):
                 cells[1] = cells[1].partition(" ")[0]  # no room for the interval
             table.add_row(*(escape(c) for c in cells))
         console.print(table)
-    opened = _by_point(rows, ("openloop",))
+    opened = by_point(rows, ("openloop",))
     if opened:
         table = Table(title="Open loop", title_justify="left", pad_edge=False)
         columns = range(len(OPEN_HEADER)) if console.width >= 118 else (0, 1, 2, 4, 7)
@@ -754,7 +766,7 @@ def print_table(records: Records, console: Console) -> None:
             for row in mine:
                 if "#" in row.label:
                     continue
-                cells = _open_cells(row)
+                cells = open_cells(row)
                 if console.width < 118:
                     cells[2] = cells[2].partition(" ")[0]
                 table.add_row(*(escape(cells[i]) for i in columns))
@@ -769,6 +781,7 @@ __all__ = [
     "Comparison",
     "MemoryRow",
     "SummaryRow",
+    "environment_rows",
     "memory_rows",
     "method_lines",
     "print_table",

@@ -1,0 +1,53 @@
+"""How to cite a campaign: by its id, and by the checksum of its records."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+
+from bench.schema import CampaignRecord
+from bench.store import StoreError
+
+AUTHORS = "The c10k-crawlers authors"
+TITLE = "c10k-crawlers: one web crawler, once per Python concurrency model"
+
+
+def checksum(file: Path) -> str:
+    """SHA-256 of a campaign's ``trials.jsonl``; raises :class:`bench.store.StoreError`."""
+    try:
+        with open(file, "rb") as opened:
+            return hashlib.file_digest(opened, "sha256").hexdigest()
+    except OSError as error:
+        raise StoreError(f"{file}: {error.strerror}") from None
+
+
+def text(campaign: CampaignRecord, sha256: str) -> str:
+    """One sentence for a slide, a post or a list of references."""
+    return (
+        f"{AUTHORS} ({campaign.created[:4]}). {TITLE}. Campaign {campaign.campaign}, "
+        f"profile {campaign.profile}, commit {campaign.environment.commit or 'unknown'}; "
+        f"SHA-256 of its records {sha256}."
+    )
+
+
+def bibtex(campaign: CampaignRecord, sha256: str) -> str:
+    """An entry for a bibliography."""
+    key = re.sub(r"[^A-Za-z0-9-]", "", campaign.campaign)
+    note = (
+        f"Campaign {campaign.campaign}, profile {campaign.profile}, "
+        f"commit {campaign.environment.commit or 'unknown'}, SHA-256 of its records {sha256}"
+    )
+    return (
+        f"@misc{{c10k-crawlers-{key},\n"
+        f"  author = {{{{{AUTHORS}}}}},\n"
+        f"  title  = {{{TITLE}}},\n"
+        f"  year   = {{{escaped(campaign.created[:4])}}},\n"
+        f"  note   = {{{escaped(note)}}}\n"
+        "}\n"
+    )
+
+
+def escaped(words: str) -> str:
+    """Text without what TeX would take for a command or a brace of its own."""
+    return re.sub(r"([&%$#_])", r"\\\1", re.sub(r"[{}\\~^]", "", words))

@@ -1,0 +1,60 @@
+"use strict";
+// Without this script all is there but the sorting and the choice of theme.
+(() => {
+  const chooser = document.getElementById("theme");
+  const remembered = (value) => {
+    // Storage may be shut off for files; then the choice lasts as long as the page.
+    try {
+      if (value === undefined) return localStorage.getItem("c10k-theme") || "";
+      localStorage.setItem("c10k-theme", value);
+    } catch { /* no storage */ }
+    return value || "";
+  };
+  const show = (theme) => {
+    if (theme) document.documentElement.dataset.theme = theme;
+    else delete document.documentElement.dataset.theme;
+  };
+  chooser.value = remembered();
+  show(chooser.value);
+  chooser.addEventListener("change", () => show(remembered(chooser.value)));
+  chooser.closest("label").hidden = false;
+
+  const key = (row, column) => {
+    const text = row.cells[column].textContent.trim();
+    const number = parseFloat(text.replace(/,/g, ""));
+    return { text, number };
+  };
+  const compare = (one, other, way) => {
+    // What has no number goes last, whichever way the others are sorted.
+    const blank = Number(one.text === "–") - Number(other.text === "–");
+    if (blank) return blank;
+    if (!Number.isNaN(one.number) && !Number.isNaN(other.number)) return way * (one.number - other.number);
+    return way * one.text.localeCompare(other.text, "en", { numeric: true });
+  };
+  for (const table of document.querySelectorAll("table.sortable")) {
+    const heads = [...table.tHead.rows[0].cells];
+    heads.forEach((head, column) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = head.textContent;
+      head.replaceChildren(button);
+      head.setAttribute("aria-sort", "none");
+      button.addEventListener("click", () => {
+        const rising = head.getAttribute("aria-sort") !== "ascending";
+        for (const each of heads) each.setAttribute("aria-sort", "none");
+        head.setAttribute("aria-sort", rising ? "ascending" : "descending");
+        const body = table.tBodies[0];
+        const rows = [...body.rows].map((row) => [key(row, column), row]);
+        rows.sort(([one], [other]) => compare(one, other, rising ? 1 : -1));
+        body.append(...rows.map(([, row]) => row));
+      });
+    });
+  }
+  // A folded table would be missing on paper.
+  let folded = [];
+  addEventListener("beforeprint", () => {
+    folded = [...document.querySelectorAll("details:not([open])")];
+    for (const each of folded) each.open = true;
+  });
+  addEventListener("afterprint", () => { for (const each of folded) each.open = false; });
+})();

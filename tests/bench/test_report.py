@@ -1,0 +1,208 @@
+"""The page of a campaign: what it says, and that a browser and everybody can use it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+
+from bench import charts, cite, output, report, store
+from bench.store import Records
+from tests.bench.synthetic import campaign
+
+HOSTILE = '</script><img src=x onerror=alert(1)>"&'
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The records of a small campaign, and all that is made from them but most of the charts."""
+    folder = tmp_path_factory.mktemp("campaign")
+    records = campaign(samples=1100, workloads=("throughput", "c10k"), blocks=5, voids=1)
+    file = folder / store.FILE_NAME
+    file.write_text("".join(record.model_dump_json() + "\n" for record in records))
+    with pytest.MonkeyPatch.context() as patch:
+        few = [chart for chart in charts.CHARTS if chart[0] in ("throughput", "summit")]
+        patch.setattr(charts, "CHARTS", few)
+        output.build(store.load(file), folder, cite.checksum(file))
+    return folder
+
+
+class Tags(HTMLParser):
+    """Every tag with its attributes, in order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+    def of(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.found if name == tag]
+
+
+def test_the_page_holds_all_it_needs_and_its_links_lead_somewhere(folder: Path) -> None:
+    text = (folder / output.PAGE).read_text()
+    assert len(text) < 5_000_000
+    tags = Tags(text)
+    ids = {attributes["id"] for _, attributes in tags.found if "id" in attributes}
+    assert all(str(image["src"]).startswith("data:image/svg+xml") for image in tags.of("img"))
+    assert not tags.of("link")
+    for link in tags.of("a"):
+        address = str(link["href"])
+        if address.startswith("#"):
+            assert address[1:] in ids
+        elif not address.startswith("data:"):
+            assert (folder / unquote(address)).is_file()
+
+
+def test_the_page_says_what_the_records_say(folder: Path) -> None:
+    text = (folder / output.PAGE).read_text()
+    records = store.load(folder)
+    for word in (
+        "A connection that waits costs",
+        records.campaign.campaign,
+        cite.checksum(folder / store.FILE_NAME),
+        "digest differs from the site",  # the void trial's reason
+        "noise floor",
+        "BibTeX",
+    ):
+        assert word in text
+    images = Tags(text).of("img")
+    drawn = list((folder / output.CHARTS).glob("*.txt"))
+    assert len(images) == 2 * len(drawn) > 0
+    assert {str(image["alt"]) + "\n" for image in images} == {f.read_text() for f in drawn}
+
+
+def test_a_campaign_without_trials_enough_has_a_page_too(tmp_path: Path) -> None:
+    few = campaign(samples=200, workloads=("throughput",), blocks=1, twin=None)
+    text = report.page(store.sort_out(few, tmp_path), [], tmp_path, "0" * 64)
+    assert "too small to bear out" in text
+
+
+def test_names_cannot_break_out_of_the_page(folder: Path, tmp_path: Path) -> None:
+    records = store.load(folder)
+    trials = [
+        trial.model_copy(update={"label": HOSTILE, "status": "void", "reason": HOSTILE})
+        for trial in records.trials[:3]
+    ]
+    head = records.campaign.model_copy(update={"campaign": HOSTILE, "base": HOSTILE})
+    text = report.page(Records(head, trials + records.trials[3:]), [], tmp_path, "0" * 64)
+    assert "<img" not in text
+    assert text.count("</script>") == 1
+    assert "&lt;img src=x onerror" in text
+    assert Tags(text).found[-1][0] == "script"
+
+
+# --- in a browser -------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium, headless."""
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if BROWSER is None:
+        pytest.skip("no chromium here: apt-get install chromium")
+    with api.sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def shown(browser: Any, folder: Path) -> Iterator[Any]:
+    """The page in the browser; nothing may be complained of or asked for meanwhile."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme="light")
+    page = context.new_page()
+    asked: list[str] = []
+    said: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    address = (folder / output.PAGE).as_uri()
+    page.goto(address)
+    yield page
+    context.close()
+    assert said == []
+    assert [url for url in asked if not url.startswith("data:")] == [address]
+
+
+def numbers(page: Any, column: int) -> list[float]:
+    cells = page.locator(f"table >> nth=0 >> css=tbody td:nth-child({column})").all_inner_texts()
+    return [float(cell.split()[0].replace(",", "")) for cell in cells]
+
+
+def test_tables_are_sorted_by_keyboard(shown: Any) -> None:
+    button = shown.locator("table >> nth=0 >> css=thead th:nth-child(2) button")
+    head = shown.locator("table >> nth=0 >> css=thead th:nth-child(2)")
+    assert head.get_attribute("aria-sort") == "none"
+    button.focus()
+    shown.keyboard.press("Enter")
+    assert head.get_attribute("aria-sort") == "ascending"
+    rising = numbers(shown, 2)
+    assert rising == sorted(rising)
+    shown.keyboard.press("Enter")
+    assert head.get_attribute("aria-sort") == "descending"
+    assert numbers(shown, 2) == rising[::-1] != rising
+
+
+def test_the_theme_is_the_systems_or_the_readers(shown: Any) -> None:
+    ground = "getComputedStyle(document.body).backgroundColor"
+    light = shown.evaluate(ground)
+    assert shown.locator("img.light >> nth=0").is_visible()
+    shown.select_option("#theme", "dark")
+    dark = shown.evaluate(ground)
+    assert dark != light
+    assert shown.locator("img.dark >> nth=0").is_visible()
+    assert not shown.locator("img.light >> nth=0").is_visible()
+    shown.select_option("#theme", "")
+    assert shown.evaluate(ground) == light
+    shown.emulate_media(color_scheme="dark")
+    assert shown.evaluate(ground) == dark
+    shown.emulate_media(media="print")
+    assert shown.evaluate(ground) == light
+
+
+def test_the_page_fits_a_phone_and_the_findings_a_screen(shown: Any) -> None:
+    box = shown.locator(".answers").bounding_box()
+    assert box["y"] + box["height"] <= 900
+    shown.set_viewport_size({"width": 360, "height": 740})
+    assert shown.evaluate("document.documentElement.scrollWidth") == 360
+
+
+def test_the_keyboard_skips_to_the_findings(shown: Any) -> None:
+    shown.keyboard.press("Tab")
+    assert shown.evaluate("document.activeElement.className") == "skip"
+    shown.keyboard.press("Enter")
+    assert shown.evaluate("document.activeElement.id") == "main"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_serious(shown: Any, theme: str) -> None:
+    axe = pytest.importorskip("axe_core_python", reason="axe-core-python is not installed")
+    shown.select_option("#theme", theme)
+    shown.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
+    # The page lets no script in from outside; this one comes by the debugger's door.
+    shown.evaluate((Path(axe.__file__).parent / "axe.min.js").read_text())
+    found = shown.evaluate("axe.run()")
+    bad = [
+        (each["id"], each["nodes"][0]["html"][:200])
+        for each in found["violations"]
+        if each["impact"] in ("serious", "critical")
+    ]
+    assert bad == []
+    assert len(found["passes"]) > 20, "axe ran"
+
+
+def test_no_address_of_the_net_is_in_the_page_itself(folder: Path) -> None:
+    text = re.sub(r"data:[^\"]*", "", (folder / output.PAGE).read_text())
+    assert "http://" not in text
+    assert "https://" not in text
