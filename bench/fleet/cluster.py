@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 CONNECT_S = 5.0
 START_S = 60.0
 """For what has to start interpreters first."""
-ANSWER_S = 10.0
-"""A host that has not answered a look for so long is lost."""
+ANSWER_S = 30.0
+"""A host that has not answered a look for so long is lost.
+
+With a hundred servers busy on two processors a look takes seconds.
+"""
 
 
 Call = tuple[str, str, tuple[object, ...]]

@@ -111,13 +111,13 @@ def measure(
     progress.phase("reading memory")
     hosts.all("arm", deadline_s=READ_S)
     began = time.monotonic()
-    hosts.all("go")
+    hosts.all("go", deadline_s=READ_S)
     barrier(hosts, plan, facts, found, progress, began)
     progress.phase("all are held; reading memory")
     time.sleep(SETTLE_S)
     hosts.all("read", deadline_s=READ_S)
     released = time.monotonic()
-    hosts.all("release", plan.ramp_per_s / len(plan.shares))
+    hosts.all("release", plan.ramp_per_s / len(plan.shares), deadline_s=READ_S)
     results(hosts, plan, progress, released)
     found.released_s = time.monotonic() - released
     progress.phase("collecting")
@@ -126,7 +126,7 @@ def measure(
     found.workers = dict(zip(numbers, hosts.each(calls, READ_S), strict=True))
     calls = [(share.server_host, "server_outcome", (share.number,)) for share in plan.shares]
     found.servers = dict(zip(numbers, hosts.each(calls, READ_S), strict=True))
-    found.kernels = hosts.all("kernel")
+    found.kernels = hosts.all("kernel", deadline_s=READ_S)
 
 
 def where(client: Client, facts: Mapping[str, HostFacts]) -> list[str]:

@@ -16,6 +16,7 @@ import platform
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,6 +37,7 @@ from bench.trial import TrialError
 
 LOOK_S = 0.001
 READY_S = 120.0
+ASKERS = 32
 LOOPBACK = "127."
 
 
@@ -182,6 +184,9 @@ class Host:
         self.servers: dict[int, Serving] = {}
         self.warmup: Server | None = None
         self.scratch = tempfile.TemporaryDirectory(prefix="fleet-")
+        # They only ask servers, all at once: one after another, a hundred busy ones take too
+        # long. Processes are started by the actor's own thread, with which they end.
+        self.askers = ThreadPoolExecutor(ASKERS, thread_name_prefix="asker")
         self.before = Reading()
         self.held = Reading()
         self.sockets_before = kernel.sockets_in_use()
@@ -257,9 +262,13 @@ class Host:
         """What is held, how many have given their result, and what went wrong."""
         faults: list[str] = []
         held: dict[int, int] = {}
-        for number, serving in self.servers.items():
+        asked = {
+            number: self.askers.submit(serving.server.barrier)
+            for number, serving in self.servers.items()
+        }
+        for number, answer in asked.items():
             try:
-                held[number], _ = serving.server.barrier()
+                held[number], _ = answer.result()
             except ServerError as error:
                 faults.append(f"the server of worker {number}: {error}")
         for number, worker in self.workers.items():
@@ -283,8 +292,8 @@ class Host:
     def release(self, per_s: float) -> None:
         """Let go of what is held, so many answers a second from each server."""
         with told():
-            for serving in self.servers.values():
-                serving.server.release(per_s)
+            servers = [serving.server for serving in self.servers.values()]
+            list(self.askers.map(lambda server: server.release(per_s), servers))
 
     def kernel(self) -> Kernel:
         """The machine's side of the trial."""
@@ -353,6 +362,7 @@ class Host:
         self.workers.clear()
         self.servers.clear()
         self.warmup = None
+        self.askers.shutdown()
         self.scratch.cleanup()
         left = kernel.tcp_sockets()
         in_use = kernel.sockets_in_use()
