@@ -165,9 +165,13 @@ def parser() -> argparse.ArgumentParser:
     finding = command(
         "findings",
         "say in a few sentences what a campaign found",
-        "Markdown, made from trials.jsonl alone. The README quotes results/reference.",
+        "Markdown, made from trials.jsonl alone. The README quotes results/reference:\n\n"
+        "  python -m bench findings results/reference --into README.md",
     )
     finding.add_argument("campaign", type=Path, help="folder under results/, or a trials.jsonl")
+    finding.add_argument(
+        "--into", type=Path, metavar="README", help="renew its findings and its gallery instead"
+    )
 
     comparing = command(
         "compare",
@@ -490,9 +494,25 @@ def do_bundle(arguments: argparse.Namespace, console: Console) -> int:
 
 def do_findings(arguments: argparse.Namespace, console: Console) -> int:
     """``bench findings``."""
-    from bench import findings, store
+    from bench import findings, gallery, output, store
 
-    print(findings.markdown(store.load(store.trials_file(arguments.campaign)).all))
+    file = store.trials_file(arguments.campaign)
+    records = store.load(file).all
+    said = findings.markdown(records)
+    if arguments.into is None:
+        print(said)
+        return DONE
+    page, charts = arguments.into, file.parent / output.CHARTS
+    address = Path(os.path.relpath(charts, page.parent)).as_posix()
+    try:
+        text = findings.with_block(page.read_text(), said)
+        shown = gallery.markdown(records, address, charts)
+        text = findings.with_block(text, shown, gallery.BEGIN, gallery.END)
+    except (OSError, ValueError) as error:
+        raise store.StoreError(
+            f"{page}: no such file, or without the marks for findings and gallery ({error})"
+        ) from None
+    output.write_text(page, text)
     return DONE
 
 

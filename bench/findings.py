@@ -48,9 +48,15 @@ def markdown(records: Records) -> str:
     return "\n".join(lines)
 
 
-def block_of(text: str) -> str:
+def block_of(text: str, begin: str = BEGIN, end: str = END) -> str:
     """What stands between the marks in a README; raises ValueError without them."""
-    return text[text.index(BEGIN) + len(BEGIN) : text.index(END)].strip()
+    return text[text.index(begin) + len(begin) : text.index(end)].strip()
+
+
+def with_block(text: str, block: str, begin: str = BEGIN, end: str = END) -> str:
+    """The README with another block between the marks; raises ValueError without them."""
+    start = text.index(begin) + len(begin)
+    return f"{text[:start]}\n{block}\n{text[text.index(end, start) :]}"
 
 
 def _memory(records: Records) -> str | None:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bench import findings, store
+from bench import findings, gallery, store
+from bench.__main__ import DONE, USAGE, main
 from tests.bench.synthetic import campaign
 
 ROOT = Path(__file__).parents[2]
@@ -24,9 +25,32 @@ def test_nothing_is_said_without_data() -> None:
 
 
 def test_the_readme_quotes_the_reference_campaign() -> None:
-    """Rebuild with: python -m bench findings results/reference."""
+    """Rebuild with: python -m bench findings results/reference --into README.md."""
     file = REFERENCE / store.FILE_NAME
     if not file.exists():
         pytest.skip("no reference campaign here")
     said = findings.markdown(store.load(file).all)
-    assert findings.block_of((ROOT / "README.md").read_text()) == said
+    readme = (ROOT / "README.md").read_text()
+    assert findings.block_of(readme) == said
+    shown = gallery.markdown(store.load(file).all, "results/reference/charts", REFERENCE / "charts")
+    assert findings.block_of(readme, gallery.BEGIN, gallery.END) == shown
+    assert shown.count("<img ") >= 4
+
+
+def test_a_readme_gets_new_findings_and_keeps_the_rest(tmp_path: Path) -> None:
+    page = tmp_path / "README.md"
+    around = ("before\n", "between", "after\n")
+    marks = (findings.BEGIN + "old" + findings.END, gallery.BEGIN + "old" + gallery.END)
+    page.write_text(around[0] + marks[0] + around[1] + marks[1] + around[2])
+    (tmp_path / "a").mkdir()
+    records = campaign(blocks=5, samples=200, workloads=("c10k",))
+    lines = "".join(record.model_dump_json() + "\n" for record in records)
+    (tmp_path / "a" / store.FILE_NAME).write_text(lines)
+    assert main(["findings", str(tmp_path / "a"), "--into", str(page)]) == DONE
+    text = page.read_text()
+    assert "A connection that waits costs" in findings.block_of(text)
+    assert "old" not in text
+    assert all(words in text for words in around)
+    page.write_text("no marks")
+    assert main(["findings", str(tmp_path / "a"), "--into", str(page)]) == USAGE
+    assert page.read_text() == "no marks"
