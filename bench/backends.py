@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from bench.errors import BenchError
-from bench.process import ROOT, environment
+from bench.process import OWN_PYTHON, ROOT, environment
 from bench.workloads import BASE, MODELS, model_of
 
 TIMEOUT_S = 60.0
@@ -42,14 +42,14 @@ class Known:
     most: int | None = None
 
 
-def look_up(names: Sequence[str] | None = None) -> list[Known]:
-    """The named backends, or all registered ones, in the registry's order.
+def look_up(names: Sequence[str] | None = None, python: Sequence[str] = OWN_PYTHON) -> list[Known]:
+    """The named backends, or all registered ones, in the registry's order, as ``python`` has them.
 
     A name that is not registered comes with ``missing`` saying so. Raises
     :class:`BackendsError` when the registry itself cannot be read.
     """
     done = subprocess.run(
-        [sys.executable, "-s", "-m", "bench.backends", *(names or ())],
+        [*python, "-m", "bench.backends", *(names or ())],
         capture_output=True,
         text=True,
         cwd=ROOT,

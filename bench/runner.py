@@ -78,13 +78,14 @@ def run(options: Options, console: Console) -> Finished:
         file, earlier = reopen(options.resume)
         record, todo = earlier.campaign, plan.rebuild(earlier.campaign)
         names = list(dict.fromkeys(map(model_of, record.backends)))
-        known = backends.look_up(names)
-        backends.choose(known, names)
         if record.interpreters:
             pythons = interpreters.again(record.interpreters, pythons or interpreters.find()[0])
+        known = look_up(names, pythons)
+        backends.choose(known, names)
         opened = Store(file, create=False)
     else:
-        known = backends.look_up(options.backends or workloads.profile(options.profile).backends)
+        wanted = options.backends or workloads.profile(options.profile).backends
+        known = look_up(wanted, pythons)
         record, todo = begin(options, known)
         file = options.results / record.campaign / store.FILE_NAME
         opened = create(file)
@@ -148,6 +149,19 @@ def begin(options: Options, known: Sequence[backends.Known]) -> tuple[CampaignRe
         rungs=[Rung(**asdict(backend)) for backend in known],
     )
     return record, todo
+
+
+def look_up(names: Sequence[str] | None, pythons: Sequence[Found]) -> list[backends.Known]:
+    """The backends as the campaign's interpreters have them.
+
+    Raises :class:`bench.backends.BackendsError` when one cannot run on a later of them.
+    """
+    if not pythons:
+        return backends.look_up(names)
+    known = backends.look_up(names, pythons[0].command)
+    for later in pythons[1:]:
+        backends.choose(backends.look_up(names, later.command), names)
+    return known
 
 
 def on_each(names: Sequence[str], pythons: Sequence[Found]) -> list[str]:

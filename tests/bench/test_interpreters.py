@@ -85,6 +85,19 @@ def test_a_resumed_campaign_needs_the_same_builds() -> None:
             interpreters.again(recorded, lost)
 
 
+def test_a_backend_must_run_on_every_interpreter(tmp_path: Path) -> None:
+    old = next((each for each in interpreters.find()[0] if each.version < (3, 14)), None)
+    if old is None:
+        pytest.skip("no CPython before 3.14 on PATH or under pyenv")
+    done = harness(
+        *("interpreters", str(old.path), "--backends", "subinterpreters"),
+        *("--results", str(tmp_path)),
+    )
+    assert done.returncode == 2
+    assert "needs Python 3.14 or later" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
 def other() -> Path | None:
     """Another interpreter than the harness's own, None where there is none."""
     own = interpreters.examine(HERE).name
