@@ -61,9 +61,11 @@ def tests(session: nox.Session) -> None:
 
 @nox.session
 def torture(session: nox.Session) -> None:
-    """Run one of the long tests and its table: -- leaks, races, signals, limits or soak."""
+    """Run a long test and its table: -- faults, fuzz, leaks, races, signals, limits or soak."""
     session.install(".[bench,tests,variants]")
     name, *options = session.posargs or ["leaks", "--help"]
+    if name == "fuzz":
+        session.install("atheris>=2.3")
     session.run("python", "-m", f"tests.torture.{name}", *options)
 
 

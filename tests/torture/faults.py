@@ -24,7 +24,7 @@ from tests.torture.arena import Lane, arena, differences
 from tests.torture.cases import Case, cases, every_kind
 from tests.torture.oracle import expected
 
-TIMED_EVERY = 50
+TIMED_EVERY = 100
 """One case in so many has pages that never answer: those take seconds each."""
 
 AT_ONCE = 8
