@@ -14,6 +14,7 @@ import os
 import subprocess
 import sys
 import threading
+from array import array
 from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -55,7 +56,7 @@ SKIPPED = 3
 def soak(name: str, urls: int) -> list[tuple[int, ...]]:
     """(URLs so far, bytes of user memory, blocks held, descriptors, threads) after each crawl."""
     backend = registry.load(name)
-    samples: list[tuple[int, ...]] = []
+    samples = array("q")  # a list of tuples would be blocks that are held
     done = 0
     with running(*SITE) as server:
         job = Job((f"http://{server.ready['listening']}/",), slots=SLOTS, max_tries=2)
@@ -69,8 +70,8 @@ def soak(name: str, urls: int) -> list[tuple[int, ...]]:
             if used is None:
                 raise SystemExit(f"no figure for this process's memory: {source}")
             blocks, threads = sys.getallocatedblocks(), threading.active_count()
-            samples.append((done, used, blocks, len(os.listdir("/proc/self/fd")), threads))
-    return samples
+            samples.extend((done, used, blocks, len(os.listdir("/proc/self/fd")), threads))
+    return list(zip(*[iter(samples)] * 5, strict=True))
 
 
 # What judges and draws is imported where it is used: a process that is soaked has no use for it.
