@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from distributed import Client
 
 LOOK_EVERY_S = 0.5
+LOOK_REST = 4
+"""A pause is at least so many times as long as the look before it: looking costs the servers."""
 SETTLE_S = 0.2
 """Between "all are held" and the reading: the last client has yet to go to sleep."""
 WAIT_MOST_S = 10.0
@@ -233,8 +235,9 @@ def look(hosts: Hosts) -> list[Any]:
 
 
 def pause(since: float) -> None:
-    """Until the next look."""
-    time.sleep(max(0.05, since + LOOK_EVERY_S - time.monotonic()))
+    """Until the next look; a look that took long is followed by a longer pause."""
+    took = time.monotonic() - since
+    time.sleep(max(LOOK_EVERY_S - took, LOOK_REST * took))
 
 
 def worker_record(share: Share, plan: Plan, number: int, found: Found) -> WorkerRecord:
