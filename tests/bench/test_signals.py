@@ -13,7 +13,7 @@ from tests.torture.signals import Strike, strike
 
 @pytest.mark.parametrize(
     ("victim", "number"),
-    [("front end", signal.SIGTERM), ("server", signal.SIGTERM), ("worker", signal.SIGINT)],
+    [("front end", signal.SIGTERM), ("server", signal.SIGTERM)],
 )
 def test_nothing_recorded_is_lost(victim: str, number: signal.Signals, tmp_path: Path) -> None:
     strike(Strike(victim, number, random.Random(victim).uniform(1, 4)), tmp_path)
