@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import socket
 import subprocess
 import threading
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from crawlers import registry
+from crawlers.http import RECV_SIZE
 from crawlers.job import CrawlReport, Job
 from crawlers.recorder import NullRecorder, TimesRecorder
 from tests.crawlers.conftest import FixtureServer
@@ -48,6 +50,24 @@ def test_a_full_crawl_equals_the_digest_and_the_ledger(
         assert ledger["connections_opened"] <= slots
     else:
         assert ledger["connections_opened"] == len(report.rows)
+
+
+@pytest.mark.parametrize("name", [*registry.MODELS, "asyncio_protocol"])
+def test_every_receive_asks_for_as_much(
+    name: str, tree: FixtureServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """asyncio's transports ask for four times as much unless they are told."""
+    sizes = set()
+
+    class Watched(socket.socket):
+        def recv(self, size: int, flags: int = 0) -> bytes:
+            if self.family == socket.AF_INET:  # not a loop's pipe to itself
+                sizes.add(size)
+            return super().recv(size, flags)
+
+    monkeypatch.setattr(socket, "socket", Watched)
+    crawl(name, tree.url, slots=10)
+    assert sizes == {RECV_SIZE}
 
 
 @pytest.mark.parametrize("name", registry.MODELS)
