@@ -26,10 +26,8 @@ from bench.schema import Cpu, Fairness, Latency, Ledger, Memory, Ramp, TrialReco
 from bench.servers import Server, ServerError
 from bench.verify import void_reason
 from bench.workloads import (
-    MANY_THREADS,
     NULL_SUFFIX,
     RAMP_PER_S,
-    RELEASE_PER_S,
     SITE_SEED,
     Params,
     Point,
@@ -123,14 +121,12 @@ def command(bench: Bench, point: Point, turn: Turn, server: Server) -> dict[str,
             "kind": "poisson",
             "rate": point.rate,
             "seed": schedule_seed(bench, turn),
-            "wait_s": 0.0,
         }
     elif point.kind == "hold":
         schedule = {
             "kind": "constant",
             "rate": RAMP_PER_S,
             "seed": 0,
-            "wait_s": point.params["ramp_wait_s"],
         }
     return {
         "backend": model_of(backend_of(turn.label)),
@@ -140,6 +136,7 @@ def command(bench: Bench, point: Point, turn: Turn, server: Server) -> dict[str,
         "slots": point.slots,
         "timeout_s": bench.deadline_s or point.deadline_s,
         "schedule": schedule,
+        "switch_interval_s": point.params["switch_interval_s"],
         "recorder": params(point, turn)["recorder"],
         "out": str(bench.scratch / "times"),
         "watch_parent": dies_with_parent() is None,
@@ -200,7 +197,7 @@ def measure(
             found.threads = threads(child.pid)
             held = reader.read()
             watch.opens()
-            server.release(RELEASE_PER_S if found.threads > MANY_THREADS else None)
+            server.release()
             found.memory = memory.memory(before, held, point.slots)
             found.server_growth = memory.server_growth(before, held, point.slots)
 

@@ -35,16 +35,16 @@ from crawlers.recorder import NullRecorder, SlotRecorder, TimesRecorder
 READY, RESULT, FAILED = "ready", "result", "failed"
 
 
-def due_times(kind: str, rate: float, count: int, seed: int, wait_s: float) -> tuple[float, ...]:
-    """When ``count`` requests are due, in seconds from the start; the first after ``wait_s``.
+def due_times(kind: str, rate: float, count: int, seed: int) -> tuple[float, ...]:
+    """When ``count`` requests are due, in seconds from the start.
 
     ``constant`` spaces them ``1 / rate`` apart; ``poisson`` draws exponential
     gaps of that mean, so that arrivals bunch as independent users' do.
     """
     if kind == "constant":
-        return tuple(wait_s + number / rate for number in range(count))
+        return tuple(number / rate for number in range(count))
     rng = random.Random(seed)
-    now, due = wait_s, []
+    now, due = 0.0, []
     for _ in range(count):
         now += rng.expovariate(rate)
         due.append(now)
@@ -154,6 +154,8 @@ def work(command: dict[str, Any], commands: TextIO, say: TextIO) -> None:
     job = make_job(command)
     times = SlotRecorder() if command["recorder"] == "slots" else TimesRecorder()
     recorder = NullRecorder() if command["recorder"] == "null" else times
+    if command["switch_interval_s"] is not None:
+        sys.setswitchinterval(command["switch_interval_s"])
     gc.collect()
     print(json.dumps({"event": READY}), file=say, flush=True)
     if commands.readline().strip() != "go":

@@ -31,7 +31,7 @@ from bench.probes import memory
 from bench.schema import Status
 from bench.trial import now
 from bench.verify import void_reason
-from bench.workloads import PAGE_BYTES, RAMP_WAIT_S, Point
+from bench.workloads import PAGE_BYTES, Point
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -41,7 +41,6 @@ LOOK_REST = 4
 """A pause is at least so many times as long as the look before it: looking costs the servers."""
 SETTLE_S = 0.2
 """Between "all are held" and the reading: the last client has yet to go to sleep."""
-WAIT_MOST_S = 10.0
 PATIENCE = 3.0
 """A ramp or a release may take so many times as long as planned, and :data:`SPARE_S` more."""
 SPARE_S = 60.0
@@ -168,7 +167,6 @@ def order(share: Share, plan: Plan, found: Found) -> Order:
         prefix=found.prefixes[share.number],
         connections=share.connections,
         rate=plan.ramp_per_s * share.connections / plan.connections,
-        wait_s=min(plan.connections * RAMP_WAIT_S, WAIT_MOST_S),
         timeout_s=2 * patience_s(plan),
     )
 

@@ -50,7 +50,6 @@ class Order:
     prefix: str
     connections: int
     rate: float
-    wait_s: float
     timeout_s: float
 
 
@@ -218,7 +217,7 @@ class Host:
             child = Child(f"worker {order.number}", ["-m", "bench.worker"])
         times = Path(self.scratch.name) / f"times-{order.number}"
         self.workers[order.number] = Worker(child, order, times)
-        schedule = {"kind": "constant", "rate": order.rate, "seed": 0, "wait_s": order.wait_s}
+        schedule = {"kind": "constant", "rate": order.rate, "seed": 0}
         command = {
             "backend": order.backend,
             "prefix": order.prefix,
@@ -227,6 +226,7 @@ class Host:
             "slots": order.connections,
             "timeout_s": order.timeout_s,
             "schedule": schedule,
+            "switch_interval_s": workloads.HOLD_SWITCH_S,
             "recorder": "times",
             "out": str(times),
             "watch_parent": dies_with_parent() is None,
