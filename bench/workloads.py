@@ -343,10 +343,10 @@ def full() -> list[Point]:
     comparisons of one backend with itself.
     """
     return [
-        throughput(1, 3500, 8, variants=False),
-        throughput(10, 8000, 8),
-        throughput(100, 8000, 8),
-        throughput(1000, 8000, 8),
+        throughput(1, 3500, 6, variants=False),
+        throughput(10, 8000, 6),
+        throughput(100, 8000, 6),
+        throughput(1000, 8000, 6),
         waiting(1, 15, 5, variants=False),
         waiting(10, 200, 5, variants=False),
         waiting(100, 2000, 5),
@@ -359,7 +359,7 @@ def full() -> list[Point]:
         c10k(2500, 2, rest=1),
         c10k(5000, 2),
         c10k(10000, 3, rest=1),
-        *(openloop(rate, 2.0, 3) for rate in (1000, 4000, 8000, 16000, 24000, 32000)),
+        *(openloop(rate, 2.0, 2) for rate in (1000, 4000, 8000, 16000, 24000, 32000)),
         *real(5),
         recorder_cost(8000, 10),
     ]
@@ -390,7 +390,7 @@ PROFILES: dict[str, tuple[Callable[[], list[Point]], str, tuple[str, ...] | None
     ),
     "full": (
         full,
-        "under 45 minutes: eight blocks, every backend; what a talk should cite",
+        "under 45 minutes: six blocks, every backend; what a talk should cite",
         None,
     ),
     "interpreters": (
