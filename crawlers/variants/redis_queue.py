@@ -28,6 +28,7 @@ from redis.asyncio import Redis
 from crawlers import async_await
 from crawlers.async_await import Slot, disconnect, fetch, loop_name, settle, watch
 from crawlers.job import CrawlReport, Fetch, Job
+from crawlers.limits import ensure_descriptors
 from crawlers.recorder import Recorder
 from crawlers.registry import BackendError
 from crawlers.stop import Stop
@@ -159,6 +160,10 @@ async def main(job: Job, recorder: Recorder, stop: Stop, port: int) -> CrawlRepo
 
 
 def crawl(job: Job, recorder: Recorder) -> CrawlReport:
-    """Crawl with one consumer for each slot, and a Redis server of its own."""
+    """Crawl with one consumer for each slot, and a Redis server of its own.
+
+    Raises :class:`JobError` where the descriptors do not suffice for two connections a slot.
+    """
+    ensure_descriptors(job.slots, each=2)
     with redis_server(job.slots) as port, Stop(job) as stop:
         return asyncio.run(main(job, recorder, stop, port))
