@@ -46,6 +46,7 @@ def plan(facts: Facts) -> Plan | Skip:
     climbs = {
         label: {n: ts for n, mine in sizes.items() if (ts := [t for t in mine if t.ramp])}
         for label, sizes in facts.by_size("c10k", "connections").items()
+        if label in facts.main
     }
     top = max((n for sizes in climbs.values() for n in sizes), default=0.0)
     at_top = {label: sizes[top] for label, sizes in climbs.items() if top in sizes}

@@ -28,7 +28,7 @@ LEDGER = definition.load_all()
 @cache
 def made(**options: Any) -> list[schema.AnyRecord]:
     """A small made-up campaign."""
-    return campaign(blocks=5, samples=20, workloads=("throughput", "c10k"), **options)
+    return campaign(blocks=5, samples=20, workloads=("throughput", "ladder", "c10k"), **options)
 
 
 def measured(values: dict[str, list[float]], run: str = "one") -> list[records.AnyLine]:
@@ -80,7 +80,7 @@ def judged(low: float, high: float, *holds: tuple[float, float]) -> Verdict:
 
 
 def test_every_claim_can_be_read_and_asks_for_what_exists() -> None:
-    points = {"throughput-10", "throughput-100", "c10k-10000"}
+    points = {"throughput-10", "ladder-100", "c10k-10000"}
     assert len(LEDGER) >= 12
     for claim in LEDGER:
         for reading in claim.reading:
