@@ -321,14 +321,14 @@ def quick() -> list[Point]:
     sets has next to no spread and makes do with two.
     """
     return [
-        throughput(1, 1500, 5, variants=False),
+        throughput(1, 1000, 5, variants=False),
         throughput(10, 4000, 5, variants=False),
         throughput(100, 5000, 5),
         throughput(1000, 5000, 5, variants=False),
         waiting(1, 8, 2, variants=False),
         waiting(10, 100, 2, variants=False),
         waiting(100, 1000, 2, variants=False),
-        waiting(1000, 4000, 5, variants=False),
+        waiting(1000, 3000, 5, variants=False),
         *(c10k(connections, 1) for connections in (100, 1000, 5000, 10000)),
         *(openloop(rate, 0.8, 1) for rate in (1000, 4000, 8000, 16000)),
         *real(2, variants=False),
