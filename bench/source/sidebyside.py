@@ -183,7 +183,7 @@ def coloured(text: str) -> list[Markup]:
     # A long line is rather broken behind a dot or a bracket than within a name.
     made = re.sub(r'(<span class="[op]">[.(\[]+)(</span>)', r"\1<wbr>\2", made)
     # Pygments has escaped it.
-    return [Markup(line.lstrip(" ")) for line in made.rstrip("\n").split("\n")]
+    return [Markup(line.lstrip(" ")) for line in made.rstrip("\n").split("\n")]  # nosec B704
 
 
 def indent_of(line: str) -> int:
