@@ -239,7 +239,7 @@ class Exchange:
             and b"content-length" not in self.headers
             and b"transfer-encoding" not in self.headers
         )
-        self._settle(None if to_close else self._or_stale("closed"))
+        self._settle(self._verdict() if to_close else self._or_stale("closed"))
         self.keep_alive = False
 
     # What follows is called by the parser.

@@ -89,6 +89,7 @@ CASES = [
         status=None,
         error="protocol",
     ),
+    Case("no status", b"HTTP/1.1 099 No\r\n\r\nabc", eof=True, status=None, error="protocol"),
     Case("surplus", OK + b"Content-Length: 1\r\n\r\naXYZ", body=b"a"),
     Case("two answers", (OK + b"Content-Length: 1\r\n\r\na") * 2, body=b"a"),
     Case("early end", OK + b"Content-Length: 5\r\n\r\nabc", eof=True, status=None, error="closed"),
