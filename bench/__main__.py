@@ -369,14 +369,13 @@ def do_interpreters(arguments: argparse.Namespace, console: Console) -> int:
     """``bench interpreters``."""
     from bench import across
 
-    if arguments.pythons:
-        found = interpreters.in_order(map(interpreters.examine, arguments.pythons))
-        missing: dict[str, str] = {}
-    else:
-        found, missing = interpreters.find()
+    given = arguments.pythons
+    found, missing = interpreters.chosen(given) if given else interpreters.find()
     for each in found:
         build = across.build_words(each.record.build)
         console.print(f"CPython {each.name}: {build}", highlight=False)
+    if differing := across.differing_builds([each.record for each in found]):
+        console.print(f"WARNING: {differing}", style="bold yellow", highlight=False)
     for release, reason in missing.items():
         console.print(f"NOT MEASURED: CPython {release}: {reason}", style="bold yellow")
     if not found:

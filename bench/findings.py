@@ -6,18 +6,27 @@ a difference that the statistics do not show is not mentioned as one.
 
 from __future__ import annotations
 
-from bench import naive, stats
+from collections.abc import Iterable
+
+from bench import across, naive, stats
 from bench.stats import Comparison, Records
-from bench.workloads import MODELS
+from bench.workloads import MODELS, interpreter_of, model_of
 
 KIB = 1024.0
 POINT = "throughput-100"
 WAITING = "waiting-100"
+ACROSS = {
+    stats.CPU_PER_1000: "Processor time per page",
+    stats.USER_PER_CONNECTION: "User memory per connection",
+}
+"""What is said of each step from one interpreter to the next."""
 BEGIN, END = "<!-- findings:begin -->", "<!-- findings:end -->"
 
 
 def findings(records: Records) -> list[str]:
     """One Markdown sentence or two for each finding that the records bear out."""
+    if across.interpreters(records):
+        return [*_across(records), *filter(None, [_trust(records)])]
     found = [
         _memory(records),
         _ratios(records, POINT, stats.CPU_PER_1000, "Processor time per page", "at 100 slots"),
@@ -40,10 +49,13 @@ def markdown(records: Records) -> str:
     lines = [f"- {sentence}" for sentence in findings(records)]
     if campaign is not None:
         machine = campaign.environment
+        python, base = f", {machine.python}", f"to `{campaign.base}`"
+        if campaign.interpreters:
+            python, base = "", "to the interpreter before the arrow"
         lines.append(
             f"\nCampaign `{campaign.campaign}`, profile {campaign.profile}, on "
-            f"{machine.cpu_model or 'an unknown processor'} ({machine.cpu_count} processors), "
-            f"{machine.python}. Ratios are to `{campaign.base}`, with 95 % intervals."
+            f"{machine.cpu_model or 'an unknown processor'} ({machine.cpu_count} processors)"
+            f"{python}. Ratios are {base}, with 95 % intervals."
         )
     return "\n".join(lines)
 
@@ -78,22 +90,38 @@ def _memory(records: Records) -> str | None:
 def _ratios(
     records: Records, point: str, metric: stats.Metric, what: str, where: str
 ) -> str | None:
-    """Each backend against the base at one point, with intervals; silence is said too."""
+    """Each backend against the base at one point."""
+    said = _each(c for c in stats.compare(records, metric) if c.point == point)
+    return f"**{what}** {where}: {said}." if said else None
+
+
+def _each(comparisons: Iterable[Comparison]) -> str | None:
+    """Each backend's ratio with its interval, least first; silence is said too."""
     shown, silent = [], []
-    for found in sorted(stats.compare(records, metric), key=_value):
-        if found.point != point or found.ratio.low is None or found.ratio.high is None:
+    for found in sorted(comparisons, key=_value):
+        if found.ratio.low is None or found.ratio.high is None:
             continue
-        if found.ratio.shown:
-            ratio = found.ratio
-            shown.append(f"`{found.label}` × {ratio.value:.2f} [{ratio.low:.2f}, {ratio.high:.2f}]")
+        name, ratio = f"`{model_of(found.label)}`", found.ratio
+        if ratio.shown:
+            shown.append(f"{name} × {ratio.value:.2f} [{ratio.low:.2f}, {ratio.high:.2f}]")
         else:
-            silent.append(f"`{found.label}`")
-    if not shown and not silent:
-        return None
+            silent.append(name)
     parts = [", ".join(shown)] if shown else []
     if silent:
         parts.append(f"no difference shown for {', '.join(silent)}")
-    return f"**{what}** {where}: {'; '.join(parts)}."
+    return "; ".join(parts) or None
+
+
+def _across(records: Records) -> list[str]:
+    """What each step from one interpreter to the next changed; then who was measured."""
+    said = []
+    against = across.step_bases(records)
+    for metric, what in ACROSS.items():
+        found = across.comparisons(records, metric, against).values()
+        for before, name in across.steps(records):
+            mine = _each(c for c in found if interpreter_of(c.label) == name)
+            said += [f"**{what}, {before} → {name}**: {mine}."] if mine else []
+    return said + across.lines(records)
 
 
 def _value(found: Comparison) -> float:

@@ -1,11 +1,12 @@
-"""The README's gallery: a campaign's charts that a newcomer should see, with their words."""
+"""The gallery: a campaign's charts that a newcomer should see, with their words."""
 
 from __future__ import annotations
 
 from html import escape
 from pathlib import Path
 
-from bench.charts import CHARTS, Facts, Skip, file_name
+from bench import across
+from bench.charts import ACROSS, CHARTS, Facts, Skip, file_name, interpreters
 from bench.stats import Records
 
 #: In the order of the story.
@@ -20,9 +21,11 @@ def markdown(records: Records, charts: str, folder: Path) -> str:
     only what was drawn is shown.
     """
     facts = Facts(records)
-    plans = {name: make(facts) for name, make in CHARTS if name in SHOWN}
-    lines = []
-    for name in SHOWN:
+    several = bool(across.interpreters(records))
+    shown = (interpreters.NAME,) if several else SHOWN
+    plans = {name: make(facts) for name, make in (ACROSS if several else CHARTS) if name in shown}
+    lines, width = [], "100%" if len(shown) == 1 else "49%"
+    for name in shown:
         plan = plans[name]
         light, dark = (file_name(name, "png", theme, "wide") for theme in ("light", "dark"))
         if isinstance(plan, Skip) or not (folder / light).is_file():
@@ -34,6 +37,6 @@ def markdown(records: Records, charts: str, folder: Path) -> str:
         )
         lines.append(
             f'<a href="{charts}/{light}"><picture>{source}'
-            f'<img src="{charts}/{light}" width="49%" alt="{escape(plan.alt)}"></picture></a>'
+            f'<img src="{charts}/{light}" width="{width}" alt="{escape(plan.alt)}"></picture></a>'
         )
     return "\n".join(lines)

@@ -105,9 +105,31 @@ def find() -> tuple[list[Found], dict[str, str]]:
         except InterpreterError:
             continue  # one of pyenv's stand-ins, or a broken installation: the release is missing
     found = in_order(found)
+    return found, missing(found, "no such program on PATH or under pyenv that runs")
+
+
+def chosen(paths: Iterable[Path]) -> tuple[list[Found], dict[str, str]]:
+    """The interpreters at these paths, as :func:`find` gives them.
+
+    Raises :class:`InterpreterError` when one cannot be used, or when two have
+    one name: their trials could not be told apart.
+    """
+    by_name: dict[str, Found] = {}
+    for path in paths:
+        each = examine(path)
+        if each.name in by_name:
+            raise InterpreterError(
+                f"{by_name[each.name].path} and {path} are both CPython {each.name}: give one"
+            )
+        by_name[each.name] = each
+    found = in_order(by_name.values())
+    return found, missing(found, "not among the paths given")
+
+
+def missing(found: Iterable[Found], why: str) -> dict[str, str]:
+    """The releases that none of these is, each with the reason."""
     there = {each.release for each in found}
-    missing = "no such program on PATH or under pyenv that runs"
-    return found, {release: missing for release in RELEASES if release not in there}
+    return {release: why for release in RELEASES if release not in there}
 
 
 def in_order(found: Iterable[Found]) -> list[Found]:

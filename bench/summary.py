@@ -202,6 +202,8 @@ def warnings(records: Records) -> list[str]:
         if len(reasons) > 20:
             found.append(f"... and {len(reasons) - 20} more kinds of unusable trials")
     if head is not None:
+        if differing := across.differing_builds(head.interpreters):
+            found.append(differing)
         if head.environment.dirty:
             found.append("The working tree was dirty: the commit does not name this code exactly.")
         blocks = len({t.block for t in everything})
@@ -547,35 +549,34 @@ ACROSS_HEADER: Final = (
     "backend",
     "interpreter",
     "CPU ms per 1000 pages",
-    "ratio [95 %]",
+    "× oldest",
+    "× step",
     "user KiB per connection",
-    "ratio [95 %]",
+    "× oldest",
+    "× step",
 )
 
 
 def across_rows(records: Records) -> list[list[str]]:
-    """A row for each backend on each interpreter: what it costs, absolutely and as a ratio."""
+    """A row for each backend on each interpreter: what it costs, absolutely and as ratios."""
     scales = {stats.CPU_PER_1000: 1.0, stats.USER_PER_CONNECTION: 1024.0}
+    oldest, steps = across.bases(records), across.step_bases(records)
     spreads = {metric: across.spreads(records, metric) for metric in scales}
-    ratios = {metric: across.comparisons(records, metric) for metric in scales}
+    ratios = {
+        metric: [across.comparisons(records, metric, against) for against in (oldest, steps)]
+        for metric in scales
+    }
     rows = []
-    for label, base in across.bases(records).items():
+    for label, base in oldest.items():
         row = [model_of(label), interpreter_of(label)]
         for metric, scale in scales.items():
-            spread, found = spreads[metric].get(label), ratios[metric].get(label)
+            spread = spreads[metric].get(label)
             row.append(_num(spread.median / scale) if spread else "–")
-            row.append(ratio_cell(found.ratio if found else None, base=label == base))
+            for mine in ratios[metric]:
+                found = mine.get(label)
+                row.append(ratio_cell(found.ratio if found else None, base=label == base))
         rows.append(row)
     return rows
-
-
-def across_lines(records: Records) -> list[str]:
-    """Which interpreters, how they were built, and which are missing; in sentences."""
-    lines = [f"{', '.join(names)}: {build}" for build, names in across.kinds(records).items()]
-    lines.append("Ratios are to the oldest interpreter of the same kind of build.")
-    head = stats.campaign_of(records)
-    missing = head.interpreters_missing if head else {}
-    return lines + [f"Not measured: CPython {name}: {why}" for name, why in missing.items()]
 
 
 def environment_rows(head: CampaignRecord) -> list[tuple[str, str]]:
@@ -612,7 +613,7 @@ def to_markdown(records: Records) -> str:
     if alarms:
         out += ["## Warnings", "", *(f"- {line}" for line in alarms), ""]
     if several:
-        out += ["## Across interpreters", "", *(f"- {line}" for line in across_lines(records)), ""]
+        out += ["## Across interpreters", "", *(f"- {line}" for line in across.lines(records)), ""]
         out += _table(ACROSS_HEADER, across_rows(records))
     closed = by_point(rows, stats.CLOSED)
     if closed:
@@ -699,7 +700,7 @@ def print_table(records: Records, console: Console) -> None:
         for cells in across_rows(records):
             table.add_row(*(escape(cell) for cell in cells))
         console.print(table)
-        for line in across_lines(records):
+        for line in across.lines(records):
             console.print(f"[dim]•[/dim] {escape(line)}")
     closed = by_point(rows, stats.CLOSED)
     if closed:

@@ -36,13 +36,14 @@ STEP = 0.17
 
 
 def plan(facts: Facts) -> Plan | Skip:
-    """Absolute figures above, ratios to the oldest interpreter of the same build below."""
+    """Absolute figures above; below, what each step from one interpreter to the next changed."""
     records = facts.records
     spreads = {metric: across.spreads(records, metric) for metric in METRICS}
     drawn = [metric for metric in METRICS if spreads[metric]]
     if not drawn:
         return Skip(NAME, TITLE, "no valid trial on any interpreter")
-    ratios = {metric: across.comparisons(records, metric) for metric in drawn}
+    steps = across.step_bases(records)
+    ratios = {metric: across.comparisons(records, metric, steps) for metric in drawn}
     kinds = across.kinds(records)
     names = [name for mine in kinds.values() for name in mine]
     models = across.models(records)
@@ -151,7 +152,8 @@ def subtitle(facts: Facts, drawn: list[Metric]) -> str:
     ]
     return (
         f"{listing(at)}; above: {facts.spread_words(trials)}; "
-        "below: ratio to the oldest of the same build, 95 % interval"
+        "below: ratio to the release before in the same build (t: to the same with the lock), "
+        "95 % interval"
     )
 
 
@@ -159,7 +161,10 @@ def notes(facts: Facts, kinds: dict[str, list[str]]) -> tuple[str, ...]:
     """Builds, parser and lock as they were in the trials, and what is missing."""
     trials = stats.trials_of(facts.records)
     found = [f"{listing(names)}: {build}" for build, names in kinds.items()]
-    builds = f"Builds differ: {'. '.join(found)}. No ratio crosses the broken line."
+    builds = (
+        f"WARNING, builds differ: {'. '.join(found)}. A build can change more than a release: "
+        "do not compare across the broken line."
+    )
     if len(kinds) == 1:
         builds = f"All built alike: {next(iter(kinds))}."
     parsers = sorted({str(t.mechanism.get("parser")) for t in trials})
@@ -169,5 +174,5 @@ def notes(facts: Facts, kinds: dict[str, list[str]]) -> tuple[str, ...]:
         said += f" t: free-threaded build, interpreter lock {listing(lock)}."
     head = facts.campaign
     if head and head.interpreters_missing:
-        said += f" Not found, not measured: {listing(list(head.interpreters_missing))}."
+        said += f" Not measured: {listing(list(head.interpreters_missing))}."
     return builds, said

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import platform
+import re
 import shlex
 import sys
 import sysconfig
@@ -43,8 +44,11 @@ def python_build() -> dict[str, str | bool | None]:
     # line, behind configure's back, and then has no flags for the use of a profile here.
     known = bool(arguments) and bool(variables.get("PGO_PROF_USE_FLAG"))
     enabled = getattr(sys, "_is_gil_enabled", None)
+    # The compiler obeys the last of several.
+    levels = re.findall(r"(?<!\S)-O\S*", str(variables.get("PY_CORE_CFLAGS") or ""))
     return {
         "compiler": platform.python_compiler(),
+        "level": levels[-1] if levels else None,
         "pgo": "--enable-optimizations" in arguments if known else None,
         "lto": ("--with-lto" in linked or "-flto" in linked) if known else None,
         "debug": bool(variables.get("Py_DEBUG")) or hasattr(sys, "gettotalrefcount"),

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from bench import across, charts, stats, summary
 from bench.charts import render_all
-from bench.schema import AnyRecord
+from bench.schema import AnyRecord, Interpreter
 from bench.workloads import interpreter_of, model_of
 
 
@@ -20,6 +20,13 @@ from bench.workloads import interpreter_of, model_of
 def made() -> tuple[AnyRecord, ...]:
     """Six blocks of four models on five interpreters of two kinds of build."""
     return tuple(synthetic.across())
+
+
+def with_interpreters(interpreters: list[Interpreter]) -> list[AnyRecord]:
+    """The campaign's head alone, with other interpreters."""
+    head = stats.campaign_of(made())
+    assert head is not None
+    return [head.model_copy(update={"interpreters": interpreters})]
 
 
 def test_everyone_is_compared_with_itself_on_the_oldest_of_its_kind() -> None:
@@ -39,6 +46,45 @@ def test_what_a_release_changed_is_found(metric: stats.Metric) -> None:
         assert comparison.ratio.shown is (expected != 1.0)
 
 
+@pytest.mark.parametrize(
+    ("names", "steps"),
+    [
+        (["3.11.7", "3.12.1", "3.13.5"], [("3.11.7", "3.12.1"), ("3.12.1", "3.13.5")]),
+        (
+            ["3.13.0", "3.13.5", "3.13.5t", "3.14.1"],
+            [("3.13.0", "3.13.5"), ("3.13.5", "3.14.1"), ("3.13.5", "3.13.5t")],
+        ),
+        (["3.12.1", "3.13.5t", "3.14.1t"], []),
+    ],
+)
+def test_a_step_is_to_the_next_release_or_to_the_same_without_its_lock(
+    names: list[str], steps: list[tuple[str, str]]
+) -> None:
+    plain = [Interpreter(name=name, build=synthetic.PLAIN) for name in names]
+    assert across.steps(with_interpreters(plain)) == steps
+
+
+def test_no_step_crosses_kinds_of_build() -> None:
+    """3.12.1 and 3.13.9 are built in two ways, and 3.13.5t has no 3.13 of its kind."""
+    assert across.steps(made()) == [("3.11.7", "3.12.1"), ("3.13.9", "3.14.1")]
+    metric = stats.CPU_PER_1000
+    found = across.comparisons(made(), metric, across.step_bases(made()))
+    assert len(found) == 4 * 2
+    assert found["threads@3.14.1"].base == "threads@3.13.9"
+
+
+def test_differing_builds_are_warned_of() -> None:
+    built = [
+        Interpreter(name="3.13.5", build={**synthetic.PLAIN, "level": level})
+        for level in ("-O3", "-O3", "-O2")
+    ]
+    assert across.differing_builds(built[:2]) is None
+    warned = across.differing_builds(built)
+    assert warned is not None
+    assert "GCC 12.2.0, -O2, no PGO" in warned
+    assert warned in summary.warnings(with_interpreters(built))
+
+
 def test_without_bases_of_their_own_all_have_the_campaigns() -> None:
     found = stats.compare(made(), stats.CPU_PER_1000)
     assert {c.base for c in found} == {"callbacks@3.11.7"}
@@ -53,6 +99,10 @@ def test_without_bases_of_their_own_all_have_the_campaigns() -> None:
         ({"compiler": "GCC 16.2.0", "pgo": None, "lto": None}, "GCC 16.2.0, PGO and LTO not told"),
         ({"compiler": None, "pgo": True, "lto": True}, "unknown compiler, PGO, LTO"),
         ({"compiler": "GCC 9.1", "pgo": None, "lto": True, "debug": True}, "GCC 9.1, LTO, debug"),
+        (
+            {"compiler": "GCC 9.1", "level": "-O2", "pgo": True, "lto": True},
+            "GCC 9.1, -O2, PGO, LTO",
+        ),
     ],
 )
 def test_builds_in_words(build: dict[str, str | bool | None], words: str) -> None:
@@ -67,7 +117,8 @@ def test_one_chart_shows_them_and_says_what_differs(tmp_path: Path) -> None:
     notes = " ".join(chart.notes)
     assert "GCC 16.2.0, PGO and LTO not told" in notes
     assert "interpreter lock disabled" in notes
-    assert "Not found, not measured: 3.14t" in notes
+    assert "WARNING, builds differ" in notes
+    assert "Not measured: 3.14t" in notes
     assert chart.finding
     assert "3.13.5t" in chart.finding or "3.14.1" in chart.finding
 

@@ -8,7 +8,7 @@ import pytest
 
 from bench import findings, gallery, store
 from bench.__main__ import DONE, USAGE, main
-from tests.bench.synthetic import campaign
+from tests.bench.synthetic import across, campaign
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "results" / "reference"
@@ -35,6 +35,22 @@ def test_the_readme_quotes_the_reference_campaign() -> None:
     shown = gallery.markdown(store.load(file).all, "results/reference/charts", REFERENCE / "charts")
     assert findings.block_of(readme, gallery.BEGIN, gallery.END) == shown
     assert shown.count("<img ") >= 4
+
+
+def test_what_each_release_changed_is_said_step_by_step() -> None:
+    said = findings.markdown(across())
+    assert "**Processor time per page, 3.13.9 → 3.14.1**: `" in said
+    assert "**User memory per connection, 3.11.7 → 3.12.1**: no difference shown for `" in said
+    assert "3.12.1 → 3.13.9" not in said  # another build
+    assert "Not measured: CPython 3.14t" in said
+    assert "A connection that waits costs" not in said
+
+
+def test_the_gallery_of_a_campaign_across_interpreters_is_its_chart(tmp_path: Path) -> None:
+    (tmp_path / "interpreters.png").touch()
+    shown = gallery.markdown(across(), "charts", tmp_path)
+    assert shown.count("<img ") == 1
+    assert 'src="charts/interpreters.png"' in shown
 
 
 def test_a_readme_gets_new_findings_and_keeps_the_rest(tmp_path: Path) -> None:

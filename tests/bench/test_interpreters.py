@@ -68,6 +68,20 @@ def test_found_on_the_path_and_under_pyenv(tmp_path: Path, monkeypatch: pytest.M
     assert set(missing) == set(interpreters.RELEASES) - {there[0].release}
 
 
+def test_two_of_one_name_are_refused_when_they_are_named(tmp_path: Path) -> None:
+    """Their trials could not be told apart, whatever their builds are."""
+    second = tmp_path / "python3"
+    second.symlink_to(HERE)
+    with pytest.raises(InterpreterError, match=r"are both CPython 3\.[^\n]+: give one"):
+        interpreters.chosen([HERE, second])
+
+
+def test_releases_that_were_not_named_are_missing() -> None:
+    there, missing = interpreters.chosen([HERE])
+    assert set(missing) == set(interpreters.RELEASES) - {there[0].release}
+    assert set(missing.values()) == {"not among the paths given"}
+
+
 def test_oldest_first_and_none_twice() -> None:
     names = ["3.13.10", "3.13.2t", "3.11.9", "3.13.2", "3.11.9"]
     ordered = interpreters.in_order(found(name, f"/{n}") for n, name in enumerate(names))
