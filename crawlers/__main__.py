@@ -1,6 +1,7 @@
 """Crawl a site now: ``python -m crawlers BACKEND URL``.
 
-``python -m crawlers conformance NAME`` tries a backend, yours or ours.
+``python -m crawlers conformance NAME`` tries a backend, yours or ours; ``all``, every one that
+loads on this interpreter.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
+from itertools import takewhile
 from pathlib import Path
 from typing import NoReturn
 
@@ -31,6 +33,7 @@ examples:
   python -m crawlers callbacks 127.0.0.1:8000 --exclude '\\.pdf$' --json
   python -m crawlers --list
   python -m crawlers conformance threads      hold a backend to the conformance suite
+  python -m crawlers conformance all -x       every backend that runs here; options are pytest's
 
 Only the hosts of the start URLs are crawled, and every page is fetched once.
 Only this machine is, too, unless --any-host is given; beyond it robots.txt is
@@ -41,6 +44,7 @@ memory was not enough; 2 bad usage; 130 interrupted (the report tells what was d
 """
 
 DEFAULTS = Job(("http://127.0.0.1/",))
+ALL = "all"
 OK, ROOT_FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 
 
@@ -237,22 +241,22 @@ def list_backends(*, as_object: bool) -> int:
 
 
 def conformance(arguments: Sequence[str]) -> int:
-    """Hold the backends named to the conformance suite; options are passed on to pytest."""
-    names = [argument for argument in arguments if not argument.startswith("-")]
-    options = [argument for argument in arguments if argument.startswith("-")]
+    """Hold the backends named first to the conformance suite; what follows goes to pytest."""
+    names = list(takewhile(lambda argument: not argument.startswith("-"), arguments))
+    options = arguments[len(names) :]
+    # Without names the suite tries every backend, and skips with the reason what cannot run here.
+    chosen = [] if names == [ALL] else [f"--backend={name}" for name in names]
     known = registry.names()
-    for name in names or [""]:
-        if name not in known:
-            complain(f"conformance needs the name of a backend, one of {', '.join(known)}")
-            return USAGE
+    if names != [ALL] and not (names and set(names) <= set(known)):
+        complain(f"conformance needs the name of a backend: {ALL}, {', '.join(known)}")
+        return USAGE
     if find_spec("pytest") is None:
         complain("the conformance suite needs pytest: pip install pytest pytest-timeout")
         return USAGE
     # By its path, so that pytest reads the suite's own --backend in time.
     suite = str(Path(__file__).with_name("conformance"))
-    backends = [f"--backend={name}" for name in names]
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", suite, *backends]
-    return subprocess.run([*command, *options], check=False).returncode
+    command = [sys.executable, "-m", "pytest", "-rs", "-p", "no:cacheprovider", suite]
+    return subprocess.run([*command, *chosen, *options], check=False).returncode
 
 
 def complain(message: str) -> None:

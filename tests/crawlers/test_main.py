@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -91,6 +92,17 @@ def test_bad_usage_is_one_line_and_exit_status_2(arguments: list[str], says: str
     assert done.stdout == ""
     assert len(done.stderr.splitlines()) == 1
     assert says in done.stderr
+
+
+def test_conformance_hands_to_pytest_what_follows_the_names() -> None:
+    one = ("--collect-only", "-q", "-k", "test_many_small_crawls")
+    done = run("conformance", "threads", "callbacks", *one)
+    assert re.findall(r"crawls\[(\w+)\]", done.stdout) == ["threads", "callbacks"], done.stderr
+
+
+def test_conformance_of_all_is_of_every_backend() -> None:
+    done = run("conformance", "all", "--collect-only", "-q", "-k", "many_small or of_its_own")
+    assert set(re.findall(r"\[(\w+)\]", done.stdout)) == set(registry.names()), done.stderr
 
 
 @pytest.mark.parametrize(

@@ -273,9 +273,11 @@ AT_ONCE = 3
 )
 def test_conformance(names: list[str]) -> None:
     """The whole suite, as a third party runs it; about seven seconds each."""
-    command = [sys.executable, "-m", "crawlers", "conformance", "-q"]
+    command = [sys.executable, "-m", "crawlers", "conformance"]
     running = {
-        name: subprocess.Popen([*command, name], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        name: subprocess.Popen(
+            [*command, name, "-q"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
         for name in names
     }
     outputs = {name: suite.communicate(timeout=170)[0].decode() for name, suite in running.items()}
