@@ -166,7 +166,8 @@ def parser() -> argparse.ArgumentParser:
         "findings",
         "say in a few sentences what a campaign found",
         "Markdown, made from trials.jsonl alone. The README quotes results/reference:\n\n"
-        "  python -m bench findings results/reference --into README.md",
+        "  python -m bench findings results/reference --into README.md\n"
+        "  python -m bench findings results/interpreters --into docs/interpreters.md",
     )
     finding.add_argument("campaign", type=Path, help="folder under results/, or a trials.jsonl")
     finding.add_argument(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,6 @@ from bench.__main__ import DONE, USAGE, main
 from tests.bench.synthetic import across, campaign
 
 ROOT = Path(__file__).parents[2]
-REFERENCE = ROOT / "results" / "reference"
 
 
 def test_findings_come_from_the_records() -> None:
@@ -24,17 +24,22 @@ def test_nothing_is_said_without_data() -> None:
     assert findings.findings([]) == []
 
 
-def test_the_readme_quotes_the_reference_campaign() -> None:
+@pytest.mark.parametrize(
+    ("page", "campaign", "charts"),
+    [("README.md", "reference", 4), ("docs/interpreters.md", "interpreters", 1)],
+)
+def test_a_page_quotes_its_campaign(page: str, campaign: str, charts: int) -> None:
     """Rebuild with: python -m bench findings results/reference --into README.md."""
-    file = REFERENCE / store.FILE_NAME
-    if not file.exists():
-        pytest.skip("no reference campaign here")
-    said = findings.markdown(store.load(file).all)
-    readme = (ROOT / "README.md").read_text()
-    assert findings.block_of(readme) == said
-    shown = gallery.markdown(store.load(file).all, "results/reference/charts", REFERENCE / "charts")
-    assert findings.block_of(readme, gallery.BEGIN, gallery.END) == shown
-    assert shown.count("<img ") >= 4
+    folder = ROOT / "results" / campaign
+    if not folder.exists():
+        pytest.skip(f"no {campaign} campaign here")
+    records = store.load(folder / store.FILE_NAME).all
+    text = (ROOT / page).read_text()
+    assert findings.block_of(text) == findings.markdown(records)
+    address = Path(os.path.relpath(folder / "charts", (ROOT / page).parent)).as_posix()
+    shown = gallery.markdown(records, address, folder / "charts")
+    assert findings.block_of(text, gallery.BEGIN, gallery.END) == shown
+    assert shown.count("<img ") >= charts
 
 
 def test_what_each_release_changed_is_said_step_by_step() -> None:
