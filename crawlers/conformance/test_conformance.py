@@ -385,6 +385,7 @@ def test_several_hosts_share_the_slots(backend: Backend, server: ScriptedServer)
         assert set(other.requests.values()) == {1}
 
 
+@pytest.mark.timeout(120)  # some start processes for each
 def test_many_small_crawls(backend: Backend, server: ScriptedServer, nothing_left: None) -> None:
     """Ends are where races hide: finish many crawls with more slots than work."""
     server.script["/"] = page("/a", "/b", "/c")
