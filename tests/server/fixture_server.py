@@ -66,17 +66,17 @@ class Running:
             time.sleep(0.01)
 
 
-def command(*arguments: str) -> list[str]:
+def command(*arguments: str, python: str = sys.executable) -> list[str]:
     """The command line, with nothing remembered between runs."""
-    return [sys.executable, "-m", "server", "--cache", "", *arguments]
+    return [python, "-m", "server", "--cache", "", *arguments]
 
 
 @contextlib.contextmanager
-def running(*arguments: str, token: str = "") -> Iterator[Running]:
+def running(*arguments: str, token: str = "", python: str = sys.executable) -> Iterator[Running]:
     """A server for the length of a ``with``."""
     environment = {**os.environ, "C10K_CONTROL_TOKEN": token}
     process = subprocess.Popen(
-        command("--json", "--exit-with-parent", *arguments),
+        command("--json", "--exit-with-parent", *arguments, python=python),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

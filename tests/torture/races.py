@@ -3,6 +3,10 @@
 ``python -m tests.torture.races`` runs ten thousand with ``threads`` and a tenth
 of that with each other backend of its family. No page may be fetched twice or
 lost, and a crawl that is not over in a minute is a deadlock.
+
+Run it with a free-threaded interpreter too: its table stands beside the other.
+The server's packages have no wheels there, so ``--server-python`` names an
+interpreter that has them.
 """
 
 from __future__ import annotations
@@ -72,11 +76,11 @@ def to_markdown(found: Mapping[str, Any]) -> str:
         [f"`{name}`", f"{outcome['crawls']:,}", outcome["failed"] or "none"]
         for name, outcome in found["backends"].items()
     ]
-    lock = "with" if found["gil"] else "without"
-    return (
-        f"CPython {found['python']}, {lock} the interpreter's lock, "
-        f"{found['switch_s'] * 1e6:g} µs between switches.\n\n"
-        + document.table(["backend", "crawls", "twice, lost or stuck"], rows)
+    lock = "without the interpreter's lock"
+    if found["gil"]:
+        lock = f"with the interpreter's lock, {found['switch_s'] * 1e6:g} µs between switches"
+    return f"CPython {found['python']}, {lock}.\n\n" + document.table(
+        ["backend", "crawls", "twice, lost or stuck"], rows
     )
 
 
@@ -85,6 +89,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.torture.races", description=__doc__)
     parser.add_argument("--crawls", type=int, default=10_000, help="with threads")
     parser.add_argument("--seed", type=int, default=1, help="of slots and connection policies")
+    parser.add_argument("--server-python", default=sys.executable, help="runs the fixture server")
     options = parser.parse_args()
     rng = random.Random(options.seed)
     outcomes: dict[str, dict[str, Any]] = {}
@@ -97,7 +102,7 @@ def main() -> int:
         crawls = options.crawls if name == "threads" else options.crawls // 10
         outcomes[name] = {"crawls": crawls, "failed": None}
         # A server of its own each: ports that wait for their end are counted for each server.
-        with running(*SITE) as server:
+        with running(*SITE, python=options.server_python) as server:
             try:
                 many(backend, server, track(range(crawls), name), rng)
             except AssertionError as error:
@@ -109,8 +114,9 @@ def main() -> int:
         "seed": options.seed,
         "backends": outcomes,
     }
-    document.keep("races", found)
-    document.fill("races", to_markdown(found))
+    name = "races" if found["gil"] else "races-free-threaded"
+    document.keep(name, found)
+    document.fill(name, to_markdown(found))
     return int(any(outcome["failed"] for outcome in outcomes.values()))
 
 
