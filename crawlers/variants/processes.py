@@ -123,7 +123,7 @@ class Channel:
             if not self.outward:
                 self.loop.selector.modify(self.sock, EVENT_READ, self.turn)
         try:
-            data = self.sock.recv(256 * 1024)
+            data = self.sock.recv(http.RECV_SIZE)
         except BlockingIOError:
             return
         except ConnectionResetError:

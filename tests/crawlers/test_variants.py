@@ -21,6 +21,7 @@ import pytest
 
 from crawlers import registry
 from crawlers.conformance.scripted import Connection, ScriptedServer, page
+from crawlers.http import RECV_SIZE
 from crawlers.job import CrawlReport, Job, JobError
 from crawlers.recorder import NullRecorder
 from crawlers.registry import BackendError
@@ -48,6 +49,18 @@ def test_every_variant_has_its_file_and_every_file_its_variant() -> None:
     files = {path.stem for path in folder.glob("[!_]*.py")}
     assert files == set(NAMES)
     assert files.isdisjoint(registry.MODELS)
+
+
+@pytest.mark.parametrize("name", ["anyio", "aiohttp", "httpx", "tornado"])
+def test_transports_of_asyncio_ask_for_as_much_as_the_models(name: str) -> None:
+    """In a process of its own: one variant that says it would speak for all others."""
+    load(name)
+    script = (
+        f"from crawlers import registry; registry.load({name!r})\n"
+        "from asyncio.selector_events import _SelectorTransport; print(_SelectorTransport.max_size)"
+    )
+    shown = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert shown.stdout.split() == [str(RECV_SIZE)], shown.stderr
 
 
 def test_names_and_descriptions_import_no_library() -> None:
