@@ -10,19 +10,19 @@ SPARE = 64
 """Descriptors kept for everything that is no connection."""
 
 
-def ensure_descriptors(slots: int, each: int = 1) -> None:
-    """Make room for ``each`` connections per slot, raising the soft limit where needed.
+def ensure_descriptors(slots: int, besides: int = 0) -> None:
+    """Make room for a connection per slot and ``besides`` others, raising the soft limit if needed.
 
     Raises :class:`JobError` when the hard limit is too low, with the numbers.
     """
-    needed = slots * each + SPARE
+    needed = slots + besides + SPARE
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY or soft >= needed:
         return
     if hard != resource.RLIM_INFINITY and hard < needed:
         raise JobError(
-            f"{slots * each} connections need {needed} descriptors, and this process "
-            f"may open {hard}: use at most --concurrency {max((hard - SPARE) // each, 1)}, "
+            f"{slots} connections need {needed} descriptors, and this process may open {hard}: "
+            f"use at most --concurrency {max(hard - besides - SPARE, 1)}, "
             "or raise the limit (ulimit -Hn)"
         )
     resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))

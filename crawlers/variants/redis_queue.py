@@ -2,10 +2,14 @@
 
 What waits: a coroutine for each slot, on the list while it has nothing to do,
 then on its connection. What switches: asyncio's loop. What a connection
-costs: that of ``async_await``, and a second connection, to Redis. Changed
-against ``async_await``: a fetch does not go from the frontier to a slot, but
-through a list in another program, which the master pushes to and the
-consumers pop from. Frontier and pages stay here: the list carries numbers.
+costs: that of ``async_await``. Changed against ``async_await``: a fetch does
+not go from the frontier to a slot, but through a list in another program,
+which the master pushes to and the consumers pop from. Frontier and pages stay
+here: the list carries numbers.
+
+A pop that waits needs a connection to Redis to itself, but only for as long as
+it waits. So the consumers share a hundred, as clients with a pool do; with one
+each, ten thousand of them would need twenty thousand descriptors.
 
 The Redis server is started for the crawl, on a free port of 127.0.0.1, before
 the clock, and stopped after it. It is a child of this process, on the same
@@ -43,13 +47,20 @@ LIST = "fetches"
 OVER = 0
 """What is pushed to send a consumer home; fetches are numbered from 1."""
 
+POOL = 100
+"""Connections to Redis that the consumers share: so many of them wait on the list at once."""
+
 START_S = 10.0
 GUARD = '"$@" & read -r line; kill $!; wait'
 """A shell holds the server, and ends it when our end of its input is closed, however that comes."""
 
 
 class Shared(async_await.Shared):
-    """What master and consumers share; ``free`` counts the consumers that wait on the list."""
+    """What master and consumers share.
+
+    ``free`` counts the consumers that have nothing to do, and ``pool`` holds
+    the connections to Redis on which nobody waits.
+    """
 
     def __init__(self, job: Job, recorder: Recorder) -> None:
         super().__init__(job, recorder)
@@ -57,6 +68,7 @@ class Shared(async_await.Shared):
         self.numbers = OVER
         self.away: dict[int, Fetch] = {}
         self.changed = asyncio.Event()
+        self.pool: asyncio.Queue[Any] = asyncio.Queue()
 
 
 @contextmanager
@@ -109,9 +121,11 @@ async def push(queue: Any, numbers: list[int]) -> None:  # noqa: ANN401
     await queue.rpush(LIST, *numbers)
 
 
-async def take(shared: Shared, slot: Slot, queue: Any) -> Fetch | None:  # noqa: ANN401
+async def take(shared: Shared, slot: Slot) -> Fetch | None:
     """Pop the next fetch, suspended until there is one; None when the crawl is over."""
+    queue = await shared.pool.get()
     _, number = await queue.blpop([LIST])
+    shared.pool.put_nowait(queue)
     item = shared.away.pop(int(number), None)
     if item is None:
         disconnect(slot)
@@ -121,9 +135,9 @@ async def take(shared: Shared, slot: Slot, queue: Any) -> Fetch | None:  # noqa:
     return item
 
 
-async def work(shared: Shared, slot: Slot, queue: Redis) -> None:
+async def work(shared: Shared, slot: Slot) -> None:
     """A consumer's life: take, fetch, settle, until it is sent home."""
-    while item := await take(shared, slot, queue):
+    while item := await take(shared, slot):
         exchange = await fetch(shared, slot, item)
         settle(shared, slot, item, exchange)
         shared.free += 1
@@ -134,16 +148,15 @@ async def main(job: Job, recorder: Recorder, stop: Stop, port: int) -> CrawlRepo
     """Crawl on the loop that runs this, with the Redis server at this port."""
     shared = Shared(job, recorder)
     async with AsyncExitStack() as stack:
-        queues = []
-        for _ in range(job.slots + 1):
+        for _ in range(connections(job)):
             # Consumers wait on the list for as long as it takes.
             queue = Redis(port=port, single_connection_client=True, socket_timeout=None)
-            queues.append(await stack.enter_async_context(queue))
+            shared.pool.put_nowait(await stack.enter_async_context(queue))
             await queue.ping()
         shared.frontier.start(monotonic())
-        tasks = [asyncio.create_task(master(shared, queues.pop()))]
-        for slot, queue in zip(shared.slots, queues, strict=True):
-            slot.task = asyncio.create_task(work(shared, slot, queue))
+        tasks = [asyncio.create_task(master(shared, shared.pool.get_nowait()))]
+        for slot in shared.slots:
+            slot.task = asyncio.create_task(work(shared, slot))
             tasks.append(slot.task)
         watch(shared, stop)
         try:
@@ -159,11 +172,16 @@ async def main(job: Job, recorder: Recorder, stop: Stop, port: int) -> CrawlRepo
     )
 
 
+def connections(job: Job) -> int:
+    """How many connections to Redis a crawl has: the master's, and those of the consumers."""
+    return 1 + min(job.slots, POOL)
+
+
 def crawl(job: Job, recorder: Recorder) -> CrawlReport:
     """Crawl with one consumer for each slot, and a Redis server of its own.
 
-    Raises :class:`JobError` where the descriptors do not suffice for two connections a slot.
+    Raises :class:`JobError` where the descriptors do not suffice for these and the slots'.
     """
-    ensure_descriptors(job.slots, each=2)
-    with redis_server(job.slots) as port, Stop(job) as stop:
+    ensure_descriptors(job.slots, besides=connections(job))
+    with redis_server(connections(job)) as port, Stop(job) as stop:
         return asyncio.run(main(job, recorder, stop, port))

@@ -248,8 +248,8 @@ def test_descriptor_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     assert raised == [(500 + limits.SPARE, 1000)]
     with pytest.raises(JobError, match="936"):
         limits.ensure_descriptors(1000)
-    with pytest.raises(JobError, match=r"1200 connections .* --concurrency 468"):
-        limits.ensure_descriptors(600, each=2)
+    with pytest.raises(JobError, match=r"need 1074 .* --concurrency 926"):
+        limits.ensure_descriptors(1000, besides=10)
 
 
 def test_stop_gives_reasons_and_restores_handlers() -> None:

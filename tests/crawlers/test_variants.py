@@ -234,23 +234,33 @@ def listens(port: int) -> bool:
         return sock.connect_ex(("127.0.0.1", port)) == 0
 
 
+@pytest.mark.parametrize("pool", [2, 100])
 def test_every_fetch_passes_through_the_list(
-    tree: FixtureServer, monkeypatch: pytest.MonkeyPatch
+    pool: int, tree: FixtureServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     load("redis_queue")
     from crawlers.variants import redis_queue
 
     pushed: list[int] = []
+    connections: list[object] = []
     push = redis_queue.push
+    connect: Any = vars(redis_queue)["Redis"]
 
     async def counted(queue: object, numbers: list[int]) -> None:
         pushed.extend(numbers)
         await push(queue, numbers)
 
+    def connected(**settings: object) -> object:
+        connections.append(connect(**settings))
+        return connections[-1]
+
+    monkeypatch.setattr(redis_queue, "POOL", pool)
     monkeypatch.setattr(redis_queue, "push", counted)
+    monkeypatch.setattr(redis_queue, "Redis", connected)
     report = crawl("redis_queue", tree.url, slots=7)
     assert report.digest == tree.digest
     assert sorted(pushed) == [*[redis_queue.OVER] * 7, *range(1, len(report.rows) + 1)]
+    assert len(connections) == 1 + min(pool, 7)
 
 
 def children() -> set[str]:
