@@ -62,7 +62,7 @@ class Calls:
             if event == "call":
                 code = frame.f_code
                 goes_on = bool(code.co_flags & SUSPENDABLE) and resumed(frame)
-                counts[code, frame.f_globals["__name__"], goes_on] += 1
+                counts[code, frame.f_globals.get("__name__", "?"), goes_on] += 1
             elif event == "c_call":
                 counts[arg.__qualname__] += 1
 

@@ -77,6 +77,13 @@ def test_steps_of_tasks_written_in_c_show_in_their_coroutines() -> None:
     assert found[f"{HERE}waits{RESUMES}"] == 5
 
 
+def test_code_of_no_module_is_counted_too() -> None:
+    """attrs and typing execute code whose globals have no name, and httpx uses them."""
+    space: dict[str, Any] = {"__builtins__": {}}
+    exec("def nameless(): pass", space)
+    assert counted(space["nameless"])["?:nameless"] == 1
+
+
 def test_no_call_of_any_thread_is_lost() -> None:
     def many() -> None:
         for _ in range(2000):
