@@ -45,16 +45,16 @@ CHARTS: tuple[tuple[str, Callable[[Facts], Plan | Skip]], ...] = (
     ("cpu", cpu.plan),
     ("memory", memory.plan),
     ("memory-total", memory_total.plan),
-    ("summit", summit.plan),
     ("ladder", ladder.plan),
     ("ladder-async", ladder_async.plan),
     ("ladder-stacks", ladder_stacks.plan),
-    ("regime", regime.plan),
-    ("fairness", fairness.plan),
-    ("service-time", service_time.plan),
+    ("summit", summit.plan),
     ("open-loop", open_loop.plan),
     ("hockey-stick", hockey_stick.plan),
+    ("service-time", service_time.plan),
     ("omission", omission.plan),
+    ("fairness", fairness.plan),
+    ("regime", regime.plan),
     ("noise", noise.plan),
     ("parity", parity.plan),
 )
@@ -84,20 +84,21 @@ def render_all(
     themes: Sequence[Theme] = ("light",),
     shapes: Sequence[Shape] = ("wide",),
     only: Sequence[str] | None = None,
+    further: Sequence[Plan | Skip] = (),
 ) -> list[Chart]:
     """Draw every chart that the records have data for, into ``outdir``.
 
     Returns one :class:`Chart` per chart in story order; one without data is
     returned with ``skipped`` set to the reason and no files. ``only`` limits it
-    to the named charts. The same records give the same SVG and PNG, to the byte.
+    to the named charts; ``further`` ones, planned elsewhere, come last. The same
+    records give the same SVG and PNG, to the byte.
     """
     outdir.mkdir(parents=True, exist_ok=True)
     facts = Facts(records)
+    story = ACROSS if across.interpreters(records) else CHARTS
+    plans = [make(facts) for name, make in story if only is None or name in only]
     charts: list[Chart] = []
-    for name, make in ACROSS if across.interpreters(records) else CHARTS:
-        if only is not None and name not in only:
-            continue
-        plan = make(facts)
+    for plan in [*plans, *further]:
         if isinstance(plan, Skip):
             charts.append(Chart(plan.name, (), plan.title, "", None, skipped=plan.reason))
             continue
@@ -128,8 +129,10 @@ def draw(
 ) -> dict[str, Path]:
     """Draw one plan into ``outdir``; returns its files by format, theme and shape.
 
-    ``backends``, in order, decide on the colours.
+    ``backends``, in order, decide on the colours. The words for those who do not
+    see it lie beside it, in a text file.
     """
+    (outdir / f"{plan.name}.txt").write_text(f"{plan.alt}\n")
     files: dict[str, Path] = {}
     for theme in themes:
         for shape in shapes:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 from bench.charts.facts import Facts
 from bench.charts.style import Plan, Skip, Slide, number, value_axis
 
@@ -23,7 +25,8 @@ def plan(facts: Facts) -> Plan | Skip:
 
     def draw(slide: Slide) -> None:
         panels = slide.panels(len(fields), len(points), sharey=True)
-        size = slide.label_size(len(points) * len(facts.labels), 15.0)
+        shown = sum(row.point in points for row in parity.rows)
+        size = slide.label_size(2 * shown, 15.0)
         for i, point in enumerate(points):
             rows = [r for r in parity.rows if r.point == point]
             for j, (name, attribute) in enumerate(fields):
@@ -48,7 +51,8 @@ def plan(facts: Facts) -> Plan | Skip:
                 axes.grid(visible=False, axis="y")
                 axes.spines["bottom"].set_visible(False)
                 axes.locator_params(axis="x", nbins=4)
-                axes.set_title(f"{point}: {name}" if j == 0 else name, fontsize=13)
+                title = f"{point}: {name}" if j == 0 else name
+                axes.set_title(title if slide.look.wide else textwrap.fill(title, 18), fontsize=13)
 
     return Plan(
         name=NAME,

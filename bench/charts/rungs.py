@@ -15,7 +15,7 @@ from bench.schema import Rung
 from bench.stats import Ratio, Spread
 from bench.workloads import MODELS
 
-BAR_SHARE = 0.45
+BAR_SHARE = {"wide": 0.45, "square": 0.3}
 """How much of its panel the longest bar takes; figures and ratios stand right of it."""
 
 
@@ -30,11 +30,13 @@ def plan_rungs(facts: Facts, name: str, title: str, wanted: Callable[[Rung], boo
     bounded = {s.rung.name: s.rung.most for s in steps if s.rung.most}
 
     def draw(slide: Slide) -> None:
-        text, cpu, memory = slide.panels(3, widths=[1.55, 1.0, 1.0])
-        size = slide.label_size(len(steps) * 2, 12.0)
+        wide = slide.look.wide
+        text, cpu, memory = slide.panels(3, widths=[1.55 if wide else 1.1, 1.0, 1.0])
+        size = slide.label_size(len(steps) * 2, 12.0 if wide else 11.0)
         held = "" if ladder.connections is None else f", {ladder.connections:,} held"
         cpu.set_title("CPU per 1000 pages", fontsize=13)
-        memory.set_title(f"memory per connection{held}", fontsize=13)
+        heading = f"memory per connection{held}"
+        memory.set_title(heading if wide else heading.replace(", ", "\n"), fontsize=13)
         for axes in (text, cpu, memory):
             axes.set_ylim(len(steps) - 0.5, -0.5)
             axes.set_xticks([])
@@ -68,8 +70,9 @@ def plan_rungs(facts: Facts, name: str, title: str, wanted: Callable[[Rung], boo
                 *(slide, memory, place, step.memory, step.memory_ratio, colour, size, size_words),
                 missing=step.memory_missing,
             )
+        share = BAR_SHARE[slide.look.shape]
         for axes, spreads in ((cpu, [s.cpu for s in steps]), (memory, [s.memory for s in steps])):
-            axes.set_xlim(0, max((s.high for s in spreads if s), default=1.0) / BAR_SHARE)
+            axes.set_xlim(0, max((s.high for s in spreads if s), default=1.0) / share)
 
     return Plan(
         name=name,

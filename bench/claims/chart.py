@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, sqrt
@@ -65,13 +66,14 @@ def plan(verdicts: Sequence[Verdict]) -> Plan | Skip:
     rows = rows_of(verdicts)
     if not rows:
         return Skip(NAME, TITLE, "no claim has a number then and a number now")
-    held = sum(row.judged.stand == "inside" for row in rows)
-    finding = f"{held} of {len(rows)} famous numbers still hold" if len(rows) > 1 else None
+    finding = tally(rows) if len(rows) > 1 else None
 
     def draw(slide: Slide) -> None:
-        size = slide.label_size(round(1.3 * len(rows)), 17.0)
+        size = slide.label_size(round(1.3 * len(rows)), 17.0 if slide.look.wide else 13.0)
         axes = slide.panels(right=slide.label_room([row.text for row in rows], size))[0]
         colours = COLOURS[slide.look.theme]
+        # A square has no room beside the bars: there the claims stand above them.
+        height = 0.62 if slide.look.wide else 0.34
         ends = [row.now.low / row.middle for row in rows] + [r.now.high / r.middle for r in rows]
         low, high = min(*ends, 0.45) / 1.15, max(*ends, 2.2) * 1.15
         axes.set_xscale("log")
@@ -82,7 +84,7 @@ def plan(verdicts: Sequence[Verdict]) -> Plan | Skip:
             left = max(bounds[0] / row.middle, low)
             right = high if bounds[1] == inf else min(bounds[1] / row.middle, high)
             axes.barh(
-                place, right - left, left=left, height=0.62, color=slide.palette.band, zorder=1
+                place, right - left, left=left, height=height, color=slide.palette.band, zorder=1
             )
             stand = row.judged.stand
             axes.plot(
@@ -97,7 +99,7 @@ def plan(verdicts: Sequence[Verdict]) -> Plan | Skip:
                 [row.now.value / row.middle],
                 [place],
                 marker=MARKERS[stand],
-                markersize=13,
+                markersize=13 if slide.look.wide else 11,
                 color=colours[stand],
                 linestyle="none",
                 zorder=4,
@@ -114,11 +116,23 @@ def plan(verdicts: Sequence[Verdict]) -> Plan | Skip:
                 color=readable(colours[stand], slide.palette.background),
                 annotation_clip=False,
             ).set_in_layout(False)
-        axes.set_yticks(range(len(rows)), [label(row) for row in rows])
-        axes.tick_params(
-            axis="y", labelsize=slide.label_size(2 * len(rows), 15.0), labelcolor=slide.palette.ink
-        )
-        axes.set_ylim(len(rows) - 0.5, -0.5)
+        small = slide.label_size(2 * len(rows), 15.0)
+        if slide.look.wide:
+            axes.set_yticks(range(len(rows)), [label(row) for row in rows])
+            axes.tick_params(axis="y", labelsize=small, labelcolor=slide.palette.ink)
+            axes.set_ylim(len(rows) - 0.5, -0.5)
+        else:
+            axes.set_yticks([])
+            axes.set_ylim(len(rows) - 0.7, -0.75)
+            for place, row in enumerate(rows):
+                axes.annotate(
+                    label(row).replace("\n", ": "),
+                    (0, place - 0.39),
+                    xycoords=("axes fraction", "data"),
+                    va="center",
+                    fontsize=0.8 * small,
+                    annotation_clip=False,
+                ).set_in_layout(False)
         axes.xaxis.set_major_locator(FixedLocator([t for t in TICKS if low <= t <= high]))
         axes.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"×{v:g}"))
         axes.xaxis.set_minor_locator(NullLocator())
@@ -145,6 +159,20 @@ def plan(verdicts: Sequence[Verdict]) -> Plan | Skip:
             "Round: holds. Cross: no longer holds. Diamond: the interval reaches over a bound.",
         ),
     )
+
+
+def tally(rows: Sequence[Row]) -> str:
+    """``12 famous numbers: 1 holds, 7 no longer hold, 4 undecided``."""
+    counts = Counter(row.judged.stand for row in rows)
+    words: dict[Stand, tuple[str, str]] = {
+        "inside": ("holds", "hold"),
+        "outside": ("no longer holds", "no longer hold"),
+        "undecided": ("undecided", "undecided"),
+    }
+    said = [
+        f"{counts[stand]} {words[stand][counts[stand] > 1]}" for stand in words if counts[stand]
+    ]
+    return f"{len(rows)} famous numbers: {', '.join(said)}"
 
 
 def label(row: Row) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import re
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ import pytest
 import synthetic
 
 from bench import charts
-from bench.charts import Chart, Facts, Plan, render_all
+from bench.charts import Chart, Facts, Plan, Skip, render_all
 from bench.charts.style import (
     PALETTES,
     Look,
@@ -147,6 +148,22 @@ def test_ladder_and_map_are_silent_without_a_difference() -> None:
         assert found[name].finding is None, found[name].finding
 
 
+def test_charts_are_told_in_the_order_of_the_story() -> None:
+    story = ("throughput", "cpu", "memory", "summit", "hockey-stick", "service-time", "omission")
+    told = [name for name in EVERY if name in (*story, "fairness", "regime")]
+    assert told == [*story, "fairness", "regime"]
+
+
+def test_a_chart_from_elsewhere_is_drawn_like_all_others(tmp_path: Path) -> None:
+    plan = plans(made())["throughput"]
+    further = [dataclasses.replace(plan, name="elsewhere"), Skip("none", "Nothing", "no data")]
+    found = render_all(made(), tmp_path, ("svg",), only=("cpu",), further=further)
+    assert [chart.name for chart in found] == ["cpu", "elsewhere", "none"]
+    assert found[1].files == (tmp_path / "elsewhere.svg",)
+    assert (tmp_path / "elsewhere.txt").read_text() == f"{plan.alt}\n"
+    assert found[2].skipped == "no data"
+
+
 def test_themes_shapes_and_formats(tmp_path: Path) -> None:
     found = render_all(
         made(),
@@ -175,7 +192,7 @@ def test_same_records_same_bytes(tmp_path: Path) -> None:
     for run in ("a", "b"):
         render_all(made(), tmp_path / run, formats=("svg", "png", "pdf"), only=names)
     first = sorted((tmp_path / "a").iterdir())
-    assert len(first) == 3 * len(names)
+    assert len(first) == 4 * len(names), "three pictures and their words"
     for path in first:
         assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes(), path.name
 
