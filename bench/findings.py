@@ -7,6 +7,7 @@ a difference that the statistics do not show is not mentioned as one.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import log
 
 from bench import across, naive, stats
 from bench.stats import Comparison, Records
@@ -20,6 +21,7 @@ ACROSS = {
     stats.USER_PER_CONNECTION: "User memory per connection",
 }
 """What is said of each step from one interpreter to the next."""
+WHERE = "At 100 slots"
 BEGIN, END = "<!-- findings:begin -->", "<!-- findings:end -->"
 
 
@@ -29,14 +31,14 @@ def findings(records: Records) -> list[str]:
         return [*_across(records), *filter(None, [_trust(records)])]
     found = [
         _memory(records),
-        _ratios(records, POINT, stats.CPU_PER_1000, "Processor time per page", "at 100 slots"),
-        _ratios(records, POINT, stats.PAGES_PER_S, "Pages per second", "at 100 slots"),
+        _ratios(records, POINT, stats.CPU_PER_1000, "takes", "processor time per page"),
+        _ratios(records, POINT, stats.PAGES_PER_S, "fetches", "pages per second"),
         _ratios(
             records,
             WAITING,
             stats.PAGES_PER_S,
-            "Behind a delay of 50 ms, pages per second",
-            "at 100 slots",
+            "fetches",
+            "pages per second behind a delay of 50 ms",
         ),
         _trust(records),
     ]
@@ -80,19 +82,35 @@ def _memory(records: Records) -> str | None:
             costs.append((fit.total / KIB, user / KIB, label))
     if not costs:
         return None
-    said = ", ".join(
-        f"`{label}` {total:.1f} KiB ({user:.1f} of it in user space)"
-        for total, user, label in sorted(costs, reverse=True)
+    costs.sort(reverse=True)
+    ends = [costs[0], costs[-1]] if len(costs) > 1 else costs
+    head = " and ".join(f"`{label}` {total:.1f} KiB" for total, _, label in ends)
+    said = ", ".join(f"`{label}` {total:.1f} ({user:.1f})" for total, user, label in costs)
+    return (
+        f"**A connection that waits costs {head}.** In KiB, the client's side, user space and "
+        f"kernel (user space alone): {said}."
     )
-    return f"**A connection that waits costs** {said}: the client's side, user and kernel."
 
 
-def _ratios(
-    records: Records, point: str, metric: stats.Metric, what: str, where: str
-) -> str | None:
-    """Each backend against the base at one point."""
-    said = _each(c for c in stats.compare(records, metric) if c.point == point)
-    return f"**{what}** {where}: {said}." if said else None
+def _ratios(records: Records, point: str, metric: stats.Metric, verb: str, what: str) -> str | None:
+    """Each backend against the base at one point.
+
+    The headline is of the models that differ, the one that differs most first.
+    """
+    found = [c for c in stats.compare(records, metric) if c.point == point]
+    said = _each(found)
+    if said is None:
+        return None
+    models = [c for c in found if c.ratio.shown and c.label in MODELS]
+    models.sort(key=lambda c: -abs(log(_value(c))))
+    head = what.capitalize()
+    if any(c.label in MODELS for c in found):
+        head += f": no model is shown to differ from `{found[0].base}`"
+    if models:
+        first, *others = models
+        head = f"`{first.label}` {verb} {_value(first):.2f} times the {what} of `{first.base}`"
+        head += "".join(f", `{c.label}` {_value(c):.2f} times" for c in others)
+    return f"**{head}.** {WHERE}: {said}."
 
 
 def _each(comparisons: Iterable[Comparison]) -> str | None:
