@@ -404,13 +404,13 @@ def options(arguments: argparse.Namespace) -> Options:
 
 def measure(todo: Options, arguments: argparse.Namespace, console: Console) -> int:
     """Run a campaign, draw it, and say how it went."""
-    from bench import cite, output, runner, store
+    from bench import output, runner, store
 
     finished = runner.run(todo, console)
     bad = [t for t in finished.records.trials if t.status in ("failed", "void")]
     if finished.records.trials and not arguments.no_charts:
-        sha256 = cite.checksum(finished.folder / store.FILE_NAME)
-        output.write(finished.records, finished.folder, console, sha256)
+        file = finished.folder / store.FILE_NAME
+        output.write(finished.records, finished.folder, console, file)
     if arguments.json:
         outcome = {
             "campaign": finished.records.campaign.campaign,
@@ -426,7 +426,7 @@ def measure(todo: Options, arguments: argparse.Namespace, console: Console) -> i
 
 def do_report(arguments: argparse.Namespace, console: Console) -> int:
     """``bench report``."""
-    from bench import cite, output, store
+    from bench import output, store
 
     file = store.trials_file(arguments.campaign)
     records = store.load(file)
@@ -435,7 +435,7 @@ def do_report(arguments: argparse.Namespace, console: Console) -> int:
     if not records.trials:
         raise store.StoreError(f"{file}: no trial was recorded; there is nothing to report")
     folder = arguments.out or file.parent
-    output.write(records, folder, console, cite.checksum(file), everything=arguments.everything)
+    output.write(records, folder, console, file, everything=arguments.everything)
     return DONE
 
 

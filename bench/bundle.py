@@ -10,11 +10,13 @@ from __future__ import annotations
 import hashlib
 import io
 import re
+import shutil
 import tarfile
 import tempfile
 from pathlib import Path
 
-from bench import cite, output, store
+from bench import output, store
+from bench.claims.records import FILE_NAME as EXPERIMENTS
 from bench.errors import BenchError
 
 SUMS = "SHA256SUMS"
@@ -26,15 +28,17 @@ class BundleError(BenchError):
 
 
 def files_of(records_file: Path) -> dict[str, bytes]:
-    """Every file of a campaign's bundle, all but the records made anew from them.
+    """Every file of a campaign's bundle, all but the two of records made anew from them.
 
     Raises :class:`bench.store.StoreError`.
     """
-    data = records_file.read_bytes()
+    experiments = records_file.parent / EXPERIMENTS
     with tempfile.TemporaryDirectory(prefix="c10k-") as scratch:
         folder = Path(scratch)
-        (folder / store.FILE_NAME).write_bytes(data)
-        output.build(store.load(folder), folder, cite.checksum(folder / store.FILE_NAME))
+        shutil.copyfile(records_file, folder / store.FILE_NAME)
+        if experiments.is_file():
+            shutil.copyfile(experiments, folder / EXPERIMENTS)
+        output.build(store.load(folder), folder, folder / store.FILE_NAME)
         found = {
             file.relative_to(folder).as_posix(): file.read_bytes()
             for file in sorted(folder.rglob("*"))
@@ -121,9 +125,10 @@ def differences(file: Path) -> list[str]:
     """Names of the files that come out otherwise when made anew from the bundle's records."""
     found = read(file)
     with tempfile.TemporaryDirectory(prefix="c10k-") as scratch:
-        records_file = Path(scratch) / store.FILE_NAME
-        records_file.write_bytes(found[store.FILE_NAME])
-        made = files_of(records_file)
+        for name in (store.FILE_NAME, EXPERIMENTS):
+            if name in found:
+                (Path(scratch) / name).write_bytes(found[name])
+        made = files_of(Path(scratch) / store.FILE_NAME)
     # The list of checksums differs whenever a file does.
     names = sorted((found.keys() | made.keys()) - {SUMS})
     return [name for name in names if found.get(name) != made.get(name)]

@@ -26,16 +26,20 @@ PLAIN_WIDTH = 140
 """Columns where there is no terminal to ask: room for the widest table."""
 
 
-def build(records: Records, folder: Path, sha256: str, *, everything: bool = False) -> list[Chart]:
+def build(records: Records, folder: Path, file: Path, *, everything: bool = False) -> list[Chart]:
     """Draw the charts and write summary, page and citation; returns the charts.
 
-    ``sha256`` is that of the records' file. Charts are drawn wide, light and
-    dark, as SVG and PNG; ``everything`` adds square ones and PDF. Raises
+    ``file`` is the one that the records are from: its checksum is cited, and the
+    experiments beside it are held against the claims. Charts are drawn wide, light
+    and dark, as SVG and PNG; ``everything`` adds square ones and PDF. Raises
     :class:`bench.store.StoreError` when something cannot be written.
     """
     # matplotlib takes a second to import, and not every command draws.
     from bench import charts, cite, report
+    from bench.claims import chart, verdict
 
+    sha256 = cite.checksum(file)
+    verdicts = verdict.of_campaign(records, file.parent)
     try:
         drawn = charts.render_all(
             records.all,
@@ -43,25 +47,23 @@ def build(records: Records, folder: Path, sha256: str, *, everything: bool = Fal
             formats=("svg", "png", "pdf") if everything else ("svg", "png"),
             themes=("light", "dark"),
             shapes=("wide", "square") if everything else ("wide",),
+            further=[chart.plan(verdicts)] if verdicts else (),
         )
-        for chart in drawn:
-            if chart.files:
-                (folder / CHARTS / f"{chart.name}.txt").write_text(f"{chart.alt}\n")
         (folder / SUMMARY).write_text(summary_text(records))
         (folder / CITATION).write_text(cite.bibtex(records.campaign, sha256))
-        (folder / PAGE).write_text(report.page(records, drawn, folder, sha256))
+        (folder / PAGE).write_text(report.page(records, drawn, folder, sha256, verdicts))
     except OSError as error:
         raise store.StoreError(f"{error.filename or folder}: {error.strerror}") from None
     return drawn
 
 
 def write(
-    records: Records, folder: Path, console: Console, sha256: str, *, everything: bool = False
+    records: Records, folder: Path, console: Console, file: Path, *, everything: bool = False
 ) -> None:
     """As :func:`build`, and print the table."""
     from bench import summary
 
-    build(records, folder, sha256, everything=everything)
+    build(records, folder, file, everything=everything)
     if not console.is_terminal:
         console.width = max(PLAIN_WIDTH, console.width)
     summary.print_table(records.all, console)

@@ -26,7 +26,7 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 from rich.console import Console
 
-from bench import backends, cite, output, runner, store, workloads
+from bench import backends, output, runner, store, workloads
 from bench.errors import BenchError
 from bench.probes import environment
 from bench.process import RESULTS, ROOT
@@ -168,8 +168,8 @@ def terminal(config: pytest.Config) -> Iterator[Console]:
 def publish(finished: Finished, console: Console) -> None:
     """Charts, page, summary and table."""
     console.print()
-    sha256 = cite.checksum(finished.folder / store.FILE_NAME)
-    output.write(finished.records, finished.folder, console, sha256)
+    file = finished.folder / store.FILE_NAME
+    output.write(finished.records, finished.folder, console, file)
 
 
 @pytest.hookimpl(trylast=True)

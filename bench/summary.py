@@ -422,12 +422,9 @@ LADDER_HEADER: Final = (
 )
 
 
-def ladder_lines(records: Records) -> list[str]:
-    """Every backend against the one it changes, and those that did not run, as Markdown."""
-    found = ladder.ladder(records)
-    if found is None:
-        return []
-    rows = [
+def ladder_rows(found: ladder.Ladder) -> list[Sequence[str]]:
+    """Every backend against the one it changes: cells below :data:`LADDER_HEADER`."""
+    return [
         (
             step.rung.name,
             step.rung.changes,
@@ -438,18 +435,27 @@ def ladder_lines(records: Records) -> list[str]:
         )
         for step in found.steps
     ]
+
+
+def ladder_notes(found: ladder.Ladder) -> list[str]:
+    """How the ladder is read, and which backends did not run."""
     held = "" if found.connections is None else f" at {found.connections:,} connections"
     return [
-        "## The ladder",
-        "",
         f"Each backend against the one that it names. CPU is per 1000 pages, at {found.point}; "
         f"memory is per connection{held}, its ratio paired over all numbers of connections from "
         f"{ladder.PAIRED_FROM:,}. HTTP stacks are no models.",
-        "",
-        *_table(LADDER_HEADER, rows),
-        *(f"- Not run: {name}: {reason}" for name, reason in sorted(found.missing.items())),
-        "",
+        *(f"Not run: {name}: {reason}" for name, reason in sorted(found.missing.items())),
     ]
+
+
+def ladder_lines(records: Records) -> list[str]:
+    """The ladder as Markdown."""
+    found = ladder.ladder(records)
+    if found is None:
+        return []
+    how, *missing = ladder_notes(found)
+    rows = _table(LADDER_HEADER, ladder_rows(found))
+    return ["## The ladder", "", how, "", *rows, *(f"- {line}" for line in missing), ""]
 
 
 def _step(ratio: Ratio | None) -> str:
@@ -458,22 +464,27 @@ def _step(ratio: Ratio | None) -> str:
     return ratio_cell(ratio) if ratio.shown else f"{ratio_cell(ratio)} {verdict_cell(ratio)}"
 
 
-def regime_lines(records: Records) -> list[str]:
-    """Which model wins in each cell, as Markdown."""
+REGIME_HEADER: Final = ("regime", "most pages/s", "least CPU per page")
+REGIME_NOTE: Final = "The model that beats each of the other three, with its lead on the next."
+
+
+def regime_rows(records: Records) -> list[Sequence[str]]:
+    """Which model wins in each cell; none where no regime was measured."""
     if not stats.trials_of(records, "regime"):
         return []
     by_cpu = {c.point: c for c in regime.cells(records, stats.CPU_PER_1000)}
-    rows = [
+    return [
         (f"{c.slots:,} slots, {c.delay_ms:g} ms", _winner(c), _winner(by_cpu.get(c.point)))
         for c in regime.cells(records, stats.PAGES_PER_S)
     ]
-    return [
-        "## Which model wins",
-        "",
-        "The model that beats each of the other three, with its lead on the next.",
-        "",
-        *_table(("regime", "most pages/s", "least CPU per page"), rows),
-    ]
+
+
+def regime_lines(records: Records) -> list[str]:
+    """The map of regimes as Markdown."""
+    rows = regime_rows(records)
+    return (
+        ["## Which model wins", "", REGIME_NOTE, "", *_table(REGIME_HEADER, rows)] if rows else []
+    )
 
 
 def _winner(cell: regime.Cell | None) -> str:
@@ -484,9 +495,17 @@ def _winner(cell: regime.Cell | None) -> str:
     return f"{cell.best[0]} × {cell.lead:.2f}" + (" ○" if cell.server_limited else "")
 
 
-def fairness_lines(records: Records) -> list[str]:
-    """How evenly slots got on, as Markdown."""
-    rows = []
+FAIRNESS_HEADER: Final = (
+    "backend",
+    "least served slot ÷ median slot",
+    "longest wait, s",
+    "Jain’s index",
+)
+
+
+def fairness_rows(records: Records) -> list[Sequence[str]]:
+    """How evenly the slots got on; none where it was not measured."""
+    rows: list[Sequence[str]] = []
     for label in stats.labels_of(records):
         runs = [
             t.fairness
@@ -498,10 +517,13 @@ def fairness_lines(records: Records) -> list[str]:
             gap = stats.spread(run.longest_gap_s[-1] for run in runs)
             jain = stats.spread(run.jain for run in runs)
             rows.append((label, _spread(least), _spread(gap), _spread(jain)))
-    if not rows:
-        return []
-    header = ("backend", "least served slot ÷ median slot", "longest wait, s", "Jain’s index")
-    return ["## Fairness between slots", "", *_table(header, rows)]
+    return rows
+
+
+def fairness_lines(records: Records) -> list[str]:
+    """The fairness between slots as Markdown."""
+    rows = fairness_rows(records)
+    return ["## Fairness between slots", "", *_table(FAIRNESS_HEADER, rows)] if rows else []
 
 
 def by_point(rows: Sequence[SummaryRow], workloads: Sequence[str]) -> dict[str, list[SummaryRow]]:

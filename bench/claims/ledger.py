@@ -57,6 +57,11 @@ def said(judged: Judged) -> str:
     return f"{'–'.join(figure(v) for v in dict.fromkeys(then))} {judged.reading.unit}"
 
 
+def said_in_all(verdict: Verdict) -> str:
+    """The numbers then of all readings, each once."""
+    return ", ".join(dict.fromkeys(s for j in verdict.judged if (s := said(j)) != "–")) or "–"
+
+
 def now(judged: Judged) -> str:
     """The number now, with its interval."""
     found = judged.now
@@ -78,10 +83,9 @@ def markdown(
     lines += ["| claim | then | now | verdict |", "| --- | --- | --- | --- |"]
     for verdict in verdicts:
         claim = verdict.claim
-        then = ", ".join(dict.fromkeys(s for j in verdict.judged if (s := said(j)) != "–"))
         today = "<br>".join(s for j in verdict.judged if (s := now(j)) != "–")
         lines.append(
-            f"| [{claim.title}](#{anchor(claim.title)}) | {then or '–'} | {today or '–'} "
+            f"| [{claim.title}](#{anchor(claim.title)}) | {said_in_all(verdict)} | {today or '–'} "
             f"| {verdict.call if verdict.call == 'cannot be tested here' else verdict.words} |"
         )
     topic = None

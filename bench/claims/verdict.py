@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
+from bench import store
+from bench.claims import records as experiments
 from bench.claims.definition import Claim, Reading, load_all
 from bench.claims.readings import Evidence, Missing, Number, read
 
@@ -43,6 +46,11 @@ class Verdict:
 
     claim: Claim
     judged: tuple[Judged, ...]
+
+    @property
+    def tried(self) -> bool:
+        """Whether anything was measured that could give a number, even if it gave none."""
+        return any(not (isinstance(j.now, Missing) and j.now.absent) for j in self.judged)
 
     def _meant(self, stand: Stand) -> list[str]:
         return [j.reading.meant for j in self.judged if j.stand == stand]
@@ -97,3 +105,14 @@ def judge(evidence: Sequence[Evidence], claims: Sequence[Claim] | None = None) -
         Verdict(claim, tuple(Judged(r, read(r, evidence)) for r in claim.reading))
         for claim in (load_all() if claims is None else claims)
     ]
+
+
+def of_campaign(records: store.Records, folder: Path) -> list[Verdict]:
+    """The verdicts of one campaign and of the experiments kept in its folder.
+
+    Claims for which nothing was measured are left out; there are none at all
+    where no number was found. Raises :class:`bench.store.StoreError`.
+    """
+    evidence = Evidence(records.campaign.campaign, records.all, experiments.load(folder))
+    tried = [verdict for verdict in judge([evidence]) if verdict.tried]
+    return tried if any(v.call != "cannot be tested here" for v in tried) else []

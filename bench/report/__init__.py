@@ -19,9 +19,12 @@ from typing import Final
 import jinja2
 from markupsafe import Markup, escape
 
-from bench import across, cite, export, findings, stats, store, summary
+from bench import across, cite, export, findings, ladder, stats, store, summary
 from bench.charts import Chart, Facts
 from bench.charts.style import PALETTES
+from bench.claims import ledger
+from bench.claims import records as experiments
+from bench.claims.verdict import Verdict
 from bench.schema import TrialRecord
 from bench.store import Records
 from bench.summary import MemoryRow, SummaryRow
@@ -31,7 +34,10 @@ ANSWERS: Final = 3
 #: Columns whose cells are words, set to the left.
 WORDS: Final = frozenset(
     {"backend", "point", "status", "reason", "verdict", "limiter", "interpreter"}
+    | {"what it changes", *summary.REGIME_HEADER}
 )
+#: Columns whose cells are names, which are not broken into lines.
+NAMES: Final = frozenset({"point", "limiter", "status"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +47,7 @@ class Table:
     caption: str
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
+    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +71,13 @@ class Download:
     address: str
 
 
-def page(records: Records, charts: Sequence[Chart], folder: Path, sha256: str) -> str:
+def page(
+    records: Records,
+    charts: Sequence[Chart],
+    folder: Path,
+    sha256: str,
+    claims: Sequence[Verdict] = (),
+) -> str:
     """The page, for a campaign whose charts were drawn to ``folder``."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("bench.report"),
@@ -84,6 +97,9 @@ def page(records: Records, charts: Sequence[Chart], folder: Path, sha256: str) -
         tables=tables(records),
         figures=[figure(chart, folder) for chart in charts if chart.files],
         skipped=[chart for chart in charts if chart.skipped],
+        claims=claims,
+        said=ledger.said_in_all,
+        now=ledger.now,
         warnings=summary.warnings(everything),
         method=summary.method_lines(everything),
         limiters=limiters(records.trials),
@@ -95,6 +111,7 @@ def page(records: Records, charts: Sequence[Chart], folder: Path, sha256: str) -
         trials=len(records.trials),
         usable=sum(trial.status == "ok" for trial in records.trials),
         words_columns=WORDS,
+        names_columns=NAMES,
         light=PALETTES["light"],
         dark=PALETTES["dark"],
     )
@@ -140,6 +157,31 @@ def tables(records: Records) -> list[Table]:
             "Open loop: response time from the intended start",
             summary.OPEN_HEADER,
             [summary.open_cells(row) for row in opened],
+        )
+    )
+    steps = ladder.ladder(records.all)
+    if steps is not None:
+        found.append(
+            Table(
+                "The ladder: one change per rung",
+                summary.LADDER_HEADER,
+                summary.ladder_rows(steps),
+                summary.ladder_notes(steps),
+            )
+        )
+    found.append(
+        Table(
+            "Which model wins, by slots and delay",
+            summary.REGIME_HEADER,
+            summary.regime_rows(records.all),
+            [summary.REGIME_NOTE],
+        )
+    )
+    found.append(
+        Table(
+            "Fairness between slots",
+            summary.FAIRNESS_HEADER,
+            summary.fairness_rows(records.all),
         )
     )
     return [table for table in found if table.rows]
@@ -222,7 +264,12 @@ def downloads(records: Records, folder: Path) -> list[Download]:
             data_uri("application/json", summary_json(records).encode()),
         ),
     ]
-    beside = {store.FILE_NAME: "raw records", "summary.md": "tables", "citation.bib": "BibTeX"}
+    beside = {
+        store.FILE_NAME: "raw records",
+        experiments.FILE_NAME: "raw records of the experiments for the claims",
+        "summary.md": "tables",
+        "citation.bib": "BibTeX",
+    }
     return found + [
         Download(what, name, name) for name, what in beside.items() if (folder / name).is_file()
     ]

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 
 from bench import stats
+from bench.claims import records
+from bench.claims.experiments import NAMES
 from bench.fairness import fairness
 from bench.schema import (
     AnyRecord,
@@ -569,3 +571,33 @@ def _moved(record: AnyRecord) -> AnyRecord:
         )
         update["memory"] = record.memory.model_copy(update={"held": grown})
     return record.model_copy(update=update)
+
+
+def measured(values: dict[str, list[float]], run: str = "one") -> list[records.AnyLine]:
+    """A run whose experiments found these values, one for each repeat; names are a.b."""
+    lines: list[records.AnyLine] = [
+        records.RunRecord(
+            run=run,
+            started="2026-11-21T05:12:00+00:00",
+            repeats=2,
+            experiments=list(NAMES),
+            pinning={},
+            environment=environment(),
+        )
+    ]
+    for name, found in values.items():
+        experiment, _, value = name.partition(".")
+        for repeat, number in enumerate(found):
+            lines.append(
+                records.MeasurementRecord(
+                    run=run,
+                    experiment=experiment,
+                    repeat=repeat,
+                    started="2026-11-21T05:12:00+00:00",
+                    wall_s=1.0,
+                    values={value: number},
+                    facts={},
+                    reasons={},
+                )
+            )
+    return lines

@@ -11,7 +11,8 @@ import pytest
 
 from bench import bundle, charts, store
 from bench.__main__ import DONE, FAILED, USAGE, main
-from tests.bench.synthetic import campaign
+from bench.claims import records as experiments
+from tests.bench.synthetic import campaign, measured
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -27,7 +28,11 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A bundle of a campaign that hardly has a chart."""
     folder = tmp_path_factory.mktemp("bundle")
     records = campaign(blocks=1, samples=200, workloads=("throughput",), backends=("threads",))
-    (folder / store.FILE_NAME).write_text("".join(r.model_dump_json() + "\n" for r in records))
+    for name, found in (
+        (store.FILE_NAME, records),
+        (experiments.FILE_NAME, measured({"awaiting.task_turns": [2.0]})),
+    ):
+        (folder / name).write_text("".join(r.model_dump_json() + "\n" for r in found))
     assert main(["bundle", str(folder), "--out", str(folder / "a.tar")]) == DONE
     return folder / "a.tar"
 
@@ -46,8 +51,16 @@ def test_a_bundle_holds_everything_and_comes_out_the_same_again(
     assert main(["bundle", str(made.parent), "--out", str(made.with_name("b.tar"))]) == DONE
     assert made.with_name("b.tar").read_bytes() == made.read_bytes()
     names = set(bundle.read(made))
-    wanted = {store.FILE_NAME, bundle.SUMS, "report.html", "summary.md", "citation.bib"}
+    wanted = {
+        store.FILE_NAME,
+        experiments.FILE_NAME,
+        bundle.SUMS,
+        "report.html",
+        "summary.md",
+        "citation.bib",
+    }
     assert wanted | {"charts/throughput.svg", "charts/throughput-dark.png"} <= names
+    assert b"Famous sentences, then and now" in bundle.read(made)["report.html"]
     assert main(["bundle", "--verify", "--rebuild", str(made)]) == DONE
     assert "comes out the same" in capsys.readouterr().out
 

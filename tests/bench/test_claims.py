@@ -16,9 +16,9 @@ from bench.__main__ import main
 from bench.claims import chart, definition, ledger, publish, records
 from bench.claims.experiments import NAMES
 from bench.claims.readings import Evidence, Missing, Number, interval_of
-from bench.claims.verdict import Judged, Verdict, judge
+from bench.claims.verdict import Judged, Stand, Verdict, judge, of_campaign
 from bench.stats import METRICS
-from tests.bench.synthetic import campaign, environment
+from tests.bench.synthetic import campaign, measured
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "claims.md"
@@ -29,36 +29,6 @@ LEDGER = definition.load_all()
 def made(**options: Any) -> list[schema.AnyRecord]:
     """A small made-up campaign."""
     return campaign(blocks=5, samples=20, workloads=("throughput", "ladder", "c10k"), **options)
-
-
-def measured(values: dict[str, list[float]], run: str = "one") -> list[records.AnyLine]:
-    """A run whose experiments found these values, one for each repeat; names are a.b."""
-    lines: list[records.AnyLine] = [
-        records.RunRecord(
-            run=run,
-            started="2026-11-21T05:12:00+00:00",
-            repeats=2,
-            experiments=list(NAMES),
-            pinning={},
-            environment=environment(),
-        )
-    ]
-    for name, found in values.items():
-        experiment, _, value = name.partition(".")
-        for repeat, number in enumerate(found):
-            lines.append(
-                records.MeasurementRecord(
-                    run=run,
-                    experiment=experiment,
-                    repeat=repeat,
-                    started="2026-11-21T05:12:00+00:00",
-                    wall_s=1.0,
-                    values={value: number},
-                    facts={},
-                    reasons={},
-                )
-            )
-    return lines
 
 
 def evidence(**values: list[float]) -> Evidence:
@@ -257,6 +227,40 @@ def test_the_command_writes_page_and_chart_from_records_alone(
     assert "2 turns of the loop" in capsys.readouterr().out
     for name in ("then-and-now.svg", "then-and-now-dark.png"):
         assert (folder / "charts" / name).stat().st_size > 1000
+    assert "A thread costs 50k" in (folder / "charts" / "then-and-now.svg").read_text()
+    words = (folder / "charts" / "then-and-now.txt").read_text()
+    assert words.startswith("Dot chart of claims, now over then.")
+
+
+def test_the_chart_counts_what_it_shows() -> None:
+    rows = chart.rows_of(judge([evidence()]))
+    stands = [row.judged.stand for row in rows]
+    title = chart.tally(rows)
+    assert title.startswith(f"{len(rows)} famous numbers: ")
+    words: list[tuple[Stand, str, str]] = [
+        ("inside", "holds", "hold"),
+        ("outside", "no longer holds", "no longer hold"),
+        ("undecided", "undecided", "undecided"),
+    ]
+    for stand, one, many in words:
+        number = stands.count(stand)
+        assert (f"{number} {one if number == 1 else many}" in title) == (number > 0)
+
+
+def test_a_campaign_shows_only_claims_that_something_was_measured_for(tmp_path: Path) -> None:
+    folder = save(tmp_path / "a", made(), measured({"awaiting.task_turns": [2.0]}))
+    records_of = store.load(folder)
+    found = {verdict.claim.name: verdict for verdict in of_campaign(records_of, folder)}
+    assert found["await-task"].call == "holds"
+    assert "thread-50k" in found
+    assert "epoll-scales" not in found, "its experiment was not run"
+    (folder / records.FILE_NAME).unlink()
+    assert "await-task" not in {v.claim.name for v in of_campaign(records_of, folder)}
+
+
+def test_a_campaign_without_any_number_shows_no_claim(tmp_path: Path) -> None:
+    few = campaign(blocks=1, samples=20, workloads=("throughput",), twin=None)
+    assert of_campaign(store.load(save(tmp_path / "a", few, [])), tmp_path / "a") == []
 
 
 @pytest.mark.parametrize(

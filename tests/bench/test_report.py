@@ -5,16 +5,20 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 import pytest
+from markupsafe import escape
 
-from bench import charts, cite, output, report, store
+from bench import charts, cite, ladder, output, report, store, summary
+from bench.claims import ledger, verdict
+from bench.claims import records as experiments
 from bench.store import Records
-from tests.bench.synthetic import campaign
+from tests.bench.synthetic import MODELS, campaign, measured, rungs
 
 HOSTILE = '</script><img src=x onerror=alert(1)>"&'
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
@@ -24,13 +28,21 @@ BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser")))
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The records of a small campaign, and all that is made from them but most of the charts."""
     folder = tmp_path_factory.mktemp("campaign")
-    records = campaign(samples=1100, workloads=("throughput", "c10k"), blocks=5, voids=1)
+    records = campaign(
+        samples=1100,
+        workloads=("throughput", "c10k", "ladder", "regime", "fairness"),
+        ladder=rungs(MODELS),
+        blocks=5,
+        voids=1,
+    )
     file = folder / store.FILE_NAME
-    file.write_text("".join(record.model_dump_json() + "\n" for record in records))
+    lines = measured({"awaiting.task_turns": [2.0]})
+    for name, found in ((file.name, records), (experiments.FILE_NAME, lines)):
+        (folder / name).write_text("".join(line.model_dump_json() + "\n" for line in found))
     with pytest.MonkeyPatch.context() as patch:
         few = [chart for chart in charts.CHARTS if chart[0] in ("throughput", "summit")]
         patch.setattr(charts, "CHARTS", few)
-        output.build(store.load(file), folder, cite.checksum(file))
+        output.build(store.load(file), folder, file)
     return folder
 
 
@@ -60,6 +72,8 @@ def test_the_page_holds_all_it_needs_and_its_links_lead_somewhere(folder: Path) 
         address = str(link["href"])
         if address.startswith("#"):
             assert address[1:] in ids
+        elif address.startswith("https://"):
+            assert link["rel"] == "noreferrer", "a claim's source"
         elif not address.startswith("data:"):
             assert (folder / unquote(address)).is_file()
 
@@ -86,6 +100,44 @@ def test_a_campaign_without_trials_enough_has_a_page_too(tmp_path: Path) -> None
     few = campaign(samples=200, workloads=("throughput",), blocks=1, twin=None)
     text = report.page(store.sort_out(few, tmp_path), [], tmp_path, "0" * 64)
     assert "too small to bear out" in text
+    assert "Famous sentences" not in text
+
+
+def test_the_page_has_every_table_of_the_summary(folder: Path) -> None:
+    text = (folder / output.PAGE).read_text()
+    records = store.load(folder).all
+    steps = ladder.ladder(records)
+    assert steps is not None
+    for caption, header, rows in (
+        ("The ladder: one change per rung", summary.LADDER_HEADER, summary.ladder_rows(steps)),
+        (
+            "Which model wins, by slots and delay",
+            summary.REGIME_HEADER,
+            summary.regime_rows(records),
+        ),
+        ("Fairness between slots", summary.FAIRNESS_HEADER, summary.fairness_rows(records)),
+    ):
+        start = text.index(f"<caption>{escape(caption)}</caption>")
+        table = text[start : text.index("</table>", start)]
+        assert [name in table for name in header] == [True] * len(header)
+        assert rows
+        for cells in rows:
+            assert all(str(escape(cell)) in table for cell in cells)
+    assert summary.ladder_notes(steps)[0] in unescape(text)
+
+
+def test_the_page_holds_famous_sentences_against_the_records(folder: Path) -> None:
+    text = (folder / output.PAGE).read_text()
+    section = unescape(text[text.index('<h2 id="claims">') : text.index('<h2 id="trust">')])
+    found = verdict.of_campaign(store.load(folder), folder)
+    assert {"thread-50k", "await-task"} <= {each.claim.name for each in found}
+    for each in found:
+        claim = each.claim
+        for words in (claim.title, claim.sentence, claim.url, claim.source, each.words):
+            assert words in section
+        for judged in each.judged:
+            assert ledger.now(judged) in section
+    assert 'id="chart-then-and-now"' in text
 
 
 def test_names_cannot_break_out_of_the_page(folder: Path, tmp_path: Path) -> None:
@@ -154,6 +206,16 @@ def test_tables_are_sorted_by_keyboard(shown: Any) -> None:
     assert numbers(shown, 2) == rising[::-1] != rising
 
 
+def test_words_are_sorted_by_the_numbers_in_them(shown: Any) -> None:
+    table = shown.locator("table", has=shown.locator("caption", has_text="Which model wins"))
+    shown.locator("summary", has_text="Which model wins").click()
+    table.locator("thead th:first-child button").click()
+    regimes = table.locator("tbody th").all_inner_texts()
+    slots = [int(regime.split()[0].replace(",", "")) for regime in regimes]
+    assert slots == sorted(slots)
+    assert slots[-1] == 1000
+
+
 def test_the_theme_is_the_systems_or_the_readers(shown: Any) -> None:
     ground = "getComputedStyle(document.body).backgroundColor"
     light = shown.evaluate(ground)
@@ -172,10 +234,25 @@ def test_the_theme_is_the_systems_or_the_readers(shown: Any) -> None:
 
 
 def test_the_page_fits_a_phone_and_the_findings_a_screen(shown: Any) -> None:
-    box = shown.locator(".answers").bounding_box()
-    assert box["y"] + box["height"] <= 900
+    for width, height in ((1280, 720), (390, 844)):
+        shown.set_viewport_size({"width": width, "height": height})
+        assert shown.locator(".answers > li").count() == report.ANSWERS
+        box = shown.locator(".answers").bounding_box()
+        assert box["y"] + box["height"] <= height
+        assert shown.evaluate("document.documentElement.scrollWidth") == width
     shown.set_viewport_size({"width": 360, "height": 740})
     assert shown.evaluate("document.documentElement.scrollWidth") == 360
+
+
+def test_paper_has_every_table_and_needs_no_words_for_charts(shown: Any) -> None:
+    shown.emulate_media(media="print")
+    shown.evaluate("dispatchEvent(new Event('beforeprint'))")
+    tables = shown.locator("table")
+    assert all(tables.nth(i).is_visible() for i in range(tables.count()))
+    assert not any(each.is_visible() for each in shown.locator("figcaption").all())
+    assert shown.locator("img.light >> nth=0").is_visible()
+    shown.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert not tables.nth(1).is_visible()
 
 
 def test_the_keyboard_skips_to_the_findings(shown: Any) -> None:
@@ -203,6 +280,8 @@ def test_axe_finds_nothing_serious(shown: Any, theme: str) -> None:
 
 
 def test_no_address_of_the_net_is_in_the_page_itself(folder: Path) -> None:
+    """But for the sources of the claims, which a reader may follow."""
     text = re.sub(r"data:[^\"]*", "", (folder / output.PAGE).read_text())
+    text = re.sub(r'<a href="https://[^"]*" rel="noreferrer">', "", text)
     assert "http://" not in text
     assert "https://" not in text

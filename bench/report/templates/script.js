@@ -20,16 +20,14 @@
   chooser.closest("label").hidden = false;
 
   const key = (row, column) => {
-    const text = row.cells[column].textContent.trim();
-    const number = parseFloat(text.replace(/,/g, ""));
-    return { text, number };
+    const text = row.cells[column].textContent.trim().replace(/(\d),(?=\d{3})/g, "$1");
+    return { text, number: parseFloat(text) };
   };
-  const compare = (one, other, way) => {
+  const byWords = (one, other, way) => way * one.text.localeCompare(other.text, "en", { numeric: true });
+  const byNumber = (one, other, way) => {
     // What has no number goes last, whichever way the others are sorted.
-    const blank = Number(one.text === "–") - Number(other.text === "–");
-    if (blank) return blank;
-    if (!Number.isNaN(one.number) && !Number.isNaN(other.number)) return way * (one.number - other.number);
-    return way * one.text.localeCompare(other.text, "en", { numeric: true });
+    const blank = Number(Number.isNaN(one.number)) - Number(Number.isNaN(other.number));
+    return blank || (Number.isNaN(one.number) ? byWords(one, other, 1) : way * (one.number - other.number));
   };
   for (const table of document.querySelectorAll("table.sortable")) {
     const heads = [...table.tHead.rows[0].cells];
@@ -45,6 +43,7 @@
         head.setAttribute("aria-sort", rising ? "ascending" : "descending");
         const body = table.tBodies[0];
         const rows = [...body.rows].map((row) => [key(row, column), row]);
+        const compare = head.classList.contains("number") ? byNumber : byWords;
         rows.sort(([one], [other]) => compare(one, other, rising ? 1 : -1));
         body.append(...rows.map(([, row]) => row));
       });
