@@ -192,7 +192,8 @@ def parser() -> argparse.ArgumentParser:
         "hold famous sentences about concurrency against what is measured",
         "Each claim is a file in bench/claims/sentences/. Numbers come from the campaigns'\n"
         "trials, and from small experiments that --measure runs and keeps beside the first\n"
-        "campaign. Writes claims.md and a chart; without --measure nothing is run.\n\n"
+        "campaign. Writes claims.md and a chart; without --measure nothing is run. The\n"
+        "campaign's page has them too, when `report` makes it anew.\n\n"
         "  python -m bench claims                               by the reference campaign\n"
         "  python -m bench claims results/A --measure           experiments first: 3 minutes\n"
         "  python -m bench claims results/A results/B           B answers what A cannot",

@@ -13,12 +13,15 @@ from xml.etree import ElementTree
 
 import pytest
 import synthetic
+from matplotlib.text import Text
 
 from bench import charts
 from bench.charts import Chart, Facts, Plan, Skip, render_all
 from bench.charts.style import (
+    DPI,
     PALETTES,
     Look,
+    Shape,
     Slide,
     Theme,
     contrast,
@@ -162,6 +165,29 @@ def test_a_chart_from_elsewhere_is_drawn_like_all_others(tmp_path: Path) -> None
     assert found[1].files == (tmp_path / "elsewhere.svg",)
     assert (tmp_path / "elsewhere.txt").read_text() == f"{plan.alt}\n"
     assert found[2].skipped == "no data"
+
+
+@pytest.mark.parametrize("shape", ["wide", "square"])
+@pytest.mark.parametrize("name", ["ladder", "ladder-stacks", "parity"])
+def test_no_word_leaves_the_slide(name: str, shape: Shape) -> None:
+    records = [
+        r.model_copy(update={"ledger": r.ledger.model_copy(update={"connections_opened": 7})})
+        if name == "parity" and isinstance(r, TrialRecord) and r.ledger and r.label == "threads"
+        else r
+        for r in whole(samples=30)
+    ]
+    look = Look("light", shape, synthetic.MODELS)
+    plan = plans(records)[name]
+    with style(look):
+        slide = Slide(look, plan, ("footer",))
+        plan.draw(slide)
+        slide.settle()
+        # matplotlib keeps labels of ticks beyond the axes' end, and does not draw them.
+        ticks = {label for axes in slide.figure.axes for label in axes.get_xticklabels()}
+        texts = {t for t in slide.figure.findobj(Text) if t.get_visible() and t.get_text()}
+        boxes = {t.get_text(): t.get_window_extent() for t in texts - ticks}
+    width = look.size[0] * DPI
+    assert [text for text, box in boxes.items() if box.x0 < 0 or box.x1 > width] == []
 
 
 def test_themes_shapes_and_formats(tmp_path: Path) -> None:
