@@ -161,8 +161,7 @@ def compare(a: Records, b: Records, *, force: bool = False) -> Comparison:
     first, second = a.campaign.environment, b.campaign.environment
     machines = machine_differences(first, second)
     rows = []
-    params = {e.point: e.params for e in a.campaign.plan}
-    other_params = {e.point: e.params for e in b.campaign.plan}
+    params, other_params = asked(a), asked(b)
     for metric in METRICS:
         floors = [stats.aa_noise_floor(records.all, metric).log or 0.0 for records in (a, b)]
         values = [
@@ -191,6 +190,14 @@ def compare(a: Records, b: Records, *, force: bool = False) -> Comparison:
         other_machine=tuple(machines),
         rows=tuple(rows) if force or not machines else (),
     )
+
+
+def asked(records: Records) -> dict[str, dict[str, object]]:
+    """What each point asked for; a parameter not set is one that was not there yet."""
+    return {
+        entry.point: {name: value for name, value in entry.params.items() if value is not None}
+        for entry in records.campaign.plan
+    }
 
 
 def show(comparison: Comparison, console: Console) -> None:

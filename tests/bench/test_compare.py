@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from bench import compare, stats, store
 from bench.compare import CompareError
-from bench.schema import CampaignRecord, TrialRecord
+from bench.schema import CampaignRecord, PointPlan, TrialRecord
 from bench.store import Records
 from tests.bench.synthetic import campaign, environment
 
@@ -49,6 +50,24 @@ def test_a_campaign_against_itself_shows_nothing() -> None:
     assert all(row.ratio == pytest.approx(1) for row in found.rows)
     assert found.differences == ()
     assert not found.regressions
+
+
+def planned(made: Records, params: dict[str, int | float | str | None]) -> Records:
+    """The same campaign, which says what it asked for at its points."""
+    points = {trial.point: trial.workload for trial in made.trials}
+    labels = sorted({trial.label for trial in made.trials})
+    plan = [
+        PointPlan(point=point, workload=workload, blocks=8, labels=labels, params=params)
+        for point, workload in points.items()
+    ]
+    return replace(made, campaign=made.campaign.model_copy(update={"plan": plan}))
+
+
+def test_a_parameter_that_came_later_and_is_not_set_parts_nothing() -> None:
+    before = planned(records(), {"slots": 10})
+    assert compare.compare(before, planned(records(), {"slots": 10, "rate": None})).rows
+    with pytest.raises(CompareError, match="in common"):
+        compare.compare(before, planned(records(), {"slots": 10, "rate": 5.0}))
 
 
 def test_what_got_slower_is_a_regression_and_what_got_faster_is_not() -> None:
