@@ -671,18 +671,18 @@ def value_axis(
 
 
 def memory_axis(axes: Axes, values: Sequence[float]) -> None:
-    """Logarithmic y axis for bytes, with round numbers of MiB where two of them fit."""
+    """Logarithmic y axis with round numbers of MiB where two of them fit, else as other values."""
     mib = 1024.0**2
-    axes.set_yscale("log")
     low, high = min(values) / 1.2, max(values) * 1.2
-    axes.set_ylim(low, high)
     steps = [m * 10**e * mib for e in range(-1, 6) for m in (1, 2, 5)]
     ticks = [v for v in steps if low <= v <= high]
-    if len(ticks) >= 2:
-        axes.set_yticks(ticks, [f"{v / mib:,.3g} MiB" for v in ticks])
-        axes.set_yticks([], minor=True)
-    else:
+    if len(ticks) < 2:
         value_axis(axes, values, words=size_words)
+        return
+    axes.set_yscale("log")
+    axes.set_ylim(low, high)
+    axes.set_yticks(ticks, [f"{v / mib:,.3g} MiB" for v in ticks])
+    axes.set_yticks([], minor=True)
 
 
 def range_bar(axes: Axes, identity: Identity, x: float, spread: Spread) -> None:

@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 
 import pytest
 import synthetic
+from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from bench import charts
@@ -26,6 +27,7 @@ from bench.charts.style import (
     Theme,
     contrast,
     duration,
+    memory_axis,
     number,
     readable,
     significant,
@@ -463,6 +465,15 @@ def test_identities_are_stable_and_distinct() -> None:
     seen = {(look.of(b).colour, look.of(b).marker) for b in backends}
     assert len(seen) == len(backends)
     assert look.of("callbacks#2").colour == look.of("callbacks").colour
+
+
+def test_memory_that_hardly_differs_stands_on_an_axis_from_zero() -> None:
+    axes = Figure().subplots()
+    memory_axis(axes, [21.5 * 2**20, 24.0 * 2**20])
+    assert axes.get_yscale() == "linear"
+    assert axes.get_ylim()[0] == 0
+    memory_axis(axes, [21.5 * 2**20, 240.0 * 2**20])
+    assert axes.get_yscale() == "log"
 
 
 def test_spread_apart() -> None:
