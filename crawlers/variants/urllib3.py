@@ -20,7 +20,7 @@ from typing import Any
 import urllib3
 from urllib3.connection import HTTPConnection
 from urllib3.connectionpool import HTTPConnectionPool
-from urllib3.exceptions import HTTPError
+from urllib3.exceptions import HTTPError, ProtocolError
 
 from crawlers import threads
 from crawlers.http import RECV_SIZE, Exchange
@@ -110,10 +110,14 @@ def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
 def read(slot: Slot, answer: Answer, response: urllib3.BaseHTTPResponse) -> None:
     """Read the body, and give the connection back."""
     answer.reused = False  # it has answered: not stale
-    for data in response.stream(RECV_SIZE, decode_content=False):
-        if not answer.take_body(data):
-            response.close()
-            break
+    try:
+        for data in response.stream(RECV_SIZE, decode_content=False):
+            if not answer.take_body(data):
+                response.close()
+                break
+    except ValueError as error:
+        # A chunk of negative size: http.client takes it for a length to read.
+        raise ProtocolError(str(error)) from error
     if slot.aborted is not None:
         answer.abort(slot.aborted)
         response.close()

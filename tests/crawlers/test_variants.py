@@ -168,6 +168,19 @@ def test_all_that_differs_in_aiohttp_is_the_number_of_requests(name: str) -> Non
         assert server.requests == {"/": 1, "/flaky": 3, "/reset": 6, "/garbage": 1}
 
 
+@pytest.mark.parametrize("name", ["urllib3", "requests", "httpx", "aiohttp"])
+def test_a_chunk_of_negative_size_ends_its_page_and_not_the_crawl(name: str) -> None:
+    """urllib3 lets http.client read it as a length, which is a ValueError there."""
+    with ScriptedServer() as server:
+        server.script["/"] = page("/bad", "/good")
+        head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n"
+        server.script["/bad"] = head + b"-5\r\nabc\r\n0\r\n\r\n"
+        server.script["/good"] = page()
+        report = crawl(name, server.url, slots=2, max_tries=1)
+        outcomes = {url.rpartition("/")[2]: row.error for url, row in report.rows.items()}
+        assert outcomes == {"": None, "bad": "protocol", "good": None}
+
+
 def test_a_page_costs_httpx_no_walk_through_all_connections(
     tree: FixtureServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
