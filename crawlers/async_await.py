@@ -1,10 +1,10 @@
-"""async/await: the machinery of ``generators``, made native and part of Python.
+"""async/await: the machinery of ``generators``, now a part of Python.
 
-What waits: a coroutine, suspended in ``await``, on a Future of asyncio. What
-switches: asyncio's loop, which resumes a Task; Future and Task are written in
-C. What a connection costs: the suspended frames, and the transport, protocol,
+What waits: a coroutine, suspended in ``await`` on a Future of asyncio. What
+switches: asyncio's loop, which resumes a Task; Future and Task are written in C.
+What a connection costs: the suspended frames, and the transport, protocol,
 reader and writer of its stream. The functions below read like those of
-``threads``, with ``await`` at every place to wait.
+``threads``, with ``await`` wherever they wait.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from crawlers.stop import Stop
 
 
 class Shared:
-    """What the slots of one crawl share."""
+    """The state that the slots of one crawl share."""
 
     def __init__(self, job: Job, recorder: Recorder) -> None:
         self.job = job
@@ -39,9 +39,9 @@ class Shared:
 class Slot:
     """At most one connection, at most one exchange in flight.
 
-    ``origin`` is where the open connection leads, None without one; ``sock``
-    is its writing end and ``reader`` the other. ``deadline`` is when the
-    exchange in flight times out.
+    ``origin`` is the server of the open connection, None without one; ``sock``
+    is its writing end and ``reader`` the other. ``deadline`` is the time at which
+    the exchange in flight times out.
     """
 
     __slots__ = ("aborted", "deadline", "number", "origin", "reader", "sock", "started", "task")
@@ -63,14 +63,14 @@ SlotT = TypeVar("SlotT", bound=Slot)
 Fetcher: TypeAlias = Callable[[SharedT, SlotT, Fetch], Coroutine[Any, Any, Exchange]]
 
 
-# The model's own machinery: none here. It is asyncio: loop, Task, Future.
+# The model's own machinery: none. It is asyncio's: loop, Task, Future.
 
 # Held equal: its transports would ask for 256 KiB, which malloc maps and unmaps each time.
 _SelectorTransport.max_size = RECV_SIZE
 
 
 async def connect(slot: Slot, item: Fetch) -> None:
-    """Open the slot's connection; the coroutine is suspended until it stands."""
+    """Open the slot's connection; the coroutine is suspended until it is open."""
     disconnect(slot)
     host, port = item.address.sockaddr[:2]
     slot.reader, slot.sock = await asyncio.open_connection(str(host), int(port), limit=RECV_SIZE)
@@ -84,14 +84,19 @@ def disconnect(slot: Slot) -> None:
         slot.sock.close()
 
 
+def unasked(reader: asyncio.StreamReader) -> bool:
+    """Whether bytes have come that no request asked for (RFC 9112, 9.2)."""
+    return bool(reader._buffer)  # type: ignore[attr-defined]
+
+
 async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
-    """One exchange: connect where needed, send, receive until it is done."""
+    """One exchange: connect if needed, send, receive until it is done."""
     exchange = Exchange(item, shared.job.max_body)
     try:
         while item.due > monotonic():  # a loop's timer may be a little early
             await asyncio.sleep(item.due - monotonic())
         slot.started = monotonic()
-        if slot.origin is item.origin:
+        if slot.origin is item.origin and not unasked(slot.reader):
             exchange.reused = True
         else:
             await connect(slot, item)
@@ -100,7 +105,7 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
         while not exchange.done:
             data = await slot.reader.read(RECV_SIZE)
             exchange.feed(data)
-    except OSError as error:
+    except (OSError, RuntimeError) as error:  # uvloop raises both
         exchange.fail(error)
     except asyncio.CancelledError:
         if slot.aborted is None:
@@ -110,8 +115,8 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
     return exchange
 
 
-def settle(shared: Shared, slot: Slot, item: Fetch, exchange: Exchange) -> None:
-    """Hand the outcome to the frontier; wake as many slots as there is work for."""
+def finish(shared: Shared, slot: Slot, item: Fetch, exchange: Exchange) -> None:
+    """Give the outcome to the frontier; wake as many slots as there is work for."""
     ended = monotonic()
     page = read_page(item, exchange, shared.job.follow)
     slot.deadline = inf
@@ -139,13 +144,13 @@ async def take(shared: Shared, slot: Slot) -> Fetch | None:
 
 
 async def work(shared: SharedT, slot: SlotT, fetch: Fetcher[SharedT, SlotT]) -> None:
-    """A slot's life: take, fetch, settle, until nothing is left."""
+    """The life of a slot: take, fetch, finish, until nothing is left."""
     try:
         while item := await take(shared, slot):
             exchange = await fetch(shared, slot, item)
-            settle(shared, slot, item, exchange)
+            finish(shared, slot, item, exchange)
     except BaseException:
-        # A task must not fail alone: the others would wait for its outcome.
+        # If a task failed silently, the others would wait for its outcome.
         end(shared, "failed")
         raise
 
@@ -160,13 +165,13 @@ def wake(shared: Shared, count: int) -> None:
 
 
 def end(shared: Shared, reason: str) -> None:
-    """Take nothing more, and let what is in flight come to its end."""
+    """Take no more fetches; let the exchanges in flight end."""
     shared.frontier.stop(reason)
     wake(shared, len(shared.idle))
 
 
 def watch(shared: Shared, stop: Stop) -> None:
-    """Cancel the exchanges whose time is up; called again and again."""
+    """Cancel the exchanges that ran out of time; called at every tick."""
     now = monotonic()
     if reason := stop.reason(now):
         end(shared, reason)
@@ -193,7 +198,7 @@ async def run(
 
 
 def loop_name(loop: asyncio.AbstractEventLoop) -> str:
-    """Whose loop it is, for the report."""
+    """The class of the loop, for the report."""
     return f"{type(loop).__module__}.{type(loop).__qualname__}"
 
 

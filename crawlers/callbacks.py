@@ -1,10 +1,10 @@
 """Callbacks: one thread, and a loop that calls a function when a socket is ready.
 
 What waits: only the loop, in ``select``; a slot keeps its place in its own
-attributes. What switches: the loop, by calling the method that a slot left
-with it. What a connection costs: the slot and its entry in the selector. The
-price is paid by the reader: no function tells the story of one fetch from
-beginning to end, and the traceback of an error begins at the loop.
+attributes. What switches: the loop, which calls the method that a slot left with
+it. What a connection costs: the slot and its entry in the selector. The reader
+pays for this: no function shows one fetch from beginning to end, and the
+traceback of an error begins at the loop.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from crawlers.stop import Stop
 
 
 class Shared:
-    """What the slots of one crawl share."""
+    """The state that the slots of one crawl share."""
 
     def __init__(self, job: Job, recorder: Recorder, loop: Loop) -> None:
         self.job = job
@@ -41,9 +41,9 @@ class Shared:
 class Slot:
     """At most one connection, at most one exchange in flight: the fetcher object.
 
-    ``origin`` is where the open connection ``sock`` leads, None without one.
-    ``deadline`` is when the exchange in flight times out. Each method takes
-    one step, and leaves the next one with the loop.
+    ``origin`` is the server of the open connection ``sock``, None without one.
+    ``deadline`` is the time at which the exchange in flight times out.
+    Each method takes one step and leaves the next one with the loop.
     """
 
     __slots__ = (
@@ -63,14 +63,14 @@ class Slot:
         self.sent = 0
 
     def connect(self) -> None:
-        """Begin to open the connection; ``connected`` is called when it stands."""
+        """Begin to open the connection; the loop calls ``connected`` when it is open."""
         self.disconnect()
         self.sock = begin_connect(self.item.address)
         self.origin = self.item.origin
         self.shared.loop.selector.register(self.sock, EVENT_WRITE, self.connected)
 
     def connected(self) -> None:
-        """The connection stands, or could not be made."""
+        """The connection is open, or it failed."""
         try:
             end_connect(self.sock)
         except OSError as error:
@@ -87,7 +87,7 @@ class Slot:
             self.sock.close()
 
     def fetch(self) -> None:
-        """Begin an exchange: connect where needed; sending and receiving come later."""
+        """Begin an exchange: connect if needed; sending and receiving come later."""
         if self.exchange.done:
             return
         self.started = monotonic()
@@ -101,7 +101,7 @@ class Slot:
             self.fail(error)
 
     def send(self) -> None:
-        """Send the request; what does not fit goes when there is room."""
+        """Send the request; the part that does not fit follows when there is room."""
         try:
             self.sent = self.sock.send(self.exchange.request)
         except BlockingIOError:
@@ -123,7 +123,7 @@ class Slot:
             self.shared.loop.selector.modify(self.sock, EVENT_READ, self.receive)
 
     def receive(self) -> None:
-        """Bytes have come, or the end of them; settle when the exchange is done."""
+        """Receive bytes, or the end of them; finish when the exchange is done."""
         try:
             data = self.sock.recv(RECV_SIZE)
         except BlockingIOError:
@@ -132,28 +132,28 @@ class Slot:
             self.fail(error)
             return
         if self.deadline == inf:
-            self.disconnect()  # nothing was asked for
+            self.disconnect()  # we asked for nothing
             return
         self.exchange.feed(data)
         if self.exchange.done:
-            self.settle()
+            self.finish()
 
     def fail(self, error: OSError) -> None:
-        """The connection failed, and with it the exchange, if there is one."""
+        """The connection failed, and so did its exchange, if there is one."""
         self.disconnect()
         if self.deadline != inf:
             self.exchange.fail(error)
-            # Through the loop: fetches that fail at once must not nest.
-            self.shared.loop.call_soon(self.settle)
+            # Through the loop, so that fetches that fail at once do not nest.
+            self.shared.loop.call_soon(self.finish)
 
     def abort(self, kind: str) -> None:
-        """The exchange timed out, or the crawl stops."""
+        """The exchange timed out, or the crawl is stopped."""
         if self.deadline != inf and not self.exchange.done:
             self.exchange.abort(kind)
-            self.settle()
+            self.finish()
 
-    def settle(self) -> None:
-        """Hand the outcome to the frontier; wake as many slots as there is work for."""
+    def finish(self) -> None:
+        """Give the outcome to the frontier; wake as many slots as there is work for."""
         ended = monotonic()
         shared, item, exchange = self.shared, self.item, self.exchange
         page = read_page(item, exchange, shared.job.follow)
@@ -167,7 +167,7 @@ class Slot:
         self.take()
 
     def take(self) -> None:
-        """Begin the next fetch; lie idle when there is none, close when the crawl is over."""
+        """Begin the next fetch; become idle if there is none, close if the crawl is over."""
         shared = self.shared
         item = shared.frontier.take()
         if item is not None:
@@ -196,13 +196,13 @@ def wake(shared: Shared, count: int) -> None:
 
 
 def end(shared: Shared, reason: str) -> None:
-    """Take nothing more, and let what is in flight come to its end."""
+    """Take no more fetches; let the exchanges in flight end."""
     shared.frontier.stop(reason)
     wake(shared, len(shared.idle))
 
 
 def watch(shared: Shared, stop: Stop) -> None:
-    """Abort the exchanges whose time is up; called again and again."""
+    """Abort the exchanges that ran out of time; called at every tick."""
     now = monotonic()
     if reason := stop.reason(now):
         end(shared, reason)

@@ -1,13 +1,13 @@
-"""The frontier, sans-IO: what to fetch next, what was seen, what is left.
+"""The frontier, sans-IO: which URLs to fetch next, which were seen, which are left.
 
-It holds no lock, no socket and no clock. Threads bring their own lock, and
-that lock is part of what threads cost. The outcome of a crawl depends only on
-the site and the job, never on the order in which answers came in:
+It has no lock, no socket and no clock. Threads bring their own lock, and that
+lock is part of the cost of threads. The outcome of a crawl depends only on the
+site and the job, never on the order of the answers:
 
 - a URL is taken once, however many pages link to it;
-- a redirect costs one of the budget of the URL it came from, and a URL
-  reached along two chains has the larger of the two budgets;
-- loops and spent budgets are named when all answers are in.
+- each redirect uses up one of the source URL's budget, and a URL reached along
+  two chains gets the larger of the two budgets;
+- loops and used-up budgets are named when all answers are in.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from crawlers.job import CrawlReport, Fetch, Job, JobError, Origin, PageResult
 from crawlers.origins import in_scope, make_origin, normal_root, origin_prefix
 
 BACKOFF_S = 0.1
-"""Wait before the second try of a URL; each further wait is twice as long."""
+"""Seconds before the second try of a URL; each further wait is twice as long."""
 
 
 class Frontier:
     """URLs to fetch, URLs seen, budgets and due times of one crawl.
 
-    ``resolve`` finds the addresses of an origin; the start hosts are resolved
-    at once, others (``lenient`` only) when first needed. Raises
+    ``resolve`` finds the addresses of an origin: of the start hosts at once, of
+    others (with ``lenient`` only) when they are first needed. Raises
     :class:`JobError` for roots that cannot be crawled.
     """
 
@@ -47,11 +47,11 @@ class Frontier:
         self._barred: dict[str, str] = {}
         for prefix in dict.fromkeys(map(origin_prefix, roots)):
             self._new_origin(prefix)
-        # With the slash: http://host must not let http://host.evil in.
+        # With the slash, so that http://host does not let http://host.evil in.
         self._prefixes = tuple(sorted(prefix + "/" for prefix in self._origins))
         try:
             self._exclude = re.compile(job.exclude) if job.exclude else None
-        except re.error as error:
+        except (re.error, OverflowError, RecursionError) as error:
             raise JobError(
                 f"exclude {job.exclude!r} is not a regular expression: {error}"
             ) from None
@@ -68,7 +68,7 @@ class Frontier:
             raise JobError("a schedule needs distinct URLs: no page is fetched twice")
 
     def start(self, now: float) -> None:
-        """Begin at ``now``, seconds on the monotonic clock; a schedule counts from here."""
+        """Start at ``now``, seconds on the monotonic clock; a schedule counts from here."""
         self._start = self._now = now
 
     @property
@@ -78,25 +78,24 @@ class Frontier:
 
     @property
     def finished(self) -> bool:
-        """Whether no fetch will be handed out any more."""
+        """Whether the frontier will hand out no more fetches."""
         return self.stopped is not None or not (self.active or self._pending or self._delayed)
 
     @property
     def left(self) -> int:
-        """How many URLs were found and not fetched, because the crawl was stopped."""
+        """How many URLs were found but not fetched, because the crawl was stopped."""
         return len(self._pending) + len(self._delayed)
 
     def stop(self, reason: str) -> None:
-        """Hand out no more fetches; those in flight are still to be settled."""
+        """Hand out no more fetches; settle the ones in flight as usual."""
         if self.stopped is None:
             self.stopped = reason
 
     def take(self) -> Fetch | None:
         """The next fetch, or None when there is none now.
 
-        A fetch whose ``due`` lies ahead is to be started then: the slot that
-        took it waits. After None, ask again when another fetch was settled,
-        unless the crawl is ``finished``.
+        The slot that takes a fetch waits until its ``due`` time. After None, ask
+        again when another fetch was settled, unless the crawl is ``finished``.
         """
         delayed = self._delayed
         if self.stopped:
@@ -124,7 +123,7 @@ class Frontier:
     def settle(self, fetch: Fetch, page: PageResult, now: float) -> None:
         """Take the outcome of a fetch: new links, a redirect, a retry or a failure."""
         self.active -= 1
-        # Threads look at the clock before they have the lock: times may come out of order.
+        # Threads read the clock before they have the lock, so times may come out of order.
         self._now = max(self._now, now)
         if page.error is not None and self._again(fetch, page, now):
             return
@@ -137,7 +136,7 @@ class Frontier:
             self._redirect(fetch.url, page.redirect, self._budget(fetch.url) - 1)
 
     def report(self, backend: str, mechanism: dict[str, str | int]) -> CrawlReport:
-        """The outcome of the crawl; its clock ran from the start to the last outcome."""
+        """The outcome of the crawl, timed from the start to the last outcome."""
         self._name_redirect_errors()
         return CrawlReport(
             backend=backend,
@@ -153,7 +152,7 @@ class Frontier:
         )
 
     def _name_redirect_errors(self) -> None:
-        """Say which budgets were spent and which redirects lead in a circle."""
+        """Mark the redirects that used up their budget, and those that lead in a circle."""
         for source, target in self._spent.items():
             if target not in self.rows:
                 self.rows[source].error = "too_many_redirects"
@@ -177,14 +176,14 @@ class Frontier:
         origin: Origin | None
         try:
             origin = self._resolve(prefix, self._job)
-        except OSError:
+        except (OSError, UnicodeError):  # a host such as "a..b" cannot even be encoded
             origin = None
             self._barred[prefix] = "unknown_host"
         self._origins[prefix] = origin
         return origin
 
     def _meet(self, prefix: str) -> Origin | None:
-        """An origin that is met on the way: where it may not be crawled, the crawl goes on."""
+        """A new origin found by a link; if it may not be crawled, the crawl goes on."""
         try:
             return self._new_origin(prefix)
         except JobError:
@@ -197,7 +196,7 @@ class Frontier:
         row.error = kind
 
     def _pace(self, fetch: Fetch) -> bool:
-        """Say when a fetch is due, by the schedule and by manners; False if it is forbidden."""
+        """Set the due time, by the schedule and by manners; False if the URL is forbidden."""
         if self._due:
             fetch.intended = fetch.due = self._start + self._due.popleft()
         manners = fetch.origin.manners
@@ -210,11 +209,11 @@ class Frontier:
         return True
 
     def _again(self, fetch: Fetch, page: PageResult, now: float) -> bool:
-        """Put the fetch back if another try may mend it."""
+        """Put the fetch back if it deserves another try; False if it does not."""
         if page.error == "stale":
             if not fetch.stale:
-                # The server closed an idle connection: nobody's fault, and
-                # nothing was answered, so this was no try (RFC 9112, 9.3.1).
+                # The server closed an idle connection before it answered anything.
+                # That happens and does not count as a try (RFC 9112, 9.3.1).
                 fetch.stale = True
                 self._delay(fetch, now)
                 return True
@@ -230,7 +229,7 @@ class Frontier:
         self._delays += 1
         manners = fetch.origin.manners
         fetch.due = due if manners is None else manners.due(due)
-        # No slot's connection leads to a copy, so this try opens one of its own: another
+        # No slot is connected to a copy, so this try opens a new connection. Another
         # connection that was used before might be stale as well.
         fetch.origin = copy(fetch.origin)
         heappush(self._delayed, (fetch.due, self._delays, fetch))
@@ -258,7 +257,7 @@ class Frontier:
         return self._reduced.get(url, self._job.max_redirects)
 
     def _redirect(self, source: str | None, target: str, budget: int) -> None:
-        """Offer a URL with what is left of a redirect budget, and pass on what it gains."""
+        """Add a URL with the rest of a redirect budget, and pass any gain on along its chain."""
         while True:
             if target not in self._seen:
                 if not self._allowed(target):
@@ -268,7 +267,7 @@ class Frontier:
                     self._pending.append(target)
                     self._reduced[target] = budget
                 elif source is not None:
-                    # Not seen: a link, or a shorter chain, may still lead there.
+                    # Do not mark it as seen: a link or a shorter chain may still lead there.
                     self._spent[source] = target
                 return
             if budget <= self._reduced.get(target, budget):

@@ -1,10 +1,10 @@
 """Generators: the loop resumes a suspended function exactly where it stopped.
 
-What waits: a generator, suspended in ``yield from``, on a Future that a
-callback will resolve. What switches: a Task, which sends the loop's turn into
-the generator; inside, ``yield from`` makes the whole stack of generators look
-like one. What a connection costs: a few suspended frames. The functions below
-read like those of ``threads``, with ``yield from`` at every place to wait.
+What waits: a generator, suspended in ``yield from`` on a Future that a callback
+will resolve. What switches: a Task, which resumes the generator; inside,
+``yield from`` makes a whole stack of generators act like one. What a connection
+costs: a few suspended frames. The functions below read like those of
+``threads``, with ``yield from`` wherever they wait.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Coroutine = Generator["Future[Any]", None, T]
 
 
 class Shared:
-    """What the slots of one crawl share."""
+    """The state that the slots of one crawl share."""
 
     def __init__(self, job: Job, recorder: Recorder, loop: Loop) -> None:
         self.job = job
@@ -45,9 +45,9 @@ class Shared:
 class Slot:
     """At most one connection, at most one exchange in flight.
 
-    ``origin`` is where the open connection ``sock`` leads, None without one.
-    ``deadline`` is when the exchange in flight times out. ``ready`` is what
-    the slot's task waits on when it waits for the socket.
+    ``origin`` is the server of the open connection ``sock``, None without one.
+    ``deadline`` is the time at which the exchange in flight times out.
+    ``ready`` is the Future on which the slot's task waits for the socket.
     """
 
     __slots__ = ("deadline", "loop", "number", "origin", "ready", "sock", "started", "task")
@@ -65,7 +65,7 @@ class Slot:
 
 
 class Cancelled(Exception):
-    """Thrown into a coroutine to end its wait; ``kind`` is the error kind it stands for."""
+    """Is thrown into a coroutine to end its wait; ``kind`` is the error kind to report."""
 
     def __init__(self, kind: str) -> None:
         super().__init__(kind)
@@ -73,7 +73,7 @@ class Cancelled(Exception):
 
 
 class Future(Generic[T]):
-    """A result that is not there yet; ``yield from`` it to wait for it."""
+    """A result that is not there yet; ``yield from`` it to wait."""
 
     __slots__ = ("_callbacks", "_error", "_loop", "_result", "done")
 
@@ -91,33 +91,33 @@ class Future(Generic[T]):
         return self.result()
 
     def result(self) -> T:
-        """The result; raises the error if there is one instead."""
+        """The result; raises the error instead if there is one."""
         if self._error is not None:
             raise self._error
         return self._result
 
     def add_done_callback(self, callback: Callback) -> None:
-        """Call soon after the future is done."""
+        """Call the function soon after the future is done."""
         if self.done:
             self._loop.call_soon(callback)
         else:
             self._callbacks.append(callback)
 
     def remove_done_callback(self, callback: Callback) -> None:
-        """Do not call after all."""
+        """Do not call the function after all."""
         self._callbacks.remove(callback)
 
     def resolve(self, result: T) -> None:
-        """Give the result."""
+        """Set the result."""
         self._result = result
-        self._finish()
+        self._call_back()
 
     def reject(self, error: BaseException) -> None:
-        """Give an error instead of a result."""
+        """Set an error instead of a result."""
         self._error = error
-        self._finish()
+        self._call_back()
 
-    def _finish(self) -> None:
+    def _call_back(self) -> None:
         self.done = True
         for callback in self._callbacks:
             self._loop.call_soon(callback)
@@ -125,7 +125,7 @@ class Future(Generic[T]):
 
 
 class Task(Future[T]):
-    """Runs a coroutine; is the Future of what the coroutine returns."""
+    """Runs a coroutine; it is also the Future of the coroutine's result."""
 
     __slots__ = ("_coroutine", "_thrown", "_waits_for")
 
@@ -137,7 +137,7 @@ class Task(Future[T]):
         loop.call_soon(self._step)
 
     def cancel(self, kind: str) -> None:
-        """Throw :class:`Cancelled` into the coroutine, where it waits."""
+        """Throw :class:`Cancelled` into the coroutine where it waits."""
         if self.done:
             return
         self._thrown = Cancelled(kind)
@@ -166,7 +166,7 @@ def gather(tasks: list[Task[None]]) -> Coroutine[None]:
 
 
 def run_until_complete(loop: Loop, coroutine: Coroutine[T]) -> T:
-    """Turn the loop until the coroutine has returned."""
+    """Run the loop until the coroutine has returned."""
     task = Task(loop, coroutine)
     task.add_done_callback(loop.stop)
     loop.run()
@@ -181,22 +181,22 @@ def sleep_until(loop: Loop, when: float) -> Coroutine[None]:
 
 
 def socket_ready(slot: Slot) -> Coroutine[None]:
-    """Wait until the socket is ready for what it is registered for."""
+    """Wait until the socket is ready to read or to write, as registered."""
     slot.ready = Future(slot.loop)
     yield from slot.ready
 
 
 def notice(slot: Slot) -> None:
-    """The selector reports the socket: resolve what the slot waits on."""
+    """The socket is ready: resolve the Future on which the slot waits."""
     ready, slot.ready = slot.ready, None
     if ready is not None:
         ready.resolve(None)
     elif slot.deadline == inf:
-        disconnect(slot)  # nothing was asked for
+        disconnect(slot)  # we asked for nothing
 
 
 def connect(slot: Slot, item: Fetch) -> Coroutine[None]:
-    """Open the slot's connection; the coroutine is suspended until it stands."""
+    """Open the slot's connection; the coroutine is suspended until it is open."""
     disconnect(slot)
     slot.sock = begin_connect(item.address)
     slot.origin = item.origin
@@ -215,7 +215,7 @@ def disconnect(slot: Slot) -> None:
 
 
 def send(slot: Slot, data: bytes) -> Coroutine[None]:
-    """Send all of the request; wait for room where there is too little."""
+    """Send all of the request; wait for room if there is too little."""
     while True:
         try:
             sent = slot.sock.send(data)
@@ -230,13 +230,13 @@ def send(slot: Slot, data: bytes) -> Coroutine[None]:
 
 
 def receive(slot: Slot) -> Coroutine[bytes]:
-    """Wait until bytes have come, or the end of them."""
+    """Wait for bytes, or the end of them."""
     yield from socket_ready(slot)
     return slot.sock.recv(RECV_SIZE)
 
 
 def fetch(shared: Shared, slot: Slot, item: Fetch) -> Coroutine[Exchange]:
-    """One exchange: connect where needed, send, receive until it is done."""
+    """One exchange: connect if needed, send, receive until it is done."""
     exchange = Exchange(item, shared.job.max_body)
     try:
         if item.due:
@@ -257,8 +257,8 @@ def fetch(shared: Shared, slot: Slot, item: Fetch) -> Coroutine[Exchange]:
     return exchange
 
 
-def settle(shared: Shared, slot: Slot, item: Fetch, exchange: Exchange) -> None:
-    """Hand the outcome to the frontier; wake as many slots as there is work for."""
+def finish(shared: Shared, slot: Slot, item: Fetch, exchange: Exchange) -> None:
+    """Give the outcome to the frontier; wake as many slots as there is work for."""
     ended = monotonic()
     page = read_page(item, exchange, shared.job.follow)
     slot.deadline = inf
@@ -285,13 +285,13 @@ def take(shared: Shared, slot: Slot) -> Coroutine[Fetch | None]:
 
 
 def work(shared: Shared, slot: Slot) -> Coroutine[None]:
-    """A slot's life: take, fetch, settle, until nothing is left."""
+    """The life of a slot: take, fetch, finish, until nothing is left."""
     try:
         while item := (yield from take(shared, slot)):
             exchange = yield from fetch(shared, slot, item)
-            settle(shared, slot, item, exchange)
+            finish(shared, slot, item, exchange)
     except BaseException:
-        # A task must not fail alone: the others would wait for its outcome.
+        # If a task failed silently, the others would wait for its outcome.
         end(shared, "failed")
         raise
 
@@ -304,13 +304,13 @@ def wake(shared: Shared, count: int) -> None:
 
 
 def end(shared: Shared, reason: str) -> None:
-    """Take nothing more, and let what is in flight come to its end."""
+    """Take no more fetches; let the exchanges in flight end."""
     shared.frontier.stop(reason)
     wake(shared, len(shared.idle))
 
 
 def watch(shared: Shared, stop: Stop) -> None:
-    """Cancel the exchanges whose time is up; called again and again."""
+    """Cancel the exchanges that ran out of time; called at every tick."""
     now = monotonic()
     if reason := stop.reason(now):
         end(shared, reason)

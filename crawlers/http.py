@@ -1,14 +1,15 @@
 """One HTTP exchange, sans-IO: request bytes out, response bytes in.
 
-The state of an exchange depends only on the bytes it was fed, never on how
-they were split. The parser is httptools (llhttp); a clean end, an early end
-and a surplus are told apart here, because llhttp leaves that to its user.
+The state of an exchange depends only on the bytes it was fed, never on how they
+were split. The parser is httptools (llhttp). This module tells a clean end from
+an early end and from surplus bytes, because llhttp leaves that to its user.
 Sources: RFC 9112 sections 6.3 (body length), 9.3 (persistence), 9.6 (close).
 """
 
 from __future__ import annotations
 
 import errno
+import re
 import socket
 from typing import Final
 
@@ -25,10 +26,10 @@ except ImportError:
     from crawlers.parser import ResponseParser as HttpResponseParser  # type: ignore[assignment]
 
     PARSER = "python"
-"""Which parser the exchanges use here."""
+"""The parser that exchanges use in this process."""
 
 RECV_SIZE: Final = 64 * 1024
-"""Bytes asked for by every ``recv``, in every backend."""
+"""Bytes that every ``recv`` asks for, in every backend."""
 
 MAX_HEAD: Final = 64 * 1024
 """Bytes a response may take before its header section is complete."""
@@ -37,16 +38,16 @@ MAX_INTERIM: Final = 8
 """1xx answers allowed before the final one."""
 
 USER_AGENT: Final = "c10k-crawlers/0.1"
-"""What every backend calls itself, the stacks too."""
+"""The User-Agent of every backend, HTTP stacks included."""
 
 ERROR_KINDS: Final = {
-    "refused": "the server does not listen there",
+    "refused": "nothing listens at that address",
     "reset": "the connection was reset",
     "closed": "the connection was closed before the response was complete",
     "timeout": "no complete response within the timeout",
     "unreachable": "no route to the host",
     "unknown_host": "the host name does not resolve",
-    "limit": "no descriptor, no port or no local address is left to connect with",
+    "limit": "no descriptor, port or local address is left for a new connection",
     "network": "another network error",
     "stale": "a kept-alive connection was closed before it was used again",
     "protocol": "the response is not HTTP",
@@ -54,13 +55,14 @@ ERROR_KINDS: Final = {
     "bad_redirect": "a redirect without a usable Location",
     "too_many_redirects": "the redirect budget was used up",
     "redirect_loop": "the redirects lead back to where they started",
-    "cancelled": "the crawl was stopped first",
-    "forbidden": "robots.txt forbids it, or it is on another machine and --any-host was not given",
+    "cancelled": "the crawl was stopped before it was fetched",
+    "unsupported": "the HTTP library of this backend cannot send this request",
+    "forbidden": "robots.txt forbids it, or it is on another machine and --any-host is off",
 }
-"""Every error kind, and what it means."""
+"""Every error kind and its meaning."""
 
 RETRYABLE: Final = frozenset({"refused", "reset", "closed", "timeout", "unreachable", "network"})
-"""Connection failures, which another try may mend."""
+"""Connection failures that may go away with another try."""
 
 _ERRNO_KINDS: Final = {
     errno.ECONNREFUSED: "refused",
@@ -80,20 +82,47 @@ _WANTED: Final = frozenset(
     {b"content-type", b"content-length", b"location", b"transfer-encoding", b"content-encoding"}
 )
 
+_H: Final = ord("H")
+_FOLD: Final = re.compile(rb"[ \t]*+\r\n[ \t]++")
+_NOT_THE_FIRST: Final = frozenset({b"location", b"transfer-encoding"})
 
-def error_kind(error: OSError) -> str:
-    """Name the kind of a socket's error."""
+
+def _is_chunked(transfer_encoding: bytes) -> bool:
+    """Whether the last transfer coding is chunked."""
+    return transfer_encoding.rpartition(b",")[2].strip(b" \t").lower() == b"chunked"
+
+
+def unfolded(data: bytes) -> bytes:
+    """A response whose folded header lines are joined; its body stays as it is."""
+    at = 0
+    while (fields := data.find(b"\r\n", at) + 2) >= 2:
+        end = data.find(b"\r\n\r\n", fields - 2)
+        end = len(data) if end < 0 else end
+        head = _FOLD.sub(b" ", data[fields:end])
+        interim = data[at + 8 : at + 10] == b" 1"
+        data, at = data[:fields] + head + data[end:], fields + len(head) + 4
+        if not interim:
+            break
+    return data
+
+
+def error_kind(error: Exception) -> str:
+    """The error kind of a socket's error, or of any other that a library raises."""
     if isinstance(error, TimeoutError):
         return "timeout"
     if isinstance(error, socket.gaierror):
         return "unknown_host"
+    if isinstance(error, RuntimeError):
+        return "reset"  # uvloop raises it for a connection that was lost while it was idle
+    if not isinstance(error, OSError):
+        return "network"
     if error.errno is None and isinstance(error, ConnectionError):
-        return "reset"  # asyncio's streams say so without a number
+        return "reset"  # asyncio's streams raise it without a number
     return _ERRNO_KINDS.get(error.errno or 0, "network")
 
 
 def request_tail(authority: str, keep_alive: bool) -> bytes:
-    """Render all of a GET request that follows its target."""
+    """The part of a GET request that follows its target."""
     return (
         f" HTTP/1.1\r\nHost: {authority}\r\nUser-Agent: {USER_AGENT}\r\n"
         f"Accept: */*\r\n{'' if keep_alive else 'Connection: close' + chr(13) + chr(10)}\r\n"
@@ -103,16 +132,17 @@ def request_tail(authority: str, keep_alive: bool) -> bytes:
 class Exchange:
     """One request and its response.
 
-    Send ``request``; then ``feed`` what arrives, with ``b""`` for the end of
-    the stream, until ``done``. ``error`` is None or an error kind, and
-    ``keep_alive`` says whether the connection can carry another exchange.
-    Set ``reused`` when the connection has carried one before: if it fails
-    before the first byte of an answer, it was merely stale.
+    Send ``request``. Then ``feed`` the bytes that arrive, and ``b""`` for the
+    end of the stream, until ``done``. ``error`` is None or an error kind, and
+    ``keep_alive`` tells whether the connection can carry another exchange.
+    Set ``reused`` when the connection has carried one before: if it then fails
+    before the first byte of an answer, it was only stale.
     """
 
     __slots__ = (
         "_body",
         "_chunks",
+        "_head",
         "_head_bytes",
         "_in_body",
         "_interim",
@@ -141,11 +171,12 @@ class Exchange:
         self.status: int | None = None
         self.size = 0
         self.headers: dict[bytes, bytes] | None = None
-        # The parser is made when the first byte comes: a connection that
-        # waits for its answer holds none, in any backend.
+        # Made when the first byte comes, so that an idle connection holds no
+        # parser, in any backend.
         self._parser: HttpResponseParser | None = None
         self._body = b""
         self._chunks: list[bytes] | None = None
+        self._head = b""  # its bytes so far, if it comes in several pieces
         self._head_bytes = 0
         self._in_body = False
         self._interim = 0
@@ -164,99 +195,143 @@ class Exchange:
             self.headers = {}
         rest = b""
         if not self._in_body:
+            if data[0] != _H and self._other_protocol(data):
+                self._conclude("protocol")
+                return
             room = MAX_HEAD - self._head_bytes
             self._head_bytes += len(data)
             if len(data) > room:
-                # Cut at the limit: the verdict must not depend on how the bytes were split.
+                # Cut at the limit, so that the verdict does not depend on how bytes were split.
                 data, rest = data[:room], data[room:]
         try:
             parser.feed_data(data)
         except HttpParserUpgrade:
-            self._settle("protocol")
+            self._conclude("protocol")
         except HttpParserError:
-            # llhttp refuses bytes behind a message that closes; the message
-            # itself was whole, and only the connection is spoilt.
-            self._settle(self._verdict() if self._message_done else self._or_too_large("protocol"))
-        else:
             if self._message_done:
-                self._settle(self._verdict())
+                # llhttp rejects bytes that follow a message with "Connection: close". The
+                # message itself was complete, and only the connection is unusable.
+                self._conclude(self._verdict())
+            elif self._unfold(data):
+                data = b""
+            else:
+                self._conclude(self._or_too_large("protocol"))
+        if not self.done:
+            if self._message_done:
+                self._conclude(self._verdict())
             elif self._in_body:
                 if self.size > self.max_body:
-                    self._settle("too_large")
+                    self._conclude("too_large")
             elif self._head_bytes >= MAX_HEAD:
-                self._settle("too_large")
+                self._conclude("too_large")
+            else:
+                self._head += data
         if rest:
             if self._message_done:
-                self.keep_alive = False  # a surplus
+                self.keep_alive = False  # surplus bytes
             self.feed(rest)
 
-    def fail(self, error: OSError) -> None:
+    def fail(self, error: Exception) -> None:
         """The connection failed."""
         if not self.done:
-            self._settle(self._or_stale(error_kind(error)))
+            self._conclude(self._or_stale(error_kind(error)))
 
     def abort(self, kind: str) -> None:
-        """The exchange ran into its timeout, or the crawl stopped: give its error kind."""
+        """End the exchange with an error kind: it timed out, or the crawl was stopped."""
         if not self.done:
-            self._settle(kind)
+            self._conclude(kind)
 
     @property
     def body(self) -> bytes:
         """The response's body."""
         return self._body if self._chunks is None else b"".join(self._chunks)
 
-    def header(self, name: bytes) -> str:
-        """One of the headers a crawler needs, decoded; "" when absent."""
-        return (self.headers or {}).get(name, b"").decode("latin-1").strip()
+    @property
+    def location(self) -> str:
+        """The target of a redirect, "" without one; bytes outside ASCII are percent-encoded."""
+        raw = (self.headers or {}).get(b"location", b"")
+        return "".join([chr(byte) if byte < 0x80 else f"%{byte:02X}" for byte in raw])
 
     def _verdict(self) -> str | None:
-        """What a complete message is worth: interim answers do not stand alone."""
+        """The error of a complete message, if any: an interim answer alone is one."""
         final = self.status is not None and self.status >= 200
         return self._or_too_large(None if final else "protocol")
 
     def _or_too_large(self, verdict: str | None) -> str | None:
-        """The verdict, unless the body had passed its limit before."""
+        """The verdict, unless the body exceeded its limit first."""
         return "too_large" if self.size > self.max_body else verdict
 
     def _or_stale(self, kind: str) -> str:
         fresh = self._parser is not None or not self.reused
         return kind if fresh or kind not in ("reset", "closed") else "stale"
 
-    def _settle(self, error: str | None) -> None:
+    def _other_protocol(self, data: bytes) -> bool:
+        """Whether the response does not begin as HTTP does: llhttp also takes RTSP and ICE."""
+        start = self._head.lstrip(b"\r\n") or data.lstrip(b"\r\n")
+        return bool(start) and start[0] != _H
+
+    def _unfold(self, data: bytes) -> bool:
+        """Parse the head again without its folded lines; False if that does not help.
+
+        Both parsers reject them, and a user agent must not (RFC 9112, 5.2).
+        """
+        head = self._head + data
+        plain = unfolded(head)
+        if self._in_body or plain == head:
+            return False
+        self._head = plain
+        self._interim = 0
+        self.headers = {}
+        self._parser = HttpResponseParser(self)
+        try:
+            self._parser.feed_data(plain)
+        except (HttpParserError, HttpParserUpgrade):
+            return self._message_done
+        return True
+
+    def _conclude(self, error: str | None) -> None:
         self.done = True
         self.error = error
         if error is not None:
             self.status = None
             self.keep_alive = False
-        # Parser and exchange refer to each other: part them here, or every
-        # page leaves a cycle for the garbage collector.
+        # Parser and exchange refer to each other. Without this, every page would
+        # leave a cycle for the garbage collector.
         self._parser = None
 
     def _eof(self) -> None:
+        headers = self.headers
         to_close = (
             self._in_body
-            and self.headers is not None
-            and b"content-length" not in self.headers
-            and b"transfer-encoding" not in self.headers
+            and headers is not None
+            and b"content-length" not in headers
+            and not _is_chunked(headers.get(b"transfer-encoding", b""))
         )
-        self._settle(self._verdict() if to_close else self._or_stale("closed"))
+        self._conclude(self._verdict() if to_close else self._or_stale("closed"))
         self.keep_alive = False
 
-    # What follows is called by the parser.
+    # The parser calls the methods below.
 
     def on_message_begin(self) -> None:
-        """Notice a second message: a surplus that spoils the connection."""
+        """A second message is a surplus: do not use the connection again."""
         if self._message_done:
             self.keep_alive = False
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Keep the few headers a crawler needs; the first of each counts."""
+        """Keep the few headers that a crawler needs; trailers are ignored (RFC 9110, 6.5.1).
+
+        The first of each counts, but the last transfer coding decides how the body
+        ends, and two different locations are none, as in browsers.
+        """
         name = name.lower()
-        if name in _WANTED and not self._message_done and self.headers is not None:
-            self.headers.setdefault(name, value)
+        if name in _WANTED and not self._in_body and self.headers is not None:
+            value = value.strip(b" \t")
+            known = self.headers.setdefault(name, value)
+            if known != value and name in _NOT_THE_FIRST:
+                self.headers[name] = b"" if name == b"location" else value
 
     def on_headers_complete(self) -> None:
-        """Note the status; from here on bytes belong to the body."""
+        """Keep the status; from here on, bytes belong to the body."""
         if self._message_done or self._parser is None:
             return
         self.status = self._parser.get_status_code()

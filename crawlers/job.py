@@ -1,40 +1,43 @@
-"""The values that flow through a crawl: job, fetch, page, report."""
+"""The values that pass through a crawl: job, fetch, page, report."""
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from crawlers.manners import Manners
+from typing import Protocol
 
 MIB = 1024 * 1024
 
+LONGEST_S = 1e6
+"""Longest time in seconds that a job may ask for, about twelve days; clocks overflow far later."""
+
+
+UP_TO = f"at most {LONGEST_S:.0f}"
+
 
 class JobError(ValueError):
-    """The job cannot be run as it stands; the message says what to change."""
+    """The job cannot run as it is; the message says what to change."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What one crawl does.
+    """The work of one crawl.
 
-    ``urls`` are the roots of a crawl, or with ``follow=False`` the whole list
-    of what is fetched. Times are in seconds, sizes in bytes.
+    ``urls`` are the roots of a crawl, or, with ``follow=False``, the complete
+    list of URLs to fetch. Times are in seconds, sizes in bytes.
 
     ``schedule`` makes the crawl an open loop: ``urls[i]`` is due
-    ``schedule[i]`` seconds after the start, whatever has been answered by
-    then. It needs ``follow=False`` and as many entries as there are URLs.
+    ``schedule[i]`` seconds after the start, however many answers have come by
+    then. It needs ``follow=False`` and one entry for each URL.
 
-    ``expand=False`` is for one of several crawlers that share a crawl out among
-    them: links and redirects are read and stay with their pages in the report,
-    but whoever shares the crawl out decides who fetches them.
+    ``expand=False`` is for one of several crawlers that share a crawl. Links and
+    redirects are read and stay with their pages in the report, and the
+    coordinator of the crawl decides which crawler fetches them.
 
-    Only this machine is crawled unless ``any_host`` is set. Beyond it
-    robots.txt is obeyed, and requests to one server are due ``delay_s`` apart;
-    only for servers of one's own may ``polite`` be off.
+    Only this machine is crawled unless ``any_host`` is set. On other machines
+    the crawl obeys robots.txt, and requests to one server are due ``delay_s``
+    apart. Set ``polite=False`` only for your own servers.
     """
 
     urls: tuple[str, ...]
@@ -60,21 +63,33 @@ class Job:
         for name, least in (("slots", 1), ("max_tries", 1), ("max_redirects", 0), ("max_body", 1)):
             if getattr(self, name) < least:
                 raise JobError(f"{name} must be at least {least}, not {getattr(self, name)}")
-        if not self.timeout_s > 0:
-            raise JobError(f"timeout_s must be above 0, not {self.timeout_s}")
-        if self.deadline_s is not None and not self.deadline_s > 0:
-            raise JobError(f"deadline_s must be above 0, not {self.deadline_s}")
-        if not 0 <= self.delay_s < float("inf"):
-            raise JobError(f"delay_s must be at least 0, not {self.delay_s}")
+        if not 0 < self.timeout_s <= LONGEST_S:
+            raise JobError(f"timeout_s must be above 0, {UP_TO}, not {self.timeout_s}")
+        if self.deadline_s is not None and not 0 < self.deadline_s <= LONGEST_S:
+            raise JobError(f"deadline_s must be above 0, {UP_TO}, not {self.deadline_s}")
+        if not 0 <= self.delay_s <= LONGEST_S:
+            raise JobError(f"delay_s must be at least 0, {UP_TO}, not {self.delay_s}")
+        if not all(0 <= due <= LONGEST_S for due in self.schedule or ()):
+            raise JobError(f"a schedule needs due times of at least 0 s, {UP_TO}")
         if self.schedule is not None and (self.follow or len(self.schedule) != len(self.urls)):
             raise JobError("a schedule needs follow=False and one due time for each URL")
+
+
+class Manners(Protocol):
+    """The rules of one server beyond this machine."""
+
+    def allow(self, url: str) -> bool:
+        """Whether the server lets a crawler fetch this URL."""
+
+    def due(self, now: float) -> float:
+        """When the next request may start; each call books one request."""
 
 
 class Origin:
     """One server: the URL prefix it answers for and where to connect.
 
-    ``head_tail`` is all of a request after its target, rendered once, and
-    ``keep_alive`` whether connections may carry more than one exchange.
+    ``head_tail`` is the part of a request after its target, rendered once.
+    ``keep_alive`` tells whether connections may carry more than one exchange.
     ``manners`` are None on this machine.
     """
 
@@ -97,17 +112,18 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where to connect: an address family and the address ``connect`` takes."""
+    """Where to connect: an address family and the argument of ``connect``."""
 
     family: int
     sockaddr: tuple[str | int | bytes, ...]
 
 
 class Fetch:
-    """One URL to fetch now, with what earlier tries used up.
+    """One URL to fetch, with the number of tries so far.
 
-    ``due`` is when it may start, ``intended`` when the schedule of an open
-    loop wanted it to start; both are on the monotonic clock, 0.0 for at once.
+    ``due`` is the time at which it may start, and ``intended`` the time at which
+    the schedule of an open loop wants it to start. Both are on the monotonic
+    clock; 0.0 means at once. ``stale`` is set when a try met a stale connection.
     """
 
     __slots__ = ("due", "intended", "origin", "stale", "target", "tries", "url")
@@ -129,12 +145,11 @@ class Fetch:
 
 
 class PageResult:
-    """What became of one URL.
+    """The outcome of one URL.
 
-    ``status`` is None when there was no answer, and then ``error`` names the
-    kind (see :data:`crawlers.http.ERROR_KINDS`). ``links`` holds the page's
-    links only until the frontier has taken them; afterwards ``links_found``
-    and ``links_new`` count them.
+    Without an answer ``status`` is None, and ``error`` names the kind of failure
+    (see :data:`crawlers.http.ERROR_KINDS`). ``links`` holds the page's links
+    until the frontier takes them; ``links_found`` and ``links_new`` count them.
     """
 
     __slots__ = (
@@ -165,10 +180,10 @@ class PageResult:
 class CrawlReport:
     """The outcome of one crawl.
 
-    ``pages`` counts distinct URLs answered 200, ``bytes`` their bodies.
-    ``stopped`` is None for a crawl that ran to its end, else why it did not,
-    and ``left`` counts the URLs then found and not fetched.
-    ``mechanism`` is what the backend says of itself (threads, loop class).
+    ``pages`` counts the distinct URLs answered 200, ``bytes`` their bodies.
+    ``stopped`` is None for a crawl that ran to its end, otherwise the reason, and
+    ``left`` counts the URLs that were found but not fetched. In ``mechanism`` the
+    backend reports how it worked (threads, loop class).
     """
 
     backend: str
@@ -204,11 +219,11 @@ class CrawlReport:
 
     @property
     def digest(self) -> str:
-        """SHA-256 over every URL's outcome, whatever order it came in.
+        """SHA-256 over the outcome of every URL, independent of their order.
 
-        One line ``key status crc32`` for each URL answered and ``key kind -``
-        for each that was not, sorted by key; the key is the URL without the
-        first root's origin, so that a server's port does not change it.
+        One line ``key status crc32`` for each URL that was answered, and ``key
+        kind -`` for each that was not, sorted by key. The key is the URL without
+        the first root's origin, so that a server's port does not change it.
         """
         cut = len(self.prefix)
         lines = []

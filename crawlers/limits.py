@@ -1,4 +1,4 @@
-"""The limit that a crawler meets first: open descriptors."""
+"""The first limit that a crawler meets: open descriptors."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import resource
 from crawlers.job import JobError
 
 SPARE = 64
-"""Descriptors kept for everything that is no connection."""
+"""Descriptors reserved for everything besides connections."""
 
 
 def ensure_descriptors(slots: int, besides: int = 0) -> None:
-    """Make room for a connection per slot and ``besides`` others, raising the soft limit if needed.
+    """Make room for a connection per slot and ``besides`` others; raise the soft limit if needed.
 
     Raises :class:`JobError` when the hard limit is too low, with the numbers.
     """
@@ -21,8 +21,11 @@ def ensure_descriptors(slots: int, besides: int = 0) -> None:
         return
     if hard != resource.RLIM_INFINITY and hard < needed:
         raise JobError(
-            f"{slots} connections need {needed} descriptors, and this process may open {hard}: "
+            f"{slots} connections need {needed} descriptors, but this process may open {hard}: "
             f"use at most --concurrency {max(hard - besides - SPARE, 1)}, "
             "or raise the limit (ulimit -Hn)"
         )
-    resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
+    except (ValueError, OSError, OverflowError) as error:  # above fs.nr_open, for instance
+        raise JobError(f"{slots} connections need {needed} descriptors: {error}") from error

@@ -1,7 +1,7 @@
-"""The event loop that callbacks, generators and native coroutines stand on.
+"""The event loop of callbacks, generators and native coroutines.
 
-It is the same for all of them, so that what differs between their charts is
-how a program keeps its place, and not how it asks the kernel.
+All of them use the same loop, so their charts differ only in how a program keeps
+its place, not in how it asks the kernel.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class Loop:
         self._stopped = False
 
     def call_soon(self, callback: Callback) -> None:
-        """Call when control is back in the loop."""
+        """Call the function when control is back in the loop."""
         self._soon.append(callback)
 
     def call_at(self, when: float, callback: Callback) -> None:
-        """Call at ``when``, seconds on the monotonic clock."""
+        """Call the function at ``when``, seconds on the monotonic clock."""
         self._timer_number += 1
         heappush(self._timers, (when, self._timer_number, callback))
 
@@ -43,7 +43,7 @@ class Loop:
         self._stopped = True
 
     def run(self) -> None:
-        """Turn until stopped; an error in a callback ends the loop and is raised."""
+        """Run until stopped; an error in a callback ends the loop and is raised."""
         select, soon, timers = self.selector.select, self._soon, self._timers
         while not self._stopped:
             timeout = None
@@ -56,7 +56,7 @@ class Loop:
             if timers and timers[0][0] <= (now := monotonic()):
                 while timers and timers[0][0] <= now:
                     soon.append(heappop(timers)[2])
-            # Only those here now: a callback that calls itself soon must not
+            # Only those here now: a callback that schedules itself again must not
             # keep the sockets waiting.
             for _ in range(len(soon)):
                 soon.popleft()()

@@ -1,9 +1,8 @@
 """How to behave on other people's servers: robots.txt, and a delay between requests.
 
-On loopback, where measurements are made, none of this is in the way. Beyond
-it every backend has manners, since they are the frontier's: what robots.txt
-forbids is not handed out, and what may be fetched is handed out with a due
-time.
+Measurements run on loopback, where none of this applies. Beyond loopback every
+backend has manners, because the frontier keeps them: it never hands out a URL
+that robots.txt forbids, and it hands out the others with a due time.
 """
 
 from __future__ import annotations
@@ -13,28 +12,30 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 from crawlers.http import USER_AGENT
-from crawlers.job import Address, Job, JobError
+from crawlers.job import LONGEST_S, Address, Job, JobError, Manners
 
 if TYPE_CHECKING:
     from protego import Protego
 
 TIMEOUT_S = 10.0
 MAX_ROBOTS = 500 * 1024
-"""Bytes of robots.txt that are read (RFC 9309, 2.5)."""
+"""Bytes of a robots.txt that are read (RFC 9309, 2.5)."""
 
 
 def on_this_machine(addresses: list[Address]) -> bool:
-    """Whether all addresses are on loopback."""
-    hosts = (str(address.sockaddr[0]).partition("%")[0] for address in addresses)
-    return all(ip_address(host).is_loopback for host in hosts)
+    """Whether all addresses are on loopback; to connect to 0.0.0.0 is to connect there too."""
+    hosts = [ip_address(str(each.sockaddr[0]).partition("%")[0]) for each in addresses]
+    plain = [getattr(host, "ipv4_mapped", None) or host for host in hosts]
+    return all(host.is_loopback or host.is_unspecified for host in plain)
 
 
-class Manners:
-    """What one server allows, and when it may be asked next."""
+class RobotsManners:
+    """The rules of one robots.txt, with a delay between requests."""
 
     def __init__(self, rules: Protego, delay_s: float) -> None:
         self._rules = rules
-        self._delay_s = max(delay_s, rules.crawl_delay(USER_AGENT) or 0.0)
+        asked = rules.crawl_delay(USER_AGENT) or 0.0
+        self._delay_s = max(delay_s, asked if asked <= LONGEST_S else LONGEST_S)
         self._next = 0.0
 
     def allow(self, url: str) -> bool:
@@ -42,18 +43,18 @@ class Manners:
         return bool(self._rules.can_fetch(url, USER_AGENT))
 
     def due(self, now: float) -> float:
-        """When the next request may start; the one after it has to wait longer."""
+        """When the next request may start; the one after it waits longer."""
         due = max(now, self._next)
         self._next = due + self._delay_s
         return due
 
 
 def manners_of(netloc: str, job: Job) -> Manners:
-    """Ask a server for its robots.txt (RFC 9309); a redirect is not followed.
+    """Ask a server for its robots.txt (RFC 9309), without following redirects.
 
-    Whoever has none (4xx) allows everything; whoever cannot say (no answer,
-    3xx, 5xx) allows nothing. Raises :class:`JobError` when protego, which
-    reads the file, is not installed.
+    A server without the file (4xx) allows everything. One that does not answer,
+    or answers 3xx or 5xx, allows nothing. Raises :class:`JobError` when protego,
+    which reads the file, is not installed.
     """
     try:
         from protego import Protego
@@ -62,7 +63,7 @@ def manners_of(netloc: str, job: Job) -> Manners:
             "crawling beyond this machine needs protego, to read robots.txt: "
             "pip install 'c10k-crawlers[web]'"
         ) from None
-    return Manners(Protego.parse(_robots(netloc)), job.delay_s)
+    return RobotsManners(Protego.parse(_robots(netloc)), job.delay_s)
 
 
 def _robots(netloc: str) -> str:

@@ -1,4 +1,4 @@
-"""From URL prefixes to addresses: the one place that resolves names."""
+"""From URL prefixes to addresses: the only place that resolves names."""
 
 from __future__ import annotations
 
@@ -9,12 +9,17 @@ from urllib.parse import urlsplit
 
 from crawlers.http import request_tail
 from crawlers.job import Address, Job, JobError, Origin
-from crawlers.links import normalise
 from crawlers.manners import manners_of, on_this_machine
+from crawlers.urls import normalise
+
+NO_HOSTS = frozenset(
+    {"about", "blob", "data", "file", "ftp", "https", "javascript", "mailto", "tel"}
+)
+"""Schemes that a person may type with a colon only: ``javascript:1`` is not a host and a port."""
 
 
 def origin_prefix(url: str) -> str:
-    """``http://host:port`` of a normalised URL; raises :class:`JobError` for another."""
+    """``http://host:port`` of a normal URL; raises :class:`JobError` for any other."""
     end = url.find("/", 8)
     if end < 0 or not url.startswith("http://"):
         raise JobError(f"{url}: not a normal URL; write it as http://host:port/path")
@@ -24,9 +29,9 @@ def origin_prefix(url: str) -> str:
 def in_scope(url: str, prefixes: Iterable[str]) -> bool:
     """Whether a URL's host belongs to the same site as one of the start prefixes.
 
-    The lenient rule of the chapter: the last two labels of the host agree,
-    so that ``www.`` and other subdomains count. Addresses must be equal.
-    Ports are not compared.
+    This is the lenient rule of the chapter: the last two labels of the hosts
+    agree, so ``www.`` and other subdomains belong. Addresses must be equal. Ports
+    are not compared.
     """
     if not url.startswith("http://"):
         return False
@@ -42,17 +47,21 @@ def site_name(prefix: str) -> str:
 
 
 def normal_root(url: str) -> str:
-    """A start URL as typed by a person, normalised.
+    """A start URL as a person typed it, in normal form.
 
-    Raises :class:`JobError` for what cannot be crawled, saying why.
+    Raises :class:`JobError`, with the reason, if it cannot be crawled.
     """
     typed = url if "://" in url else f"http://{url}"
     scheme = typed.partition("://")[0].lower()
+    if (before := url.partition(":")[0].lower()) in NO_HOSTS:
+        scheme = before  # not a host and a port
     if scheme == "https":
         raise JobError(
-            f"{url}: https is not crawled here (every backend speaks plain HTTP, so that TLS "
-            "is not what is compared); give an http:// URL"
+            f"{url}: https is not supported (every backend speaks plain HTTP, because the "
+            "comparison is not about TLS); give an http:// URL"
         )
+    if before == "http" and "://" not in url:
+        raise JobError(f"{url}: not a usable URL; write it as http://host:port/path")
     if scheme != "http":
         raise JobError(f"{url}: not an http:// URL")
     normal = normalise(typed, typed)
@@ -62,13 +71,13 @@ def normal_root(url: str) -> str:
 
 
 def make_origin(prefix: str, job: Job) -> Origin:
-    """Resolve a prefix, IPv4 first; beyond this machine, ask for its robots.txt.
+    """Resolve a prefix, IPv4 first; on other machines, fetch robots.txt.
 
-    Raises :class:`OSError` for an unknown host, and :class:`JobError` for one
-    that is on another machine, unless the job allows any host.
+    Raises :class:`OSError` for an unknown host, and :class:`JobError` for a host
+    on another machine, unless the job allows any host.
     """
     parts = urlsplit(prefix)
-    host, port = parts.hostname or "", parts.port or 80
+    host, port = parts.hostname or "", 80 if parts.port is None else parts.port
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     found.sort(key=lambda entry: entry[0] != socket.AF_INET)
     addresses = [Address(int(family), tuple(sockaddr)) for family, _, _, _, sockaddr in found]
@@ -77,7 +86,7 @@ def make_origin(prefix: str, job: Job) -> Origin:
     if not on_this_machine(addresses):
         if not job.any_host:
             raise JobError(
-                f"{prefix}: not on this machine; add --any-host to crawl it all the same, as "
+                f"{prefix}: not on this machine; add --any-host to crawl it anyway, as far as "
                 "robots.txt allows and with a delay between requests"
             )
         origin.manners = manners_of(parts.netloc, job) if job.polite else None

@@ -1,13 +1,14 @@
-"""From a finished exchange to what the frontier needs to know of it."""
+"""Turns a finished exchange into a page for the frontier."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 from zlib import crc32
 
-from crawlers import links
 from crawlers.http import Exchange
 from crawlers.job import Fetch, PageResult
+from crawlers.links import extract
+from crawlers.urls import normalise
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 UNCODED = frozenset({b"", b"identity"})
@@ -17,7 +18,7 @@ HTML = ("text/html", "application/xhtml+xml")
 def read_page(fetch: Fetch, exchange: Exchange, follow: bool) -> PageResult:
     """Checksum the body, resolve a redirect, extract the links.
 
-    ``follow`` is the job's: without it neither links nor redirects are read.
+    ``follow`` is the job's: without it, links and redirects are not read.
     """
     body = exchange.body
     status = exchange.status
@@ -32,10 +33,10 @@ def read_page(fetch: Fetch, exchange: Exchange, follow: bool) -> PageResult:
         return page
     if status == 200:
         if is_html and headers.get(b"content-encoding", b"").lower() in UNCODED:
-            page.links = links.extract(body, fetch.url, encoding)
+            page.links = extract(body, fetch.url, encoding)
     elif status in REDIRECTS:
-        location = exchange.header(b"location")
-        page.redirect = links.normalise(fetch.url, location) if location else None
+        location = exchange.location
+        page.redirect = normalise(fetch.url, location) if location else None
         if page.redirect is None:
             page.error = "bad_redirect"
     return page
@@ -43,7 +44,7 @@ def read_page(fetch: Fetch, exchange: Exchange, follow: bool) -> PageResult:
 
 @lru_cache(maxsize=256)
 def content_type(value: bytes) -> tuple[str, bool, str | None]:
-    """A Content-Type header as text, whether it says HTML, and its charset."""
+    """A Content-Type header as text, whether it is HTML, and its charset."""
     kind = value.decode("latin-1").strip()
     return kind, kind.lower().startswith(HTML), charset(kind)
 

@@ -1,10 +1,10 @@
-"""A parser of HTTP responses in Python alone, for where httptools cannot be imported.
+"""A parser of HTTP responses in pure Python, used where httptools cannot be imported.
 
-That is so on some free-threaded builds, for which it has no wheels, and in
-subinterpreters. It calls what httptools' ``HttpResponseParser`` would call, in
-the same order, and refuses what llhttp refuses in its strict mode; one thing
-differs: it looks at whole lines, so a fault in a line shows at the line's end.
-Which parser a crawl used is in its report. Source: RFC 9112.
+That is the case on some free-threaded builds, which have no wheels of it, and in
+subinterpreters. It makes the same calls as httptools' ``HttpResponseParser``, in
+the same order, and rejects what llhttp rejects in its strict mode. There is one
+difference: it looks at whole lines, so it finds a fault at the end of the line.
+The report of a crawl names the parser. Source: RFC 9112.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ import re
 from typing import Final, Protocol
 
 MAX_LINE: Final = 64 * 1024
-"""Bytes that a line may take; httptools leaves that limit to its user."""
+"""Largest length of a line in bytes; httptools leaves that limit to its user."""
 
 VERSIONS: Final = frozenset({b"0.9", b"1.0", b"1.1", b"2.0"})
 
 _TOKEN: Final = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]"
-_STATUS: Final = re.compile(rb"HTTP/(\d\.\d) (\d{3})(?: [^\r\n]*+)?+\r\n")
+_STATUS: Final = re.compile(rb"HTTP/(\d\.\d) (\d{3})(?: [^\r\n]*+)?\r\n")
 _HEADER: Final = re.compile(rb"(%b++):[ \t]*+([\t\x20-\x7e\x80-\xff]*+)\r\n" % _TOKEN)
-_LENGTH: Final = re.compile(rb"(\d{1,19})[ \t]*")
+_LENGTH: Final = re.compile(rb"0*(\d{1,19})[ \t]*")
 _HEX: Final = b"0123456789ABCDEFabcdef"
-_QUOTED: Final = rb'"(?:[\t\x20\x21\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t\x20-\x7e\x80-\xff])*+"'
+_QUOTED: Final = rb'"(?:[\t\x20\x21\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t\x20-\x7e\x80-\xff])*"'
 _CHUNK: Final = re.compile(
-    rb"([0-9A-Fa-f]{1,16}+)(?:;(?!\r)%b*+(?:=%b*+(?:%b)?+)?+)*+\r\n" % (_TOKEN, _TOKEN, _QUOTED)
+    rb"0*([0-9A-Fa-f]{1,16}+)(?:;(?!\r)%b*+(?:=%b*+(?:%b)?)?)*\r\n" % (_TOKEN, _TOKEN, _QUOTED)
 )
 
 BEGIN, STATUS, HEADERS, SIZED, TO_CLOSE = range(5)
@@ -37,11 +37,11 @@ class ParserError(Exception):
 
 
 class ParserUpgrade(Exception):
-    """What follows is of another protocol."""
+    """The bytes that follow belong to another protocol."""
 
 
 class Handler(Protocol):
-    """Who is told what was found, in the order of the response."""
+    """Is called with the parts of a response, in their order."""
 
     def on_message_begin(self) -> None: ...
     def on_header(self, name: bytes, value: bytes) -> None: ...
@@ -53,8 +53,8 @@ class Handler(Protocol):
 class ResponseParser:
     """Bytes in, calls out; the state depends only on the bytes, not on how they were split.
 
-    Every 1xx response is a message of its own. What follows a final response
-    is announced by ``on_message_begin`` and not read.
+    Every 1xx response is a message of its own. After a final response, further
+    bytes cause one call of ``on_message_begin`` and are not read.
     """
 
     __slots__ = (
@@ -67,7 +67,7 @@ class ResponseParser:
         self._state = BEGIN
         self._status = 0
         self._held = b""  # the beginning of a line
-        self._left = 0  # bytes of the body, or of the chunk, that are to come
+        self._left = 0  # bytes of the body, or of the chunk, still to come
 
     def get_status_code(self) -> int:
         """The status of the response whose head was read last."""
@@ -120,7 +120,7 @@ class ResponseParser:
             at += 1
         if at < len(data):
             if self._status and not self.should_keep_alive():
-                raise ParserError("bytes behind a message that closes the connection")
+                raise ParserError("bytes after a message that closes the connection")
             self._handler.on_message_begin()
             self._state = STATUS if self._state == BEGIN else SURPLUS
         return at
@@ -151,6 +151,8 @@ class ResponseParser:
                 return at + 2
             return self._incomplete(data, at)
         name, value = found.groups()
+        if not value and found.end() == len(data):
+            return -1  # the value may follow in a folded line
         key = name.lower()
         if key in _SPECIAL:
             self._special(key, value)
@@ -158,7 +160,7 @@ class ResponseParser:
         return found.end()
 
     def _special(self, key: bytes, value: bytes) -> None:
-        """A header that frames the message or says what becomes of the connection."""
+        """A header that frames the message or controls the connection."""
         if key == b"content-length":
             found = _LENGTH.fullmatch(value)
             if found is None or self._encoded or self._length is not None:
@@ -178,7 +180,7 @@ class ResponseParser:
                 self._keep = self._keep or token == b"keep-alive"
 
     def _end_head(self) -> None:
-        """The head is complete: what of body does it announce?"""
+        """The head is complete: decide how the body is framed."""
         self._handler.on_headers_complete()
         if self._status == 101:
             self._handler.on_message_complete()
@@ -214,7 +216,7 @@ class ResponseParser:
         self._handler.on_message_complete()
 
     def _incomplete(self, data: bytes, at: int, promising: bool = True) -> int:
-        """Wait for the rest of a line; raises :class:`ParserError` where that cannot mend it."""
+        """Wait for the rest of a line; raises :class:`ParserError` if that cannot help."""
         whole = data.find(b"\n", at) >= 0 or data.find(b"\r", at, -1) >= 0
         if whole or not promising or len(data) - at > MAX_LINE:
             raise ParserError("malformed line")

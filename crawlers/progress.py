@@ -19,8 +19,8 @@ from rich.text import Text
 class LiveRecorder:
     """A recorder that counts, and shows the count four times a second while entered.
 
-    How many pages are still to come nobody can know before the crawl is
-    over, so there is a rate and no ETA.
+    It shows a rate but no ETA: the number of pages to come is unknown until the
+    crawl is over.
     """
 
     def __init__(self, title: str, *, enabled: bool) -> None:

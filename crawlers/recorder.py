@@ -1,8 +1,8 @@
 """Recorders keep the times of exchanges, and nothing else.
 
-A backend calls :meth:`record` once per answered exchange, on the hot path, so
-a recorder appends to an array and leaves all arithmetic for afterwards. What
-this costs is measured with :class:`NullRecorder`.
+A backend calls :meth:`record` once per answered exchange, on the hot path. So a
+recorder only appends to an array; all arithmetic comes after the crawl. Use
+:class:`NullRecorder` to measure the cost of recording.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ LATE_S = 0.001
 
 
 class Recorder(Protocol):
-    """What a backend needs of a recorder."""
+    """The interface that a backend uses."""
 
     def record(self, slot: int, due: float, started: float, ended: float) -> None:
         """Keep one answered exchange.
@@ -45,8 +45,29 @@ class TimesRecorder:
                 self.late += 1
 
 
+class ProgressRecorder(TimesRecorder):
+    """Also counts the exchanges in shared memory, where another process can read the number.
+
+    ``shared`` is one unsigned 64-bit number. ``ended`` keeps when each exchange
+    ended, in seconds on the monotonic clock.
+    """
+
+    __slots__ = ("ended", "shared")
+
+    def __init__(self, shared: memoryview) -> None:
+        super().__init__()
+        self.ended = array("d")
+        self.shared = shared
+
+    def record(self, slot: int, due: float, started: float, ended: float) -> None:
+        """Append the service time and the moment of completion, and count."""
+        self.service.append(ended - started)
+        self.ended.append(ended)
+        self.shared[0] += 1
+
+
 class SlotRecorder(TimesRecorder):
-    """Also which slot finished when: the raw data of the fairness chart."""
+    """Also keeps which slot finished when: the raw data of the fairness chart."""
 
     __slots__ = ("ended", "slots")
 
@@ -56,14 +77,14 @@ class SlotRecorder(TimesRecorder):
         self.ended = array("d")
 
     def record(self, slot: int, due: float, started: float, ended: float) -> None:
-        """Append times, slot number and moment of completion."""
+        """Append the times, the slot number and the time of completion."""
         super().record(slot, due, started, ended)
         self.slots.append(slot)
         self.ended.append(ended)
 
 
 class NullRecorder:
-    """Keeps nothing: the yardstick for what recording costs."""
+    """Keeps nothing; a crawl with it shows the cost of recording."""
 
     __slots__ = ()
 

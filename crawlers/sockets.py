@@ -1,24 +1,27 @@
-"""Sockets, made the same way for every backend that handles its own."""
+"""Makes sockets the same way for every backend that handles its own."""
 
 from __future__ import annotations
 
 import os
 import socket
+from fcntl import ioctl
+from termios import FIONREAD
+from typing import Protocol
 
 from crawlers.job import Address
 
 
 def new_socket(address: Address) -> socket.socket:
-    """A TCP socket with the options every backend uses."""
+    """A TCP socket with the options that every backend uses."""
     sock = socket.socket(address.family, socket.SOCK_STREAM)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return sock
 
 
 def begin_connect(address: Address) -> socket.socket:
-    """A non-blocking socket that has begun to connect; writable means decided.
+    """A non-blocking socket that has begun to connect; it becomes writable at the end.
 
-    Raises :class:`OSError` where it fails at once.
+    Raises :class:`OSError` if it fails at once.
     """
     sock = new_socket(address)
     try:
@@ -33,6 +36,27 @@ def begin_connect(address: Address) -> socket.socket:
 
 
 def end_connect(sock: socket.socket) -> None:
-    """Raise the :class:`OSError` that a non-blocking connect came to, if any."""
+    """Raise the :class:`OSError` of a failed non-blocking connect, if it failed."""
     if error := sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
         raise OSError(error, os.strerror(error))
+
+
+class HasDescriptor(Protocol):
+    """A socket of any library."""
+
+    def fileno(self) -> int:
+        """Its descriptor."""
+
+
+NOTHING = bytes(4)
+"""No bytes, as the kernel counts them."""
+
+
+def unasked(sock: HasDescriptor) -> bool:
+    """Whether bytes wait on an idle connection.
+
+    No request asked for them, so they must not be taken for the next answer; servers
+    send a 408 that way before they close (RFC 9112, 9.2). A loop notices them when
+    they come, but code that owns a connection only while it uses it must look.
+    """
+    return ioctl(sock.fileno(), FIONREAD, NOTHING) != NOTHING

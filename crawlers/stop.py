@@ -1,7 +1,7 @@
-"""Why a crawl stops before its end: a signal, or its deadline.
+"""Reasons to stop a crawl before its end: a signal, or its deadline.
 
-All backends look here once per tick, so that an interrupt never strikes in
-the middle of the frontier's bookkeeping: Ctrl-C leaves a whole report.
+All backends check once per tick, so an interrupt never arrives in the middle of
+the frontier's bookkeeping, and Ctrl-C still leaves a complete report.
 """
 
 from __future__ import annotations
@@ -15,16 +15,18 @@ from typing import Any
 from crawlers.job import Job
 
 TICK_S = 0.25
-"""Longest time between two looks at deadlines, in seconds."""
+"""Longest time between two checks of the deadlines, in seconds."""
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Ctrl-C, a polite kill, and the end of the terminal: they all stop a crawl."""
 
 
 class Stop:
-    """While entered, catches SIGINT and SIGTERM; a second one ends the process at once.
+    """While entered, catches :data:`SIGNALS`; a second one ends the process at once.
 
-    An exception at any moment would leave threads that go on crawling, and
-    loops in pieces; so the second signal is the kernel's to handle. Signals
-    are caught in the main thread only, and only where nobody else has asked
-    for them.
+    An exception at an arbitrary moment would leave running threads and broken
+    loops, so the kernel handles the second signal. Signals are caught in the
+    main thread only, and only if the program has no handler of its own.
     """
 
     def __init__(self, job: Job) -> None:
@@ -41,7 +43,7 @@ class Stop:
 
     def __enter__(self) -> Stop:
         if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
+            for number in SIGNALS:
                 before = signal.getsignal(number)
                 if before in (signal.SIG_DFL, signal.default_int_handler):
                     self._before[number] = before

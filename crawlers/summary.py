@@ -1,4 +1,4 @@
-"""What a crawl came to, for people: the summary and one line per URL."""
+"""The result of a crawl for people: a summary and one line per URL."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from crawlers.http import ERROR_KINDS
 from crawlers.job import CrawlReport, PageResult
 
 NO_MORE = 20
-"""Redirect hops looked at when an answer is traced; budgets are smaller."""
+"""Redirect hops that are followed to explain an answer; budgets are smaller."""
 
 
 def print_summary(report: CrawlReport, console: Console) -> None:
@@ -33,7 +33,7 @@ def print_summary(report: CrawlReport, console: Console) -> None:
     table.add_row("time", f"{report.elapsed_s:.3f} s, {report.pages_per_s:,.0f} pages/s")
     table.add_row("digest", report.digest)
     if report.stopped:
-        table.add_row("stopped", f"{report.stopped}; {report.left:,} URLs found and not fetched")
+        table.add_row("stopped", f"{report.stopped}; {report.left:,} URLs found but not fetched")
     console.print(table, highlight=False, markup=False)
 
 
@@ -47,7 +47,7 @@ def print_urls(report: CrawlReport, console: Console, *, failed_only: bool = Fal
 
 
 def url_line(url: str, row: PageResult) -> str:
-    """What became of one URL, in one line."""
+    """The outcome of one URL, in one line."""
     kind = row.content_type.partition(";")[0].strip() or "-"
     line = f"{row.status or '---'} {row.size:>9} {kind:<16} {url}"
     if row.links_found:
@@ -56,8 +56,12 @@ def url_line(url: str, row: PageResult) -> str:
         line += f"  -> {row.redirect}"
     if row.error:
         line += f"  ! {row.error}"
-    # A hostile server chooses some of these words; it must not steer the terminal.
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
+    return printable(line)
+
+
+def printable(text: str) -> str:
+    """The text without control characters: a hostile server may have chosen it."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def as_json(report: CrawlReport, *, urls: bool = False) -> dict[str, object]:
@@ -96,7 +100,7 @@ def as_json(report: CrawlReport, *, urls: bool = False) -> dict[str, object]:
 
 
 def why_not_fetched(report: CrawlReport, url: str) -> str | None:
-    """None when a start URL led to a page; else the reason, with what to do."""
+    """None if a start URL led to a page; otherwise the reason, and what to do about it."""
     for _ in range(NO_MORE):
         row = report.rows.get(url)
         if row is None:

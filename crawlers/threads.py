@@ -1,10 +1,9 @@
-"""Blocking threads: every slot is a thread, and the kernel keeps its place.
+"""Threads: every slot is a thread, and the kernel keeps its place.
 
-What waits: a thread, asleep inside ``connect`` or ``recv``. What switches:
-the kernel, at every call that blocks; the interpreter passes its lock on
-there. What a connection costs: the touched part of a C stack, a kernel stack
-and the kernel's records of a thread. The slots share one frontier, so every
-look at it needs the lock.
+What waits: a thread, asleep inside ``connect`` or ``recv``. What switches: the
+kernel, at every call that blocks; the interpreter releases its lock there. What
+a connection costs: the used part of a C stack, a kernel stack, and the kernel's
+records of a thread. The slots share one frontier, so every access needs a lock.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ from crawlers.http import RECV_SIZE, Exchange
 from crawlers.job import CrawlReport, Fetch, Job, JobError, Origin
 from crawlers.page import read_page
 from crawlers.recorder import Recorder
-from crawlers.sockets import new_socket
+from crawlers.sockets import new_socket, unasked
 from crawlers.stop import Stop
 
 
 class Shared:
-    """What the slots of one crawl share."""
+    """The state that the slots of one crawl share."""
 
     def __init__(self, job: Job, recorder: Recorder) -> None:
         self.job = job
@@ -35,7 +34,7 @@ class Shared:
         self.frontier = Frontier(job)
         self.slots = [Slot(number) for number in range(job.slots)]
         self.failure: BaseException | None = None
-        self.changed = Condition()  # guards all of the above, and the slots' fields
+        self.changed = Condition()  # guards everything above, and the slots' attributes
         self.idle = 0
         self.promised = 0
         self.over = Event()
@@ -44,8 +43,8 @@ class Shared:
 class Slot:
     """At most one connection, at most one exchange in flight.
 
-    ``origin`` is where the open connection ``sock`` leads, None without one.
-    ``deadline`` is when the exchange in flight times out.
+    ``origin`` is the server of the open connection ``sock``, None without one.
+    ``deadline`` is the time at which the exchange in flight times out.
     """
 
     __slots__ = ("aborted", "deadline", "number", "origin", "sock", "started")
@@ -68,7 +67,7 @@ Fetcher: TypeAlias = Callable[[SharedT, Slot, Fetch], Exchange]
 
 
 def connect(shared: Shared, slot: Slot, item: Fetch) -> None:
-    """Open the slot's connection; the thread sleeps until it stands."""
+    """Open the slot's connection; the thread sleeps until it is open."""
     with shared.changed:
         disconnect(slot)
         slot.sock = new_socket(item.address)
@@ -84,14 +83,14 @@ def disconnect(slot: Slot) -> None:
 
 
 def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
-    """One exchange: connect where needed, send, receive until it is done."""
+    """One exchange: connect if needed, send, receive until it is done."""
     exchange = Exchange(item, shared.job.max_body)
     try:
         if item.due and shared.over.wait(item.due - monotonic()):
             exchange.abort("cancelled")
             return exchange
         slot.started = monotonic()
-        if slot.origin is item.origin:
+        if slot.origin is item.origin and not unasked(slot.sock):
             exchange.reused = True
         else:
             connect(shared, slot, item)
@@ -108,8 +107,8 @@ def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
     return exchange
 
 
-def settle(shared: Shared, slot: Slot, item: Fetch, exchange: Exchange) -> None:
-    """Hand the outcome to the frontier; wake as many threads as there is work for."""
+def finish(shared: Shared, slot: Slot, item: Fetch, exchange: Exchange) -> None:
+    """Give the outcome to the frontier; wake as many threads as there is work for."""
     ended = monotonic()
     page = read_page(item, exchange, shared.job.follow)
     with shared.changed:
@@ -125,13 +124,13 @@ def settle(shared: Shared, slot: Slot, item: Fetch, exchange: Exchange) -> None:
 def take(shared: Shared, slot: Slot) -> Fetch | None:
     """The next fetch, asleep until there is one; None when the crawl is over."""
     with shared.changed:
-        # What a sleeping thread was woken for is not to be taken from under its nose:
-        # without the promise some threads would never have a turn, nor a connection.
+        # Leave the work that was promised to a thread we just woke. Otherwise some
+        # threads would never get a turn, nor a connection.
         promised = shared.promised >= shared.frontier.ready
         item = None if promised else shared.frontier.take()
         while item is None:
             if shared.frontier.finished:
-                shared.changed.notify()  # one tells the next; all at once would fight
+                shared.changed.notify()  # each wakes the next; all at once would compete
                 disconnect(slot)
                 return None
             shared.idle += 1
@@ -144,13 +143,13 @@ def take(shared: Shared, slot: Slot) -> Fetch | None:
 
 
 def work(shared: SharedT, slot: Slot, fetch: Fetcher[SharedT]) -> None:
-    """A slot's life: take, fetch, settle, until nothing is left."""
+    """The life of a slot: take, fetch, finish, until nothing is left."""
     try:
         while item := take(shared, slot):
             exchange = fetch(shared, slot, item)
-            settle(shared, slot, item, exchange)
+            finish(shared, slot, item, exchange)
     except BaseException as error:
-        # A thread must not die alone: the others would wait for its outcome.
+        # If a thread died silently, the others would wait for its outcome.
         with shared.changed:
             shared.failure = error
             end(shared, "failed")
@@ -166,14 +165,14 @@ def wake(shared: Shared, count: int) -> None:
 
 
 def end(shared: Shared, reason: str) -> None:
-    """Take nothing more, and let what is in flight come to its end."""
+    """Take no more fetches; let the exchanges in flight end."""
     shared.frontier.stop(reason)
     shared.over.set()
     shared.changed.notify_all()
 
 
 def watch(shared: Shared, stop: Stop) -> None:
-    """Wake the threads whose time is up: ``shutdown`` ends a blocked call."""
+    """Wake the threads that ran out of time: ``shutdown`` ends a blocked call."""
     now = monotonic()
     with shared.changed:
         if reason := stop.reason(now):
@@ -187,18 +186,18 @@ def watch(shared: Shared, stop: Stop) -> None:
 
 
 def run(name: str, shared: SharedT, fetch: Fetcher[SharedT]) -> CrawlReport:
-    """Run one thread for each slot, until all are done; the main thread keeps the time."""
+    """Run one thread for each slot, until all are done; the main thread watches the time."""
     threads: list[Thread] = []
     with Stop(shared.job) as stop:
         shared.frontier.start(monotonic())
-        with shared.changed:  # nobody begins before all are there
+        with shared.changed:  # no thread begins before all are there
             for slot in shared.slots:
                 thread = Thread(target=work, args=(shared, slot, fetch))
                 try:
                     thread.start()
                 except RuntimeError:
                     shared.failure = JobError(
-                        f"the system starts no more than {len(threads)} threads: lower the number "
+                        f"this system starts no more than {len(threads)} threads: lower the number "
                         "of slots, or raise ulimit -u or -v, pids.max or kernel.threads-max"
                     )
                     end(shared, "failed")

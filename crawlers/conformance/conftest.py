@@ -1,4 +1,4 @@
-"""Which backends to try, and what must be left when each test is over."""
+"""Chooses the backends, and checks what each test leaves behind."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="conformance: try this backend (may be given again; default: all)",
+        help="conformance: test this backend (can be repeated; default: all)",
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Know the mark of pytest-timeout, which is good to have and not needed."""
+    """Register the mark of pytest-timeout, which is useful but optional."""
     config.addinivalue_line("markers", "timeout(seconds): end the test after so long")
 
 
 def _names(config: pytest.Config) -> tuple[list[str], list[str]]:
-    """The backends to try here, and those that must have a process of their own."""
+    """The backends to test here, and those that need a process of their own."""
     names = config.getoption("--backend") or registry.names()
-    alone = [name for name in names if len(names) > 1 and registry.alone(name)]
+    alone = [name for name in names if len(names) > 1 and registry.about(name).alone]
     return [name for name in names if name not in alone], alone
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Without a backend that must be alone there is nothing for test_alone to do."""
+    """Skip test_alone when no backend needs a process of its own."""
     return True if collection_path.name == "test_alone.py" and not _names(config)[1] else None
 
 
@@ -58,10 +58,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture
 def backend(request: pytest.FixtureRequest) -> Backend:
-    """The backend under test; skipped, with the reason, where it cannot run.
+    """The backend under test; skipped, with the reason, if it cannot run here.
 
-    A test that the backend says it fails is expected to fail, and is an error
-    when it does not.
+    A test in the backend's ``differs`` is expected to fail; passing it is an error.
     """
     chosen = request.config.getoption("--backend")
     try:
@@ -80,7 +79,7 @@ _used: set[str] = set()
 
 
 def _use_once(backend: Backend) -> None:
-    """Let a library open what it keeps for the life of the process (uvloop: a pipe)."""
+    """Let a library open what it keeps as long as the process lives (uvloop: a pipe)."""
     if backend.name not in _used:
         _used.add(backend.name)
         with ScriptedServer() as server:
@@ -89,14 +88,14 @@ def _use_once(backend: Backend) -> None:
 
 @pytest.fixture
 def server() -> Iterator[ScriptedServer]:
-    """A server that does what the test tells it."""
+    """A server that follows the test's script."""
     with ScriptedServer() as running:
         yield running
 
 
 @pytest.fixture
 def nothing_left(backend: Backend) -> Iterator[None]:
-    """Descriptors, threads and children are the same after the test as before."""
+    """Descriptors, threads and children must be the same after the test as before."""
     before = _resources()
     yield
     gc.collect()

@@ -1,7 +1,7 @@
-"""A server that follows a script: the good, the slow and the broken.
+"""A server that follows a script: good, slow or broken.
 
-It shares no code with the crawlers and is itself as plain as can be, one
-thread for each connection.
+It shares no code with the crawlers and is as simple as possible, with one thread
+for each connection.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Connection:
         self.open = False
 
     def hang(self) -> None:
-        """Say nothing until the other side has left, or the server stops."""
+        """Send nothing until the other side closes, or the server stops."""
         with contextlib.suppress(OSError):
             while self.sock.recv(65536):
                 pass
@@ -74,10 +74,10 @@ class Connection:
 
 
 class ScriptedServer:
-    """Answers each path as its script says; counts what was asked.
+    """Answers each path as its script says, and counts the requests.
 
-    ``script`` maps a path to the bytes of the answer or to an action; a list
-    gives one for each time the path is asked for, the last one for ever.
+    ``script`` maps a path to the bytes of the answer or to an action. A list has
+    one for each request of the path; the last one is used for all further requests.
     Unknown paths are answered 404.
     """
 
@@ -114,7 +114,7 @@ class ScriptedServer:
         self.stop()
 
     def stop(self) -> None:
-        """Close everything: to a crawl under way, the server dies."""
+        """Close everything: to a running crawl, the server dies."""
         # Closing alone would not wake the thread that accepts.
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)

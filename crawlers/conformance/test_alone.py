@@ -1,4 +1,4 @@
-"""Backends that change the process they are loaded in, each in one of its own."""
+"""Backends that change their whole process, each tested in a process of its own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TIMEOUT_S = 110.0
 
 @pytest.mark.timeout(TIMEOUT_S + 10)
 def test_in_a_process_of_its_own(alone: str) -> None:
-    """The whole suite; its output is shown when something fails."""
+    """Run the whole suite; show its output if something fails."""
     load = (
         "import sys; from crawlers import registry\n"
         "try: registry.load(sys.argv[1])\n"

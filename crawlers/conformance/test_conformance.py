@@ -57,7 +57,7 @@ def test_a_site_is_crawled_once(
 
 
 def test_slots_are_used_at_once(backend: Backend, server: ScriptedServer) -> None:
-    """Ten answers that wait for each other come only if ten are asked for at once."""
+    """Ten answers that wait for each other arrive only if all are requested at once."""
     barrier = threading.Barrier(10)
 
     def together(connection: Connection) -> None:
@@ -152,8 +152,10 @@ def test_failures_are_retried_and_counted(
     assert report.retries == 6
 
 
-def test_a_stale_connection_is_asked_again_once(backend: Backend, server: ScriptedServer) -> None:
-    """The server closes between requests; that is nobody's failure."""
+def test_a_request_on_a_stale_connection_is_repeated_once(
+    backend: Backend, server: ScriptedServer
+) -> None:
+    """The server closes between requests; that does not count as a failure."""
     closed = threading.Event()
 
     def answer_and_close(connection: Connection) -> None:
@@ -169,10 +171,52 @@ def test_a_stale_connection_is_asked_again_once(backend: Backend, server: Script
     assert report.retries == 0
 
 
-def test_all_connections_stale_at_once_fail_no_page(
+def test_an_idle_connection_that_is_reset_fails_no_page(
     backend: Backend, server: ScriptedServer
 ) -> None:
-    """Each page is asked for again on a connection of its own, and costs no try."""
+    """The next request finds a connection that the library may have closed already."""
+
+    def answer_and_reset(connection: Connection) -> None:
+        connection.send(page())
+        connection.reset()
+
+    def slow(connection: Connection) -> None:
+        time.sleep(0.3)
+        connection.send(page("/d", "/e"))
+
+    server.script["/"] = page("/slow", "/b", "/c")
+    server.script.update({"/slow": slow, "/b": answer_and_reset, "/c": answer_and_reset})
+    server.script.update({"/d": page(), "/e": page()})
+    report = crawl(backend, server, slots=3, max_tries=1)
+    assert report.errors == {}
+    assert (report.pages, report.retries) == (6, 0)
+
+
+def test_bytes_that_no_request_asked_for_are_no_answer(
+    backend: Backend, server: ScriptedServer
+) -> None:
+    """A server says 408 on an idle connection; the next page must not be that (RFC 9112, 9.2)."""
+
+    def more(connection: Connection) -> None:
+        connection.send(page())
+        time.sleep(0.1)
+        connection.send(ok(b"<a href=/no>"))
+
+    def slow(connection: Connection) -> None:
+        time.sleep(0.4)
+        connection.send(page("/d", "/e", "/f"))
+
+    server.script["/"] = page("/slow", "/b", "/c")
+    server.script.update({"/slow": slow, "/b": more, "/c": more})
+    server.script.update({"/d": page(), "/e": page(), "/f": page()})
+    report = crawl(backend, server, slots=3, max_tries=1)
+    assert outcomes(report) == dict.fromkeys(("/", "/slow", "/b", "/c", "/d", "/e", "/f"), 200)
+
+
+def test_no_page_fails_when_all_connections_are_stale(
+    backend: Backend, server: ScriptedServer
+) -> None:
+    """Each page is requested again on a new connection, and that does not count as a try."""
     together = threading.Barrier(4)
 
     def answer_and_close(connection: Connection) -> None:
@@ -207,7 +251,7 @@ def test_a_silent_server_times_out(
     assert server.requests["/silent"] == 2
 
 
-def test_a_body_read_to_close_is_not_complete_when_time_is_up(
+def test_a_body_read_to_close_is_not_complete_at_a_timeout(
     backend: Backend, server: ScriptedServer
 ) -> None:
     def half(connection: Connection) -> None:
@@ -229,7 +273,7 @@ def test_a_refused_connection_is_an_error(backend: Backend, nothing_left: None) 
 
 
 def test_an_address_that_drops_packets_times_out(backend: Backend, nothing_left: None) -> None:
-    """A listener whose queue is full answers no SYN, like a host that is gone."""
+    """A listener with a full queue answers no SYN, like a host that is gone."""
     with socket.socket() as full:
         full.bind(("127.0.0.1", 0))
         full.listen(0)
@@ -345,8 +389,8 @@ def test_times_are_recorded_for_answers_only(backend: Backend, server: ScriptedS
 
 
 def test_an_open_loop_starts_when_it_is_due(backend: Backend, server: ScriptedServer) -> None:
-    """One slot, a first answer that takes 0.4 s: the second is late, and its
-    response time counts from when it should have started."""
+    """One slot and a first answer that takes 0.4 s: the second request is late, and
+    its response time counts from when it should have started."""
 
     def slow(connection: Connection) -> None:
         time.sleep(0.4)
@@ -387,7 +431,7 @@ def test_several_hosts_share_the_slots(backend: Backend, server: ScriptedServer)
 
 @pytest.mark.timeout(120)  # some start processes for each
 def test_many_small_crawls(backend: Backend, server: ScriptedServer, nothing_left: None) -> None:
-    """Ends are where races hide: finish many crawls with more slots than work."""
+    """Races hide at the end of a crawl: finish many crawls with more slots than work."""
     server.script["/"] = page("/a", "/b", "/c")
     server.script.update({path: page("/", "/a") for path in ("/a", "/b", "/c")})
     for _ in range(30):

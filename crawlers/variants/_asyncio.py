@@ -1,7 +1,7 @@
-"""What the variants on asyncio share: ``run`` of ``async_await``, given a ``fetch``.
+"""Shared by the variants on asyncio: ``run`` of ``async_await`` with another ``fetch``.
 
-Everything that does not touch the connection is imported from the model
-itself; a variant brings its ``fetch``, and what its slots hold.
+Everything that does not touch the connection comes from the model itself. A
+variant brings its ``fetch`` and its slots.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ LoopFactory = Callable[[], asyncio.AbstractEventLoop]
 
 
 class Closable(Protocol):
-    """What stands for a connection: a transport, a stream, a socket."""
+    """A connection in any form: a transport, a stream, a socket."""
 
     def close(self) -> None:
         """Close it, without waiting."""
 
 
 class Shared(async_await.Shared):
-    """What the slots of one crawl share; ``mechanism`` goes into the report."""
+    """The state that the slots of one crawl share; ``mechanism`` goes into the report."""
 
     def __init__(self, job: Job, recorder: Recorder) -> None:
         super().__init__(job, recorder)
         self.mechanism: dict[str, str | int] = {"loop": loop_name(self.loop)}
 
     async def close(self) -> None:
-        """Close what the slots shared, after they are done."""
+        """Close everything that the slots shared, after they are done."""
 
 
 class Slot(async_await.Slot):

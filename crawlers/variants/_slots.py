@@ -1,7 +1,7 @@
-"""What the variants share whose tasks are not asyncio's (trio, curio, anyio, twisted).
+"""Shared by the variants whose tasks are not asyncio's (trio, curio, anyio, twisted).
 
-They cannot use asyncio's futures, so they bring ``fetch``, ``take``, ``work``
-and ``watch``, and a way to ``wake`` idle slots. The bookkeeping is here.
+They cannot use asyncio's futures, so they bring their own ``fetch``, ``take``,
+``work`` and ``watch``, and a way to ``wake`` idle slots. The bookkeeping is here.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from crawlers.stop import Stop
 class Slot:
     """At most one connection, at most one exchange in flight.
 
-    ``origin`` is where the open connection ``sock`` leads, None without one.
-    ``deadline`` is when the exchange in flight times out, and ``scope`` what
-    is cancelled then; both are the library's own.
+    ``origin`` is the server of the open connection ``sock``, None without one.
+    ``deadline`` is the time at which the exchange in flight times out, and
+    ``scope`` is cancelled then. ``sock`` and ``scope`` are the library's own.
     """
 
     __slots__ = ("aborted", "deadline", "number", "origin", "scope", "sock", "started")
@@ -41,7 +41,7 @@ class Slot:
 
 
 class Shared(ABC):
-    """What the slots of one crawl share."""
+    """The state that the slots of one crawl share."""
 
     def __init__(self, job: Job, recorder: Recorder) -> None:
         self.job = job
@@ -62,8 +62,8 @@ def disconnect(slot: Slot) -> None:
         slot.sock.close()
 
 
-def settle(shared: Shared, slot: Slot, item: Fetch, exchange: Exchange) -> None:
-    """Hand the outcome to the frontier; wake as many slots as there is work for."""
+def finish(shared: Shared, slot: Slot, item: Fetch, exchange: Exchange) -> None:
+    """Give the outcome to the frontier; wake as many slots as there is work for."""
     ended = monotonic()
     page = read_page(item, exchange, shared.job.follow)
     slot.deadline = inf
@@ -76,20 +76,20 @@ def settle(shared: Shared, slot: Slot, item: Fetch, exchange: Exchange) -> None:
 
 
 def taken(shared: Shared, slot: Slot, item: Fetch) -> Fetch:
-    """Start the slot's clock for the fetch that it took."""
+    """Set the slot's deadline for the fetch that it took."""
     slot.aborted = None
     slot.deadline = max(monotonic(), item.due) + shared.job.timeout_s
     return item
 
 
 def end(shared: Shared, reason: str) -> None:
-    """Take nothing more, and let what is in flight come to its end."""
+    """Take no more fetches; let the exchanges in flight end."""
     shared.frontier.stop(reason)
     shared.wake(len(shared.slots))
 
 
 def overdue(shared: Shared, stop: Stop) -> list[Slot]:
-    """The slots whose time is up, told why: what ``watch`` looks for at every tick."""
+    """The slots that ran out of time, with the reason set; ``watch`` cancels them."""
     now = monotonic()
     if reason := stop.reason(now):
         end(shared, reason)
@@ -103,7 +103,7 @@ def overdue(shared: Shared, stop: Stop) -> list[Slot]:
 
 
 class Connection:
-    """A connection whose closing has to be awaited: noted now, done by its slot soon."""
+    """A connection that must be awaited to close it: its slot does that soon."""
 
     __slots__ = ("closing", "stream")
 

@@ -1,19 +1,17 @@
-"""What the HTTP stacks share: from their answers and errors to ours.
+"""Shared by the HTTP stacks: translates their answers and errors into ours.
 
-A stack parses HTTP and keeps its connections itself. What is left to us is
-the same as everywhere: frontier, retries, redirects, link extraction, limits
-on size and time.
+A stack parses HTTP and keeps its connections itself. Everything else is the same
+as in the models: frontier, retries, redirects, link extraction, limits on size
+and time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 
 from crawlers.http import USER_AGENT, Exchange, error_kind
 from crawlers.job import Fetch, Job
-
-_USED = ("content-type", "content-encoding", "location")
 
 
 def version_of(stack: str) -> str:
@@ -30,41 +28,39 @@ def request_headers(job: Job) -> dict[str, str]:
 
 
 class Answer(Exchange):
-    """An exchange that a stack carries out; it is told what came."""
+    """An exchange that a stack carries out and fills in."""
 
     __slots__ = ()
 
     def __init__(self, item: Fetch, max_body: int) -> None:
         super().__init__(item, max_body)
-        # Whether the connection is kept is for the stack's pool to say.
+        # The stack's pool decides whether to keep the connection.
         self.keep_alive = True
 
     def take_body(self, data: bytes) -> bool:
-        """Take a piece of the body; False when it is too large, and to be given up."""
+        """Take a piece of the body; False if it is too large and the stack must stop."""
         self.on_body(data)
         if self.size > self.max_body:
             self.abort("too_large")
         return not self.done
 
-    def complete(self, status: int, headers: Mapping[str, str]) -> None:
-        """The whole body has come; ``headers`` finds names in any case."""
+    def complete(self, status: int, headers: Iterable[tuple[bytes, bytes]]) -> None:
+        """The body is complete; ``headers`` are the lines of the response's head."""
         if self.done:
             return
         self.status = status
-        self.headers = {
-            name.encode("ascii"): headers[name].encode("utf-8", "surrogateescape")
-            for name in _USED
-            if name in headers
-        }
+        self.headers = {}
+        for name, value in headers:
+            self.on_header(name, value)
         self.done = True
 
     def broken(self, kind: str) -> None:
-        """The connection failed; stale, if it had been used before and nothing was answered."""
+        """The connection failed; it was stale if it was used before and nothing was answered."""
         self.abort(self._or_stale(kind))
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:
-    """The error, and all that stand behind it."""
+    """The error and all of its causes."""
     seen: set[int] = set()
     behind: list[object] = [error]
     while behind:
@@ -72,12 +68,12 @@ def causes(error: BaseException) -> Iterator[BaseException]:
         if isinstance(link, BaseException) and id(link) not in seen:
             seen.add(id(link))
             yield link
-            # Several stacks hand the error behind over as an argument.
+            # Several stacks pass the cause as an argument.
             behind += [*link.args, link.__context__, link.__cause__]
 
 
 def kind_behind(error: BaseException) -> str | None:
-    """The error kind of the socket error that a stack has wrapped, if there is one."""
+    """The error kind of the socket error that a stack has wrapped, if any."""
     for link in causes(error):
         if isinstance(link, OSError) and (link.errno or isinstance(link, TimeoutError)):
             return error_kind(link)

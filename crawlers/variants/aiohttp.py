@@ -1,20 +1,23 @@
 """aiohttp: the whole HTTP stack that most asyncio programs use.
 
-What waits and what switches are those of ``asyncio_protocol``. What a
-connection costs: asyncio's transport, and aiohttp's protocol, parser, stream
-and response on top of it. Changed against ``asyncio_protocol``: everything
-above the transport, which is why this is a stack and not a model.
+It waits and switches like ``asyncio_protocol``. What a connection costs:
+asyncio's transport, and aiohttp's protocol, parser, stream and response on top of
+it. Changed against ``asyncio_protocol``: everything above the transport. That is
+why this is a stack and not a model.
 
-What differs at the server: connections belong to a pool of as many as there
-are slots, not to the slots; an idle one may be handed to any slot, and a
-second host's come on top of those that lie idle. A stale connection is asked
-again by aiohttp itself. It tries the addresses of a host in its own order.
+The server sees these differences. Connections belong to a pool, not to the
+slots: the pool is as large as the number of slots, any slot may get an idle
+connection, and connections to a second host come on top of the idle ones. When a
+connection was stale, aiohttp sends the request again by itself. It tries the
+addresses of a host in its own order.
 """
 
 from __future__ import annotations
 
 import asyncio
+from contextvars import ContextVar
 from time import monotonic
+from typing import Any
 
 import aiohttp
 from aiohttp.http_exceptions import ContentLengthError
@@ -28,11 +31,24 @@ from crawlers.variants._asyncio import LoopFactory, Slot, run
 from crawlers.variants._stack import Answer, causes, kind_behind, request_headers, version_of
 
 KEEP_S = 3600.0
-"""How long the pool keeps an idle connection: as long as any crawl, like the models."""
+"""Seconds that the pool keeps an idle connection: as long as any crawl, like the models."""
+
+
+TARGET: ContextVar[str] = ContextVar("TARGET")
+"""The request target of the calling task's fetch."""
+
+
+class Request(aiohttp.ClientRequest):
+    """A request for the frontier's target; yarl would ask for ``/q`` instead of ``/q?``."""
+
+    async def send(self, conn: Any) -> aiohttp.ClientResponse:  # noqa: ANN401
+        """Send it; the target is read before the first wait."""
+        self.url._cache["raw_path_qs"] = TARGET.get()
+        return await super().send(conn)
 
 
 class Shared(_asyncio.Shared):
-    """What the slots of one crawl share: here also the session and its pool."""
+    """The state that the slots of one crawl share, and the session and its pool."""
 
     def __init__(self, job: Job, recorder: Recorder) -> None:
         super().__init__(job, recorder)
@@ -44,6 +60,7 @@ class Shared(_asyncio.Shared):
         )
         self.session = aiohttp.ClientSession(
             connector=connector,
+            request_class=Request,
             headers=request_headers(job),
             skip_auto_headers=["Accept-Encoding"],
             auto_decompress=False,
@@ -57,20 +74,21 @@ class Shared(_asyncio.Shared):
 
 
 async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
-    """One exchange: the session connects where needed, sends and parses."""
+    """One exchange: the session connects if needed, sends and parses."""
     answer = Answer(item, shared.job.max_body)
     try:
         while item.due > monotonic():  # a loop's timer may be a little early
             await asyncio.sleep(item.due - monotonic())
         slot.started = monotonic()
         url = URL(item.url, encoded=True)
+        TARGET.set(item.target)
         async with shared.session.get(url, allow_redirects=False) as response:
             async for data in response.content.iter_any():
                 if not answer.take_body(data):
                     response.close()
                     break
-            answer.complete(response.status, response.headers)
-    except (aiohttp.ClientError, OSError) as error:
+            answer.complete(response.status, response.raw_headers)
+    except Exception as error:
         answer.abort(kind_of(error))
     except asyncio.CancelledError:
         if slot.aborted is None:
@@ -81,7 +99,7 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
 
 
 def kind_of(error: Exception) -> str:
-    """The error kind of what aiohttp raises."""
+    """The error kind for an exception of aiohttp."""
     if kind := kind_behind(error):
         return kind
     if isinstance(error, aiohttp.ServerDisconnectedError) or any(
@@ -90,6 +108,8 @@ def kind_of(error: Exception) -> str:
         return "closed"
     if isinstance(error, aiohttp.ClientResponseError | aiohttp.ClientPayloadError):
         return "protocol"
+    if isinstance(error, ValueError):  # aiohttp.InvalidURL, or one from yarl
+        return "unsupported"
     return "network"
 
 

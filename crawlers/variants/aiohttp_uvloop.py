@@ -1,6 +1,6 @@
 """aiohttp on uvloop: ``aiohttp``, with the loop written in C.
 
-Changed against ``aiohttp``: the loop. What differs at the server is the same.
+Changed against ``aiohttp``: the loop. The server sees the same as with ``aiohttp``.
 """
 
 from __future__ import annotations

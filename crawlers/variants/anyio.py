@@ -1,4 +1,4 @@
-"""anyio on asyncio: structured concurrency on a loop that was not made for it.
+"""anyio on asyncio: structured concurrency on a loop that was not built for it.
 
 What waits: a coroutine, suspended on a Future of asyncio. What switches:
 asyncio's loop. What a connection costs: asyncio's transport, anyio's stream
@@ -15,13 +15,15 @@ from time import monotonic
 from typing import Any
 
 import anyio
+from anyio.abc import SocketAttribute
 
 from crawlers.http import RECV_SIZE, Exchange
 from crawlers.job import CrawlReport, Fetch, Job
 from crawlers.recorder import Recorder
+from crawlers.sockets import unasked
 from crawlers.stop import Stop
 from crawlers.variants import _slots
-from crawlers.variants._slots import Connection, Slot, disconnect, end, overdue, settle, taken
+from crawlers.variants._slots import Connection, Slot, disconnect, end, finish, overdue, taken
 from crawlers.variants._stack import version_of
 
 # Held equal, as in async_await: asyncio's transports would ask for 256 KiB.
@@ -29,7 +31,7 @@ _SelectorTransport.max_size = RECV_SIZE
 
 
 class Shared(_slots.Shared):
-    """What the slots of one crawl share."""
+    """The state that the slots of one crawl share."""
 
     def __init__(self, job: Job, recorder: Recorder) -> None:
         super().__init__(job, recorder)
@@ -43,13 +45,13 @@ class Shared(_slots.Shared):
             count -= 1
 
     async def flush(self) -> None:
-        """Close what is to be closed."""
+        """Close the connections that were given up."""
         while self.closing:
             await anyio.aclose_forcefully(self.closing.pop())
 
 
 async def connect(shared: Shared, slot: Slot, item: Fetch) -> None:
-    """Open the slot's connection; the coroutine is suspended until it stands."""
+    """Open the slot's connection; the coroutine is suspended until it is open."""
     disconnect(slot)
     await shared.flush()
     host, port = item.address.sockaddr[:2]
@@ -58,15 +60,23 @@ async def connect(shared: Shared, slot: Slot, item: Fetch) -> None:
     slot.origin = item.origin
 
 
+def has_bytes(stream: Any) -> bool:  # noqa: ANN401
+    """Whether bytes have come that no request asked for, to the socket or to asyncio."""
+    protocol = getattr(stream, "_protocol", None)
+    if protocol is not None and protocol.read_queue:
+        return True
+    return unasked(stream.extra(SocketAttribute.raw_socket))
+
+
 async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
-    """One exchange: connect where needed, send, receive until it is done."""
+    """One exchange: connect if needed, send, receive until it is done."""
     exchange = Exchange(item, shared.job.max_body)
     try:
         with anyio.CancelScope() as slot.scope:
             while item.due > monotonic():  # a loop's timer may be a little early
                 await anyio.sleep(max(item.due - monotonic(), 0.0))
             slot.started = monotonic()
-            if slot.origin is item.origin:
+            if slot.origin is item.origin and not has_bytes(slot.sock.stream):
                 exchange.reused = True
             else:
                 await connect(shared, slot, item)
@@ -76,7 +86,7 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
                 exchange.feed(data)
     except anyio.EndOfStream:
         exchange.feed(b"")
-    except (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError) as error:
+    except Exception as error:
         lost(exchange, error)
     if not exchange.done:
         exchange.abort(slot.aborted or "cancelled")
@@ -108,20 +118,20 @@ async def take(shared: Shared, slot: Slot) -> Fetch | None:
 
 
 async def work(shared: Shared, slot: Slot) -> None:
-    """A slot's life: take, fetch, settle, until nothing is left."""
+    """The life of a slot: take, fetch, finish, until nothing is left."""
     try:
         while item := await take(shared, slot):
             exchange = await fetch(shared, slot, item)
-            settle(shared, slot, item, exchange)
+            finish(shared, slot, item, exchange)
             await shared.flush()
     except Exception as error:
-        # A task must not fail alone: the others would wait for its outcome.
+        # If a task failed silently, the others would wait for its outcome.
         shared.failure = error
         end(shared, "failed")
 
 
 async def watch(shared: Shared, stop: Stop) -> None:
-    """Cancel the exchanges whose time is up, again and again."""
+    """Cancel the exchanges that ran out of time, at every tick."""
     while True:
         for slot in overdue(shared, stop):
             slot.scope.cancel()

@@ -5,7 +5,7 @@ Changed against ``trio``: anyio's streams and scopes on top of it.
 
 from __future__ import annotations
 
-import trio  # anyio looks for it only when it is asked to run on it
+import trio  # imported here, because anyio imports it only when it runs on it
 
 from crawlers.job import CrawlReport, Job
 from crawlers.recorder import Recorder

@@ -1,9 +1,9 @@
-"""Eager tasks: ``async_await``, where a task runs to its first wait when it is made.
+"""Eager tasks: ``async_await``, where a new task runs to its first wait at once.
 
-What waits, what switches and what a connection costs are those of
-``async_await``. Changed against it: the loop's task factory, so that a task
-that never waits never goes through the loop. A slot is one task for a whole
-crawl, so this should change nothing that can be measured: a control.
+Everything that waits, switches and costs is the same as in ``async_await``.
+Changed against it: the loop's task factory, so that a task that never waits never
+goes through the loop. A slot is one task for a whole crawl, so this should change
+nothing measurable: it is a control.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import asyncio
 import sys
 from typing import Any
 
+from crawlers.backend import BackendError
 from crawlers.job import CrawlReport, Job
 from crawlers.recorder import Recorder
-from crawlers.registry import BackendError
 from crawlers.variants._asyncio import run_model
 
 EAGER: Any = getattr(asyncio, "eager_task_factory", None)

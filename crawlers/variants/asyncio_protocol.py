@@ -1,11 +1,11 @@
 """asyncio's Protocol: the transport calls the exchange, and a task waits for the end of it.
 
 What waits: a coroutine, suspended on one Future for the whole exchange. What
-switches: asyncio's loop; its transport receives as soon as bytes come and
-feeds them to the exchange in a callback, without resuming the coroutine.
-What a connection costs: transport, protocol and one Future. Changed against
-``async_await``: the reader and its buffer are gone, and with them a
-switch per piece of an answer.
+switches: asyncio's loop; its transport receives bytes as soon as they arrive and
+feeds them to the exchange in a callback, without resuming the coroutine. What a
+connection costs: transport, protocol and one Future. Changed against
+``async_await``: there is no reader and no buffer, and so no switch for each piece
+of an answer.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Slot(_asyncio.Slot):
 
 
 class Connection(asyncio.Protocol):
-    """Feeds what comes to the exchange in flight; ``over`` is resolved at its end."""
+    """Feeds bytes to the exchange in flight; ``over`` is resolved at its end."""
 
     def __init__(self, slot: Slot) -> None:
         self.slot = slot
@@ -42,19 +42,19 @@ class Connection(asyncio.Protocol):
         self.over: asyncio.Future[None] | None = None
 
     def data_received(self, data: bytes) -> None:
-        """Bytes have come."""
+        """Bytes have arrived."""
         if self.exchange is None:
-            self.lost()  # nothing was asked for
+            self.lost()  # we asked for nothing
             return
         self.exchange.feed(data)
         self.check()
 
     def eof_received(self) -> None:
-        """The end of the stream has come; the transport closes."""
+        """The stream has ended; the transport closes."""
         self.data_received(b"")
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection is no more."""
+        """The connection is lost."""
         if self.exchange is not None:
             if isinstance(exc, OSError):
                 self.exchange.fail(exc)
@@ -70,13 +70,13 @@ class Connection(asyncio.Protocol):
                 self.over.set_result(None)
 
     def lost(self) -> None:
-        """Take the connection from its slot, unless it has another by now."""
+        """Take the connection from its slot, unless the slot has another by now."""
         if self.slot.connection is self:
             disconnect(self.slot)
 
 
 async def connect(shared: Shared, slot: Slot, item: Fetch) -> None:
-    """Open the slot's connection; the coroutine is suspended until it stands."""
+    """Open the slot's connection; the coroutine is suspended until it is open."""
     disconnect(slot)
     host, port = item.address.sockaddr[:2]
     slot.sock, slot.connection = await shared.loop.create_connection(
@@ -86,7 +86,7 @@ async def connect(shared: Shared, slot: Slot, item: Fetch) -> None:
 
 
 async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
-    """One exchange: connect where needed, send, and wait until it is done."""
+    """One exchange: connect if needed, send, and wait until it is done."""
     exchange = Exchange(item, shared.job.max_body)
     try:
         while item.due > monotonic():  # a loop's timer may be a little early
@@ -100,7 +100,7 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
         slot.connection.over = shared.loop.create_future()
         slot.sock.write(exchange.request)
         await slot.connection.over
-    except OSError as error:
+    except Exception as error:
         exchange.fail(error)
     except asyncio.CancelledError:
         if slot.aborted is None:

@@ -1,10 +1,9 @@
 """asyncio in Python alone: ``async_await`` without the C versions of Task and Future.
 
-What waits, what switches and what a connection costs are those of
-``async_await``. Changed against it: Task and Future are the ones that asyncio
-keeps in Python for interpreters without its C module. The step back to
-``native_coroutines`` is then asyncio's own loop, and the step forward is what
-the C accelerator gains.
+Everything that waits, switches and costs is the same as in ``async_await``.
+Changed against it: Task and Future are the Python versions that asyncio has for
+interpreters without its C module. So the difference to ``native_coroutines`` is
+asyncio's own loop, and the difference to ``async_await`` is the gain from C.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ PyTask: Any = tasks._PyTask  # type: ignore[attr-defined]
 
 
 class PureLoop(asyncio.SelectorEventLoop):
-    """asyncio's loop, making the Task and the Future that are written in Python."""
+    """asyncio's loop with the Task and Future that are written in Python."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,11 +1,11 @@
-"""asyncio's socket calls: ``loop.sock_*`` on sockets of one's own.
+"""asyncio's socket calls: ``loop.sock_*`` on sockets of our own.
 
 What waits: a coroutine, suspended in ``loop.sock_recv``. What switches:
 asyncio's loop, as in ``async_await``. What a connection costs: less than a
-stream, as there is no transport and no buffer. Changed against
-``async_await``: the interface to the socket. The price is paid in time: a
-``sock_recv`` that has to wait registers the socket with the selector, and
-takes it out again, for every answer.
+stream, because there is no transport and no buffer. Changed against
+``async_await``: the interface to the socket. It saves memory and costs time: a
+``sock_recv`` that has to wait registers the socket with the selector and removes
+it again, for every answer.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from crawlers.async_await import disconnect
 from crawlers.http import RECV_SIZE, Exchange
 from crawlers.job import CrawlReport, Fetch, Job
 from crawlers.recorder import Recorder
-from crawlers.sockets import new_socket
+from crawlers.sockets import new_socket, unasked
 from crawlers.variants import _asyncio
 from crawlers.variants._asyncio import LoopFactory, Shared, run
 
@@ -32,7 +32,7 @@ class Slot(_asyncio.Slot):
 
 
 async def connect(shared: Shared, slot: Slot, item: Fetch) -> None:
-    """Open the slot's connection; the coroutine is suspended until it stands."""
+    """Open the slot's connection; the coroutine is suspended until it is open."""
     disconnect(slot)
     slot.sock = new_socket(item.address)
     slot.sock.setblocking(False)
@@ -41,13 +41,13 @@ async def connect(shared: Shared, slot: Slot, item: Fetch) -> None:
 
 
 async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
-    """One exchange: connect where needed, send, receive until it is done."""
+    """One exchange: connect if needed, send, receive until it is done."""
     exchange = Exchange(item, shared.job.max_body)
     try:
         while item.due > monotonic():  # a loop's timer may be a little early
             await asyncio.sleep(item.due - monotonic())
         slot.started = monotonic()
-        if slot.origin is item.origin:
+        if slot.origin is item.origin and not unasked(slot.sock):
             exchange.reused = True
         else:
             await connect(shared, slot, item)
@@ -55,7 +55,7 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
         while not exchange.done:
             data = await shared.loop.sock_recv(slot.sock, RECV_SIZE)
             exchange.feed(data)
-    except OSError as error:
+    except Exception as error:
         exchange.fail(error)
     except asyncio.CancelledError:
         if slot.aborted is None:
@@ -73,5 +73,5 @@ def crawl_on(
 
 
 def crawl(job: Job, recorder: Recorder) -> CrawlReport:
-    """Crawl with one task for each slot, over sockets of one's own."""
+    """Crawl with one task for each slot, over sockets of our own."""
     return crawl_on("asyncio_sockets", job, recorder, None)

@@ -1,9 +1,9 @@
-"""Callbacks on epoll: ``callbacks``, told which system call to wait in.
+"""Callbacks on epoll: ``callbacks`` with a fixed system call.
 
-What waits, what switches and what a connection costs are those of
-``callbacks``. Changed against it: the system call, ``epoll``, whatever this
-platform's default is (on Linux nothing changes: a control). The kernel keeps
-the set of descriptors, and tells only those that are ready.
+Everything that waits, switches and costs is the same as in ``callbacks``.
+Changed against it: the system call, always ``epoll``. On Linux that is the default
+anyway, so this is a control. The kernel keeps the set of descriptors and returns
+only those that are ready.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import selectors
 from typing import Any
 
 from crawlers import callbacks
+from crawlers.backend import BackendError
 from crawlers.job import CrawlReport, Job
 from crawlers.recorder import Recorder
-from crawlers.registry import BackendError
 
 SELECTOR: Any = getattr(selectors, "EpollSelector", None)
 if SELECTOR is None:

@@ -1,8 +1,8 @@
-"""Callbacks on poll: ``callbacks``, told which system call to wait in.
+"""Callbacks on poll: ``callbacks`` with a fixed system call.
 
-What waits, what switches and what a connection costs are those of
-``callbacks``. Changed against it: the system call, ``poll``. Like ``select``
-it hands the kernel all descriptors at every turn; unlike it, any number.
+Everything that waits, switches and costs is the same as in ``callbacks``.
+Changed against it: the system call, ``poll``. Like ``select`` it passes all descriptors
+to the kernel at every turn; unlike ``select`` it takes any number of them.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import selectors
 from typing import Any
 
 from crawlers import callbacks
+from crawlers.backend import BackendError
 from crawlers.job import CrawlReport, Job
 from crawlers.recorder import Recorder
-from crawlers.registry import BackendError
 
 SELECTOR: Any = getattr(selectors, "PollSelector", None)
 if SELECTOR is None:

@@ -1,10 +1,9 @@
-"""Callbacks on select: ``callbacks``, told which system call to wait in.
+"""Callbacks on select: ``callbacks`` with a fixed system call.
 
-What waits, what switches and what a connection costs are those of
-``callbacks``. Changed against it: the system call, ``select``. At every turn
-it hands the kernel the set of all descriptors, and looks through all that
-come back; and it cannot express a descriptor of 1024 or more, so that this
-backend refuses a job with more slots.
+Everything that waits, switches and costs is the same as in ``callbacks``.
+Changed against it: the system call, ``select``. At every turn it passes all descriptors
+to the kernel and looks through all of them afterwards. It cannot express a
+descriptor of 1024 or more, so this backend refuses a job with more slots.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from crawlers.limits import SPARE
 from crawlers.recorder import Recorder
 
 FD_SETSIZE = 1024
-"""Descriptors that select can express: a constant of the C library, on Linux this one."""
+"""Number of descriptors that select can express, a constant of the C library on Linux."""
 
 
 def crawl(job: Job, recorder: Recorder) -> CrawlReport:
@@ -39,6 +38,6 @@ def crawl(job: Job, recorder: Recorder) -> CrawlReport:
 
 
 def open_descriptors() -> int:
-    """How many descriptors this process has open; 0 where it cannot be known."""
+    """How many descriptors this process has open; 0 if that is unknown."""
     listing = Path("/proc/self/fd")
     return len(os.listdir(listing)) if listing.exists() else 0

@@ -1,10 +1,10 @@
-"""curio: the small kernel that showed what a library without callbacks can be.
+"""curio: a small kernel that showed how a library can do without callbacks.
 
 What waits: a coroutine, suspended in a trap of curio's kernel. What switches:
 the kernel, one loop in Python. What a connection costs: the suspended frames,
 curio's Task and the socket's wrapper. Changed against ``trio``: the library;
-the sockets are handled in the same steps. Cancellation is of a task, not of
-a scope, and both it and closing have to be awaited.
+the steps on the sockets are the same. curio cancels a task, not a scope, and
+both cancelling and closing must be awaited.
 
 curio 1.6, the last release, does not import on Python 3.12 and later.
 """
@@ -21,14 +21,14 @@ from curio.sched import SchedFIFO  # type: ignore[import-untyped, import-not-fou
 from crawlers.http import RECV_SIZE, Exchange
 from crawlers.job import CrawlReport, Fetch, Job
 from crawlers.recorder import Recorder
-from crawlers.sockets import new_socket
+from crawlers.sockets import new_socket, unasked
 from crawlers.stop import Stop
 from crawlers.variants import _slots
-from crawlers.variants._slots import Connection, Slot, disconnect, end, overdue, settle, taken
+from crawlers.variants._slots import Connection, Slot, disconnect, end, finish, overdue, taken
 
 
 class Shared(_slots.Shared):
-    """What the slots of one crawl share."""
+    """The state that the slots of one crawl share."""
 
     def __init__(self, job: Job, recorder: Recorder) -> None:
         super().__init__(job, recorder)
@@ -41,7 +41,7 @@ class Shared(_slots.Shared):
         self.woken = max(self.woken, count)
 
     async def flush(self) -> None:
-        """Do what had to be noted because curio wants it awaited."""
+        """Close and wake; curio wants both awaited, so they were only noted until now."""
         while self.closing:
             await self.closing.pop().close()
         count, self.woken = min(self.woken, len(self.idle)), 0
@@ -50,7 +50,7 @@ class Shared(_slots.Shared):
 
 
 async def connect(shared: Shared, slot: Slot, item: Fetch) -> None:
-    """Open the slot's connection; the coroutine is suspended until it stands."""
+    """Open the slot's connection; the coroutine is suspended until it is open."""
     disconnect(slot)
     await shared.flush()
     slot.sock = Connection(shared.closing, Socket(new_socket(item.address)))
@@ -59,13 +59,13 @@ async def connect(shared: Shared, slot: Slot, item: Fetch) -> None:
 
 
 async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
-    """One exchange: connect where needed, send, receive until it is done."""
+    """One exchange: connect if needed, send, receive until it is done."""
     exchange = Exchange(item, shared.job.max_body)
     try:
         while item.due > monotonic():  # a loop's timer may be a little early
             await curio.sleep(max(item.due - monotonic(), 0.0))
         slot.started = monotonic()
-        if slot.origin is item.origin:
+        if slot.origin is item.origin and not unasked(slot.sock.stream):
             exchange.reused = True
         else:
             await connect(shared, slot, item)
@@ -73,14 +73,14 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
         while not exchange.done:
             data = await slot.sock.stream.recv(RECV_SIZE)
             exchange.feed(data)
-    except OSError as error:
+    except Exception as error:
         exchange.fail(error)
     except curio.CancelledError:
         if slot.aborted is None:
             raise
         exchange.abort(slot.aborted)
     if slot.aborted is not None:
-        # A task of curio is cancelled once, and for good. This one goes on.
+        # curio cancels a task only once, and for good. This task goes on.
         slot.scope.cancelled = False
         slot.scope.cancel_pending = None
     return exchange
@@ -99,21 +99,21 @@ async def take(shared: Shared, slot: Slot) -> Fetch | None:
 
 
 async def work(shared: Shared, slot: Slot) -> None:
-    """A slot's life: take, fetch, settle, until nothing is left."""
+    """The life of a slot: take, fetch, finish, until nothing is left."""
     try:
         while item := await take(shared, slot):
             exchange = await fetch(shared, slot, item)
-            settle(shared, slot, item, exchange)
+            finish(shared, slot, item, exchange)
             await shared.flush()
     except Exception as error:
-        # A task must not fail alone: the others would wait for its outcome.
+        # If a task failed silently, the others would wait for its outcome.
         shared.failure = error
         end(shared, "failed")
         await shared.flush()
 
 
 async def watch(shared: Shared, stop: Stop) -> None:
-    """Cancel the exchanges whose time is up, again and again."""
+    """Cancel the exchanges that ran out of time, at every tick."""
     while True:
         for slot in overdue(shared, stop):
             await slot.scope.cancel(blocking=False)

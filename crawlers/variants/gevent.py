@@ -1,12 +1,12 @@
-"""gevent: ``threads``, not a line changed, with the standard library patched under it.
+"""gevent: ``threads``, with not a line changed, on a patched standard library.
 
-What waits: a greenlet, a C stack that is set aside while it waits. What
-switches: gevent's hub, in one thread, where a patched call would block. What
-a connection costs: a greenlet and the used part of its stack, copied to the
-heap. Changed against ``threads``: who switches (the hub and not the kernel).
+What waits: a greenlet, a C stack that is moved away while it waits. What
+switches: gevent's hub, in one thread, wherever a patched call would block. What
+a connection costs: a greenlet and the used part of its stack, copied to the heap.
+Changed against ``threads``: the hub switches instead of the kernel.
 
-Loading this module patches the process, so it belongs into one of its own:
-the harness, the command line and the conformance suite see to that.
+Loading this module patches the whole process, so it needs a process of its own.
+The harness, the command line and the conformance suite give it one.
 """
 
 from __future__ import annotations
@@ -14,8 +14,11 @@ from __future__ import annotations
 import gevent
 from gevent import monkey
 
-# No TLS is spoken here, and patching ssl late warns. Names are looked up
-# once, before the crawl begins; gevent would start native threads for it.
+LOOP = gevent.config.loop
+"""The class of the event loop; looked up before the patches, which need one to exit."""
+
+# We speak no TLS, and patching ssl this late causes a warning. Names are looked up
+# once, before the crawl begins, and gevent would start native threads for that.
 monkey.patch_all(ssl=False, dns=False)
 
 from crawlers import threads  # noqa: E402 - after the patches
@@ -24,7 +27,7 @@ from crawlers.recorder import Recorder  # noqa: E402
 
 
 def crawl(job: Job, recorder: Recorder) -> CrawlReport:
-    """Crawl with one greenlet for each slot; the main greenlet keeps the time."""
+    """Crawl with one greenlet for each slot; the main greenlet watches the time."""
     report = threads.crawl(job, recorder)
     report.backend = "gevent"
     loop = type(gevent.get_hub().loop)

@@ -1,25 +1,26 @@
 """httpx: the HTTP stack with the interface of requests, on asyncio.
 
-What waits and what switches are those of ``async_await``, through anyio.
-What a connection costs: a client with a pool of one, asyncio's transport,
-anyio's stream, httpcore's connection and h11's state, all in Python. Changed
-against ``aiohttp``: the stack.
+It waits and switches like ``async_await``, through anyio. What a connection
+costs: a client with a pool of one, asyncio's transport, anyio's stream,
+httpcore's connection and h11's state, all in Python. Changed against
+``aiohttp``: the stack.
 
-Each slot has a client of its own. One client for all, which httpx advises,
-goes through its whole pool several times whenever a request begins or ends,
-and asks the kernel about each idle connection (``_assign_requests_to_connections``
-in httpcore): the time for a page grows with the number of slots, and ten
-thousand connections are out of reach.
+Each slot has a client of its own. The httpx documentation recommends one client
+for all requests, but whenever a request begins or ends, such a client goes through
+its whole pool several times and asks the kernel about each idle connection
+(``_assign_requests_to_connections`` in httpcore). The time for a page then grows
+with the number of slots, and ten thousand connections are out of reach.
 
-What differs at the server: nothing. httpx does not say whether a connection
-had been used before: with keep-alive, one that ends without an answer counts
-as stale once for each URL, even a fresh one.
+The server sees no difference. httpx does not tell whether a connection was used
+before. So with keep-alive, a connection that ends without an answer counts as
+stale once for each URL, even if it was new.
 """
 
 from __future__ import annotations
 
 import asyncio
 import ssl
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from time import monotonic
 
 import httpx
@@ -32,22 +33,32 @@ from crawlers.variants._asyncio import run
 from crawlers.variants._stack import Answer, kind_behind, request_headers, version_of
 
 
+class Client(httpx.AsyncClient):
+    """A client that leaves redirects alone, even unusable ones."""
+
+    def _build_redirect_request(
+        self, request: httpx.Request, response: httpx.Response
+    ) -> httpx.Request:
+        """Return any request: the frontier follows redirects."""
+        return request
+
+
 class Shared(_asyncio.Shared):
-    """What the slots of one crawl share, and how a slot gets its client."""
+    """The state that the slots of one crawl share, and the settings of their clients."""
 
     slots: list[Slot]  # type: ignore[assignment]
 
     def __init__(self, job: Job, recorder: Recorder) -> None:
         super().__init__(job, recorder)
         self.mechanism["stack"] = version_of("httpx")
-        self.headers = httpx.Headers(request_headers(job))
-        # Never used, as no URL is https; each client would make one, slowly.
+        self.headers = request_headers(job)
+        # Never used, because no URL is https. Without it each client would make one, slowly.
         self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
     def client_of(self, slot: Slot) -> httpx.AsyncClient:
-        """The slot's client, made when it is first asked for."""
+        """The slot's client, made at its first use."""
         if slot.client is None:
-            slot.client = httpx.AsyncClient(  # nosec B113
+            slot.client = Client(  # nosec B113
                 limits=httpx.Limits(
                     max_connections=1,
                     max_keepalive_connections=1 if self.job.keep_alive else 0,
@@ -56,9 +67,8 @@ class Shared(_asyncio.Shared):
                 timeout=None,
                 trust_env=False,
                 verify=self.tls,
+                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),  # takes none
             )
-            # Set here, so that httpx's own do not come on top.
-            slot.client.headers = self.headers
         return slot.client
 
     async def close(self) -> None:
@@ -79,20 +89,25 @@ class Slot(_asyncio.Slot):
 
 
 async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
-    """One exchange: the client connects where needed, sends and parses."""
+    """One exchange: the client connects if needed, sends and parses."""
     answer = Answer(item, shared.job.max_body)
-    answer.reused = shared.job.keep_alive  # it may be
+    answer.reused = shared.job.keep_alive  # httpx does not tell, so it may be
     try:
         while item.due > monotonic():  # a loop's timer may be a little early
             await asyncio.sleep(item.due - monotonic())
         slot.started = monotonic()
-        async with shared.client_of(slot).stream("GET", item.url) as response:
-            answer.reused = False  # it has answered: not stale
+        # Not through the client's stream method, which would add headers of httpx's own.
+        request = httpx.Request("GET", item.url, headers=shared.headers)
+        response = await shared.client_of(slot).send(request, stream=True)
+        try:
+            answer.reused = False  # it has answered, so it was not stale
             async for data in response.aiter_raw():
                 if not answer.take_body(data):
                     break
-            answer.complete(response.status_code, response.headers)
-    except httpx.TransportError as error:
+            answer.complete(response.status_code, response.headers.raw)
+        finally:
+            await response.aclose()
+    except Exception as error:
         answer.broken(kind_of(error))
     except asyncio.CancelledError:
         if slot.aborted is None:
@@ -102,12 +117,14 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
     return answer
 
 
-def kind_of(error: httpx.TransportError) -> str:
-    """The error kind of what httpx raises."""
+def kind_of(error: Exception) -> str:
+    """The error kind for an exception of httpx."""
     if kind := kind_behind(error):
         return kind
+    if isinstance(error, httpx.InvalidURL | httpx.UnsupportedProtocol | httpx.LocalProtocolError):
+        return "unsupported"
     if isinstance(error, httpx.RemoteProtocolError):
-        # One class for both an early end and what is not HTTP: only the text tells.
+        # The same class for an early end and for bytes that are not HTTP: only the text differs.
         text = str(error)
         return "closed" if "peer closed" in text or "disconnected" in text else "protocol"
     return "reset" if isinstance(error, httpx.ReadError | httpx.WriteError) else "network"

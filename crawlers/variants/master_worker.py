@@ -1,17 +1,17 @@
-"""Master and worker: a thread that feeds an asyncio loop running in another one.
+"""Master and worker: a thread that feeds an asyncio loop in another thread.
 
-What waits: the main thread, on a queue of finished exchanges; and in the
-second thread coroutines, as in ``async_await``. What switches: the kernel
-between the two threads, twice for each page, and the loop between coroutines.
-What a connection costs: that of ``async_await``, and two Futures for each
+What waits: the main thread, on a queue of finished exchanges; in the second
+thread coroutines, as in ``async_await``. What switches: the kernel between the
+two threads, twice for each page, and the loop between coroutines. What a
+connection costs: the same as in ``async_await``, and two Futures for each
 exchange. Changed against ``async_await``: frontier, link extraction and times
-stay in the main thread, which hands each fetch to the loop with
+stay in the main thread, which passes each fetch to the loop with
 ``run_coroutine_threadsafe``.
 
-How does an error in the loop's thread reach the caller? Every Future that
-``run_coroutine_threadsafe`` returns is asked for its result, which raises
-here what was raised there; and if the loop itself ends, it says so on the
-same queue. A Future that nobody asks keeps its error to itself.
+How does an error in the loop's thread reach the caller? The main thread asks every
+Future from ``run_coroutine_threadsafe`` for its result, which raises any error
+from the other thread. If the loop itself ends, its thread says so on the same
+queue. A Future that is never asked keeps its error to itself.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from time import monotonic
 from typing import TypeAlias
 
 from crawlers import async_await
-from crawlers.async_await import Slot, disconnect, fetch, settle
+from crawlers.async_await import Slot, disconnect, fetch, finish
 from crawlers.http import Exchange
 from crawlers.job import CrawlReport, Fetch, Job
 from crawlers.recorder import Recorder
@@ -35,7 +35,7 @@ Done: TypeAlias = tuple[Slot, Fetch, "Future[Exchange]"]
 
 
 class Worker(Thread):
-    """The loop's thread; tells ``done`` when the loop has ended, None or why."""
+    """The loop's thread; at the end of the loop it puts None or the error into ``done``."""
 
     def __init__(self, done: SimpleQueue[Done | BaseException | None]) -> None:
         super().__init__(name="worker")
@@ -43,7 +43,7 @@ class Worker(Thread):
         self.loop = asyncio.new_event_loop()
 
     def run(self) -> None:
-        """Turn the loop until it is stopped."""
+        """Run the loop until it is stopped."""
         failure: BaseException | None = None
         try:
             self.loop.run_forever()
@@ -61,7 +61,7 @@ class Worker(Thread):
 
 
 async def prepare(job: Job, recorder: Recorder) -> async_await.Shared:
-    """Make what the slots share, in the thread of the loop that it belongs to."""
+    """Make the shared state in the thread of the loop that it belongs to."""
     return async_await.Shared(job, recorder)
 
 
@@ -77,7 +77,7 @@ async def work(shared: async_await.Shared, slot: Slot, item: Fetch) -> Exchange:
 
 
 async def clean(shared: async_await.Shared) -> None:
-    """Cancel what is left, and close all connections."""
+    """Cancel all tasks that are left, and close all connections."""
     left = asyncio.all_tasks() - {asyncio.current_task()}
     for task in left:
         task.cancel()
@@ -96,7 +96,7 @@ def take(shared: async_await.Shared, slot: Slot) -> Fetch | None:
 
 
 def watch(shared: async_await.Shared, stop: Stop) -> None:
-    """Cancel the exchanges whose time is up."""
+    """Cancel the exchanges that ran out of time."""
     now = monotonic()
     if reason := stop.reason(now):
         shared.frontier.stop(reason)
@@ -104,12 +104,12 @@ def watch(shared: async_await.Shared, stop: Stop) -> None:
     for slot in shared.slots:
         if slot.deadline != inf and (now > slot.deadline or stopped):
             slot.aborted = slot.aborted or ("cancelled" if stopped else "timeout")
-            # In the loop's thread: a Task is not to be touched from another.
+            # In the loop's thread, because a Task is not thread-safe.
             shared.loop.call_soon_threadsafe(cancel, slot)
 
 
 def cancel(slot: Slot) -> None:
-    """Cancel the slot's exchange, unless it came to its end meanwhile."""
+    """Cancel the slot's exchange, unless it has ended meanwhile."""
     if slot.aborted is not None:
         slot.task.cancel()
 
@@ -117,7 +117,7 @@ def cancel(slot: Slot) -> None:
 def feed(
     shared: async_await.Shared, done: SimpleQueue[Done | BaseException | None], stop: Stop
 ) -> None:
-    """The main thread: hand out fetches, take in answers, until nothing is left."""
+    """The main thread: hand out fetches and collect answers, until nothing is left."""
     free = list(reversed(shared.slots))
     look = 0.0
     while True:
@@ -137,7 +137,7 @@ def feed(
         if not isinstance(ended, tuple):
             raise RuntimeError("the loop's thread has ended") from ended
         slot, item, future = ended
-        settle(shared, slot, item, future.result())
+        finish(shared, slot, item, future.result())
         free.append(slot)
 
 

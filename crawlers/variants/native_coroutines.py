@@ -1,9 +1,9 @@
-"""Native coroutines on the hand-built loop: ``generators``, spelt with async and await.
+"""Native coroutines on the hand-built loop: ``generators``, written with async and await.
 
-What waits: a coroutine, suspended in ``await``, on the Future of
-``generators``, which has got an ``__await__``. What switches and what a
-connection costs are the same as there. Changed against ``generators``: the
-syntax alone; loop, Task and selector are the very same.
+What waits: a coroutine, suspended in ``await`` on the Future of ``generators``,
+which gets an ``__await__``. Switching and the cost of a connection are the same as
+there. Changed against ``generators``: only the syntax; loop, Task and selector are
+the same.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from crawlers.generators import (
     Task,
     disconnect,
     end,
+    finish,
     notice,
     run,
-    settle,
     wake,
 )
 from crawlers.http import RECV_SIZE, Exchange
@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 
 class Future(generators.Future[T]):
-    """A result that is not there yet; ``await`` it to wait for it."""
+    """A result that is not there yet; ``await`` it to wait."""
 
     __slots__ = ()
 
@@ -48,9 +48,9 @@ class Future(generators.Future[T]):
 
 
 def make_task(loop: Loop, coroutine: Coroutine[Any, None, T]) -> Task[T]:
-    """Run a coroutine in a Task of ``generators``, which takes what ``__await__`` returns."""
-    # Both are iterators to be sent into; the wrapper that makes one of a
-    # coroutine is C, and passes each turn straight through.
+    """Run a coroutine in a Task of ``generators``, which takes the result of ``__await__``."""
+    # A Task needs something to resume, like a generator. The wrapper that makes
+    # it from a coroutine is in C and passes each turn straight through.
     return Task(loop, coroutine.__await__())
 
 
@@ -62,13 +62,13 @@ async def sleep_until(loop: Loop, when: float) -> None:
 
 
 async def socket_ready(slot: Slot) -> None:
-    """Wait until the socket is ready for what it is registered for."""
+    """Wait until the socket is ready to read or to write, as registered."""
     ready = slot.ready = Future[None](slot.loop)
     await ready
 
 
 async def connect(slot: Slot, item: Fetch) -> None:
-    """Open the slot's connection; the coroutine is suspended until it stands."""
+    """Open the slot's connection; the coroutine is suspended until it is open."""
     disconnect(slot)
     slot.sock = begin_connect(item.address)
     slot.origin = item.origin
@@ -79,7 +79,7 @@ async def connect(slot: Slot, item: Fetch) -> None:
 
 
 async def send(slot: Slot, data: bytes) -> None:
-    """Send all of the request; wait for room where there is too little."""
+    """Send all of the request; wait for room if there is too little."""
     while True:
         try:
             sent = slot.sock.send(data)
@@ -94,13 +94,13 @@ async def send(slot: Slot, data: bytes) -> None:
 
 
 async def receive(slot: Slot) -> bytes:
-    """Wait until bytes have come, or the end of them."""
+    """Wait for bytes, or the end of them."""
     await socket_ready(slot)
     return slot.sock.recv(RECV_SIZE)
 
 
 async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
-    """One exchange: connect where needed, send, receive until it is done."""
+    """One exchange: connect if needed, send, receive until it is done."""
     exchange = Exchange(item, shared.job.max_body)
     try:
         if item.due:
@@ -136,13 +136,13 @@ async def take(shared: Shared, slot: Slot) -> Fetch | None:
 
 
 async def work(shared: Shared, slot: Slot) -> None:
-    """A slot's life: take, fetch, settle, until nothing is left."""
+    """The life of a slot: take, fetch, finish, until nothing is left."""
     try:
         while item := await take(shared, slot):
             exchange = await fetch(shared, slot, item)
-            settle(shared, slot, item, exchange)
+            finish(shared, slot, item, exchange)
     except BaseException:
-        # A task must not fail alone: the others would wait for its outcome.
+        # If a task failed silently, the others would wait for its outcome.
         end(shared, "failed")
         raise
 

@@ -1,19 +1,19 @@
 """A Redis list between master and consumers: coroutines that take their work from it.
 
-What waits: a coroutine for each slot, on the list while it has nothing to do,
-then on its connection. What switches: asyncio's loop. What a connection
-costs: that of ``async_await``. Changed against ``async_await``: a fetch does
-not go from the frontier to a slot, but through a list in another program,
-which the master pushes to and the consumers pop from. Frontier and pages stay
-here: the list carries numbers.
+What waits: a coroutine for each slot, first on the list for work, then on its
+connection. What switches: asyncio's loop. What a connection costs: the same as
+in ``async_await``. Changed against ``async_await``: a fetch does not go straight
+from the frontier to a slot. The master pushes it to a list in another program,
+and the consumers pop it from there. Frontier and pages stay here: the list only
+carries numbers.
 
-A pop that waits needs a connection to Redis to itself, but only for as long as
-it waits. So the consumers share a hundred, as clients with a pool do; with one
-each, ten thousand of them would need twenty thousand descriptors.
+While a pop waits, it needs a connection to Redis of its own. So the consumers
+share a hundred connections, like clients with a pool. With a connection for each
+consumer, ten thousand of them would need twenty thousand descriptors.
 
-The Redis server is started for the crawl, on a free port of 127.0.0.1, before
-the clock, and stopped after it. It is a child of this process, on the same
-processors: what it takes of them is a part of what the crawl costs.
+The Redis server is started before the clock, on a free port of 127.0.0.1, and
+stopped after the crawl. It is a child of this process on the same processors, so
+its processor time is part of the cost of the crawl.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from typing import Any
 from redis.asyncio import Redis
 
 from crawlers import async_await
-from crawlers.async_await import Slot, disconnect, fetch, loop_name, settle, watch
+from crawlers.async_await import Slot, disconnect, fetch, finish, loop_name, watch
+from crawlers.backend import BackendError
 from crawlers.job import CrawlReport, Fetch, Job
 from crawlers.limits import ensure_descriptors
 from crawlers.recorder import Recorder
-from crawlers.registry import BackendError
 from crawlers.stop import Stop
 
 SERVER = shutil.which("redis-server")
@@ -45,21 +45,21 @@ if SERVER is None:
 
 LIST = "fetches"
 OVER = 0
-"""What is pushed to send a consumer home; fetches are numbered from 1."""
+"""The number that sends a consumer home; fetches are numbered from 1."""
 
 POOL = 100
-"""Connections to Redis that the consumers share: so many of them wait on the list at once."""
+"""Connections to Redis that the consumers share; so many can wait on the list at once."""
 
 START_S = 10.0
 GUARD = '"$@" & read -r line; kill $!; wait'
-"""A shell holds the server, and ends it when our end of its input is closed, however that comes."""
+"""A shell that runs the server and stops it when its standard input is closed, even by a kill."""
 
 
 class Shared(async_await.Shared):
-    """What master and consumers share.
+    """The state that master and consumers share.
 
-    ``free`` counts the consumers that have nothing to do, and ``pool`` holds
-    the connections to Redis on which nobody waits.
+    ``free`` counts the idle consumers, and ``pool`` holds the idle connections to
+    Redis.
     """
 
     def __init__(self, job: Job, recorder: Recorder) -> None:
@@ -73,7 +73,7 @@ class Shared(async_await.Shared):
 
 @contextmanager
 def redis_server(clients: int) -> Iterator[int]:
-    """A Redis server that keeps nothing; gives its port."""
+    """A Redis server that stores nothing on disk; yields its port."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = int(free.getsockname()[1])
     options = f"--bind 127.0.0.1 --port {port} --maxclients {clients + 32} --appendonly no".split()
@@ -82,7 +82,7 @@ def redis_server(clients: int) -> Iterator[int]:
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        process_group=0,  # Ctrl-C at a terminal is the crawl's to handle
+        process_group=0,  # the crawl handles Ctrl-C at a terminal
     )
     try:
         give_up = monotonic() + START_S
@@ -100,7 +100,7 @@ def redis_server(clients: int) -> Iterator[int]:
 
 
 async def master(shared: Shared, queue: Redis) -> None:
-    """Push a fetch for each consumer that is free, until none is left; then send them home."""
+    """Push a fetch for each idle consumer until none is left; then send them home."""
     while not shared.frontier.finished:
         numbers = []
         while shared.free and (item := shared.frontier.take()):
@@ -136,10 +136,10 @@ async def take(shared: Shared, slot: Slot) -> Fetch | None:
 
 
 async def work(shared: Shared, slot: Slot) -> None:
-    """A consumer's life: take, fetch, settle, until it is sent home."""
+    """The life of a consumer: take, fetch, finish, until it is sent home."""
     while item := await take(shared, slot):
         exchange = await fetch(shared, slot, item)
-        settle(shared, slot, item, exchange)
+        finish(shared, slot, item, exchange)
         shared.free += 1
         shared.changed.set()
 
@@ -173,14 +173,14 @@ async def main(job: Job, recorder: Recorder, stop: Stop, port: int) -> CrawlRepo
 
 
 def connections(job: Job) -> int:
-    """How many connections to Redis a crawl has: the master's, and those of the consumers."""
+    """How many connections to Redis a crawl has: the master's and the consumers'."""
     return 1 + min(job.slots, POOL)
 
 
 def crawl(job: Job, recorder: Recorder) -> CrawlReport:
     """Crawl with one consumer for each slot, and a Redis server of its own.
 
-    Raises :class:`JobError` where the descriptors do not suffice for these and the slots'.
+    Raises :class:`JobError` if there are too few descriptors for these and the slots.
     """
     ensure_descriptors(job.slots, besides=connections(job))
     with redis_server(connections(job)) as port, Stop(job) as stop:

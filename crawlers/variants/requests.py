@@ -1,22 +1,23 @@
-"""requests in threads: what most Python programs would write first.
+"""requests in threads: the first idea of most Python programmers.
 
-What waits and what switches are those of ``threads``. What a connection
-costs: a thread, a Session, and the objects of http.client and urllib3.
-Changed against ``urllib3``: a Session for each thread (a Session is not safe
-to share), and the work that requests does for each request on top.
+It waits and switches like ``threads``. What a connection costs: a thread, a
+Session, and the objects of http.client and urllib3. Changed against ``urllib3``:
+a Session for each thread (a Session is not thread-safe), and the work that
+requests does for each request on top.
 
-What differs at the server: a slot that turns to another host closes its
-connection to the one before.
+The server sees one difference: a slot that turns to another host closes its
+connection to the previous host.
 """
 
 from __future__ import annotations
 
+from http.cookiejar import DefaultCookiePolicy
 from time import monotonic
 from typing import Any
 
 import requests
 from requests.adapters import HTTPAdapter
-from urllib3.exceptions import HTTPError
+from requests.exceptions import InvalidSchema, InvalidURL, MissingSchema
 
 from crawlers import threads
 from crawlers.http import Exchange
@@ -24,20 +25,20 @@ from crawlers.job import CrawlReport, Fetch, Job
 from crawlers.recorder import Recorder
 from crawlers.threads import Slot, run
 from crawlers.variants._stack import Answer, request_headers, version_of
-from crawlers.variants.urllib3 import Pool, here, kind_of, read, release
+from crawlers.variants.urllib3 import Pool, head_of, here, kind_of, read, release
 
 
 class Adapter(HTTPAdapter):
-    """One connection, of the kind that tells its socket."""
+    """A pool of one connection, which reports its socket."""
 
     def init_poolmanager(self, *arguments: Any, **settings: Any) -> None:  # noqa: ANN401
-        """Make the pool as requests does, of our class."""
+        """Make the pool as requests does, with our class."""
         super().init_poolmanager(*arguments, **settings)
         self.poolmanager.pool_classes_by_scheme = {"http": Pool}
 
 
 class Shared(threads.Shared):
-    """What the slots of one crawl share: here also a session for each of them."""
+    """The state that the slots of one crawl share, and a session for each of them."""
 
     def __init__(self, job: Job, recorder: Recorder) -> None:
         super().__init__(job, recorder)
@@ -57,12 +58,13 @@ def new_session(job: Job) -> Session:
     session.trust_env = False
     session.headers.clear()
     session.headers.update(request_headers(job))
+    session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=()))  # takes none
     session.mount("http://", Adapter(pool_connections=1, pool_maxsize=1, pool_block=True))
     return session
 
 
 def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
-    """One exchange: the session connects where needed, sends and parses."""
+    """One exchange: the session connects if needed, sends and parses."""
     answer = Answer(item, shared.job.max_body)
     here.shared, here.slot, here.item, here.answer = shared, slot, item, answer
     try:
@@ -74,8 +76,10 @@ def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
             item.url, stream=True, timeout=shared.job.timeout_s
         )
         read(slot, answer, response.raw)
-        answer.complete(response.status_code, response.headers)
-    except (requests.RequestException, HTTPError, OSError) as error:
+        answer.complete(response.status_code, head_of(response.raw))
+    except (InvalidURL, InvalidSchema, MissingSchema):
+        answer.abort("unsupported")
+    except Exception as error:
         answer.broken(slot.aborted or kind_of(error))
     finally:
         release(shared, slot)

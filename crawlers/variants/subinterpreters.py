@@ -1,14 +1,14 @@
-"""Subinterpreters: one for each processor, each running ``callbacks`` in a thread of its own.
+"""Subinterpreters: one for each processor, each running ``callbacks`` in its own thread.
 
-What waits and what switches within an interpreter are those of ``callbacks``.
-Each interpreter has a lock of its own (PEP 684), so the kernel runs them at
-the same time in one process. What a connection costs is the same, and each
-interpreter costs its modules once more. Changed against ``processes``: a
-thread with an interpreter instead of a process. Fetches and links still cross
-a socket, pickled: interpreters share no objects.
+Within an interpreter, waiting and switching are the same as in ``callbacks``. Each
+interpreter has a lock of its own (PEP 684), so the kernel runs them at the same
+time in one process. A connection costs the same as in ``callbacks``, and each
+interpreter loads its modules once more. Changed against ``processes``: a thread
+with an interpreter instead of a process. Fetches and links still cross a socket,
+pickled, because interpreters share no objects.
 
-httptools cannot be loaded there (it keeps state for the whole process), so
-the interpreters parse with ``crawlers.parser``, and the report says so.
+httptools cannot be loaded there (it keeps state for the whole process). So the
+interpreters parse with ``crawlers.parser``, and the report says so.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from importlib import import_module
 from threading import Thread
 from typing import Any
 
+from crawlers.backend import BackendError
 from crawlers.job import CrawlReport, Job
 from crawlers.recorder import Recorder
-from crawlers.registry import BackendError
 from crawlers.variants import processes
 
 try:
@@ -36,10 +36,10 @@ START = """
 import socket, sys
 sys.path[:] = {path!r}
 with socket.socket(fileno={descriptor}) as sock:
-    from crawlers.variants.processes import serve
+    from crawlers.variants._child import serve
     serve(sock)
 """
-"""What an interpreter runs; it owns the descriptor from here on."""
+"""What an interpreter runs; from then on it owns the descriptor."""
 
 
 class Interpreter:
@@ -55,7 +55,7 @@ class Interpreter:
         return f"interpreter {self.interpreter.id}"
 
     def close(self) -> None:
-        """Wait for its end, and free what it held."""
+        """Wait for its end, and release it."""
         self.thread.join()
         self.interpreter.close()
 

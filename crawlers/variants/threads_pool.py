@@ -1,12 +1,12 @@
 """A fixed pool of threads: ``threads``, with fewer threads than slots.
 
-What waits, what switches and what a connection costs are those of
-``threads``. Changed against it: there are never more than 32 threads,
-however many slots the job has: the bound of ``ThreadPoolExecutor``'s default,
-and what most programs with a pool do.
+Everything that waits, switches and costs is the same as in ``threads``. Changed
+against it: there are never more than 32 threads, however many slots the job has.
+That is the upper bound of ``ThreadPoolExecutor``'s default, and most programs with
+a pool do the same.
 
-What differs at the server: at most 32 requests are in flight. With a delay
-the pool, and not the machine, is then the limit; that is what it shows.
+The server sees at most 32 requests in flight. If answers are delayed, the pool is
+the limit and not the machine; that is what this variant shows.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from crawlers.job import CrawlReport, Job
 from crawlers.recorder import Recorder
 
 POOL = 32
-"""Most threads: the upper bound of ThreadPoolExecutor's default."""
+"""Largest number of threads: the upper bound of ThreadPoolExecutor's default."""
 
 
 def crawl(job: Job, recorder: Recorder) -> CrawlReport:

@@ -1,9 +1,9 @@
 """Threads with small stacks: ``threads``, each with 64 KiB for its C stack.
 
-What waits and what switches are those of ``threads``. What a connection
-costs: less address space, which is all that a stack is before it is touched.
-Changed against ``threads``: ``threading.stack_size``. It answers the claim
-that threads cost 8 MB each: the size set aside is not the size used.
+It waits and switches like ``threads``. What a connection costs: less address space,
+because a stack is nothing more until it is touched. Changed against ``threads``:
+``threading.stack_size``. This answers the claim that threads cost 8 MB each: the
+reserved size is not the used size.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tornado: its IOStream, on the loop that Tornado shares with asyncio by now.
+"""Tornado: its IOStream, on the loop that Tornado now shares with asyncio.
 
 What waits: a coroutine, suspended on a Future of asyncio that an IOStream
 resolves. What switches: Tornado's IOLoop, which since version 5 is asyncio's
@@ -19,13 +19,13 @@ from crawlers.async_await import disconnect
 from crawlers.http import RECV_SIZE, Exchange
 from crawlers.job import CrawlReport, Fetch, Job
 from crawlers.recorder import Recorder
-from crawlers.sockets import new_socket
+from crawlers.sockets import new_socket, unasked
 from crawlers.variants import _asyncio
 from crawlers.variants._asyncio import run
 
 
 class Shared(_asyncio.Shared):
-    """What the slots of one crawl share."""
+    """The state that the slots of one crawl share."""
 
     def __init__(self, job: Job, recorder: Recorder) -> None:
         super().__init__(job, recorder)
@@ -41,21 +41,26 @@ class Slot(_asyncio.Slot):
 
 
 async def connect(slot: Slot, item: Fetch) -> None:
-    """Open the slot's connection; the coroutine is suspended until it stands."""
+    """Open the slot's connection; the coroutine is suspended until it is open."""
     disconnect(slot)
     slot.sock = IOStream(new_socket(item.address), read_chunk_size=RECV_SIZE)
     slot.origin = item.origin
     await slot.sock.connect(item.address.sockaddr)
 
 
+def has_bytes(stream: IOStream) -> bool:
+    """Whether bytes have come that no request asked for, to the socket or the stream."""
+    return stream._read_buffer_size > 0 or (not stream.closed() and unasked(stream.socket))
+
+
 async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
-    """One exchange: connect where needed, send, receive until it is done."""
+    """One exchange: connect if needed, send, receive until it is done."""
     exchange = Exchange(item, shared.job.max_body)
     try:
         while item.due > monotonic():  # a loop's timer may be a little early
             await asyncio.sleep(item.due - monotonic())
         slot.started = monotonic()
-        if slot.origin is item.origin:
+        if slot.origin is item.origin and not has_bytes(slot.sock):
             exchange.reused = True
         else:
             await connect(slot, item)
@@ -67,7 +72,7 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
         if isinstance(error.real_error, OSError):
             exchange.fail(error.real_error)
         exchange.feed(b"")
-    except OSError as error:
+    except Exception as error:
         exchange.fail(error)
     except asyncio.CancelledError:
         if slot.aborted is None:

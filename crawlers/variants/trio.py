@@ -1,10 +1,10 @@
 """trio: tasks that live in a nursery, and cancellation by scope.
 
-What waits: a coroutine, suspended in ``await`` on a trap of trio's. What
-switches: trio's run loop, written in Python, with a checkpoint in every call
-that may wait. What a connection costs: the suspended frames, trio's Task and
-the socket's wrapper. Changed against ``asyncio_sockets``: the library below
-``await``; the sockets are handled in the same steps.
+What waits: a coroutine, suspended in ``await`` on a trap of trio's. What switches:
+trio's run loop, written in Python, with a checkpoint in every call that may wait.
+What a connection costs: the suspended frames, trio's Task and the socket's wrapper.
+Changed against ``asyncio_sockets``: the library below ``await``; the steps on the
+sockets are the same.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ import trio
 from crawlers.http import RECV_SIZE, Exchange
 from crawlers.job import CrawlReport, Fetch, Job
 from crawlers.recorder import Recorder
-from crawlers.sockets import new_socket
+from crawlers.sockets import new_socket, unasked
 from crawlers.stop import Stop
 from crawlers.variants import _slots
-from crawlers.variants._slots import Slot, disconnect, end, overdue, settle, taken
+from crawlers.variants._slots import Slot, disconnect, end, finish, overdue, taken
 
 
 class Shared(_slots.Shared):
-    """What the slots of one crawl share."""
+    """The state that the slots of one crawl share."""
 
     def __init__(self, job: Job, recorder: Recorder) -> None:
         super().__init__(job, recorder)
@@ -36,7 +36,7 @@ class Shared(_slots.Shared):
 
 
 async def connect(slot: Slot, item: Fetch) -> None:
-    """Open the slot's connection; the coroutine is suspended until it stands."""
+    """Open the slot's connection; the coroutine is suspended until it is open."""
     disconnect(slot)
     slot.sock = trio.socket.from_stdlib_socket(new_socket(item.address))
     slot.origin = item.origin
@@ -44,20 +44,20 @@ async def connect(slot: Slot, item: Fetch) -> None:
 
 
 async def send(slot: Slot, data: bytes) -> None:
-    """Send all of the request; wait for room where there is too little."""
+    """Send all of the request; wait for room if there is too little."""
     while data:
         data = data[await slot.sock.send(data) :]
 
 
 async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
-    """One exchange: connect where needed, send, receive until it is done."""
+    """One exchange: connect if needed, send, receive until it is done."""
     exchange = Exchange(item, shared.job.max_body)
     try:
         with trio.CancelScope() as slot.scope:
             while item.due > monotonic():  # a loop's timer may be a little early
                 await trio.sleep(max(item.due - monotonic(), 0.0))
             slot.started = monotonic()
-            if slot.origin is item.origin:
+            if slot.origin is item.origin and not unasked(slot.sock):
                 exchange.reused = True
             else:
                 await connect(slot, item)
@@ -65,7 +65,7 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
             while not exchange.done:
                 data = await slot.sock.recv(RECV_SIZE)
                 exchange.feed(data)
-    except OSError as error:
+    except Exception as error:
         exchange.fail(error)
     if not exchange.done:
         exchange.abort(slot.aborted or "cancelled")
@@ -84,19 +84,19 @@ async def take(shared: Shared, slot: Slot) -> Fetch | None:
 
 
 async def work(shared: Shared, slot: Slot) -> None:
-    """A slot's life: take, fetch, settle, until nothing is left."""
+    """The life of a slot: take, fetch, finish, until nothing is left."""
     try:
         while item := await take(shared, slot):
             exchange = await fetch(shared, slot, item)
-            settle(shared, slot, item, exchange)
+            finish(shared, slot, item, exchange)
     except Exception as error:
-        # A task must not fail alone: the others would wait for its outcome.
+        # If a task failed silently, the others would wait for its outcome.
         shared.failure = error
         end(shared, "failed")
 
 
 async def watch(shared: Shared, stop: Stop) -> None:
-    """Cancel the exchanges whose time is up, again and again."""
+    """Cancel the exchanges that ran out of time, at every tick."""
     while True:
         for slot in overdue(shared, stop):
             slot.scope.cancel()

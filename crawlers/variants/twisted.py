@@ -1,12 +1,12 @@
-"""Twisted: the loop that taught Python to wait, with Protocols and Deferreds.
+"""Twisted: the oldest event loop of Python, with Protocols and Deferreds.
 
-What waits: a coroutine, suspended on a Deferred. What switches: the reactor,
-in Python, which calls the connection's Protocol; that feeds the exchange, and
-fires the Deferred at its end. What a connection costs: transport, Protocol
-and Deferred. Changed against ``asyncio_protocol``: the library.
+What waits: a coroutine, suspended on a Deferred. What switches: the reactor, in
+Python, which calls the connection's Protocol; that feeds the exchange and fires
+the Deferred at its end. What a connection costs: transport, Protocol and
+Deferred. Changed against ``asyncio_protocol``: the library.
 
-A connection that breaks is "lost in a non-clean fashion" to Twisted, which
-forgets the socket's own error: it counts as reset.
+Twisted reports a broken connection as "lost in a non-clean fashion" and drops the
+socket's own error, so it counts as reset.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from crawlers.job import CrawlReport, Fetch, Job
 from crawlers.recorder import Recorder
 from crawlers.stop import Stop
 from crawlers.variants import _slots
-from crawlers.variants._slots import Slot, disconnect, end, overdue, settle, taken
+from crawlers.variants._slots import Slot, disconnect, end, finish, overdue, taken
 
-# Where nobody begins a log, Twisted keeps the last 65,536 events, and each
-# factory that says it has started keeps its connection and its reactor alive.
+# Without an open log Twisted keeps the last 65,536 events, and the event of a
+# factory's start keeps its connection and its reactor alive.
 Factory.noisy = False
 
 
@@ -48,14 +48,14 @@ class Shared(_slots.Shared):
     def wake(self, count: int) -> None:
         """Let up to ``count`` idle slots look for work again."""
         while self.idle and count > 0:
-            # Through the reactor: a Deferred resumes its coroutine at once,
-            # and slots that wake each other must not nest.
+            # Through the reactor: a Deferred resumes its coroutine at once, and slots
+            # that wake each other must not nest.
             self.reactor.callLater(0, self.idle.pop().callback, None)
             count -= 1
 
 
 class Connection(Protocol):
-    """Feeds what comes to the exchange in flight; ``over`` fires at its end."""
+    """Feeds bytes to the exchange in flight; ``over`` fires at its end."""
 
     transport: Any
 
@@ -65,19 +65,19 @@ class Connection(Protocol):
         self.over: defer.Deferred[None] | None = None
 
     def connectionMade(self) -> None:
-        """The connection stands."""
+        """The connection is open."""
         self.transport.setTcpNoDelay(True)
 
     def dataReceived(self, data: bytes) -> None:
-        """Bytes have come."""
+        """Bytes have arrived."""
         if self.exchange is None:
-            disconnect(self.slot)  # nothing was asked for
+            disconnect(self.slot)  # we asked for nothing
             return
         self.exchange.feed(data)
         self.check()
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
-        """The connection is no more."""
+        """The connection is lost."""
         if self.exchange is not None:
             if not isinstance(reason.value, error.ConnectionDone):
                 self.exchange.fail(OSError(ECONNRESET, ""))
@@ -100,11 +100,11 @@ class Connection(Protocol):
 
 
 async def connect(shared: Shared, slot: Slot, item: Fetch) -> None:
-    """Open the slot's connection; the coroutine is suspended until it stands."""
+    """Open the slot's connection; the coroutine is suspended until it is open."""
     disconnect(slot)
     host, port = item.address.sockaddr[:2]
     kind = TCP6ClientEndpoint if item.address.family == socket.AF_INET6 else TCP4ClientEndpoint
-    # Its own timeout comes after ours, which is kept by watch.
+    # Its own timeout must come after ours, which watch keeps.
     endpoint = kind(shared.reactor, str(host), int(port), timeout=shared.job.timeout_s + 60)
     slot.scope = connectProtocol(endpoint, Connection(slot))  # type: ignore[no-untyped-call]
     slot.sock = await slot.scope
@@ -112,7 +112,7 @@ async def connect(shared: Shared, slot: Slot, item: Fetch) -> None:
 
 
 async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
-    """One exchange: connect where needed, send, and wait until it is done."""
+    """One exchange: connect if needed, send, and wait until it is done."""
     exchange = Exchange(item, shared.job.max_body)
     try:
         while item.due > monotonic():  # a loop's timer may be a little early
@@ -133,6 +133,8 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
         if slot.aborted is not None:
             exchange.abort(slot.aborted)
         exchange.fail(OSError(failed.osError, ""))
+    except Exception as failed:
+        exchange.fail(failed)
     return exchange
 
 
@@ -150,19 +152,19 @@ async def take(shared: Shared, slot: Slot) -> Fetch | None:
 
 
 async def work(shared: Shared, slot: Slot) -> None:
-    """A slot's life: take, fetch, settle, until nothing is left."""
+    """The life of a slot: take, fetch, finish, until nothing is left."""
     try:
         while item := await take(shared, slot):
             exchange = await fetch(shared, slot, item)
-            settle(shared, slot, item, exchange)
+            finish(shared, slot, item, exchange)
     except Exception as failure:
-        # A coroutine must not fail alone: the others would wait for its outcome.
+        # If a coroutine failed silently, the others would wait for its outcome.
         shared.failure = failure
         end(shared, "failed")
 
 
 def watch(shared: Shared, stop: Stop) -> None:
-    """Cancel the exchanges whose time is up; called again and again."""
+    """Cancel the exchanges that ran out of time; called at every tick."""
     for slot in overdue(shared, stop):
         slot.scope.cancel()
 
@@ -186,7 +188,7 @@ def main(shared: Shared, stop: Stop) -> None:
 
 def crawl(job: Job, recorder: Recorder) -> CrawlReport:
     """Crawl with one coroutine for each slot, on a reactor of its own."""
-    # Not the one of twisted.internet.reactor: that cannot be run twice.
+    # Not twisted.internet.reactor, which cannot run twice.
     reactor: Any = EPollReactor()  # type: ignore[no-untyped-call]
     shared = Shared(job, recorder, reactor)
     try:
@@ -194,7 +196,7 @@ def crawl(job: Job, recorder: Recorder) -> CrawlReport:
             reactor.callWhenRunning(main, shared, stop)
             reactor.run(installSignalHandlers=False)
     finally:
-        # A reactor expects to live as long as its process, and leaves these open.
+        # A reactor expects to live as long as its process and leaves these open.
         reactor.waker.connectionLost(None)
         reactor._poller.close()
     if shared.failure is not None:

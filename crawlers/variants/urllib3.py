@@ -1,26 +1,27 @@
 """urllib3: the blocking stack below requests, one pool for all threads.
 
-What waits and what switches are those of ``threads``. What a connection
-costs: a thread, and the objects of http.client and urllib3. Changed against
-``threads``: parser, pool and all else above the socket are those of urllib3
-and of the standard library's http.client; this is a stack and not a model.
+It waits and switches like ``threads``. What a connection costs: a thread, and the
+objects of http.client and urllib3. Changed against ``threads``: the parser, the
+pool and everything else above the socket are those of urllib3 and the standard
+library's http.client. This is a stack and not a model.
 
-What differs at the server: connections belong to a pool of as many as there
-are slots for each host, not to the slots. It tries the addresses of a host in
-its own order.
+The server sees these differences. Connections belong to a pool for each host, as
+large as the number of slots, and not to the slots. urllib3 tries the addresses of
+a host in its own order.
 """
 
 from __future__ import annotations
 
 import threading
-from http.client import IncompleteRead, RemoteDisconnected
+from http.client import HTTPResponse, IncompleteRead, RemoteDisconnected
 from time import monotonic
-from typing import Any
+from typing import Any, cast
 
 import urllib3
 from urllib3.connection import HTTPConnection
 from urllib3.connectionpool import HTTPConnectionPool
-from urllib3.exceptions import HTTPError, ProtocolError
+from urllib3.exceptions import LocationValueError, ProtocolError
+from urllib3.util import SKIP_HEADER
 
 from crawlers import threads
 from crawlers.http import RECV_SIZE, Exchange
@@ -31,7 +32,7 @@ from crawlers.variants._stack import Answer, causes, kind_behind, request_header
 
 
 class Here(threading.local):
-    """What the calling thread is busy with; the pool does not pass it on."""
+    """What the calling thread is working on; the pool does not pass it on."""
 
     shared: threads.Shared
     slot: Slot
@@ -42,24 +43,62 @@ class Here(threading.local):
 here = Here()
 
 
+class Head:
+    """The lines of a response's head: its end must not come before its empty line.
+
+    http.client takes the end of the stream for the end of the head, and so a
+    response that was cut there for an empty page.
+    """
+
+    def __init__(self, file: Any) -> None:  # noqa: ANN401
+        self.file = file
+        self.begun = False
+
+    def readline(self, limit: int) -> bytes:
+        """Read a line; raises IncompleteRead at the end of the stream."""
+        line: bytes = self.file.readline(limit)
+        if not line and self.begun:
+            raise IncompleteRead(b"")
+        self.begun = True
+        return line
+
+    def close(self) -> None:
+        """Close the file below."""
+        self.file.close()
+
+
+class Response(HTTPResponse):
+    """A response of http.client whose head must be complete."""
+
+    def begin(self) -> None:
+        """Read the head."""
+        file, self.fp = self.fp, cast(Any, Head(self.fp))
+        super().begin()
+        if self.fp is not None:
+            self.fp = file
+
+
 class Connection(HTTPConnection):
-    """Tells the slot that uses it which socket to shut down when time is up."""
+    """Tells the slot that uses it which socket to shut down at a timeout."""
+
+    response_class = Response
 
     def connect(self) -> None:
-        """Connect, and tell."""
+        """Connect, and tell the slot."""
         here.answer.reused = False
         super().connect()
         self.tell()
 
     def request(self, method: str, url: str, *more: Any, **settings: Any) -> None:  # noqa: ANN401
-        """Tell, and send; the target as the frontier has it, whose escapes urllib3 would change."""
+        """Tell the slot, and send the frontier's target, whose escapes urllib3 would change."""
+        settings["headers"] = {**settings["headers"], "Accept-Encoding": SKIP_HEADER}
         here.answer.reused = self.sock is not None
         if self.sock is not None:
             self.tell()
         super().request(method, here.item.target, *more, **settings)
 
     def tell(self) -> None:
-        """Say which socket the calling thread waits on."""
+        """Tell the slot which socket its thread waits on."""
         with here.shared.changed:
             here.slot.sock = self.sock
             here.slot.origin = here.item.origin
@@ -72,7 +111,7 @@ class Pool(HTTPConnectionPool):
 
 
 class Shared(threads.Shared):
-    """What the slots of one crawl share: here also the pools."""
+    """The state that the slots of one crawl share, and the pools."""
 
     def __init__(self, job: Job, recorder: Recorder) -> None:
         super().__init__(job, recorder)
@@ -87,7 +126,7 @@ class Shared(threads.Shared):
 
 
 def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
-    """One exchange: the pool connects where needed, sends and parses."""
+    """One exchange: the pool connects if needed, sends and parses."""
     answer = Answer(item, shared.job.max_body)
     here.shared, here.slot, here.item, here.answer = shared, slot, item, answer
     try:
@@ -99,8 +138,8 @@ def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
             "GET", item.url, redirect=False, preload_content=False, decode_content=False
         )
         read(slot, answer, response)
-        answer.complete(response.status, response.headers)
-    except (HTTPError, OSError) as error:
+        answer.complete(response.status, head_of(response))
+    except Exception as error:
         answer.broken(slot.aborted or kind_of(error))
     finally:
         release(shared, slot)
@@ -108,15 +147,15 @@ def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
 
 
 def read(slot: Slot, answer: Answer, response: urllib3.BaseHTTPResponse) -> None:
-    """Read the body, and give the connection back."""
-    answer.reused = False  # it has answered: not stale
+    """Read the body, and give the connection back to the pool."""
+    answer.reused = False  # it has answered, so it was not stale
     try:
         for data in response.stream(RECV_SIZE, decode_content=False):
             if not answer.take_body(data):
                 response.close()
                 break
     except ValueError as error:
-        # A chunk of negative size: http.client takes it for a length to read.
+        # A chunk of negative size: http.client takes it for a length.
         raise ProtocolError(str(error)) from error
     if slot.aborted is not None:
         answer.abort(slot.aborted)
@@ -124,17 +163,27 @@ def read(slot: Slot, answer: Answer, response: urllib3.BaseHTTPResponse) -> None
     response.release_conn()
 
 
+def head_of(response: urllib3.BaseHTTPResponse) -> list[tuple[bytes, bytes]]:
+    """The headers as they came; http.client decodes them as Latin-1."""
+    return [
+        (name.encode("latin-1"), value.encode("latin-1", "replace"))
+        for name, value in response.headers.items()
+    ]
+
+
 def release(shared: threads.Shared, slot: Slot) -> None:
-    """The socket may be another slot's from here on: nobody must shut it down for this one."""
+    """From here on the socket may belong to another slot: do not shut it down for this one."""
     with shared.changed:
         slot.origin = None
 
 
 def kind_of(error: Exception) -> str:
-    """The error kind of what urllib3 raises."""
+    """The error kind for an exception of urllib3."""
     behind = list(causes(error))
     if any(isinstance(cause, RemoteDisconnected | IncompleteRead) for cause in behind):
         return "closed"
+    if isinstance(error, LocationValueError | UnicodeError):
+        return "unsupported"
     return kind_behind(error) or "protocol"
 
 

@@ -1,9 +1,8 @@
-"""uvloop: ``async_await``, not a line changed, on a loop written in C.
+"""uvloop: ``async_await``, with not a line changed, on a loop written in C.
 
-What waits, what switches and what a connection costs are those of
-``async_await``; the loop below is libuv, driven by Cython. Changed against
-``async_await``: the loop, and the transports that come with it. Reader and
-writer are asyncio's own, in Python.
+Everything that waits, switches and costs is the same as in ``async_await``, but the
+loop below is libuv, driven by Cython. Changed against ``async_await``: the loop and
+the transports that come with it. Reader and writer are asyncio's own, in Python.
 """
 
 from __future__ import annotations

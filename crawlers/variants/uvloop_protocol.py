@@ -1,7 +1,7 @@
 """Protocol on uvloop: ``asyncio_protocol``, with loop and transports in C.
 
-Changed against ``asyncio_protocol``: the loop. This is the path that uvloop
-was built for: its transport calls the exchange with nothing in between.
+Changed against ``asyncio_protocol``: the loop. This is what uvloop was
+built for: its transport calls the exchange with nothing in between.
 """
 
 from __future__ import annotations

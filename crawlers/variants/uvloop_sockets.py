@@ -1,7 +1,7 @@
 """asyncio's socket calls on uvloop: ``asyncio_sockets``, with the loop in C.
 
-Changed against ``asyncio_sockets``: the loop. The sockets are still the
-program's own, which is not the path that uvloop was built for.
+Changed against ``asyncio_sockets``: the loop. The sockets are still our
+own, which is not what uvloop was built for.
 """
 
 from __future__ import annotations

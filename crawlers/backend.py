@@ -1,0 +1,78 @@
+"""What a backend is: the one description that the crawlers and the harness share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from crawlers.job import CrawlReport, Job
+from crawlers.recorder import Recorder
+
+CrawlFunction = Callable[[Job, Recorder], CrawlReport]
+
+Fact = str | int | bool | None
+"""A value of a backend's description that fits into JSON."""
+
+
+class BackendError(Exception):
+    """There is no such backend, or it cannot run here; the message says what to do."""
+
+
+def _not_loaded(job: Job, recorder: Recorder) -> CrawlReport:
+    raise BackendError("this is only a description: use registry.load to get the backend")
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """One interchangeable crawler.
+
+    ``family`` is its concurrency model (``stack`` for a whole HTTP stack), and
+    ``rung`` its place on the ladder. ``changes`` names the one thing it changes
+    and the backend it is compared with ("against callbacks: the system call").
+    ``extra`` is the extra that installs its libraries, "" if it needs none.
+    ``most`` is the largest number of connections it can hold at once, None if
+    only the number of slots limits it.
+
+    ``differs`` maps conformance tests that it is known to fail to the reasons;
+    the suite expects exactly these to fail. ``alone`` means that loading it
+    changes the whole process (gevent patches the standard library), so it must
+    not share a process with other backends.
+
+    A description can travel without its ``crawl``: see :meth:`facts`. In a
+    description ``module`` is where the backend is imported from, and
+    ``missing`` says why it cannot run here.
+    """
+
+    name: str
+    family: str
+    rung: int
+    summary: str
+    changes: str
+    crawl: CrawlFunction = field(default=_not_loaded, repr=False, compare=False)
+    extra: str = ""
+    differs: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
+    alone: bool = False
+    most: int | None = None
+    module: str = ""
+    missing: str | None = None
+
+    @property
+    def against(self) -> str | None:
+        """The backend that this one changes one thing of; None at the foot of the ladder."""
+        before, colon, _ = self.changes.partition(": ")
+        return before.removeprefix("against ") if colon and before[:8] == "against " else None
+
+    def facts(self) -> dict[str, Fact]:
+        """The description as JSON values; ``Backend(**facts)`` is equal to this one."""
+        return {
+            "name": self.name,
+            "family": self.family,
+            "rung": self.rung,
+            "summary": self.summary,
+            "changes": self.changes,
+            "extra": self.extra,
+            "alone": self.alone,
+            "most": self.most,
+            "module": self.module,
+            "missing": self.missing,
+        }

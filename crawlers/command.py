@@ -1,0 +1,320 @@
+"""The command line: ``python -m crawlers BACKEND URL``.
+
+``python -m crawlers conformance NAME`` tests a backend, yours or ours; ``all``
+tests every backend that loads on this interpreter.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from importlib.util import find_spec
+from itertools import takewhile
+from pathlib import Path
+from typing import NoReturn
+
+from rich.console import Console
+
+from crawlers import registry
+from crawlers.job import LONGEST_S, CrawlReport, Job, JobError
+from crawlers.limits import ensure_descriptors
+from crawlers.origins import normal_root
+from crawlers.progress import LiveRecorder
+from crawlers.summary import as_json, print_summary, print_urls, printable, why_not_fetched
+
+EPILOG = """\
+examples:
+  python -m crawlers threads http://127.0.0.1:8000/
+  python -m crawlers async_await http://127.0.0.1:8000/ --concurrency 200 --urls
+  python -m crawlers callbacks 127.0.0.1:8000 --exclude '\\.pdf$' --json
+  python -m crawlers --list
+  python -m crawlers conformance threads      test a backend with the conformance suite
+  python -m crawlers conformance all -x       test all that run here; options go to pytest
+
+The crawl stays on the hosts of the start URLs and fetches every page once. It
+also stays on this machine, unless you add --any-host. On other machines it obeys
+robots.txt and leaves --delay seconds between requests to one server.
+
+exit status: 0 the crawl finished; 1 a start URL could not be fetched, memory ran
+out, or the output could not be written; 2 bad usage; 130 interrupted (the report
+shows the crawl up to then)
+"""
+
+DEFAULTS = Job(("http://127.0.0.1/",))
+ALL = "all"
+OK, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
+MOST = 10**9
+"""Largest number that an option takes."""
+
+
+class OutputError(Exception):
+    """Standard output cannot be written; the message says why."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit status."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # its encoding may lack some characters
+    if given[:1] == ["conformance"]:
+        return conformance(given[1:])
+    options = make_parser().parse_args(given)
+    try:
+        if options.list:
+            return list_backends(as_object=options.json)
+        return run(options)
+    except (JobError, registry.BackendError) as error:
+        complain(str(error))
+        return USAGE
+    except MemoryError:
+        complain("out of memory: lower --concurrency or raise ulimit -v")
+        return FAILED
+    except OutputError as error:
+        complain(f"cannot write the output: {error}")
+        return FAILED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose error messages are one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the message and exit."""
+        complain(f"{message} (see --help)")
+        sys.exit(USAGE)
+
+
+def between(least: float, most: float, kind: Callable[[str], float]) -> Callable[[str], float]:
+    """An argument type: a number from ``least`` to ``most``."""
+
+    def number(text: str) -> float:
+        try:
+            value = kind(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"not a number: {text!r}") from None
+        if not least <= value <= most:
+            end = f"at least {least}" if value < least else f"at most {most:.0f}"
+            raise argparse.ArgumentTypeError(f"must be {end}, not {text}")
+        return value
+
+    return number
+
+
+def whole(least: int) -> Callable[[str], float]:
+    """An argument type: a whole number that is not below ``least``."""
+    return between(least, MOST, int)
+
+
+def seconds(least: float) -> Callable[[str], float]:
+    """An argument type: a time in seconds that is not below ``least``."""
+    return between(least, LONGEST_S, float)
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The options; their defaults are those of :class:`Job`."""
+    parser = Parser(
+        prog="python -m crawlers",
+        description="Crawl a site with one of several interchangeable backends.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("backend", nargs="?", metavar="BACKEND", help="a name from --list")
+    parser.add_argument(
+        "urls", nargs="*", metavar="URL", help="where to start; you can give several"
+    )
+    parser.add_argument("--list", action="store_true", help="list the backends and exit")
+    crawl = parser.add_argument_group("what to crawl")
+    crawl.add_argument("--exclude", metavar="REGEX", help="skip URLs that match")
+    hosts = crawl.add_mutually_exclusive_group()
+    hosts.add_argument(
+        "--strict", action="store_true", help="follow only the start hosts (default)"
+    )
+    hosts.add_argument(
+        "--lenient",
+        action="store_true",
+        help="also follow hosts with the same last two labels, such as www.",
+    )
+    crawl.add_argument("--any-host", action="store_true", help="crawl other machines too, politely")
+    how = parser.add_argument_group("how")
+    how.add_argument(
+        "-c", "--concurrency", type=whole(1), default=DEFAULTS.slots, metavar="N",
+        help="number of slots: connections open at the same time (default %(default)s)",
+    )  # fmt: skip
+    how.add_argument(
+        "--max-tries",
+        type=whole(1),
+        default=DEFAULTS.max_tries,
+        metavar="N",
+        help="tries per URL (default %(default)s)",
+    )
+    how.add_argument(
+        "--max-redirects",
+        type=whole(0),
+        default=DEFAULTS.max_redirects,
+        metavar="N",
+        help="redirects per URL (default %(default)s)",
+    )
+    how.add_argument(
+        "--timeout",
+        type=seconds(0.001),
+        default=DEFAULTS.timeout_s,
+        metavar="S",
+        help="seconds per exchange (default %(default)s)",
+    )
+    how.add_argument(
+        "--deadline",
+        type=seconds(0.001),
+        metavar="S",
+        help="stop the whole crawl after S seconds",
+    )
+    how.add_argument(
+        "--delay",
+        type=seconds(0.0),
+        default=DEFAULTS.delay_s,
+        metavar="S",
+        help="seconds between requests to one server on another machine, or the delay in "
+        "its robots.txt if that is longer (default %(default)s)",
+    )
+    how.add_argument(
+        "--connection",
+        choices=("keep-alive", "close"),
+        default="keep-alive",
+        help="reuse connections, or open one per request (default keep-alive)",
+    )
+    output = parser.add_argument_group("what to print")
+    output.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    output.add_argument("--urls", dest="url_report", action="store_true", help="one line per URL")
+    output.add_argument(
+        "-v", "--verbose", action="count", default=0,
+        help="list the URLs that failed; -vv lists all, like --urls",
+    )  # fmt: skip
+    output.add_argument("-q", "--quiet", action="store_true", help="print only errors")
+    return parser
+
+
+def run(options: argparse.Namespace) -> int:
+    """Crawl, print the report, and return the exit status."""
+    if options.backend is None or not options.urls:
+        complain(
+            "name a backend and a URL, as in: python -m crawlers threads http://127.0.0.1:8000"
+        )
+        return USAGE
+    backend = registry.load(options.backend)
+    job = Job(
+        urls=tuple(dict.fromkeys(normal_root(url) for url in options.urls)),
+        slots=options.concurrency,
+        timeout_s=options.timeout,
+        max_tries=options.max_tries,
+        max_redirects=options.max_redirects,
+        keep_alive=options.connection == "keep-alive",
+        exclude=options.exclude,
+        lenient=options.lenient,
+        deadline_s=options.deadline,
+        any_host=options.any_host,
+        delay_s=options.delay,
+    )
+    ensure_descriptors(job.slots)
+    live = sys.stderr is not None and sys.stderr.isatty() and not options.quiet
+    with LiveRecorder(f"crawling with {backend.name}", enabled=live) as recorder:
+        report = backend.crawl(job, recorder)
+    with writing():
+        show(report, options)
+    failed = False
+    for url in job.urls:
+        why = why_not_fetched(report, url)
+        if why is not None:
+            complain(f"{url}: {why}")
+            failed = True
+    if report.stopped == "interrupted":
+        return INTERRUPTED
+    return FAILED if failed else OK
+
+
+def show(report: CrawlReport, options: argparse.Namespace) -> None:
+    """Print the report in the chosen form."""
+    every = options.url_report or options.verbose > 1
+    if options.json:
+        print(json.dumps(as_json(report, urls=every)))
+        return
+    if options.quiet:
+        return
+    console = Output()
+    if every or options.verbose:
+        print_urls(report, console, failed_only=not every)
+    print_summary(report, console)
+
+
+def list_backends(*, as_object: bool) -> int:
+    """Print the name of each backend with a line about it."""
+    found = {name: registry.about(name).summary for name in registry.names()}
+    width = max(map(len, found))
+    with writing():
+        if as_object:
+            print(json.dumps(found))
+        else:
+            for name, summary in found.items():
+                print(printable(f"{name:<{width}}  {summary}"))
+    return OK
+
+
+def conformance(arguments: Sequence[str]) -> int:
+    """Run the conformance suite on the backends named first; the rest goes to pytest."""
+    names = list(takewhile(lambda argument: not argument.startswith("-"), arguments))
+    options = arguments[len(names) :]
+    # Without names the suite tests every backend and skips those that cannot run here.
+    chosen = [] if names == [ALL] else [f"--backend={name}" for name in names]
+    known = registry.names()
+    if names != [ALL] and not (names and set(names) <= set(known)):
+        complain(f"conformance needs the name of a backend: {ALL}, {', '.join(known)}")
+        return USAGE
+    if find_spec("pytest") is None:
+        complain("the conformance suite needs pytest: pip install pytest pytest-timeout")
+        return USAGE
+    # By its path, so that pytest knows the suite's own --backend in time.
+    suite = str(Path(__file__).with_name("conformance"))
+    command = [sys.executable, "-P", "-m", "pytest", "-rs", "-p", "no:cacheprovider", suite]
+    here = str(Path(__file__).parents[1])
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join(filter(None, (here, os.environ.get("PYTHONPATH"))))
+    }
+    return subprocess.run([*command, *chosen, *options], check=False, env=environment).returncode
+
+
+class Output(Console):
+    """A console that leaves a closed pipe to :func:`writing`."""
+
+    def on_broken_pipe(self) -> None:
+        """Raise the error again; rich would exit with status 1."""
+        raise BrokenPipeError
+
+
+@contextmanager
+def writing() -> Iterator[None]:
+    """Write to standard output; raises :class:`OutputError` if it cannot be written.
+
+    A reader that closes the pipe early has read enough: that is no error.
+    """
+    try:
+        yield
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError as error:
+        # Python flushes again at exit, so give it something to flush to.
+        with open(os.devnull, "w") as nothing:
+            os.dup2(nothing.fileno(), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            raise OutputError(error.strerror) from error
+
+
+def complain(message: str) -> None:
+    """Print one line on standard error, without anything that could control a terminal."""
+    if sys.stderr is not None:
+        with suppress(OSError):
+            print(f"crawlers: {printable(message)}", file=sys.stderr)
