@@ -1,13 +1,13 @@
-"""The ledger: the server's own record of what it was asked for.
+"""The ledger: the server's own record of the requests it received.
 
-What a harness believes about a trial (each page fetched once, so many
-connections, so many requests in flight at once) is checked against this, not
-against what the crawler says of itself.
+A harness checks a trial against this and not against what the crawler reports:
+was each page fetched once, over how many connections, with how many requests
+in flight?
 
-The hot path must not pay for it, so the counts are kept where they are
-cheapest (``Resource.hits``, ``Connection.requests``) and gathered here when
-someone asks. Only what happens once per connection, or off the hot path, is
-counted here at once.
+The hot path must not pay for it. So each count lives where counting is cheapest
+(``Resource.hits``, ``Connection.requests``), and the ledger gathers them on
+demand. It counts by itself only what happens once per connection or off the hot
+path.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import Protocol, TypedDict
 
-from server.site import Site
+from server.sites.site import Site
 
-STRAYS = 100_000  # distinct targets without a resource that are told apart
-OTHERS = "(other)"  # the rest of them, together
+STRAYS = 100_000  # distinct targets without a resource that are counted one by one
+OTHERS = "(other)"  # the rest of them
 
 
 class Summary(TypedDict, total=False):
-    """What ``GET /ledger`` answers; ``requests`` is left out of summaries."""
+    """The answer to ``GET /ledger``; a summary leaves out ``requests``."""
 
     requests: dict[str, int]
     total: int
@@ -37,7 +37,7 @@ class Summary(TypedDict, total=False):
 
 
 class Counted(Protocol):
-    """A connection, as far as the ledger cares."""
+    """The part of a connection that the ledger reads."""
 
     requests: int
 
@@ -45,10 +45,10 @@ class Counted(Protocol):
 class Ledger:
     """Counts since the last reset.
 
-    ``in_flight`` is the number of requests received and not yet answered. An
-    answer without delay is written before the next request is read, so that it
-    never counts as more than one in flight (pipelined requests do: they are
-    received together).
+    ``in_flight`` is the number of requests received and not yet answered. The
+    server writes an answer without delay before it reads the next request, so
+    such requests count as one in flight. Pipelined requests arrive together
+    and all count.
     """
 
     __slots__ = (
@@ -87,7 +87,7 @@ class Ledger:
             self._closed[connection.requests] += 1
 
     def stray(self, target: bytes) -> None:
-        """A request for what the site does not have (answered 404)."""
+        """A request for something that the site does not have (answered 404)."""
         strays = self._strays
         path = target.decode("latin-1")
         if path not in strays and len(strays) >= STRAYS:
@@ -95,22 +95,22 @@ class Ledger:
         strays[path] = strays.get(path, 0) + 1
 
     def received(self, count: int = 1) -> None:
-        """So many requests came in and wait for their answers."""
+        """``count`` requests came in and wait for their answers."""
         self.in_flight += count
         if self.in_flight > self._peak_in_flight:
             self._peak_in_flight = self.in_flight
 
     def answered(self, count: int = 1) -> None:
-        """So many answers were written, or given up with their connection."""
+        """``count`` answers were written, or dropped with their connection."""
         self.in_flight -= count
 
     def passed(self, count: int) -> None:
-        """So many requests were received together and answered at once."""
+        """``count`` requests arrived together and were answered at once."""
         if self.in_flight + count > self._peak_in_flight:
             self._peak_in_flight = self.in_flight + count
 
     def reset(self) -> None:
-        """Forget the past. What is open or in flight stays so and counts as peak."""
+        """Start over. Open connections and requests in flight stay, and count as the peaks."""
         self._site.reset()
         self._strays.clear()
         self._closed.clear()
@@ -121,11 +121,11 @@ class Ledger:
             connection.requests = 0
 
     def summary(self, requests: bool) -> Summary:
-        """All counts; ``requests`` adds those per target.
+        """All counts, and with ``requests`` those per target.
 
-        ``distinct`` counts targets, ``repeated`` those asked for more than
-        once, ``unknown`` requests answered 404. Connections without a request
-        since the reset are not in ``requests_per_connection``.
+        ``distinct`` counts targets, ``repeated`` the targets requested more than
+        once, ``unknown`` the requests answered 404. ``requests_per_connection``
+        leaves out connections without a request since the reset.
         """
         total = distinct = repeated = unknown = 0
         per_target: dict[str, int] = {}
@@ -150,7 +150,7 @@ class Ledger:
             connections_opened=self.opened,
             connections_open=len(self.connections),
             peak_connections=self.peak_connections,
-            # The fast path does not count: what it answers was in flight alone.
+            # The fast path does not count: its requests were in flight one at a time.
             peak_in_flight=max(self._peak_in_flight, 1 if total else 0),
             requests_per_connection={str(key): histogram[key] for key in sorted(histogram)},
         )

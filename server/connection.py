@@ -1,16 +1,16 @@
-"""The hot path: bytes in, pre-rendered bytes out.
+"""The hot path: request bytes in, pre-rendered answers out.
 
-Most requests a connection sees differ in their first line only: the rest (the
-*tail*) is what the client sends every time. So a tail is parsed once, by
-httptools, and remembered with its verdict; after that a request costs one
-``partition``, one lookup of its tail, one of its target, and one write of an
-answer rendered at the start. Everything else (a request in pieces, several at
-once, a new tail, any error) takes the slow path, which is written so that the
-answers do not depend on how the bytes were split.
+Most requests of a client differ only in their first line; the rest (the *tail*)
+is the same every time. So httptools parses a tail once, and the server remembers
+the verdict. After that a request costs one ``partition``, one lookup of its
+tail, one of its target, and one write of an answer that was rendered at the
+start. Everything else (a request in pieces, several at once, a new tail, any
+error) takes the slow path, where the answers do not depend on how the bytes
+were split.
 
-Why this and not a parser fed with every request: httptools costs 1 to 2 µs of
-callbacks per request, this well under one, and it needs no parser object per
-connection, so that an idle connection costs next to nothing.
+Why not feed every request to a parser? The callbacks of httptools cost 1 to 2 µs
+per request, this takes well under one. It also needs no parser object per
+connection, so an idle connection costs next to nothing.
 """
 
 from __future__ import annotations
@@ -20,110 +20,30 @@ import re
 from collections import deque
 from typing import BinaryIO, cast
 
-import httptools
-
-from server.behaviour import Answer, Behaviour, Delay
+from server.behaviour import Answer, Behaviour
+from server.delays import Delay
 from server.ledger import Ledger
-from server.site import Resource, Site
+from server.request import Refusal, read_head
+from server.sites.site import Resource, Site
 
-MAX_HEAD = 16 * 1024  # bytes of a request head; nginx takes 8 KB a line, Apache also
-MAX_TAILS = 256  # remembered; a crawler needs one or two
-MAX_TAIL = 2048  # bytes; longer ones are parsed each time
-LINGER_S = 2.0  # how long a refused client may take to stop talking
-CHUNK = 256 * 1024  # bytes of a large file that are read at once
+MAX_HEAD = 16 * 1024  # bytes of a request head; nginx and Apache take 8 KB per line
+MAX_TAILS = 256  # tails remembered; a crawler needs one or two
+MAX_TAIL = 2048  # bytes; longer tails are parsed each time
+LINGER_S = 2.0  # how long a refused client may go on sending
+CHUNK = 256 * 1024  # bytes of a large file read at once
 
-# What needs no second look by the parser before a lookup in the routes.
+# A line that needs no parser before a lookup in the routes.
 _PLAIN_LINE = re.compile(rb"(GET|HEAD) (/[A-Za-z0-9/._~!$&'()*+,;=:@%?-]*)")
-_ABSOLUTE = re.compile(rb"http://[^/?#]*(.*)", re.IGNORECASE | re.DOTALL)
 _CLOSE = b"Connection: close\r\n\r\n"
-
-
-class Refusal(Exception):
-    """A request that is answered with an error and the end of the connection."""
-
-    def __init__(self, status: int, reason: str, why: str, allow: str = "") -> None:
-        super().__init__(why)
-        text = f"{why}\n".encode()
-        self.payload = (
-            f"HTTP/1.1 {status} {reason}\r\nContent-Type: text/plain; charset=utf-8\r\n"
-            f"Content-Length: {len(text)}\r\n{allow}Connection: close\r\n\r\n"
-        ).encode() + text
-
-
-class _Head:
-    """One request head as httptools reads it."""
-
-    __slots__ = ("body", "close", "complete", "host", "url")
-
-    def __init__(self) -> None:
-        self.url = b""
-        self.host = 0
-        self.body = False
-        self.close = False
-        self.complete = False
-
-    def on_url(self, url: bytes) -> None:
-        """Called by httptools, maybe in pieces."""
-        self.url += url
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """Called by httptools for each header."""
-        name = name.lower()
-        if name == b"host":
-            self.host += 1
-        elif name == b"connection":
-            # Not parser.should_keep_alive(): after a whole request it has forgotten.
-            self.close = self.close or b"close" in re.split(rb"[ \t]*,[ \t]*", value.lower())
-        elif name == b"transfer-encoding" or (name == b"content-length" and value.strip(b"0 \t")):
-            self.body = True
-
-    def on_headers_complete(self) -> None:
-        """Called by httptools."""
-        self.complete = True
-
-
-def read_head(head: bytes) -> tuple[bool, bytes, bool]:
-    """Parse one complete request head: (is it HEAD, target, keep the connection).
-
-    Raises :class:`Refusal` for all that is not a correct GET or HEAD.
-    """
-    reader = _Head()
-    parser = httptools.HttpRequestParser(reader)
-    try:
-        parser.feed_data(head)
-    except httptools.HttpParserUpgrade:
-        pass  # an offer to speak something else, which may be ignored
-    except httptools.HttpParserError as error:
-        raise Refusal(400, "Bad Request", f"not an HTTP request: {error}") from None
-    if not reader.complete:
-        raise Refusal(400, "Bad Request", "not an HTTP request")
-    method, version = parser.get_method(), parser.get_http_version()
-    if version not in ("1.1", "1.0"):
-        raise Refusal(400, "Bad Request", f"HTTP/{version} is not spoken here")
-    if version == "1.1" and reader.host != 1:
-        raise Refusal(400, "Bad Request", "an HTTP/1.1 request needs exactly one Host header")
-    if method not in (b"GET", b"HEAD"):
-        raise Refusal(
-            405, "Method Not Allowed", "only GET and HEAD are served", "Allow: GET, HEAD\r\n"
-        )
-    if reader.body:
-        raise Refusal(400, "Bad Request", "a GET or HEAD request takes no body here")
-    target = reader.url
-    absolute = _ABSOLUTE.fullmatch(target)
-    if absolute is not None:
-        target = absolute[1] if absolute[1][:1] == b"/" else b"/" + absolute[1]
-    elif target[:1] != b"/":
-        raise Refusal(400, "Bad Request", "a request target begins with /")
-    return method == b"HEAD", target, version == "1.1" and not reader.close
 
 
 class Core:
     """What all connections share.
 
-    ``fast`` is the dict of tails while answers leave at once, and empty while
-    the behaviour has a say: that sends every request to the slow path without
-    one more test on the fast one. In both dicts True means keep-alive.
-    ``kind`` is the class of its connections.
+    ``tails`` maps each known tail to whether it keeps the connection alive.
+    ``fast`` is the same dict while answers leave at once, and empty while they
+    may have to wait: this sends every request to the slow path without one more
+    test on the fast path. ``kind`` is the class of the connections.
     """
 
     __slots__ = ("behaviour", "fast", "kind", "ledger", "loop", "routes", "site", "tails")
@@ -149,7 +69,7 @@ class Core:
         self.fast = self.tails if self.behaviour.plain else {}
 
     def learn(self, tail: bytes, keep: bool) -> None:
-        """Remember that requests with this tail are correct."""
+        """Remember a tail of correct requests."""
         if len(tail) > MAX_TAIL:
             return
         if len(self.tails) >= MAX_TAILS:
@@ -157,7 +77,7 @@ class Core:
         self.tails[tail] = keep
 
     def connect(self) -> Connection:
-        """The protocol of a new connection."""
+        """Make a connection; the event loop calls this for each one it accepts."""
         return self.kind(self)
 
     def close(self) -> None:
@@ -169,9 +89,9 @@ class Core:
 class Connection(asyncio.Protocol):
     """One client connection.
 
-    ``busy`` is true when the fast path must not be taken: part of a request is
-    in ``buffer``, answers are waiting in ``queue``, a large file is being sent,
-    or nothing more is read (``closing``).
+    A ``busy`` connection must not take the fast path: part of a request is in
+    ``buffer``, answers wait in ``queue``, a large file is on its way, or the
+    server reads nothing more (``closing``).
     """
 
     __slots__ = (
@@ -196,7 +116,7 @@ class Connection(asyncio.Protocol):
         self.paused = False
         self.buffer = b""
         self.queue: deque[Answer] | None = None
-        self.file: tuple[BinaryIO, int] | None = None  # what is left of a large file
+        self.file: tuple[BinaryIO, int] | None = None  # a large file, and the bytes left to send
 
     # --- called by the event loop ---
 
@@ -206,7 +126,7 @@ class Connection(asyncio.Protocol):
         self.core.ledger.connected(self)
 
     def data_received(self, data: bytes) -> None:
-        """See :class:`asyncio.Protocol`. The fast path."""
+        """See :class:`asyncio.Protocol`. This is the fast path."""
         if not self.busy:
             line, _, tail = data.partition(b" HTTP/1.1\r\n")
             core = self.core
@@ -224,7 +144,7 @@ class Connection(asyncio.Protocol):
                         self._begin_file(resource, keep=True)
                     return
             elif tail in core.tails:
-                # Not so fast, but as well known: to be delayed, or the last one.
+                # A known tail, but its answer is delayed or ends the connection.
                 plain = _PLAIN_LINE.fullmatch(line)
                 if plain is not None:
                     ready: list[bytes] = []
@@ -235,12 +155,12 @@ class Connection(asyncio.Protocol):
         self._read(data)
 
     def eof_received(self) -> bool:
-        """The client is gone, or has said its last: hang up.
+        """The client is gone or will send nothing more: hang up.
 
-        A client that only closed its sending side would still like the answers
-        that are held for it, and does not get them. Most have given up, and
-        those must not be counted as in flight or connected any more. What is
-        written already is delivered.
+        A client that only closed its sending side does not get the answers that
+        are still held for it. Most clients that do this have given up, and must
+        not count as connected or in flight any longer. Answers that are already
+        written still arrive.
         """
         self.closing = self.busy = True
         return self.file is not None
@@ -258,7 +178,7 @@ class Connection(asyncio.Protocol):
             self.queue = None
 
     def pause_writing(self) -> None:
-        """The client takes its answers too slowly: read no more of its requests."""
+        """The client reads too slowly: take no more of its requests."""
         self.paused = True
         self.transport.pause_reading()
 
@@ -272,17 +192,17 @@ class Connection(asyncio.Protocol):
     # --- the slow path ---
 
     def _read(self, data: bytes) -> None:
-        """Take every complete request out of the buffer, keep the rest.
+        """Answer every complete request in the buffer and keep the rest.
 
-        Whatever the split of the bytes, the same requests come out and the
-        same refusal: each test below looks at no more than what has to be
-        there before a later test can be reached.
+        However the bytes are split, the same requests come out and the same
+        refusal: each test below only looks at bytes that must have arrived
+        before a later test can run.
         """
         if self.closing:
             return
         data = self.buffer + data if self.buffer else data
         self.buffer = b""
-        ready: list[bytes] = []  # answers that leave at once, in one write
+        ready: list[bytes] = []  # answers that leave now, in one write
         place = 0
         try:
             while not self.closing:
@@ -316,14 +236,14 @@ class Connection(asyncio.Protocol):
         self._settle()
 
     def _send(self, ready: list[bytes]) -> None:
-        """Write answers to requests that were received together."""
+        """Write the answers to requests that arrived together."""
         if ready:
             self.core.ledger.passed(len(ready))
             self.transport.write(b"".join(ready))
             ready.clear()
 
     def _request(self, head: bytes, ready: list[bytes]) -> None:
-        """Answer one request, or queue its answer. Raises :class:`Refusal`."""
+        """Answer one request or queue its answer. Raises :class:`Refusal`."""
         core = self.core
         line, _, tail = head.partition(b" HTTP/1.1\r\n")
         keep = core.tails.get(tail)
@@ -337,7 +257,7 @@ class Connection(asyncio.Protocol):
         self._answer(head_only, target, keep, ready)
 
     def _answer(self, head_only: bool, target: bytes, keep: bool, ready: list[bytes]) -> None:
-        """Count a correct request; add its answer to ``ready`` or to the queue."""
+        """Count a correct request and add its answer to ``ready`` or to the queue."""
         core = self.core
         resource = core.site.find(target)
         if resource is None:
@@ -347,7 +267,7 @@ class Connection(asyncio.Protocol):
             resource.hits += 1
         self.requests += 1
         if not keep:
-            self.closing = True  # nothing after this request is read
+            self.closing = True  # read nothing after this request
         if core.behaviour.plain and not self.queue and self.file is None:
             if resource.file is None or head_only:
                 ready.append(_render(resource, head_only, keep))
@@ -380,7 +300,7 @@ class Connection(asyncio.Protocol):
         self._settle()
 
     def _settle(self) -> None:
-        """After a change: may the fast path be taken, is the connection at its end?"""
+        """Decide whether the fast path is open and whether the connection ends."""
         waiting = bool(self.queue) or self.file is not None
         if not self.queue:
             self.queue = None
@@ -389,16 +309,16 @@ class Connection(asyncio.Protocol):
             self.transport.close()
 
     def _refuse(self, refusal: Refusal, ready: list[bytes]) -> None:
-        """Answer with an error after what is due before it, and hang up.
+        """Send an error, after the answers before it, and hang up.
 
-        The client may still be sending. Closing at once would reset the
-        connection, and the reset could overtake the answer; so the sending side
-        is closed, and what comes is read and dropped for a while.
+        The client may still be sending. Closing now would reset the connection,
+        and the reset could overtake the error. So close only the sending side,
+        and read and drop whatever arrives for a while.
         """
         self.closing = self.busy = True
         self.buffer = b""
         if self.queue or self.file is not None:
-            self._settle()  # answers are owed: those leave, the refusal does not
+            self._settle()  # these answers leave; the refusal does not
             return
         self._send(ready)
         self.transport.write(refusal.payload)
@@ -417,7 +337,7 @@ class Connection(asyncio.Protocol):
         try:
             source = open(resource.file, "rb")  # noqa: SIM115 - closed by _drop_file
         except OSError:
-            self.transport.abort()  # it was there at the start
+            self.transport.abort()  # it existed at the start
             return
         self.file = (source, resource.size)
         self._send_file()
@@ -427,7 +347,7 @@ class Connection(asyncio.Protocol):
             source, left = self.file
             block = source.read(min(CHUNK, left))
             if left and not block:
-                self.transport.abort()  # it has shrunk: the length promised is wrong
+                self.transport.abort()  # the file has shrunk: Content-Length is wrong
                 return
             left -= len(block)
             self.file = (source, left)
@@ -447,7 +367,7 @@ class Connection(asyncio.Protocol):
 
 
 def _render(resource: Resource, head_only: bool, keep: bool) -> bytes:
-    """The bytes of an answer: with or without body, with or without a farewell."""
+    """The bytes of an answer, without the body or with ``Connection: close`` if need be."""
     if keep:
         return resource.payload[: resource.body_start] if head_only else resource.payload
     start = resource.body_start

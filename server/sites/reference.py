@@ -1,9 +1,8 @@
-"""A slow and plain crawl of a site, to know what a fast one must find.
+"""A slow and simple crawl of a site, to find out what a fast one must find.
 
-Links are read with :mod:`html.parser` and resolved with :mod:`urllib.parse`,
-both from the standard library; nothing here is shared with a crawler, so that
-agreement between the two means something. No HTTP is spoken: the site's own
-``find`` answers.
+It reads links with :mod:`html.parser` and resolves them with
+:mod:`urllib.parse`. It shares no code with any crawler, so agreement between the
+two means something. There is no HTTP: the site's own ``find`` answers.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from html.parser import HTMLParser
 from urllib.parse import urljoin, urlsplit
 from zlib import crc32
 
-from server.site import NOT_FOUND_BODY, REDIRECTS, Outcome, Resource
+from server.sites.site import NOT_FOUND_BODY, REDIRECTS, Outcome, Resource
 
 _SPACE = " \t\n\r\f"
 _ENCODED_DOT = re.compile("%2e", re.IGNORECASE)
@@ -34,8 +33,15 @@ class _Links(HTMLParser):
         self.found: list[str] = []
 
     def updatepos(self, i: int, j: int) -> int:
-        """Line numbers are not needed, and counting lines is a fifth of the time."""
+        """Skip the line numbers: nothing needs them, and they take a fifth of the time."""
         return j
+
+    def parse_marked_section(self, i: int, report: bool = True) -> int:
+        """Read ``<![x`` as a comment, as browsers do; some Pythons raise."""
+        try:
+            return super().parse_marked_section(i, report)
+        except AssertionError:
+            return self.parse_bogus_comment(i)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Called by the parser for ``<tag ...>`` and ``<tag .../>``."""
@@ -51,7 +57,7 @@ class _Links(HTMLParser):
 
 
 def links(html: bytes, url: str) -> list[str]:
-    """The normal http URLs that a page leads to, in order of their first appearance."""
+    """The normal HTTP URLs that a page links to, in the order in which they first appear."""
     parser = _Links()
     parser.feed(html.decode("utf-8", "replace"))
     parser.close()
@@ -63,16 +69,16 @@ def links(html: bytes, url: str) -> list[str]:
 
 
 def resolve(base: str, reference: str) -> str | None:
-    """A reference on a page at ``base`` as a normal URL, None for other schemes."""
+    """A reference on a page at ``base`` as a normal URL, or None for other schemes."""
     reference = _DROPPED.sub("", reference.strip(_SPACE)).partition("#")[0]
     path, mark, query = reference.partition("?")
-    reference = path.replace("\\", "/") + mark + query  # as browsers have it
+    reference = path.replace("\\", "/") + mark + query  # as browsers do
     if _NO_HOST.match(reference):
         return None
     try:
         parts = urlsplit(urljoin(base, reference))
         port = parts.port
-    except ValueError:  # a port that is no number, an unclosed [
+    except ValueError:  # a port that is not a number, an unclosed [
         return None
     if parts.scheme not in ("http", "https") or not parts.hostname:
         return None
@@ -109,7 +115,7 @@ def _encode(text: str, unsafe: re.Pattern[str]) -> str:
 def crawl(
     find: Callable[[bytes], Resource | None], authority: str
 ) -> tuple[dict[str, Outcome], int]:
-    """Every URL a full crawl from ``/`` asks for, and the bytes answered 200.
+    """The outcome of every URL in a full crawl from ``/``, and the bytes in its 200 answers.
 
     Only links to ``authority`` are followed. Redirects count as links.
     """

@@ -1,0 +1,185 @@
+"""The command line: options, their checks, and the steps up to a serving loop."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import resource
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from server.addresses import AddressError, bind, is_loopback, is_wildcard, name_of, parse_address
+from server.delays import DelayError, parse_delay
+from server.output import flush, one_line
+from server.signals import interrupt, on_stop
+from server.sites.site import SiteError
+from server.sites.specs import make_site
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+TOKEN = "C10K_CONTROL_TOKEN"  # nosec B105
+
+EPILOG = """\
+sites
+  tree:PAGES:FANOUT:BYTES  a page graph made from the seed: redirects, dead links,
+                           relative links, queries; all reachable from /
+  list:N:BYTES             pages /p/0 to /p/N-1 without links (N up to 1,000,000)
+  dir:PATH                 a folder of real HTML
+  faults:PAGES[:KIND,...]  a tree whose leaves break off, lie and flood: resets, stalls,
+                           bad chunks, endless bodies ... (server/sites/fault_kinds.py
+                           lists the kinds)
+
+delays (of each answer; a path always gets the same one)
+  none                     answer at once
+  fixed:MS                 always MS milliseconds
+  exponential:MEAN_MS      mostly short, some long
+  lognormal:MEDIAN_MS[:SIGMA]   like real servers (SIGMA is 0.5 if you leave it out)
+
+examples
+  python -m server --listen 127.0.0.1:8080
+  python -m server --site tree:10000:10:4096 --delay lognormal:50 --json
+  python -m server --site dir:/usr/share/doc/python3-doc/html
+  curl http://CONTROL/ledger?summary=1         which requests arrived
+  curl -H 'X-Token: any' -d '{"n": 1000}' http://CONTROL/hold
+                                               hold answers until 1000 are in flight
+
+If you set C10K_CONTROL_TOKEN, every call of the control plane needs it as X-Token.
+If you do not, a POST needs that header with any value, so that no web page can send it.
+Exit status: 0 stopped on request, 1 cannot serve, 2 wrong usage.
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    """Errors in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {one_line(message)} (--help explains)\n")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The command line."""
+    parser = _Parser(
+        prog="python -m server",
+        description="Serve a site to crawlers under measurement, and record their requests.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add(
+        "--listen",
+        default="127.0.0.1:0",
+        metavar="HOST:PORT",
+        help="where to serve; port 0 takes a free one (default: %(default)s)",
+    )
+    add(
+        "--control",
+        default="127.0.0.1:0",
+        metavar="HOST:PORT",
+        help="where the control plane listens (default: %(default)s)",
+    )
+    add(
+        "--site",
+        default="tree:1000:5:2048",
+        metavar="SPEC",
+        help="what to serve, see below (default: %(default)s)",
+    )
+    add("--seed", type=int, default=1, metavar="N", help="of the site and the delays (default: 1)")
+    add("--delay", default="none", metavar="SPEC", help="see below (default: none)")
+    add("--json", action="store_true", help="print one line of JSON when ready, nothing else")
+    add("--exit-with-parent", action="store_true", help="stop when standard input ends")
+    add(
+        "--poll",
+        action="store_true",
+        help="never sleep while there are connections; this needs a processor of its own "
+        "(server/polling.py says why)",
+    )
+    add("--any-address", action="store_true", help="allow addresses other machines can reach")
+    add(
+        "--cache",
+        default=None,
+        metavar="FOLDER",
+        help="remember the expected outcomes of dir: sites here, because finding them takes "
+        "seconds (default: the user's cache folder; --cache '' for none)",
+    )
+    return parser
+
+
+def default_cache() -> Path | None:
+    """The user's cache folder for this program."""
+    root = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return Path(root, "crawl-fixture") if os.path.isabs(root) else None
+
+
+def raise_descriptor_limit() -> None:
+    """Raise the limit as far as allowed, because each connection is a descriptor."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def command(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit status."""
+    on_stop(interrupt)
+    try:
+        try:
+            run(build_parser().parse_args(arguments))
+        finally:
+            flush()  # --help can meet a full disk, too
+    except (SiteError, DelayError, AddressError) as error:
+        print(f"python -m server: {one_line(str(error))} (--help explains)", file=sys.stderr)
+        return 2
+    except (OSError, MemoryError) as error:
+        print(f"python -m server: {one_line(str(error)) or 'out of memory'}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 0  # stopped on request, before the server was ready
+    finally:
+        on_stop(signal.SIG_IGN)  # it ends anyway
+    return 0
+
+
+def run(options: argparse.Namespace) -> None:
+    """Check the options, make the site and serve it."""
+    delay = parse_delay(options.delay, options.seed)
+    listen = parse_address(options.listen, "--listen", options.any_address)
+    control = parse_address(options.control, "--control", options.any_address)
+    token = os.environ.get(TOKEN) or None
+    if token is None and not is_loopback(control[1]):
+        raise AddressError(
+            f"--control {options.control}: other machines can reach that address; set {TOKEN} "
+            "to keep them from controlling this server"
+        )
+    try:
+        import uvloop
+
+        from server.serving import Settings, serve
+    except ModuleNotFoundError as error:
+        raise OSError(
+            f"{error.name} is not installed: python -m pip install {error.name}"
+        ) from None
+    raise_descriptor_limit()
+    cache = default_cache()
+    if options.cache is not None:
+        cache = Path(options.cache) if options.cache else None
+    with contextlib.ExitStack() as stack:
+        sockets = []
+        for option, (family, host, port) in (("--listen", listen), ("--control", control)):
+            try:
+                sockets.append(stack.enter_context(contextlib.closing(bind(family, host, port))))
+            except OSError as error:
+                raise OSError(
+                    f"{option} {host}:{port}: {os.strerror(error.errno or 0).lower()}; "
+                    "port 0 takes a free one"
+                ) from None
+        authority = None if is_wildcard(listen[1]) else name_of(sockets[0])
+        site = make_site(options.site, options.seed, authority, cache)
+        stack.callback(site.close)
+        settings = Settings(
+            delay, options.seed, token, options.json, options.exit_with_parent, options.poll
+        )
+        uvloop.run(serve(site, sockets[0], sockets[1], settings))

@@ -1,0 +1,43 @@
+"""Standard output, which can be closed, full or unable to encode a path."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+
+
+def say(text: str) -> None:
+    """Print a line; raises :class:`OSError` with a message for people."""
+    if sys.stdout is None:
+        raise OSError("cannot write to standard output: it is closed")
+    encoding = sys.stdout.encoding or "utf-8"
+    with _explained():
+        print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
+
+
+def one_line(text: str) -> str:
+    """Text for a terminal: line ends and control characters become visible escapes."""
+    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
+
+
+def flush() -> None:
+    """Write what is still buffered; raises :class:`OSError` with a message for people."""
+    if sys.stdout is not None:
+        with _explained():
+            sys.stdout.flush()
+
+
+@contextlib.contextmanager
+def _explained() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        # The interpreter would try once more at its end, and print a traceback.
+        with contextlib.suppress(OSError, ValueError):
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, sys.stdout.fileno())
+            os.close(null)
+        reason = os.strerror(error.errno or 0).lower()
+        raise OSError(f"cannot write to standard output: {reason}") from None

@@ -1,0 +1,133 @@
+"""The server while it runs: its event loop, its ready line and its end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import json
+import os
+import socket
+import threading
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+from aiohttp import web
+
+from server.addresses import name_of
+from server.connection import Connection, Core
+from server.control import ControlPlane
+from server.delays import Delay
+from server.faulty import FaultyConnection
+from server.output import say
+from server.polling import Poller
+from server.signals import stop_signals
+from server.sites.faults import Faults
+from server.sites.site import Site
+
+BACKLOG = 65535  # the kernel takes the smaller of this and net.core.somaxconn
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How to serve a site.
+
+    Without a ``token`` the control plane is open to this machine. ``json``
+    prints the ready line for programs, otherwise it is for people.
+    ``exit_with_parent`` stops the server when its standard input ends. With
+    ``poll`` the event loop does not sleep (see :mod:`server.polling`).
+    """
+
+    delay: Delay
+    seed: int
+    token: str | None
+    json: bool
+    exit_with_parent: bool
+    poll: bool
+
+
+async def serve(
+    site: Site, listening: socket.socket, control: socket.socket, settings: Settings
+) -> None:
+    """Serve until a signal, ``/shutdown`` or the end of the parent."""
+    loop = asyncio.get_running_loop()
+    stopped = asyncio.Event()
+    for number in stop_signals():
+        loop.add_signal_handler(number, stopped.set)
+    kind = FaultyConnection if isinstance(site, Faults) else None
+    core = Core(site, loop, settings.delay, kind)
+    poller = Poller(loop, core.ledger.connections)
+
+    def accept() -> Connection:
+        poller.wake()
+        return core.connect()
+
+    plane = ControlPlane(core, poller, settings.seed, settings.token, stopped.set)
+    runner = web.AppRunner(plane.application(), access_log=None)
+    await runner.setup()
+    await web.SockSite(runner, control).start()
+    server = await loop.create_server(accept, sock=listening, backlog=BACKLOG)
+    if settings.exit_with_parent:
+        watch_parent(loop, stopped)
+    # The site lives as long as the server: leave it out of every collection. What
+    # connections leave behind is rarely cyclic, so collect seldom.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 100)
+    if settings.poll:
+        await poller.start()
+    ready = describe(core, settings.seed, name_of(listening), name_of(control))
+    say(json.dumps(ready) if settings.json else for_people(ready))
+    await stopped.wait()
+    poller.stop()
+    server.close()
+    core.close()
+    await runner.cleanup()
+
+
+def describe(core: Core, seed: int, listening: str, control: str) -> dict[str, Any]:
+    """The ready line: where the server listens and what it serves."""
+    site = core.site
+    ready = {
+        "listening": listening,
+        "control": control,
+        "site": site.spec,
+        "seed": seed,
+        "pages": site.pages,
+        "urls": site.urls,
+        "digest": site.digest,
+        "delay": str(core.behaviour.delay),
+        "pid": os.getpid(),
+        "server": f"uvloop {version('uvloop')}, httptools {version('httptools')}",
+        "bytes": site.page_bytes,
+    }
+    return ready | site.ports if isinstance(site, Faults) else ready
+
+
+def for_people(ready: dict[str, Any]) -> str:
+    """The ready line in a few lines of text."""
+    return (
+        f"serving {ready['site']} at http://{ready['listening']}/\n"
+        f"  {ready['pages']} pages, {ready['urls']} URLs, {ready['bytes']} bytes, delay "
+        f"{ready['delay']}, seed {ready['seed']}\n"
+        f"  digest of a full crawl: {ready['digest'] or 'this site has none'}\n"
+        f"  control plane: http://{ready['control']}/ledger?summary=1\n"
+        "  press Ctrl-C to stop"
+    )
+
+
+def watch_parent(loop: asyncio.AbstractEventLoop, stopped: asyncio.Event) -> None:
+    """Stop when standard input ends, which it does when the parent dies.
+
+    This takes a thread, because the loop cannot wait for every kind of file.
+    """
+
+    def wait() -> None:
+        with contextlib.suppress(OSError):
+            while os.read(0, 4096):
+                pass
+        with contextlib.suppress(RuntimeError):  # the loop has ended already
+            loop.call_soon_threadsafe(stopped.set)
+
+    threading.Thread(target=wait, daemon=True).start()

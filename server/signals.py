@@ -1,0 +1,39 @@
+"""The signals that stop the server, without a traceback at any time.
+
+Ctrl-C, ``SIGTERM`` and the end of the terminal (``SIGHUP``) mean the same. While
+modules are being imported the process just ends: there is nothing to clean up,
+and an exception in the middle of an import prints a traceback. While it prepares
+a site, it is interrupted. After that its event loop handles the signals.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from types import FrameType
+from typing import NoReturn
+
+
+def stop_signals() -> list[signal.Signals]:
+    """The signals that stop the server; ``SIGHUP`` does not under ``nohup``."""
+    found = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+        found.append(signal.SIGHUP)
+    return found
+
+
+def on_stop(handler: Callable[[int, FrameType | None], NoReturn] | signal.Handlers) -> None:
+    """Handle the signals that stop the server from now on."""
+    for number in stop_signals():
+        signal.signal(number, handler)
+
+
+def leave(number: int, frame: FrameType | None) -> NoReturn:
+    """End the process, successfully."""
+    os._exit(0)
+
+
+def interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    """Raise :class:`KeyboardInterrupt`."""
+    raise KeyboardInterrupt

@@ -1,0 +1,91 @@
+"""``list:N:BYTES``: a million equal pages in four megabytes."""
+
+from __future__ import annotations
+
+import random
+from array import array
+from collections.abc import Iterator
+
+from server.sites.site import HTML, Outcome, Resource, Site, hash_lines
+from server.sites.words import filler
+
+_OPENING = b"<!doctype html>\n<title>A page</title>\n<p>"
+
+
+class _Numbered(dict[bytes, Resource]):
+    """Routes ``/p/0`` to ``/p/N-1`` that all lead to one resource.
+
+    It is a dict only to have ``__missing__``; it stays empty. Each page's count
+    takes four bytes in ``counts``.
+    """
+
+    def __init__(self, pages: int, page: Resource) -> None:
+        super().__init__()
+        self.page = page
+        self.counts = array("I", bytes(4 * pages))
+
+    def __missing__(self, key: bytes) -> Resource:
+        digits = key[7:]
+        # isdigit() on bytes is ASCII only; a leading zero would be a second name.
+        if key[:7] != b"GET /p/" or not digits.isdigit() or len(digits) > 9:
+            raise KeyError(key)
+        number = int(digits)
+        if number >= len(self.counts) or (digits[0] == 48 and len(digits) > 1):
+            raise KeyError(key)
+        self.counts[number] += 1
+        return self.page
+
+
+class Listing(Site):
+    """``list:N:BYTES``: N pages without links, all with the same body.
+
+    Open-loop runs use it: their URLs come from a schedule, not from links.
+    ``/`` is not a page here and answers 404.
+    """
+
+    def __init__(self, spec: str, pages: int, size: int) -> None:
+        super().__init__()
+        self.spec = spec
+        fits = size >= len(_OPENING)
+        body = _OPENING + filler(random.Random("list"), size) if fits else b"x" * size
+        page = Resource(200, HTML, body[:size])
+        self._numbered = _Numbered(pages, page)
+        self.routes = self._numbered
+        self.pages = self.urls = pages
+        self.page_bytes = pages * size
+        ending = f" 200 {page.checksum:08x}\n"
+        self.digest = hash_lines(f"/p/{number}{ending}" for number in _lexicographic(pages))
+
+    def find(self, target: bytes) -> Resource | None:
+        """The page, already counted (see :class:`_Numbered`), or None."""
+        try:
+            return self.routes[b"GET " + target]
+        except KeyError:
+            return None
+
+    def expected(self) -> dict[str, Outcome]:
+        """A new dict at each call, because the site keeps nothing per page but its count."""
+        outcome = (200, self._numbered.page.checksum)
+        return {f"/p/{number}": outcome for number in range(self.pages)}
+
+    def hits(self) -> Iterator[tuple[str, int, int]]:
+        """See :meth:`Site.hits`."""
+        for number, count in enumerate(self._numbered.counts):
+            if count:
+                yield f"/p/{number}", 200, count
+
+    def reset(self) -> None:
+        """See :meth:`Site.reset`."""
+        self._numbered.counts = array("I", bytes(4 * self.pages))
+        self._numbered.page.hits = 0
+
+
+def _lexicographic(count: int) -> Iterator[int]:
+    """0 to count-1 in the order of their decimal strings, without sorting them."""
+    if count > 0:
+        yield 0
+    stack = list(range(min(9, count - 1), 0, -1))
+    while stack:
+        number = stack.pop()
+        yield number
+        stack.extend(range(min(number * 10 + 9, count - 1), number * 10 - 1, -1))
