@@ -1,10 +1,9 @@
-"""Makes ``pytest bench`` run a campaign: see :mod:`bench.plugin`."""
+"""Makes ``pytest bench`` run a campaign: see :mod:`bench.cli.pytest_front`."""
 
 from __future__ import annotations
 
-from bench.plugin import (
+from bench.cli.pytest_front import (
     pytest_addoption,
-    pytest_benchmark_generate_machine_info,
     pytest_collection_finish,
     pytest_collection_modifyitems,
     pytest_configure,
@@ -12,8 +11,9 @@ from bench.plugin import (
     pytest_terminal_summary,
     replay,
 )
+from bench.machine.benchmark_info import pytest_benchmark_generate_machine_info
 
-# The micro-benchmarks are pytest's alone, and no part of a campaign.
+# Micro-benchmarks run under pytest alone and are not part of a campaign.
 collect_ignore = ["micro"]
 
 __all__ = [

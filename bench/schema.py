@@ -1,21 +1,20 @@
-"""The records of ``trials.jsonl``: what one line may say, and in which unit.
+"""The records of ``trials.jsonl``: their fields and units.
 
-A campaign is one append-only file of JSON lines. The first line is a
-:class:`CampaignRecord`; every later line is a :class:`TrialRecord`, a
-:class:`CeilingRecord`, a :class:`ResumeRecord` or an :class:`EndRecord`, told
-apart by ``kind``. Charts, tables and the report are built from these lines
-alone, so whatever a reader needs to distrust a number must be in here.
+A campaign is one append-only file of JSON lines. The first line is a :class:`CampaignRecord`.
+Every later line is a :class:`TrialRecord`, a :class:`CeilingRecord`, a :class:`ResumeRecord` or
+an :class:`EndRecord`; ``kind`` says which. Charts, tables and the report are made from these
+lines alone, so everything that helps a reader to question a number is in here.
 
-Units are in the field names: ``_s`` seconds, ``_ms`` milliseconds, ``_bytes``
-bytes. A measurement that could not be made is ``None`` and its reason stands
-under the same name in the record's ``reasons``.
+Field names end in their unit: ``_s`` seconds, ``_ms`` milliseconds, ``_bytes`` bytes. A value
+that could not be measured is ``None``, and the record's ``reasons`` gives the reason under the
+same name.
 """
 
 from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
 
 SCHEMA_VERSION = 1
 
@@ -23,14 +22,25 @@ Status = Literal["ok", "void", "failed", "refused"]
 Limiter = Literal["client", "server", "schedule", "unclear"]
 
 
-class Record(BaseModel):
-    """Base of all records: immutable, and unknown fields are an error."""
+def _measurable(rate: float) -> float:
+    """Refuse a rate that no clock could give: charts cannot put it on an axis with others."""
+    if 0 < rate < 1e-9:
+        raise ValueError("too small to be measured")
+    return rate
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+
+Rate = Annotated[float, Field(ge=0, lt=1e12), AfterValidator(_measurable)]
+Seconds = Annotated[float, Field(ge=0, lt=1e12)]
+
+
+class Record(BaseModel):
+    """Base of all records: immutable, without unknown fields, NaN or infinity."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Environment(Record):
-    """What the numbers were taken on. No host name, user name or path."""
+    """The machine and software that the numbers come from. No host name, user name or path."""
 
     python: str  # "CPython 3.11.7"
     python_build: dict[str, str | bool | None]  # compiler, pgo, lto, debug, gil, configure flags
@@ -50,26 +60,30 @@ class Environment(Record):
 
 
 class Interpreter(Record):
-    """An interpreter that workers of a campaign were started with. No path."""
+    """An interpreter that ran workers of a campaign. No path."""
 
-    name: str  # "3.13.5", "3.13.5t": what stands behind the @ of a backend
+    name: str  # "3.13.5", "3.13.5t": the part after the @ of a backend
     build: dict[str, str | bool | None]  # as Environment.python_build
 
 
 class PointPlan(Record):
-    """What a campaign meant to measure at one workload point."""
+    """What a campaign plans to measure at one workload point."""
 
     point: str  # "throughput-100"
     workload: str
-    blocks: int  # how many blocks of the campaign this point takes part in
-    labels: list[str]  # whose trials one block of it holds
+    blocks: int  # in how many blocks of the campaign this point is measured
+    labels: list[str]  # one trial of each of these per block
     params: dict[str, int | float | str | None]
-    fewer: dict[str, int] = Field(default_factory=dict)  # labels that are in so many blocks only
+    fewer: dict[str, int] = Field(default_factory=dict)  # labels measured in only so many blocks
+
+    def blocks_of(self, label: str) -> int:
+        """In how many blocks this label takes part."""
+        return min(self.blocks, self.fewer.get(label, self.blocks))
 
     @property
     def trials(self) -> int:
-        """How many trials were planned here."""
-        return sum(min(self.blocks, self.fewer.get(label, self.blocks)) for label in self.labels)
+        """The number of trials planned at this point."""
+        return sum(map(self.blocks_of, self.labels))
 
 
 class Rung(Record):
@@ -77,42 +91,61 @@ class Rung(Record):
 
     name: str
     family: str  # "stack" for a whole HTTP stack
-    rung: int  # -1 where it could not be loaded
+    rung: int  # -1 where it is not known
     summary: str
     changes: str  # "against callbacks: the system call"
-    against: str | None  # the backend that it changes one thing of
-    most: int | None  # connections that it can hold at once, None without a bound
+    against: str | None  # the backend it differs from in one thing
+    most: int | None  # connections it can hold at once, None for no limit
     missing: str | None  # why it did not run
 
 
+class Cut(Record):
+    """A point that has fewer blocks than its profile gives it, to save time."""
+
+    point: str
+    planned: int
+    blocks: int
+
+
+class Budget(Record):
+    """How long a campaign may take, how long it should take, and what was cut for that."""
+
+    budget_s: float
+    slowness: float  # time of a trial here over its time on the reference machine
+    planned_s: float  # without the cuts
+    expected_s: float
+    cuts: list[Cut]
+
+
 class CampaignRecord(Record):
-    """First line of a campaign: what was planned and where it runs."""
+    """First line of a campaign: its plan and its environment."""
 
     kind: Literal["campaign"] = "campaign"
     schema_version: int = SCHEMA_VERSION
     campaign: str  # "20261121-051200-1a2b3c"
     created: str  # ISO 8601, UTC
     profile: str
-    seed: int  # orders the blocks; recorded so that the order can be rebuilt
+    seed: int  # decides the order of trials, which can be rebuilt from it
     blocks: int
     backends: list[str]
-    base: str  # the backend that ratios are taken against
+    base: str  # the backend that ratios are relative to
     twin: str | None  # the backend that runs twice in every block, as "<twin>#2"
     points: list[str]  # ids of workload points, "throughput-100"
     command: list[str]
     environment: Environment
     plan: list[PointPlan] = Field(default_factory=list)
-    interpreters: list[Interpreter] = Field(default_factory=list)  # oldest first; none: its own
+    interpreters: list[Interpreter] = Field(default_factory=list)  # oldest first; empty: our own
     interpreters_missing: dict[str, str] = Field(default_factory=dict)  # name -> reason
-    rungs: list[Rung] = Field(default_factory=list)  # all backends that were looked at
+    budget: Budget | None = None  # None: not limited, or from before there was one
+    rungs: list[Rung] = Field(default_factory=list)  # every backend that was considered
 
 
 class Latency(Record):
     """A latency distribution, in milliseconds.
 
-    ``hdr`` is the HdrHistogram V2 compressed encoding, base64, of integer
-    microseconds; the percentiles are read from it. ``p99_9_ms`` is None with
-    fewer than 10,000 samples, because fewer than ten lie beyond it.
+    ``hdr`` is a histogram of integer microseconds, as base64 of HdrHistogram's V2 compressed
+    encoding. The percentiles come from it. ``p99_9_ms`` is None below 10,000 samples, because
+    fewer than ten would lie beyond it.
     """
 
     count: int
@@ -129,14 +162,14 @@ class Latency(Record):
 class Cpu(Record):
     """Processor seconds over the timed part of the trial."""
 
-    client_user_s: float
-    client_system_s: float
-    server_user_s: float | None
-    server_system_s: float | None
+    client_user_s: Seconds
+    client_system_s: Seconds
+    server_user_s: Seconds | None
+    server_system_s: Seconds | None
 
 
 class Ledger(Record):
-    """What the server saw of the trial."""
+    """The server's own counts for the trial."""
 
     requests: int
     distinct: int
@@ -155,35 +188,35 @@ class MemoryParts(Record):
     page_table_bytes: int | None
     kernel_stack_bytes: int | None
     kernel_socket_bytes: int | None  # the client's side of the sockets
-    send_buffer_bytes: int | None  # what each thread that has sent keeps; reckoned
+    send_buffer_bytes: int | None  # kept by each thread that has sent; calculated
     kernel_other_bytes: int | None  # dentries, inodes, files, epoll items, task structs
-    server_socket_bytes: int | None  # the server's side, never charged to the client
+    server_socket_bytes: int | None  # the server's side, never counted as the client's
     threads: int
     descriptors: int | None
 
 
 class Memory(Record):
-    """Memory at the barrier: connections held open, and nothing else going on."""
+    """Memory at the barrier, while connections are held open and nothing else happens."""
 
     connections: int
     before: MemoryParts  # started, warmed up, no connection yet
     held: MemoryParts  # all connections open, answers withheld
-    machine_drop_bytes: int | None  # second method, whole machine
+    machine_drop_bytes: int | None  # by the second method, for the whole machine
     sources: dict[str, str]  # part -> "smaps_rollup Pss_Anon", "slabinfo", "cgroup v1 kmem" ...
     reasons: dict[str, str] = Field(default_factory=dict)
 
 
 class Ramp(Record):
-    """Connections and memory while the barrier fills and opens; columns of equal length."""
+    """Connections and memory while the barrier fills and opens, as columns of equal length."""
 
-    at_ms: list[int]  # since the worker was told to go
+    at_ms: list[int]  # since the worker got the signal to start
     connections: list[int]  # open at the server
     own_kib: list[int | None]  # the worker's user memory, page tables and kernel stacks
-    opened_ms: int | None  # when the barrier was opened, None when it never was
+    opened_ms: int | None  # when the barrier opened, None if it never did
 
 
 class HostNoise(Record):
-    """The host around the trial: a fixed loop before and after it, steal, load."""
+    """Noise on the host: the time of a fixed loop before and after the trial, steal, load."""
 
     probe_before_s: float
     probe_after_s: float
@@ -193,11 +226,11 @@ class HostNoise(Record):
 
 
 class Fairness(Record):
-    """How evenly the slots got on, from the start until the work ran out.
+    """How evenly the slots progressed, from the start until there was no more work.
 
-    The time is cut into windows of equal length. ``completions`` holds, for
-    the end of each window, how many exchanges a slot had completed by then:
-    the quantiles over slots named in ``quantiles``, from the least to the most.
+    The time is divided into windows of equal length. For the end of each window,
+    ``completions`` gives the exchanges that a slot had completed by then: the values of these
+    ``quantiles`` over all slots, in ascending order.
     """
 
     slots: int
@@ -205,17 +238,36 @@ class Fairness(Record):
     ends_s: list[float]
     completions: list[list[float]]
     silent: list[int]  # per window: slots that completed nothing in it
-    longest_gap_s: list[float]  # the same quantiles of each slot's longest time without any
-    jain: float  # Jain's index of completions at the end: 1 all equal, 1/slots one has all
+    longest_gap_s: list[float]  # the same quantiles: longest time between completions
+    jain: float  # Jain's index at the end: 1 if all are equal, 1/slots if one has all
+
+
+class Turns(Record):
+    """How a trial ran that took turns with the other labels of its block.
+
+    Only turns of counted rounds are in the sums: those in which every slot of every
+    label had work. Throughput and processor time of the trial come from them.
+    """
+
+    turn_s: float  # the intended length of a turn
+    taken: int
+    counted: int
+    exchanges: int  # completed in counted turns
+    wall_s: float
+    cpu_s: float  # the worker's, its child processes included
+    server_cpu_s: float  # the server's process, polling included
+    steal_s: float | None  # stolen from the client's processor, in ticks of 10 ms
+    beside: list[str]  # all labels that were alive together
+    spanned: int | None  # exchanges with a stop inside: not in the service times
 
 
 class TrialRecord(Record):
     """One backend on one workload point in one fresh process: the sample."""
 
-    kind: Literal["trial"] = "trial"
+    kind: Literal["trial", "control"] = "trial"  # control: no backend, see bench.controls
     trial: int  # running number in the campaign
     block: int
-    position: int  # place within the block, 0 first
+    position: int  # within the block, from 0
     workload: str  # "throughput"
     point: str  # "throughput-100"
     params: dict[str, int | float | str | None]  # slots, delay, site, connections, rate ...
@@ -226,13 +278,13 @@ class TrialRecord(Record):
     status: Status
     reason: str | None
     started: str  # ISO 8601, UTC
-    trial_s: float  # wall time of the trial with all its overhead
-    elapsed_s: float | None  # the timed part
+    trial_s: Seconds  # wall time of the trial, overhead included
+    elapsed_s: Seconds | None  # the timed part
     pages: int | None
     bytes: int | None
-    pages_per_s: float | None
-    offered_per_s: float | None = None
-    achieved_per_s: float | None = None
+    pages_per_s: Rate | None
+    offered_per_s: Rate | None = None
+    achieved_per_s: Rate | None = None
     late_starts: int | None = None
     statuses: dict[str, int]
     errors: dict[str, int]
@@ -243,8 +295,9 @@ class TrialRecord(Record):
     service_time: Latency | None
     response_time: Latency | None = None
     memory: Memory | None = None
-    ramp: Ramp | None = None  # barrier trials; campaigns before it was kept have none
-    fairness: Fairness | None = None  # of the workload that is about it
+    ramp: Ramp | None = None  # of barrier trials; older campaigns have none
+    fairness: Fairness | None = None  # of the workload that measures it
+    turns: Turns | None = None  # None: a whole trial, run alone
     ledger: Ledger | None
     limiter: Limiter | None = None
     mechanism: dict[str, str | int]  # threads_peak, loop, selector, parser, gc_collections ...
@@ -256,15 +309,37 @@ class TrialRecord(Record):
     stderr: str | None = None  # last lines, for a failed trial
 
 
+class TurnsRecord(Record):
+    """Every turn of one block at one point, as columns of equal length.
+
+    Kept in a file of their own, beside the trials, so that other ways to pair and to
+    weigh turns can be tried on the same data.
+    """
+
+    kind: Literal["turns"] = "turns"
+    block: int
+    point: str
+    labels: list[str]
+    label: list[int]  # index into labels
+    round: list[int]
+    counted: list[bool]
+    began_us: list[int]  # since the first turn
+    wall_us: list[int]
+    cpu_us: list[int]
+    server_cpu_us: list[int]
+    exchanges: list[int]
+    steal_ms: list[int | None]
+
+
 class CeilingRecord(Record):
-    """What the fixture server can do at most, measured in the same campaign."""
+    """The most that the fixture server can do, measured in the same campaign."""
 
     kind: Literal["ceiling"] = "ceiling"
     block: int
     tool: str  # "wrk 4.1.0" or "built-in"
     site: str
     connections: int
-    requests_per_s: float
+    requests_per_s: Rate
     server_cpu_share: float | None  # of one processor
     client_cpu_share: float | None
     errors: int
@@ -272,7 +347,7 @@ class CeilingRecord(Record):
 
 
 class ResumeRecord(Record):
-    """The campaign was broken off and taken up again here."""
+    """An interrupted campaign was resumed here."""
 
     kind: Literal["resume"] = "resume"
     resumed: str
@@ -280,14 +355,14 @@ class ResumeRecord(Record):
 
 
 class EndRecord(Record):
-    """Last line of a campaign that ran to its end or was stopped in good order."""
+    """Last line of a campaign that ran to its end or was stopped cleanly."""
 
     kind: Literal["end"] = "end"
     ended: str
     complete: bool
     reason: str | None
-    wall_s: float
-    trial_wall_s: float
+    wall_s: Seconds
+    trial_wall_s: Seconds
 
 
 AnyRecord = Annotated[

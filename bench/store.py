@@ -1,8 +1,7 @@
-"""``trials.jsonl``: append, sync, load.
+"""Files of JSON lines, appended and synced record by record; ``trials.jsonl`` above all.
 
-Every record is on the disk before the next trial starts, so nothing that was
-measured is lost to a crash. A line torn by one is cut when the campaign is
-resumed, and said.
+Every record is on the disk before the next trial starts, so a crash loses nothing that was
+measured. It may leave an incomplete last line, which is cut off when the campaign is resumed.
 """
 
 from __future__ import annotations
@@ -16,11 +15,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
+from typing import TypeVar
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from bench.errors import BenchError
-from bench.process import RESULTS
+from bench.launch import RESULTS, shown
 from bench.schema import (
     RECORD,
     SCHEMA_VERSION,
@@ -34,32 +34,21 @@ from bench.schema import (
 )
 
 FILE_NAME = "trials.jsonl"
+MOST_DIGITS = 20
+"""Of a whole number in a record: room for 64 bits, and far from what a float cannot hold."""
+FIRST = "run one with: python -m bench run"
+AnyLine = TypeVar("AnyLine")
 
 
 class StoreError(BenchError):
     """Records cannot be read or written; the message is one line and says what to do."""
 
 
-@dataclass(slots=True)
-class Records:
-    """All records of one campaign, sorted by kind."""
-
-    campaign: CampaignRecord
-    trials: list[TrialRecord] = field(default_factory=list)
-    ceilings: list[CeilingRecord] = field(default_factory=list)
-    resumes: list[ResumeRecord] = field(default_factory=list)
-    end: EndRecord | None = None
-    torn_bytes: int = 0
-
-    @property
-    def all(self) -> list[AnyRecord]:
-        """Every record, the campaign's first; the order of a file is theirs by kind."""
-        end = [] if self.end is None else [self.end]
-        return [self.campaign, *self.trials, *self.ceilings, *self.resumes, *end]
+# --- any file of records -----------------------------------------------------------------
 
 
 class Store:
-    """An open ``trials.jsonl``: one writer at a time."""
+    """An open file of records, with one writer at a time."""
 
     def __init__(self, path: Path, *, create: bool) -> None:
         self.path = path
@@ -77,7 +66,7 @@ class Store:
             ) from None
 
     def append(self, record: Record) -> None:
-        """Write one record and see it to the disk."""
+        """Write one record and sync it to the disk."""
         line = record.model_dump_json().encode() + b"\n"
         try:
             self._file.write(line)
@@ -85,7 +74,7 @@ class Store:
             os.fsync(self._file.fileno())
         except OSError as error:
             hint = (
-                "; free some space and go on with --resume"
+                "; free some space and continue with --resume"
                 if error.errno in (errno.ENOSPC, errno.EDQUOT)
                 else ""
             )
@@ -94,15 +83,15 @@ class Store:
             ) from None
 
     def cut(self, torn_bytes: int) -> None:
-        """Cut a torn last line off the file."""
+        """Cut off an incomplete last line."""
         if torn_bytes:
             size = os.fstat(self._file.fileno()).st_size
             os.ftruncate(self._file.fileno(), size - torn_bytes)
             os.fsync(self._file.fileno())
 
     def close(self) -> None:
-        """Close the file; what a failed write left in the buffer is dropped."""
-        with suppress(OSError):  # a write that failed was reported by append
+        """Close the file, and drop what a failed write left in the buffer."""
+        with suppress(OSError):  # append has reported it
             self._file.close()
 
     def __enter__(self) -> Store:
@@ -117,63 +106,48 @@ class Store:
         self.close()
 
 
-def trials_file(campaign: Path) -> Path:
-    """The records' file of a campaign given by its folder, its file or its name.
+def load_lines(file: Path, adapter: TypeAdapter[AnyLine]) -> tuple[list[AnyLine], int]:
+    """Every complete record of a file, and the length of an incomplete last line in bytes.
 
-    Raises :class:`StoreError` when there is none.
+    Raises :class:`StoreError` with the line number for anything that is not a record.
     """
-    for path in (campaign, RESULTS / campaign):
-        file = path / FILE_NAME if path.is_dir() else path
-        if file.is_file():
-            return file
-    raise StoreError(f"{campaign}: no campaign here (no {FILE_NAME}); list them with: ls results")
-
-
-def load(path: Path) -> Records:
-    """Read and validate all records of a campaign.
-
-    A last line without its end, as a crash leaves it, is left out and counted
-    in ``torn_bytes``. Anything else that is not a record of this schema raises
-    :class:`StoreError` with the line number.
-    """
-    file = trials_file(path)
     try:
         data = file.read_bytes()
     except OSError as error:
         raise StoreError(f"{file}: {error.strerror}") from None
-    whole = data.rfind(b"\n") + 1
+    end = data.rfind(b"\n") + 1
     records = [
-        parse(line, f"{file}:{number}")
-        for number, line in enumerate(data[:whole].splitlines(), 1)
+        parse(line, f"{file}:{number}", adapter)
+        for number, line in enumerate(data[:end].split(b"\n"), 1)
         if line.strip()
     ]
-    if not records:
-        raise StoreError(f"{file}: empty; this campaign never started, run it anew")
-    return sort_out(records, file, torn_bytes=len(data) - whole)
+    return records, len(data) - end
 
 
-def parse(line: bytes, where: str) -> AnyRecord:
+def parse(line: bytes, where: str, adapter: TypeAdapter[AnyLine]) -> AnyLine:
     """One line as a record.
 
     Raises :class:`StoreError` naming ``where``.
     """
     try:
-        value = json.loads(line)
+        value = json.loads(line, parse_int=_whole)
+    except OverflowError as error:
+        raise StoreError(f"{where}: not a valid record: {error}") from None
     except (ValueError, RecursionError):
         raise StoreError(
-            f"{where}: not JSON, the file is damaged; restore it, or delete this line "
-            "if it is the only one"
+            f"{where}: not JSON, so the file is damaged; restore it, or delete this line "
+            "if no other is damaged"
         ) from None
     if not isinstance(value, dict) or "kind" not in value:
         raise StoreError(f"{where}: not a record of this suite")
     version = value.get("schema_version", SCHEMA_VERSION)
     if version != SCHEMA_VERSION:
         raise StoreError(
-            f"{where}: schema version {version}, this program reads {SCHEMA_VERSION}; "
+            f"{where}: schema version {version}, but this program reads {SCHEMA_VERSION}; "
             "use the commit that the campaign was made with"
         )
     try:
-        return RECORD.validate_json(line)
+        return adapter.validate_json(line)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"][1:]) or "kind"
@@ -181,20 +155,88 @@ def parse(line: bytes, where: str) -> AnyRecord:
         raise StoreError(f"{where}: not a valid record: {place}: {first['msg']}{more}") from None
 
 
-def sort_out(records: Iterable[AnyRecord], file: Path, torn_bytes: int = 0) -> Records:
-    """Records by kind, the campaign's first.
+def _whole(digits: str) -> int:
+    if len(digits) > MOST_DIGITS:
+        raise OverflowError(f"a number of {len(digits)} digits")
+    return int(digits)
 
-    Raises :class:`StoreError` when the first is not the campaign's, or when
-    two campaigns are mixed.
+
+# --- trials.jsonl ------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Records:
+    """All records of one campaign, sorted by kind."""
+
+    campaign: CampaignRecord
+    trials: list[TrialRecord] = field(default_factory=list)
+    controls: list[TrialRecord] = field(default_factory=list)
+    ceilings: list[CeilingRecord] = field(default_factory=list)
+    resumes: list[ResumeRecord] = field(default_factory=list)
+    end: EndRecord | None = None
+    torn_bytes: int = 0
+
+    @property
+    def all(self) -> list[AnyRecord]:
+        """Every record: the campaign's first, then kind by kind in the order of the file."""
+        end = [] if self.end is None else [self.end]
+        return [self.campaign, *self.trials, *self.controls, *self.ceilings, *self.resumes, *end]
+
+
+def trials_file(campaign: Path) -> Path:
+    """The records' file of a campaign given by its folder, its file or its name.
+
+    Raises :class:`StoreError` when there is none.
+    """
+    for path in (campaign, RESULTS / campaign):
+        try:
+            file = path / FILE_NAME if path.is_dir() else path
+            if file.is_file():
+                return file
+        except OSError as error:  # a name that is too long, a folder that is not ours
+            raise StoreError(f"{campaign}: {error.strerror}") from None
+    raise StoreError(
+        f"{campaign}: no campaign here (no {FILE_NAME}); "
+        + (f"list them with: ls {shown(RESULTS)}" if RESULTS.is_dir() else FIRST)
+    )
+
+
+def load(path: Path) -> Records:
+    """Read and validate all records of a campaign.
+
+    Ignores an incomplete last line, as a crash leaves it, and counts it in ``torn_bytes``.
+    Raises :class:`StoreError` for anything else that is not a record of this schema.
+    """
+    file = trials_file(path)
+    records, torn_bytes = load_lines(file, RECORD)
+    if not records:
+        raise StoreError(f"{file}: empty, so this campaign never started; run it again")
+    return sort_out(records, file, torn_bytes)
+
+
+def sort_out(records: Iterable[AnyRecord], file: Path, torn_bytes: int = 0) -> Records:
+    """Records by kind.
+
+    Raises :class:`StoreError` when the first is not the campaign's, when two campaigns are
+    mixed, or when a trial is in the file twice.
     """
     first, *rest = records
     if not isinstance(first, CampaignRecord):
-        raise StoreError(f"{file}: the first line is no campaign record; the file is damaged")
+        raise StoreError(f"{file}: the first line is not a campaign record; the file is damaged")
     result = Records(first, torn_bytes=torn_bytes)
+    seen: set[object] = set()
     for record in rest:
         match record:
             case TrialRecord():
-                result.trials.append(record)
+                key = (record.block, record.point, record.label, record.params.get("recorder"))
+                if key in seen:
+                    raise StoreError(
+                        f"{file}: {record.label} at {record.point} is there twice for block "
+                        f"{record.block}; a trial counts once, so delete one of the lines"
+                    )
+                seen.add(key)
+                kept = result.controls if record.kind == "control" else result.trials
+                kept.append(record)
             case CeilingRecord():
                 result.ceilings.append(record)
             case ResumeRecord():
@@ -203,7 +245,5 @@ def sort_out(records: Iterable[AnyRecord], file: Path, torn_bytes: int = 0) -> R
             case EndRecord():
                 result.end = record
             case CampaignRecord():
-                raise StoreError(
-                    f"{file}: two campaigns in one file; keep each in a folder of its own"
-                )
+                raise StoreError(f"{file}: two campaigns in one file; keep each in its own folder")
     return result

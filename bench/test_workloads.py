@@ -1,7 +1,7 @@
 """The campaign as tests: one for each backend at each workload point.
 
-The measuring has been done when these run; each hands its trials over to
-pytest-benchmark and fails when one of them was wrong. See :mod:`bench.plugin`.
+By the time these run, everything is measured. Each test hands its trials to pytest-benchmark
+and fails if one of them was wrong. See :mod:`bench.cli.pytest_front`.
 """
 
 from __future__ import annotations
@@ -12,45 +12,55 @@ Replay = Callable[[], None]
 
 
 def test_throughput(replay: Replay) -> None:
-    """Closed loop without delay: what a page costs."""
+    """Closed loop without delay: the cost of a page."""
+    replay()
+
+
+def test_fetch(replay: Replay) -> None:
+    """A list of pages without links: what a model costs."""
+    replay()
+
+
+def test_whole(replay: Replay) -> None:
+    """The crawl again in whole trials: whether the turns agree with them."""
     replay()
 
 
 def test_waiting(replay: Replay) -> None:
-    """Closed loop behind a delay of 50 ms: what waiting costs."""
+    """Closed loop with a delay of 50 ms: the cost of waiting."""
     replay()
 
 
 def test_ladder(replay: Replay) -> None:
-    """Every backend there is: what each changes, and what a page costs it."""
+    """Every backend: what each changes, and what that costs per page."""
     replay()
 
 
 def test_regime(replay: Replay) -> None:
-    """Slots by delay: which model wins where."""
+    """Slots by delay: where each model wins."""
     replay()
 
 
 def test_fairness(replay: Replay) -> None:
-    """A thousand slots: whether any of them is left behind."""
+    """A thousand slots: does any of them fall behind?"""
     replay()
 
 
 def test_c10k(replay: Replay) -> None:
-    """Connections held open at a barrier: what one costs in memory."""
+    """Connections held open at a barrier: the memory of one."""
     replay()
 
 
 def test_openloop(replay: Replay) -> None:
-    """Requests due on a schedule: what a user would wait."""
+    """Requests due on a schedule: how long a user would wait."""
     replay()
 
 
 def test_real(replay: Replay) -> None:
-    """Real HTML documentation."""
+    """A crawl of real HTML documentation."""
     replay()
 
 
 def test_cost(replay: Replay) -> None:
-    """What keeping times costs: the same crawl without it is beside it in the records."""
+    """The cost of keeping times; the records have the same crawl without it."""
     replay()

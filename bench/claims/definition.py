@@ -1,4 +1,4 @@
-"""What a claim's file may say: the sentence, who said it, and how it is measured here."""
+"""The contents of a claim's file: the claim, its source, and how it is measured here."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TOPICS: Final[dict[Topic, str]] = {
 
 
 class ClaimError(BenchError):
-    """A claim's file cannot be used; the message names the file and the field."""
+    """A claim's file is not valid; the message names the file and the field."""
 
 
 class _Strict(BaseModel):
@@ -35,11 +35,11 @@ class _Strict(BaseModel):
 
 
 class _Reading(_Strict):
-    """One way to put a number under the sentence.
+    """One way to measure the claim.
 
-    ``meant`` finishes the verdict "holds if …", so it says how the sentence is
-    to be understood. ``then`` is the number its author gave, or the two ends of
-    a range. The sentence is called true where the number lies in ``holds``.
+    ``meant`` completes the verdict "reproduced here if …": it says how to understand
+    the claim. ``then`` is the number that its author gave, or both ends of a range.
+    The claim counts as true if the number lies within ``holds``.
     """
 
     meant: str
@@ -55,14 +55,14 @@ class _Reading(_Strict):
 
     @property
     def then_range(self) -> Range | None:
-        """Both ends of what was said then."""
+        """Both ends of the number that was given; None without one."""
         if isinstance(self.then, tuple):
             return self.then
         return None if self.then is None else (self.then, self.then)
 
 
 class RatioReading(_Reading):
-    """A backend over a base at one point of a campaign, paired within blocks."""
+    """A backend divided by a base at one point of a campaign, paired within blocks."""
 
     kind: Literal["ratio"]
     metric: str
@@ -101,16 +101,18 @@ Reading = Annotated[
 
 
 class Claim(_Strict):
-    """A sentence, its source, and one reading or more."""
+    """A claim, its source, and one or more readings."""
 
     name: str  # the file's, without its ending
     title: str  # a few words, for headings and charts
     topic: Topic
     sentence: str
+    quote: bool = False  # the exact words of the source; otherwise a paraphrase
+    conditions: str = ""  # under which its author made the claim
     source: str
     url: str
-    date: str  # when it was said: "2016", "2016-01-11"
-    measured: str  # in words, for the page
+    date: str  # when it was made: "2016", "2016-01-11"
+    measured: str  # how, in words for the page
     reading: tuple[Reading, ...] = Field(min_length=1)
 
 
@@ -120,7 +122,9 @@ def load(file: Path) -> Claim:
     Raises :class:`ClaimError`.
     """
     try:
-        return Claim.model_validate({**tomllib.loads(file.read_text()), "name": file.stem})
+        return Claim.model_validate(
+            {**tomllib.loads(file.read_text(encoding="utf-8")), "name": file.stem}
+        )
     except tomllib.TOMLDecodeError as error:
         raise ClaimError(f"{file.name}: not TOML: {error}") from None
     except ValidationError as error:
@@ -137,7 +141,7 @@ def load_all(folder: Path = SENTENCES) -> list[Claim]:
 
 
 def bounds_words(holds: Range, unit: str) -> str:
-    """``25 to 100 KiB``, ``2 times or more``, ``0 KiB``: where the sentence is called true."""
+    """The bounds within which the claim counts as true: ``25 to 100 KiB``, ``2 times or more``."""
     low, high = holds
     if low == high:
         return f"{low:g} {unit}"

@@ -1,4 +1,4 @@
-"""The ledger as a Markdown page and as a table on the terminal, from verdicts alone."""
+"""The ledger as a Markdown page and as a table on the terminal."""
 
 from __future__ import annotations
 
@@ -7,63 +7,64 @@ from math import inf
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
-from bench import stats
 from bench.claims import records
-from bench.claims.definition import TOPICS, bounds_words
+from bench.claims.definition import TOPICS, Claim, bounds_words
 from bench.claims.readings import Evidence, Missing, Number
-from bench.claims.verdict import Judged, Stand, Verdict
+from bench.claims.verdict import Judged, Position, Verdict
 from bench.schema import Environment
 
-STANDS: dict[Stand, str] = {
-    "inside": "[green]holds[/]",
-    "outside": "[red]no longer holds[/]",
-    "undecided": "[yellow]undecided[/]",
-    "missing": "[dim]not tested[/]",
+POSITIONS: dict[Position, tuple[str, str]] = {
+    "inside": ("reproduced", "green"),
+    "outside": ("not reproduced", "red"),
+    "undecided": ("undecided", "yellow"),
+    "missing": ("not tested", "dim"),
 }
 HEAD = """\
 # Claims, then and now
 
 <!-- Made by `{command}`: do not edit. A claim is a file in bench/claims/sentences/. -->
 
-Famous sentences about Python concurrency, what was said then, and what is measured now. Every
-number and verdict is computed from the records of a campaign and of small experiments beside it;
-none is written by hand. A sentence **holds** where the whole interval of what is measured lies
-within the bounds given for it, and **no longer holds** where it lies outside. Intervals are
-95 %, or the whole range where values may be 0.
+Well-known claims about Python concurrency, tested on one current machine. Every number and
+verdict is computed from the records of a campaign and of small experiments; none is written by
+hand. Most claims were made about other systems, so they are paraphrased here with their
+conditions. A claim is **reproduced here** if the whole interval of the measurement lies within the
+bounds given for the claim, and **not reproduced here** if it lies outside. Intervals are 95 %, or
+the whole range where values may be 0.
 """
 FOOT = """\
 ## Add a claim
 
-One file in `bench/claims/sentences/`, and nothing else: the sentence, its source and date, how it
-is measured, and one reading or more, each with the bounds within which the sentence is called
-true. A reading takes its number from a campaign (`kind` is `ratio`, `memory` or `barrier`) or from
-an experiment in `bench/claims/experiments/`. Then `{command}` writes this page anew.
+Add one file to `bench/claims/sentences/`: the claim, its source, date and conditions, how it is
+measured, and one or more readings, each with the bounds within which the claim counts as true. A
+reading takes its number from a campaign (`kind` is `ratio`, `memory` or `barrier`) or from an
+experiment in `bench/claims/experiments/`. Then run `{command}` to rebuild this page.
 """
 
 
 def figure(value: float) -> str:
-    """A number in three digits: 0.85, 21.1, 30,000."""
+    """A number with three digits: 0.85, 21.1, 30,000."""
     if value == inf:
         return "∞"
     return f"{value:,.0f}" if abs(value) >= 999.5 else f"{value:.3g}"
 
 
-def said(judged: Judged) -> str:
-    """The number then."""
+def stated(judged: Judged) -> str:
+    """The number that was given."""
     then = judged.reading.then_range
     if then is None:
         return "–"
     return f"{'–'.join(figure(v) for v in dict.fromkeys(then))} {judged.reading.unit}"
 
 
-def said_in_all(verdict: Verdict) -> str:
-    """The numbers then of all readings, each once."""
-    return ", ".join(dict.fromkeys(s for j in verdict.judged if (s := said(j)) != "–")) or "–"
+def all_stated(verdict: Verdict) -> str:
+    """The numbers that were given for all readings, each once."""
+    return ", ".join(dict.fromkeys(s for j in verdict.judged if (s := stated(j)) != "–")) or "–"
 
 
 def now(judged: Judged) -> str:
-    """The number now, with its interval."""
+    """The measured number, with its interval."""
     found = judged.now
     if isinstance(found, Missing):
         return "–"
@@ -76,17 +77,17 @@ def now(judged: Judged) -> str:
 def markdown(
     verdicts: Sequence[Verdict], evidence: Sequence[Evidence], command: str, picture: str | None
 ) -> str:
-    """The whole page; ``picture`` is the chart's address, seen from it."""
+    """The whole page; ``picture`` is the chart's address relative to it."""
     lines = [HEAD.format(command=command)]
     if picture:
-        lines += [f"![Famous numbers, then and now]({picture})\n"]
+        lines += [f"![Well-known numbers, then and now]({picture})\n"]
     lines += ["| claim | then | now | verdict |", "| --- | --- | --- | --- |"]
     for verdict in verdicts:
         claim = verdict.claim
         today = "<br>".join(s for j in verdict.judged if (s := now(j)) != "–")
         lines.append(
-            f"| [{claim.title}](#{anchor(claim.title)}) | {said_in_all(verdict)} | {today or '–'} "
-            f"| {verdict.call if verdict.call == 'cannot be tested here' else verdict.words} |"
+            f"| [{claim.title}](#{anchor(claim.title)}) | {all_stated(verdict)} | {today or '–'} "
+            f"| {verdict.ruling if verdict.ruling == 'cannot be tested here' else verdict.words} |"
         )
     topic = None
     for verdict in verdicts:
@@ -94,7 +95,7 @@ def markdown(
             topic = verdict.claim.topic
             lines.append(f"\n## {TOPICS[topic]}")
         lines += details(verdict)
-    lines += ["", FOOT.format(command=command), "## What this rests on", ""]
+    lines += ["", FOOT.format(command=command), "## Sources of the numbers", ""]
     lines += [f"- {line}" for one in evidence for line in origin(one)]
     return "\n".join(lines) + "\n"
 
@@ -106,13 +107,13 @@ def anchor(title: str) -> str:
 
 
 def details(verdict: Verdict) -> list[str]:
-    """One claim: the quotation, how it is measured, its readings, the verdict."""
+    """One claim: its words, how it is measured, its readings, and the verdict."""
     claim = verdict.claim
     lines = [
         f"\n### {claim.title}\n",
-        f"> {claim.sentence}\n>\n> [{claim.source}]({claim.url}), {claim.date}\n",
+        f"> {claim.sentence}\n>\n> {origin_of(claim)}\n",
         " ".join(claim.measured.split()) + "\n",
-        "| if | then | now | called true at | rests on |",
+        "| if | then | now | true within | based on |",
         "| --- | --- | --- | --- | --- |",
     ]
     for judged in verdict.judged:
@@ -123,20 +124,25 @@ def details(verdict: Verdict) -> list[str]:
         else:
             basis = found.reason
         lines.append(
-            f"| {judged.reading.meant} | {said(judged)} | {now(judged)} | {bounds} | {basis} |"
+            f"| {judged.reading.meant} | {stated(judged)} | {now(judged)} | {bounds} | {basis} |"
         )
     return [*lines, f"\n**Verdict: {verdict.words}.**"]
 
 
+def origin_of(claim: Claim) -> str:
+    """Source and date of a claim, its conditions, and whether the words are its author's."""
+    words = "" if claim.quote else "Paraphrase of "
+    text = f"{words}[{claim.source}]({claim.url}), {claim.date}"
+    return f"{text}. Conditions: {claim.conditions}." if claim.conditions else text
+
+
 def origin(evidence: Evidence) -> list[str]:
-    """Where the numbers come from: the campaign, and the last run of the experiments."""
-    head = stats.campaign_of(evidence.trials)
-    lines = []
-    if head is not None:
-        lines.append(
-            f"Campaign `{head.campaign}`, profile {head.profile}, {head.created[:10]}: "
-            f"{machine(head.environment)}."
-        )
+    """The sources of the numbers: the campaign, and the last run of the experiments."""
+    head = evidence.analysis.campaign
+    lines = [
+        f"Campaign `{head.campaign}`, profile {head.profile}, {head.created[:10]}: "
+        f"{machine(head.environment)}."
+    ]
     runs = records.runs(evidence.measured)
     lines += [
         f"Experiments `{run.run}` beside it, {run.repeats} repeats of {len(run.experiments)}, "
@@ -147,7 +153,7 @@ def origin(evidence: Evidence) -> list[str]:
 
 
 def machine(environment: Environment) -> str:
-    """Machine, system, Python and commit in a line."""
+    """Machine, system, Python and commit in one line."""
     commit = (environment.commit or "unknown")[:10] + ("+dirty" if environment.dirty else "")
     return (
         f"{environment.cpu_model or environment.machine}, {environment.cpu_count} processors, "
@@ -156,16 +162,16 @@ def machine(environment: Environment) -> str:
 
 
 def show(verdicts: Sequence[Verdict], console: Console) -> None:
-    """The ledger on the terminal."""
+    """Print the ledger on the terminal."""
     table = Table("claim", "if", "then", "now", "", title="Claims, then and now")
     for verdict in verdicts:
         for place, judged in enumerate(verdict.judged):
             table.add_row(
                 verdict.claim.title if place == 0 else "",
                 judged.reading.meant,
-                said(judged),
+                stated(judged),
                 now(judged),
-                STANDS[judged.stand],
+                Text(*POSITIONS[judged.position]),
                 end_section=place == len(verdict.judged) - 1,
             )
     console.print(table)

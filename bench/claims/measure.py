@@ -1,4 +1,4 @@
-"""Run the experiments, each in a fresh process, and keep what they found beside a campaign."""
+"""Runs the experiments, each in a fresh process, and keeps the results beside a campaign."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench import interrupts, store
+from bench import store
 from bench.claims import records
 from bench.claims.experiments import NAMES
 from bench.claims.records import MeasurementRecord, RunRecord
 from bench.errors import BenchError
-from bench.probes import cpu, environment
-from bench.process import ROOT, Child, ProcessError
-from bench.progress import minutes
+from bench.launch import ROOT
+from bench.machine.probes import cpu, environment
+from bench.run import interrupts
+from bench.run.process import Child, ProcessError
+from bench.text import minutes
 
 REPEATS = 10
 DEADLINE_S = 120.0
@@ -29,7 +31,7 @@ class MeasureError(BenchError):
 
 
 def choose(names: Sequence[str] | None) -> list[str]:
-    """The experiments that were asked for, in their order; all when none were.
+    """The experiments with these names, in order; all of them by default.
 
     Raises :class:`MeasureError` for one that does not exist.
     """
@@ -40,10 +42,10 @@ def choose(names: Sequence[str] | None) -> list[str]:
 
 
 def run(folder: Path, names: Sequence[str], repeats: int, console: Console) -> Path:
-    """Measure round by round, and append every measurement at once; returns the file.
+    """Measure in rounds, appending every measurement at once; returns the file.
 
-    In rounds, so that a slow minute of the machine does not fall on one
-    experiment alone. What was measured before Ctrl-C is kept.
+    Rounds spread a slow minute of the machine over all experiments. Ctrl-C keeps all
+    measurements so far.
     """
     file = folder / records.FILE_NAME
     pinning = cpu.split_cores()
@@ -64,38 +66,37 @@ def run(folder: Path, names: Sequence[str], repeats: int, console: Console) -> P
             for done, (repeat, name) in enumerate(turns):
                 spent = time.monotonic() - began
                 rest = minutes(spent / done * (len(turns) - done)) if done else ""
-                said = f"{done + 1}/{len(turns)} {name}{rest and f', about {rest} left'}"
-                status.update(said)
+                text = f"{done + 1}/{len(turns)} {name}{rest and f', about {rest} left'}"
+                status.update(text)
                 if not console.is_terminal and name == names[0]:
-                    console.print(said, highlight=False)
+                    console.print(text)
                 found = measure(name, pinning.client, head.run, repeat)
                 kept.append(found)
                 for what, reason in found.reasons.items():
                     if repeat == 0:
-                        console.print(f"{name}: no {what}: {reason}", highlight=False)
+                        console.print(f"{name}: no {what}: {reason}")
     console.print(
         f"{len(turns)} measurements in {minutes(time.monotonic() - began)}: {file}",
-        highlight=False,
         soft_wrap=True,
     )
     return file
 
 
 def measure(name: str, cores: list[int], run_id: str, repeat: int) -> MeasurementRecord:
-    """One experiment in a process of its own; a failure is recorded as one."""
+    """Run one experiment in a process of its own; records a failure as such."""
     started = datetime.now(UTC).isoformat(timespec="seconds")
     began = time.monotonic()
-    outcome: dict[str, dict[str, float | None] | dict[str, str]]
+    result: dict[str, dict[str, float | None] | dict[str, str]]
     with Child(f"the experiment {name}", ["-m", "bench.claims.experiments", name]) as child:
         if cores:
             cpu.pin(child.pid, cores)
         try:
-            outcome = json.loads(child.hear(began + DEADLINE_S))
+            result = json.loads(child.receive(began + DEADLINE_S))
         except (TimeoutError, ProcessError) as error:
             child.abort()
-            words = (child.last_words() or "").splitlines()
+            words = (child.stderr_tail() or "").splitlines()
             reason = f"{error}{': ' + words[-1] if words else ''}"
-            outcome = {"values": {}, "facts": {}, "reasons": {"experiment": reason}}
+            result = {"values": {}, "facts": {}, "reasons": {"experiment": reason}}
     return MeasurementRecord.model_validate(
         {
             "run": run_id,
@@ -103,6 +104,6 @@ def measure(name: str, cores: list[int], run_id: str, repeat: int) -> Measuremen
             "repeat": repeat,
             "started": started,
             "wall_s": time.monotonic() - began,
-            **outcome,
+            **result,
         }
     )

@@ -1,24 +1,25 @@
-"""From records to the number that stands now, with its interval, or the reason why there is none.
+"""From records to the number now, with its interval, or the reason why there is none.
 
-A ratio is the paired bootstrap of :mod:`bench.stats`; where the statistics show
+A ratio is the paired bootstrap of :mod:`bench.analysis.stats`; where the statistics show
 no difference, its interval is drawn out to 1, because 1 is not excluded. A
 slope of memory has Theil and Sen's interval, a share Clopper and Pearson's, and
-an experiment's value the bootstrap over its repeats or, where values may be 0,
-the whole range.
+an experiment's value the bootstrap over its repeats or, if values may be 0, the whole
+range.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from math import exp, log
 from pathlib import Path
 from statistics import median
 
 from scipy import stats as sps
 
-from bench import stats, store
+from bench import store
+from bench.analysis import stats
+from bench.analysis.analysis import Analysis
 from bench.claims import records as experiments
 from bench.claims.definition import (
     BarrierReading,
@@ -27,67 +28,51 @@ from bench.claims.definition import (
     RatioReading,
     Reading,
 )
-from bench.stats import Comparison
-
-KIB = 1024.0
+from bench.text import KIB, plural
 
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """What stands now: the value, its 95 % interval or whole range, and what it rests on."""
+    """A value, its 95 % interval or whole range, and its basis."""
 
     value: float
     low: float
     high: float
     basis: str  # "10 blocks", "3 trials"
     campaign: str
-    note: str = ""  # what limits the number
+    note: str = ""  # a caveat
 
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """There is no number, and why; ``absent`` when nothing was measured that could give one."""
+    """The reason for a missing number; ``absent`` if nothing was measured that could give one."""
 
     reason: str
     absent: bool = False
 
 
-@dataclass
+@dataclass(slots=True)
 class Evidence:
-    """One campaign's trials, and the experiments that were run beside it."""
+    """One campaign's numbers, and the experiments run beside it."""
 
-    name: str  # for commands that a reader may type: the campaign's folder
-    trials: stats.Records
+    name: str  # the campaign's folder, for commands in messages
+    analysis: Analysis
     measured: list[experiments.AnyLine]
-    _compared: dict[tuple[str, str], list[Comparison]] = field(default_factory=dict)
 
     @classmethod
     def load(cls, campaign: Path) -> Evidence:
         """Read a campaign's folder; raises :class:`bench.store.StoreError`."""
         file = store.trials_file(campaign)
-        return cls(file.parent.name, store.load(file).all, experiments.load(file.parent))
+        return cls(file.parent.name, Analysis(store.load(file)), experiments.load(file.parent))
 
     @property
     def id(self) -> str:
         """The campaign's id."""
-        head = stats.campaign_of(self.trials)
-        return head.campaign if head else "unknown"
-
-    @cached_property
-    def memory(self) -> dict[str, stats.MemoryFit]:
-        """Memory fits by label."""
-        return stats.fit_memory(self.trials)
-
-    def compare(self, metric: stats.Metric, base: str) -> list[Comparison]:
-        """All comparisons with a base, as one family, computed once."""
-        key = metric.name, base
-        if key not in self._compared:
-            self._compared[key] = stats.compare(self.trials, metric, base=base)
-        return self._compared[key]
+        return self.analysis.campaign.campaign
 
 
 def read(reading: Reading, evidence: Sequence[Evidence]) -> Number | Missing:
-    """The number now, from the first campaign that has it."""
+    """The number now, from the first campaign that has one."""
     missing: list[Missing] = []
     for one in evidence:
         match reading:
@@ -102,13 +87,13 @@ def read(reading: Reading, evidence: Sequence[Evidence]) -> Number | Missing:
         if isinstance(found, Number):
             return found
         missing.append(found)
-    # A campaign that has something says more than one that has nothing.
+    # A campaign with some data gives a better reason than one with none.
     return min(missing, key=lambda one: one.absent)
 
 
 def _ratio(reading: RatioReading, evidence: Evidence) -> Number | Missing:
     metric = next(m for m in stats.METRICS if m.name == reading.metric)
-    mine = [t for t in stats.trials_of(evidence.trials) if t.point == reading.point]
+    mine = [t for t in stats.trials_of(evidence.analysis.records) if t.point == reading.point]
     labels = {t.label for t in mine}
     lacking = [name for name in (reading.backend, reading.base) if name not in labels]
     if lacking:
@@ -116,7 +101,7 @@ def _ratio(reading: RatioReading, evidence: Evidence) -> Number | Missing:
     found = next(
         (
             c
-            for c in evidence.compare(metric, reading.base)
+            for c in evidence.analysis.compare(metric, reading.base)
             if c.point == reading.point and c.label == reading.backend
         ),
         None,
@@ -132,11 +117,11 @@ def _ratio(reading: RatioReading, evidence: Evidence) -> Number | Missing:
     note = "" if ratio.shown else f"{ratio.verdict}: {ratio.reason}"
     if found.server_limited:
         note = "; ".join(filter(None, (note, "limited by the server, so no bound on the backend")))
-    return Number(ratio.value, low, high, _count(ratio.blocks, "block"), evidence.id, note)
+    return Number(ratio.value, low, high, plural(ratio.blocks, "block"), evidence.id, note)
 
 
 def _memory(reading: MemoryReading, evidence: Evidence) -> Number | Missing:
-    fit = evidence.memory.get(reading.backend)
+    fit = evidence.analysis.memory.get(reading.backend)
     if fit is None:
         return _no_trials([reading.backend], "c10k", [reading.backend])
     names = ("user",) if reading.part == "user" else stats.MEMORY_PARTS
@@ -146,21 +131,21 @@ def _memory(reading: MemoryReading, evidence: Evidence) -> Number | Missing:
         if part.slope is None or part.low is None or part.high is None:
             return Missing(f"{name} was not read: {part.reason}")
         value, low, high = value + part.slope, low + part.low, high + part.high
-    basis = _count(fit.trials, "trial")
+    basis = plural(fit.trials, "trial")
     return Number(value / KIB, low / KIB, high / KIB, basis, evidence.id)
 
 
 def _barrier(reading: BarrierReading, evidence: Evidence) -> Number | Missing:
     mine = [
         t
-        for t in stats.trials_of(evidence.trials, status=None, twins=False)
+        for t in stats.trials_of(evidence.analysis.records, status=None, twins=False)
         if t.point == reading.point and t.label == reading.backend and t.status != "refused"
     ]
     if not mine:
         return _no_trials([reading.backend], reading.point, [reading.backend])
     reached = sum(t.status == "ok" for t in mine)
     interval = sps.binomtest(reached, len(mine)).proportion_ci(stats.LEVEL)
-    basis = f"{reached} of {_count(len(mine), 'trial')}"
+    basis = f"{reached} of {plural(len(mine), 'trial')}"
     return Number(
         100 * reached / len(mine),
         100 * float(interval.low),
@@ -184,11 +169,11 @@ def _experiment(reading: ExperimentReading, evidence: Evidence) -> Number | Miss
         reasons = (m.reasons.get(reading.value) or m.reasons.get("experiment") for m in mine)
         return Missing(next(filter(None, reasons), f"it has no value {reading.value}"))
     value, low, high = interval_of(kept)
-    return Number(value, low, high, _count(len(kept), "repeat"), evidence.id, _stopped(mine))
+    return Number(value, low, high, plural(len(kept), "repeat"), evidence.id, _stopped(mine))
 
 
 def interval_of(values: Sequence[float]) -> tuple[float, float, float]:
-    """Value and interval over repeats: bootstrap where it can be had, else the whole range."""
+    """Value and interval over repeats: bootstrap if possible, otherwise the whole range."""
     if len(values) >= stats.MIN_BLOCKS and min(values) > 0:
         low, high = stats.log_interval(_logs(values))
         return exp(sum(_logs(values)) / len(values)), exp(low), exp(high)
@@ -200,7 +185,7 @@ def _logs(values: Sequence[float]) -> list[float]:
 
 
 def _stopped(mine: Sequence[experiments.MeasurementRecord]) -> str:
-    """What an experiment says of itself in one line, from its last repeat."""
+    """The note of an experiment, from its last repeat."""
     return str(mine[-1].facts.get("note", ""))
 
 
@@ -213,7 +198,3 @@ def _no_trials(lacking: Sequence[str], where: str, backends: Sequence[str]) -> M
         f"`python -m bench run --only {where} --backends {asked}{blocks}`",
         absent=True,
     )
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"

@@ -1,8 +1,7 @@
-"""``experiments.jsonl``: what the experiments found, append-only, beside the campaign's trials.
+"""``experiments.jsonl``: the results of the experiments, append-only, beside the trials.
 
-One :class:`RunRecord` says when and on what; the :class:`MeasurementRecord` lines
-after it belong to it. A later run is appended, and takes the place of an earlier
-one experiment by experiment.
+Each run begins with a :class:`RunRecord`, followed by its :class:`MeasurementRecord`
+lines. For each experiment, the last run that includes it counts.
 """
 
 from __future__ import annotations
@@ -10,16 +9,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter
 
+from bench import store
 from bench.schema import Environment, Record
-from bench.store import StoreError
 
 FILE_NAME: Final = "experiments.jsonl"
 
 
 class RunRecord(Record):
-    """One ``claims --measure``: when, on what, how often."""
+    """One ``claims --measure``: time, machine and repeats."""
 
     kind: Literal["run"] = "run"
     run: str
@@ -31,7 +30,7 @@ class RunRecord(Record):
 
 
 class MeasurementRecord(Record):
-    """One experiment, once, in a fresh process: the sample."""
+    """One run of one experiment in a fresh process: one sample."""
 
     kind: Literal["measurement"] = "measurement"
     run: str
@@ -40,8 +39,8 @@ class MeasurementRecord(Record):
     started: str
     wall_s: float
     values: dict[str, float | None]  # None: see reasons
-    facts: dict[str, str | int | float | list[str]]  # what explains the values
-    reasons: dict[str, str]  # value's name, or "experiment" for all of them -> why there is none
+    facts: dict[str, str | int | float | list[str]]  # that explain the values
+    reasons: dict[str, str]  # value's name, or "experiment" for all of them -> why it is missing
 
 
 AnyLine = Annotated[RunRecord | MeasurementRecord, Field(discriminator="kind")]
@@ -49,23 +48,13 @@ LINE: TypeAdapter[AnyLine] = TypeAdapter(AnyLine)
 
 
 def load(folder: Path) -> list[AnyLine]:
-    """What was measured beside a campaign; empty when nothing was.
+    """The measurements beside a campaign; empty if there are none.
 
-    A torn last line is left out. Raises :class:`bench.store.StoreError` for a
-    line that is no record.
+    Ignores an incomplete last line. Raises :class:`bench.store.StoreError` for a line that is
+    not a record.
     """
     file = folder / FILE_NAME
-    if not file.is_file():
-        return []
-    data = file.read_bytes()
-    lines: list[AnyLine] = []
-    for number, line in enumerate(data[: data.rfind(b"\n") + 1].splitlines(), 1):
-        try:
-            lines.append(LINE.validate_json(line))
-        except ValidationError as error:
-            what = error.errors()[0]["msg"]
-            raise StoreError(f"{file}:{number}: not a record of an experiment: {what}") from None
-    return lines
+    return store.load_lines(file, LINE)[0] if file.is_file() else []
 
 
 def latest(lines: list[AnyLine], experiment: str) -> list[MeasurementRecord]:

@@ -1,7 +1,7 @@
-"""The dask cluster: its hosts, calls with a deadline on each, and hosts that are gone.
+"""The dask cluster: its hosts, calls with a deadline, and lost hosts.
 
-Nothing here waits without an end. A host that does not answer in time is
-lost, whatever the network says: a cable that was pulled says nothing at all.
+Every wait has a time limit. A host that does not answer in time is lost, whatever
+the network reports: an unplugged cable reports nothing.
 """
 
 from __future__ import annotations
@@ -13,54 +13,50 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from bench.errors import BenchError
+from bench.launch import install
 
 if TYPE_CHECKING:
     from distributed import Client
 
 CONNECT_S = 5.0
 START_S = 60.0
-"""For what has to start interpreters first."""
+"""The deadline for calls that start interpreters."""
 ANSWER_S = 30.0
-"""A host that has not answered a look for so long is lost.
+"""After this time without an answer, a host is lost.
 
-With a hundred servers busy on two processors a look takes seconds.
+With a hundred busy servers on two processors, an answer takes seconds.
 """
 
 
-Call = tuple[str, str, tuple[object, ...]]
+HostCall = tuple[str, str, tuple[object, ...]]
 """Host, method, arguments."""
 
 
 class ClusterError(BenchError):
-    """No cluster, or none that can be used."""
+    """There is no usable cluster."""
 
 
 class FleetFault(Exception):
-    """A host or a process of the fleet failed or was lost; the message says which."""
+    """A host or a process of the fleet failed or was lost; the message names it."""
 
 
 @contextmanager
 def connect(scheduler: str | None, workers: int = 1) -> Iterator[Client]:
-    """A client of the cluster at ``scheduler``, or of one of our own with ``workers`` on this host.
+    """A client of the cluster at ``scheduler``, or of a local one with this many ``workers``.
 
-    Raises :class:`ClusterError` when dask.distributed is missing, nobody answers
-    at that address, or the cluster has no worker.
+    Raises :class:`ClusterError` if dask.distributed is missing or there is no
+    scheduler at that address.
     """
     try:
         import dask
         import distributed
     except ImportError:
-        raise ClusterError(
-            "the fleet needs dask.distributed: python -m pip install 'c10k-crawlers[fleet]'"
-        ) from None
-    # What it has to say of a lost host, we say.
+        raise ClusterError(f"the fleet needs dask.distributed: {install('fleet')}") from None
+    # The fleet reports lost hosts itself.
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    settings = {
-        "distributed.comm.timeouts.connect": f"{CONNECT_S:g}s",
-    }
-    with dask.config.set(settings):
+    with dask.config.set({"distributed.comm.timeouts.connect": f"{CONNECT_S:g}s"}):
         if scheduler is None:
-            # Its processes inherit this: Ctrl-C is the harness's to handle.
+            # The processes inherit this: only the harness handles Ctrl-C.
             before = signal.signal(signal.SIGINT, signal.SIG_IGN)
             try:
                 own = distributed.LocalCluster(
@@ -86,19 +82,19 @@ def connect(scheduler: str | None, workers: int = 1) -> Iterator[Client]:
 
 
 def addresses(client: Client) -> list[str]:
-    """The dask workers that are there now, in the order of their addresses."""
+    """The dask workers of the cluster now, sorted by address."""
     return sorted(client.scheduler_info(n_workers=-1)["workers"])
 
 
 def name_of(address: str) -> str:
-    """``10.0.0.2:4321`` of ``tcp://10.0.0.2:4321``: what a host is called."""
+    """A host's name: ``10.0.0.2:4321`` for ``tcp://10.0.0.2:4321``."""
     return address.partition("://")[2]
 
 
 class Hosts:
-    """An object of ours on every host, living there as a dask actor.
+    """One dask actor on every host.
 
-    ``maker`` is its class; it is given the host's name.
+    ``maker`` is the actor's class, which takes the host's name.
     """
 
     def __init__(
@@ -115,30 +111,30 @@ class Hosts:
         }
         for name, future in futures.items():
             self._actors[name] = self._answer(name, future, START_S)
-        self._futures = futures  # an actor lives as long as its future
+        self._futures = futures  # an actor lives as long as its future exists
 
     @property
     def names(self) -> list[str]:
-        """The hosts, in their order."""
+        """The names of the hosts, in order."""
         return list(self._actors)
 
-    def each(self, calls: Sequence[Call], deadline_s: float | None = None) -> Iterator[Any]:
-        """Make all calls (host, method, arguments) at once; yields their answers in that order.
+    def each(self, calls: Sequence[HostCall], deadline_s: float | None = None) -> Iterator[Any]:
+        """Start all calls at once; yields their answers in order.
 
-        The deadline is for each answer after the one before it. Raises
-        :class:`FleetFault` for the first that fails or does not come.
+        The deadline applies to each answer, counted from the one before it. Raises
+        :class:`FleetFault` for the first answer that fails or does not come.
         """
         asked = [(host, self._begin(host, method, args)) for host, method, args in calls]
         for host, future in asked:
             yield self._answer(host, future, deadline_s or self.answer_s)
 
     def all(self, method: str, *arguments: object, deadline_s: float | None = None) -> list[Any]:
-        """One call on every host; their answers."""
-        calls: list[Call] = [(name, method, arguments) for name in self._actors]
+        """Make one call on every host; returns the answers."""
+        calls: list[HostCall] = [(name, method, arguments) for name in self._actors]
         return list(self.each(calls, deadline_s))
 
-    def farewell(self, method: str, deadline_s: float) -> list[Any]:
-        """One call on every host that is still there; the answers of those that give one."""
+    def remaining(self, method: str, deadline_s: float) -> list[Any]:
+        """Make one call on every host that is not lost; returns the answers that come."""
         asked, answers = [], []
         for name in self._actors:
             if name not in self.lost:
@@ -165,5 +161,5 @@ class Hosts:
             self.lost.add(host)
             raise FleetFault(f"host {host} is gone: no answer for {deadline_s:g} s") from None
         except Exception as error:
-            # A connection that broke, a scheduler that does not know it any more: dask has many.
+            # Dask raises many kinds of errors: broken connections, forgotten workers, and so on.
             raise FleetFault(f"host {host} failed: {type(error).__name__}: {error}") from None

@@ -1,8 +1,8 @@
 """A trial in which the workers of a fleet share one crawl, round by round.
 
-Here a worker is the dask worker itself, which runs the backend in its own
-process. In each round it fetches what it was handed, and answers with one
-batch of finds for every worker; dask carries them. See :mod:`bench.fleet.partition`.
+Here a worker is the dask worker itself, which runs the backend in its own process.
+In each round it fetches the URLs it was given, and returns one batch of state URLs
+for each worker, carried by dask. See :mod:`bench.fleet.partition`.
 """
 
 from __future__ import annotations
@@ -11,16 +11,17 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bench.backends import Known
 from bench.fleet import merge
-from bench.fleet.cluster import START_S, Call, FleetFault, Hosts, addresses, name_of
-from bench.fleet.host import Host, ServerOutcome
-from bench.fleet.partition import Crawler, Find, PartOutcome, owner
-from bench.fleet.plan import PlanError
+from bench.fleet.cluster import START_S, FleetFault, HostCall, Hosts, addresses, name_of
+from bench.fleet.host import Host
+from bench.fleet.messages import ServerReport
+from bench.fleet.partition import Crawler, Find, PartResult, owner
+from bench.fleet.plan import FleetPlanError
 from bench.fleet.progress import Progress
 from bench.fleet.schema import FleetTrialRecord, LeftBehind, WorkerRecord
 from bench.schema import Status
-from bench.trial import now
+from bench.text import now
+from crawlers.backend import Backend
 from crawlers.job import CrawlReport, Job, PageResult
 
 if TYPE_CHECKING:
@@ -29,14 +30,14 @@ if TYPE_CHECKING:
 READ_S = 60.0
 STOP_S = 30.0
 TIMEOUT_S = 30.0  # of one exchange
-SITE_START_S = 180.0  # a directory of HTML is crawled by its server first
+SITE_START_S = 180.0  # the server first crawls a directory of HTML itself
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
-    """One crawl: what, by whom, with how many slots for each worker."""
+class SharedCrawl:
+    """One crawl to share: ``slots`` per worker."""
 
-    backend: Known
+    backend: Backend
     site: str
     delay: str
     workers: int
@@ -45,8 +46,8 @@ class Setting:
 
 
 @dataclass(slots=True)
-class Found:
-    """What a trial found, as far as it came."""
+class CrawlState:
+    """What a trial has state so far."""
 
     status: Status = "ok"
     reason: str | None = None
@@ -55,104 +56,103 @@ class Found:
     rounds: int = 0
     handed_over: int = 0
     expected: dict[str, tuple[int, int]] = field(default_factory=dict)
-    parts: list[PartOutcome] = field(default_factory=list)
-    server: ServerOutcome | None = None
+    parts: list[PartResult] = field(default_factory=list)
+    server: ServerReport | None = None
     kernel: dict[str, int | None] = field(default_factory=dict)
     left_behind: list[LeftBehind] = field(default_factory=list)
 
 
 def run(
-    client: Client, setting: Setting, number: int, progress: Progress
+    client: Client, crawl: SharedCrawl, number: int, progress: Progress
 ) -> tuple[FleetTrialRecord, list[WorkerRecord]]:
-    """Run one shared crawl; the records say what became of it.
+    """Run one shared crawl; returns its records, whatever happens.
 
-    Raises :class:`bench.fleet.plan.PlanError` when the cluster has too few workers.
+    Raises :class:`bench.fleet.plan.FleetPlanError` if the cluster has too few workers.
     """
     there = addresses(client)
-    if len(there) < setting.workers:
-        raise PlanError(f"{setting.workers} workers asked for; the cluster has {len(there)}")
-    where = there[: setting.workers]
+    if len(there) < crawl.workers:
+        raise FleetPlanError(f"{crawl.workers} workers asked for; the cluster has {len(there)}")
+    where = there[: crawl.workers]
     began, started = time.monotonic(), now()
-    found = Found()
+    state = CrawlState()
     try:
         serving = Hosts(client, Host, where[:1])
         crawlers = Hosts(client, Crawler, where)
         try:
-            measure(serving, crawlers, setting, found, progress)
+            measure(serving, crawlers, crawl, state, progress)
         finally:
             progress.phase("stopping")
-            found.left_behind = serving.farewell("stop", STOP_S)
+            state.left_behind = serving.remaining("stop", STOP_S)
     except FleetFault as fault:
-        found.status, found.reason = "void", str(fault)
+        state.status, state.reason = "void", str(fault)
     names = [name_of(address) for address in where]
     workers = [
-        worker_record(place, names[place], setting, number, found)
-        for place in range(setting.workers)
+        worker_record(place, names[place], crawl, number, state) for place in range(crawl.workers)
     ]
-    record = trial_record(setting, number, found, workers, started)
+    record = trial_record(crawl, number, state, workers, started)
     return record.model_copy(update={"trial_s": time.monotonic() - began}), workers
 
 
 def measure(
-    serving: Hosts, crawlers: Hosts, setting: Setting, found: Found, progress: Progress
+    serving: Hosts, crawlers: Hosts, crawl: SharedCrawl, state: CrawlState, progress: Progress
 ) -> None:
-    """The trial itself; fills in ``found`` as it goes."""
+    """The trial itself; fills in ``state`` as it goes."""
     progress.phase("starting the server")
-    calls: list[Call] = [(serving.names[0], "serve", (0, setting.site, setting.delay))]
+    calls: list[HostCall] = [(serving.names[0], "serve", (0, crawl.site, crawl.delay))]
     (prefix,) = serving.each(calls, SITE_START_S)
-    found.root = f"{prefix}/"
-    (found.expected,) = serving.all("expected", 0, deadline_s=READ_S)
-    told: list[Call] = [
+    state.root = f"{prefix}/"
+    (state.expected,) = serving.all("expected", 0, deadline_s=READ_S)
+    begin: list[HostCall] = [
         (
             name,
             "begin",
-            (setting.backend.name, found.root, place, setting.workers, setting.slots, TIMEOUT_S),
+            (crawl.backend.name, state.root, place, crawl.workers, crawl.slots, TIMEOUT_S),
         )
         for place, name in enumerate(crawlers.names)
     ]
-    list(crawlers.each(told, START_S))
+    list(crawlers.each(begin, START_S))
     serving.all("arm", False, deadline_s=READ_S)
     began = time.monotonic()
-    rounds(crawlers, setting, found, progress, began)
-    found.elapsed_s = time.monotonic() - began
-    found.parts = crawlers.all("outcome", deadline_s=READ_S)
-    ((found.server),) = serving.all("server_outcome", 0, deadline_s=READ_S)
+    rounds(crawlers, crawl, state, progress, began)
+    state.elapsed_s = time.monotonic() - began
+    state.parts = crawlers.all("result", deadline_s=READ_S)
+    ((state.server),) = serving.all("server_report", 0, deadline_s=READ_S)
     (kernel,) = serving.all("kernel")
-    found.kernel = kernel.counters
+    state.kernel = kernel.counters
 
 
 def rounds(
-    crawlers: Hosts, setting: Setting, found: Found, progress: Progress, began: float
+    crawlers: Hosts, crawl: SharedCrawl, state: CrawlState, progress: Progress, began: float
 ) -> None:
-    """Round after round, until nobody hands anything over."""
-    progress.phase("crawling", len(found.expected))
+    """Run rounds until no worker hands over any more URLs."""
+    progress.phase("crawling", len(state.expected))
     waiting: list[list[Find]] = [[] for _ in crawlers.names]
-    budget = Job((found.root,)).max_redirects
-    waiting[owner(found.root, setting.workers)].append((found.root, budget))
+    budget = Job((state.root,)).max_redirects
+    waiting[owner(state.root, crawl.workers)].append((state.root, budget))
     while any(waiting):
-        left = setting.deadline_s - (time.monotonic() - began)
+        left = crawl.deadline_s - (time.monotonic() - began)
         if left <= 0:
-            raise FleetFault(f"not done after {setting.deadline_s:g} s and {found.rounds} rounds")
-        rounds: list[Call] = [
+            raise FleetFault(f"not finished after {crawl.deadline_s:g} s and {state.rounds} rounds")
+        rounds: list[HostCall] = [
             (name, "round", (finds,)) for name, finds in zip(crawlers.names, waiting, strict=True)
         ]
         waiting = [[] for _ in crawlers.names]
         for sender, batches in enumerate(crawlers.each(rounds, left)):
             for receiver, batch in enumerate(batches):
                 waiting[receiver] += batch
-                found.handed_over += len(batch) if receiver != sender else 0
-        found.rounds += 1
-        progress.to(min(found.handed_over, len(found.expected)))
+                state.handed_over += len(batch) if receiver != sender else 0
+        state.rounds += 1
+        progress.to(min(state.handed_over, len(state.expected)))
 
 
-def report_of(rows: dict[str, PageResult], setting: Setting, found: Found) -> CrawlReport:
-    """Rows as the report of a crawl, which knows how to count and to digest them."""
-    prefix = found.root.removesuffix("/")
+def report_of(rows: dict[str, PageResult], crawl: SharedCrawl, state: CrawlState) -> CrawlReport:
+    """A crawl report made from rows, to count and digest them."""
+    prefix = state.root.removesuffix("/")
     return CrawlReport(
-        backend=setting.backend.name,
-        root=found.root,
-        concurrency=setting.slots,
-        elapsed_s=found.elapsed_s or 0.0,
+        backend=crawl.backend.name,
+        root=state.root,
+        concurrency=crawl.slots,
+        elapsed_s=state.elapsed_s or 0.0,
         stopped=None,
         rows=rows,
         mechanism={},
@@ -160,35 +160,32 @@ def report_of(rows: dict[str, PageResult], setting: Setting, found: Found) -> Cr
     )
 
 
-def expected_rows(setting: Setting, found: Found, place: int) -> dict[str, PageResult]:
-    """What the site says that one worker has to find."""
-    prefix = found.root.removesuffix("/")
+def expected_rows(crawl: SharedCrawl, state: CrawlState, place: int) -> dict[str, PageResult]:
+    """The rows that one worker should find, according to the site."""
+    prefix = state.root.removesuffix("/")
     return {
         prefix + path: PageResult(status, 0, checksum)
-        for path, (status, checksum) in found.expected.items()
-        if owner(prefix + path, setting.workers) == place
+        for path, (status, checksum) in state.expected.items()
+        if owner(prefix + path, crawl.workers) == place
     }
 
 
 def worker_record(
-    place: int, host: str, setting: Setting, number: int, found: Found
+    place: int, host: str, crawl: SharedCrawl, number: int, state: CrawlState
 ) -> WorkerRecord:
-    """One worker's record: its part, held against the same part of the site."""
+    """One worker's record: its rows, checked against its part of the site."""
     values: dict[str, Any] = {
         "trial": number,
         "worker": place,
         "host": host,
-        "server": found.root or None,
-        "connections": setting.slots,
-        "ledger": None,
+        "server": state.root or None,
+        "connections": crawl.slots,
     }
-    if not found.parts:
-        empty = ("pages", "bytes", "elapsed_s", "user_s", "system_s", "digest", "digest_expected")
-        values |= dict.fromkeys((*empty, "service_time")) | {"statuses": {}, "errors": {}}
+    if not state.parts:
         return WorkerRecord(**values, status="failed", reason="no result")
-    part = found.parts[place]
-    report = report_of(part.rows, setting, found)
-    expected = report_of(expected_rows(setting, found, place), setting, found).digest
+    part = state.parts[place]
+    report = report_of(part.rows, crawl, state)
+    expected = report_of(expected_rows(crawl, state, place), crawl, state).digest
     wrong = report.digest != expected
     return WorkerRecord(
         **values,
@@ -209,10 +206,10 @@ def worker_record(
 
 
 def void_reason(
-    setting: Setting, found: Found, whole: CrawlReport, server: ServerOutcome
+    crawl: SharedCrawl, state: CrawlState, whole: CrawlReport, server: ServerReport
 ) -> str | None:
-    """Why a shared crawl must not count, or None: every page once over the whole fleet."""
-    fetched = sum(len(part.rows) for part in found.parts)
+    """Why a shared crawl does not count, or None: the fleet must fetch every page exactly once."""
+    fetched = sum(len(part.rows) for part in state.parts)
     if fetched != len(whole.rows):
         return f"{fetched - len(whole.rows)} URLs were fetched by more than one worker"
     if whole.digest != server.digest:
@@ -223,56 +220,56 @@ def void_reason(
             f"{fetched} URLs fetched, but the server saw {ledger.requests} requests for "
             f"{ledger.distinct} URLs, {ledger.repeated} of them repeated"
         )
-    most = setting.workers * setting.slots
+    most = crawl.workers * crawl.slots
     if ledger.peak_connections > most:
         return f"{ledger.peak_connections} connections at once with {most} slots"
     return None
 
 
 def trial_record(
-    setting: Setting, number: int, found: Found, workers: list[WorkerRecord], started: str
+    crawl: SharedCrawl, number: int, state: CrawlState, workers: list[WorkerRecord], started: str
 ) -> FleetTrialRecord:
-    """The whole crawl's record; also settles whether it counts."""
+    """The record of the whole crawl; also decides whether it counts."""
     values: dict[str, Any] = {}
-    if found.parts and found.server is not None and found.elapsed_s:
+    if state.parts and state.server is not None and state.elapsed_s:
         rows: dict[str, PageResult] = {}
-        for part in found.parts:
+        for part in state.parts:
             rows |= part.rows
-        whole = report_of(rows, setting, found)
+        whole = report_of(rows, crawl, state)
         bad = [worker for worker in workers if worker.status != "ok"]
-        found.reason = void_reason(setting, found, whole, found.server)
-        if found.reason is None and bad:
-            found.reason = f"worker {bad[0].worker} on host {bad[0].host}: {bad[0].reason}"
-        found.status = "ok" if found.reason is None else "void"
+        state.reason = void_reason(crawl, state, whole, state.server)
+        if state.reason is None and bad:
+            state.reason = f"worker {bad[0].worker} on host {bad[0].host}: {bad[0].reason}"
+        state.status = "ok" if state.reason is None else "void"
         values = {
-            "elapsed_s": found.elapsed_s,
-            "rounds": found.rounds,
-            "handed_over": found.handed_over,
+            "elapsed_s": state.elapsed_s,
+            "rounds": state.rounds,
+            "handed_over": state.handed_over,
             "pages": whole.pages,
             "bytes": whole.bytes,
-            "pages_per_s": whole.pages / found.elapsed_s,
+            "pages_per_s": whole.pages / state.elapsed_s,
             "digest": whole.digest,
-            "digest_expected": found.server.digest,
-            "ledger": found.server.ledger,
+            "digest_expected": state.server.digest,
+            "ledger": state.server.ledger,
             "service_time": merge.latencies(worker.service_time for worker in workers),
-            "user_s": sum(part.user_s for part in found.parts),
-            "system_s": sum(part.system_s for part in found.parts),
-            "server_share": (found.server.user_s + found.server.system_s) / found.elapsed_s,
-            "kernel": found.kernel,
+            "user_s": sum(part.user_s for part in state.parts),
+            "system_s": sum(part.system_s for part in state.parts),
+            "server_share": (state.server.user_s + state.server.system_s) / state.elapsed_s,
+            "kernel": state.kernel,
         }
     return FleetTrialRecord(
         trial=number,
         workload="crawl",
-        backend=setting.backend.name,
-        family=setting.backend.family,
-        status=found.status,
-        reason=found.reason,
+        backend=crawl.backend.name,
+        family=crawl.backend.family,
+        status=state.status,
+        reason=state.reason,
         started=started,
         trial_s=0.0,
-        workers=setting.workers,
+        workers=crawl.workers,
         hosts=len({worker.host for worker in workers}),
-        connections=setting.workers * setting.slots,
-        params={"site": setting.site, "delay": setting.delay, "slots": setting.slots},
-        left_behind=found.left_behind,
+        connections=crawl.workers * crawl.slots,
+        params={"site": crawl.site, "delay": crawl.delay, "slots": crawl.slots},
+        left_behind=state.left_behind,
         **values,
     )

@@ -1,18 +1,14 @@
-"""One host of the fleet: its servers, its workers, its readings. Lives there as a dask actor.
+"""One host of the fleet, a dask actor: its servers, its workers, its readings.
 
-A worker is ``python -m bench.worker``, the process that a trial on one machine
-measures; a server is ``python -m server``. Neither knows of the fleet. They
-are children of the dask worker, so they end with it, whatever ends it.
+A worker is ``python -m bench.run.worker``, the same process that a trial on one
+machine measures; a server is ``python -m server``. Neither knows about the fleet.
+Both are children of the dask worker, so they end with it in any case.
 
-All methods run one after another in the actor's own thread, and none waits
-without an end.
+The methods run one after another in the actor's thread, and all have a time limit.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import platform
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -20,155 +16,73 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import psutil
 
-from bench import trial, workloads
 from bench.fleet import limits
 from bench.fleet.cluster import FleetFault
 from bench.fleet.limits import Limits
+from bench.fleet.messages import (
+    Assignment,
+    HostStatus,
+    KernelReport,
+    ServerReport,
+    WorkerReport,
+)
 from bench.fleet.schema import Growth, LeftBehind
-from bench.probes import kernel, memory, procfs, slabs
-from bench.process import Child, ProcessError, dies_with_parent
-from bench.schema import Latency, Ledger
-from bench.servers import Server, ServerError
-from bench.trial import TrialError
+from bench.machine.probes import kernel, memory, slabs
+from bench.machine.probes.memory import OwnMemory
+from bench.plan import workloads
+from bench.run.process import ProcessError, dies_with_parent
+from bench.run.protocol import Command, Result, Schedule
+from bench.run.record import latency
+from bench.run.servers import Server, ServerError
+from bench.run.workers import WorkerError, WorkerProcess
 
 LOOK_S = 0.001
 READY_S = 120.0
-ASKERS = 32
+POOL_SIZE = 32
 LOOPBACK = "127."
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
-    """What one worker is to do; ``prefix`` is where its server listens."""
-
-    number: int
-    backend: str
-    prefix: str
-    connections: int
-    rate: float
-    timeout_s: float
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """A host at one moment: what its servers hold, and who is no longer well."""
-
-    held: dict[int, int]
-    results: int
-    free_bytes: int | None
-    faults: list[str]
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerOutcome:
-    """What a worker said, and what it took."""
-
-    result: dict[str, Any]
-    service_time: Latency | None
-    growth: Growth
-
-
-@dataclass(frozen=True, slots=True)
-class ServerOutcome:
-    """What a server saw, and what it took."""
-
-    digest: str | None
-    ledger: Ledger
-    user_s: float
-    system_s: float
-    growth: Growth
-
-
-@dataclass(frozen=True, slots=True)
-class Kernel:
-    """What the kernel of a host's machine gained for the connections of all its hosts."""
-
-    slabs_before: slabs.Slabs | None
-    slabs_held: slabs.Slabs | None
-    free_before: int | None
-    free_held: int | None
-    counters: dict[str, int | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Own:
-    """A process's own memory at one moment, in bytes."""
-
-    user: int | None
-    page_tables: int | None
-    threads: int
-
-
 @dataclass(slots=True)
-class Worker:
-    """A worker process of this host."""
+class FleetWorker:
+    """A worker process on this host."""
 
-    child: Child
-    order: Order
+    child: WorkerProcess
+    assignment: Assignment
     times: Path
-    before: Own | None = None
-    held: Own | None = None
-    result: dict[str, Any] | None = None
+    before: OwnMemory | None = None
+    held: OwnMemory | None = None
+    result: Result | None = None
 
 
 @dataclass(slots=True)
-class Serving:
-    """A server process of this host."""
+class FleetServer:
+    """A server process on this host."""
 
     server: Server
-    before: Own | None = None
-    held: Own | None = None
+    before: OwnMemory | None = None
+    held: OwnMemory | None = None
     cpu_before: tuple[float, float] = (0.0, 0.0)
 
 
 @dataclass(slots=True)
-class Reading:
-    """The machine at one moment."""
+class MachineReading:
+    """The machine of this host at one moment."""
 
     slabs: slabs.Slabs | None = None
     free: int | None = None
     counters: dict[str, int | None] = field(default_factory=dict)
 
 
-def own_memory(pid: int) -> Own:
-    """A process's private memory, page tables and threads."""
-    try:
-        user, _ = memory.user_memory(pid)
-    except psutil.NoSuchProcess:
-        user = None
-    status = procfs.kib_fields(procfs.read(f"proc/{pid}/status") or "")
-    return Own(user, status.get("VmPTE"), status.get("Threads", 1))
-
-
-def gain(before: int | None, after: int | None) -> int | None:
-    """The difference, None where either end is unknown."""
-    return None if before is None or after is None else after - before
-
-
-def free_bytes(or_anonymous: bool = False) -> int | None:
-    """Bytes that nothing on this machine holds, or that programs hold for themselves.
-
-    With the latter, what other programs do meanwhile does not move it; what
-    ours took is known and added again.
-    """
-    meminfo, zoneinfo = procfs.read("proc/meminfo") or "", procfs.read("proc/zoneinfo") or ""
-    free = memory.machine_free(meminfo, zoneinfo, os.sysconf("SC_PAGE_SIZE"))
-    if free is None or not or_anonymous:
-        return free
-    return free + procfs.kib_fields(meminfo).get("AnonPages", 0)
-
-
 @contextmanager
-def told() -> Iterator[None]:
-    """Errors of this host's processes as the one kind that the fleet knows."""
+def fleet_faults() -> Iterator[None]:
+    """Turn the errors of this host's processes into :class:`FleetFault`."""
     try:
         yield
-    except (TrialError, ServerError, ProcessError, OSError) as error:
-        # OSError has TimeoutError in it: a worker that was not ready in time.
+    except (WorkerError, ServerError, ProcessError, OSError) as error:
+        # OSError includes TimeoutError: a worker that was not ready in time.
         raise FleetFault(str(error)) from None
 
 
@@ -179,91 +93,92 @@ class Host:
         self.name = name
         address = name.rpartition(":")[0]
         self.address = "127.0.0.1" if address.startswith(LOOPBACK) else address
-        self.workers: dict[int, Worker] = {}
-        self.servers: dict[int, Serving] = {}
+        self.workers: dict[int, FleetWorker] = {}
+        self.servers: dict[int, FleetServer] = {}
         self.warmup: Server | None = None
         self.scratch = tempfile.TemporaryDirectory(prefix="fleet-")
-        # They only ask servers, all at once: one after another, a hundred busy ones take too
-        # long. Processes are started by the actor's own thread, with which they end.
-        self.askers = ThreadPoolExecutor(ASKERS, thread_name_prefix="asker")
-        self.before = Reading()
-        self.held = Reading()
+        # Asks all servers at once: asking a hundred busy ones in turn takes too long. Processes
+        # are started by the actor's own thread, because they end with the thread.
+        self.pool = ThreadPoolExecutor(POOL_SIZE, thread_name_prefix="ask")
+        self.before = MachineReading()
+        self.held = MachineReading()
         self.sockets_before = kernel.sockets_in_use()
 
     def limits(self) -> Limits:
-        """What this host allows."""
+        """The limits of this host."""
         return limits.read(self.name)
 
     def serve(self, number: int, site: str, delay: str = "none") -> str:
-        """Start a server for a site; where it listens, as a URL prefix."""
-        with told():
+        """Start a server for a site; returns its URL prefix."""
+        with fleet_faults():
             server = Server(
                 site, delay=delay, seed=workloads.SITE_SEED, cores=[], address=self.address
             )
-        self.servers[number] = Serving(server)
+        self.servers[number] = FleetServer(server)
         return server.prefix
 
     def expected(self, number: int) -> dict[str, tuple[int, int]]:
-        """Status and checksum of every URL of a server's site, by its path."""
-        with told():
+        """Status and checksum of every URL of a server's site, by path."""
+        with fleet_faults():
             found = self.servers[number].server.ask("GET", "/site")["expected"]
         return {path: (status, int(checksum, 16)) for path, (status, checksum) in found.items()}
 
-    def start(self, order: Order) -> None:
-        """Start a worker and tell it what to do; :meth:`ready` waits until it has warmed up."""
-        with told():
+    def start(self, assignment: Assignment) -> None:
+        """Start a worker and assign its connections; :meth:`ready` waits until it has warmed up."""
+        with fleet_faults():
             if self.warmup is None:
                 self.warmup = Server(workloads.WARMUP_SITE, seed=workloads.SITE_SEED, cores=[])
-            child = Child(f"worker {order.number}", ["-m", "bench.worker"])
-        times = Path(self.scratch.name) / f"times-{order.number}"
-        self.workers[order.number] = Worker(child, order, times)
-        schedule = {"kind": "constant", "rate": order.rate, "seed": 0}
-        command = {
-            "backend": order.backend,
-            "prefix": order.prefix,
-            "warmup_prefix": self.warmup.prefix,
-            "urls": order.connections,
-            "slots": order.connections,
-            "timeout_s": order.timeout_s,
-            "schedule": schedule,
-            "switch_interval_s": workloads.HOLD_SWITCH_S,
-            "recorder": "times",
-            "out": str(times),
-            "watch_parent": dies_with_parent() is None,
-        }
-        child.say(json.dumps(command))
+            child = WorkerProcess(f"worker {assignment.number}")
+        times = Path(self.scratch.name) / f"times-{assignment.number}"
+        self.workers[assignment.number] = FleetWorker(child, assignment, times)
+        child.command(
+            Command(
+                backend=assignment.backend,
+                prefix=assignment.prefix,
+                warmup_prefix=self.warmup.prefix,
+                urls=assignment.connections,
+                slots=assignment.connections,
+                timeout_s=assignment.timeout_s,
+                schedule=Schedule(kind="constant", rate=assignment.rate),
+                switch_interval_s=workloads.HOLD_SWITCH_S,
+                recorder="times",
+                out=str(times),
+                watch_parent=dies_with_parent() is None,
+            )
+        )
 
     def ready(self, number: int) -> None:
-        """Wait until a worker waits for the word."""
-        with told():
-            trial.answer(self.workers[number].child, time.monotonic() + READY_S)
+        """Wait until a worker has warmed up."""
+        with fleet_faults():
+            self.workers[number].child.ready(READY_S)
 
     def arm(self, hold: bool = True) -> None:
-        """All are ready: hold every answer from now on, and read what there is before the first."""
-        with told():
+        """Hold every answer from now on, and read the memory before the first connection."""
+        with fleet_faults():
             for serving in self.servers.values():
                 serving.server.reset()
                 if hold:
                     serving.server.hold()
                 serving.cpu_before = serving.server.cpu()
-        memory.settle()
+        memory.wait_until_settled()
         for worker in self.workers.values():
-            worker.before = own_memory(worker.child.pid)
+            worker.before = memory.own_memory(worker.child.pid)
         for serving in self.servers.values():
-            serving.before = own_memory(serving.server.pid)
-        self.before = Reading(slabs.read(), free_bytes(or_anonymous=True), kernel.counters())
+            serving.before = memory.own_memory(serving.server.pid)
+        free = memory.free_memory(or_anonymous=True)
+        self.before = MachineReading(slabs.read(), free, kernel.counters())
 
     def go(self) -> None:
-        """The word to every worker."""
+        """Start every worker's crawl."""
         for worker in self.workers.values():
-            worker.child.say("go")
+            worker.child.go()
 
-    def look(self) -> Look:
-        """What is held, how many have given their result, and what went wrong."""
+    def look(self) -> HostStatus:
+        """The connections held, the results so far, and what went wrong."""
         faults: list[str] = []
         held: dict[int, int] = {}
         asked = {
-            number: self.askers.submit(serving.server.barrier)
+            number: self.pool.submit(serving.server.barrier)
             for number, serving in self.servers.items()
         }
         for number, answer in asked.items():
@@ -275,29 +190,29 @@ class Host:
             if worker.result is None:
                 try:
                     with suppress(TimeoutError):
-                        worker.result = trial.answer(worker.child, time.monotonic() + LOOK_S)
-                except (TrialError, ProcessError) as error:
+                        worker.result = worker.child.result(time.monotonic() + LOOK_S)
+                except (WorkerError, ProcessError) as error:
                     faults.append(f"worker {number}: {error}")
         results = sum(worker.result is not None for worker in self.workers.values())
-        return Look(held, results, free_bytes(), faults)
+        return HostStatus(held, results, memory.free_memory(), faults)
 
     def read(self) -> None:
-        """All are held: read the memory again."""
-        self.held = Reading(slabs.read(), free_bytes(or_anonymous=True))
+        """Read the memory again, now that all connections are held."""
+        self.held = MachineReading(slabs.read(), memory.free_memory(or_anonymous=True))
         for worker in self.workers.values():
-            worker.held = own_memory(worker.child.pid)
+            worker.held = memory.own_memory(worker.child.pid)
         for serving in self.servers.values():
-            serving.held = own_memory(serving.server.pid)
+            serving.held = memory.own_memory(serving.server.pid)
 
     def release(self, per_s: float) -> None:
-        """Let go of what is held, so many answers a second from each server."""
-        with told():
+        """Release the held answers, ``per_s`` per second from each server."""
+        with fleet_faults():
             servers = [serving.server for serving in self.servers.values()]
-            list(self.askers.map(lambda server: server.release(per_s), servers))
+            list(self.pool.map(lambda server: server.release(per_s), servers))
 
-    def kernel(self) -> Kernel:
-        """The machine's side of the trial."""
-        return Kernel(
+    def kernel(self) -> KernelReport:
+        """What the kernel gained during the trial."""
+        return KernelReport(
             self.before.slabs,
             self.held.slabs,
             self.before.free,
@@ -305,40 +220,38 @@ class Host:
             kernel.delta(self.before.counters, kernel.counters()),
         )
 
-    def worker_outcome(self, number: int) -> WorkerOutcome:
-        """What became of a worker that has given its result."""
+    def worker_report(self, number: int) -> WorkerReport:
+        """The report on a worker that has given its result."""
         worker = self.workers[number]
         assert worker.result is not None
-        meminfo, loadavg = procfs.read("proc/meminfo") or "", procfs.read("proc/loadavg") or ""
-        stack = memory.stack_size(meminfo, loadavg, platform.machine())
+        stack = memory.kernel_stack_bytes()
         before, held = worker.before, worker.held
         growth = Growth()
         if before is not None and held is not None:
             threads = held.threads - before.threads
             growth = Growth(
-                user_bytes=gain(before.user, held.user),
-                page_table_bytes=gain(before.page_tables, held.page_tables),
+                user_bytes=memory.gain(before.user_bytes, held.user_bytes),
+                page_table_bytes=memory.gain(before.page_table_bytes, held.page_table_bytes),
                 kernel_stack_bytes=None if stack is None else threads * stack,
-                send_buffer_bytes=min(threads, worker.order.connections) * memory.send_buffer(),
+                send_buffer_bytes=min(threads, worker.assignment.connections)
+                * memory.send_buffer(),
             )
-        service = worker.times.with_suffix(".service")
-        return WorkerOutcome(
-            worker.result, trial.latency(service, worker.result["service"]), growth
-        )
+        service = latency(worker.times, "service", worker.result.service)
+        return WorkerReport(worker.result, service, growth)
 
-    def server_outcome(self, number: int) -> ServerOutcome:
-        """What a server saw."""
+    def server_report(self, number: int) -> ServerReport:
+        """The report on a server."""
         serving = self.servers[number]
-        with told():
+        with fleet_faults():
             ledger, (user, system) = serving.server.ledger(), serving.server.cpu()
         before, held = serving.before, serving.held
         growth = Growth()
         if before is not None and held is not None:
             growth = Growth(
-                server_user_bytes=gain(before.user, held.user),
-                server_page_table_bytes=gain(before.page_tables, held.page_tables),
+                server_user_bytes=memory.gain(before.user_bytes, held.user_bytes),
+                server_page_table_bytes=memory.gain(before.page_table_bytes, held.page_table_bytes),
             )
-        return ServerOutcome(
+        return ServerReport(
             digest=serving.server.digest,
             ledger=ledger,
             user_s=user - serving.cpu_before[0],
@@ -347,7 +260,7 @@ class Host:
         )
 
     def stop(self) -> LeftBehind:
-        """End every process of this host, and say what is left of them."""
+        """End every process on this host, and report what is left of them."""
         ends: list[Callable[[], None]] = [
             *(worker.child.close for worker in self.workers.values()),
             *(serving.server.stop for serving in self.servers.values()),
@@ -355,21 +268,21 @@ class Host:
         if self.warmup is not None:
             ends.append(self.warmup.stop)
         for worker in self.workers.values():
-            if worker.result is None:  # it will not end by itself
+            if worker.result is None:  # it would not end by itself
                 worker.child.process.kill()
         for end in ends:
             end()
         self.workers.clear()
         self.servers.clear()
         self.warmup = None
-        self.askers.shutdown()
+        self.pool.shutdown()
         self.scratch.cleanup()
         left = kernel.tcp_sockets()
         in_use = kernel.sockets_in_use()
         return LeftBehind(
             host=self.name,
             processes=len(psutil.Process().children(recursive=True)),
-            sockets=gain(self.sockets_before, in_use),
+            sockets=memory.gain(self.sockets_before, in_use),
             orphans=left.get("orphan"),
             time_wait=left.get("tw"),
         )

@@ -1,36 +1,35 @@
-"""Many results into one, exactly: counts are added, never averaged."""
+"""Merges many results into one, exactly: adds counts, never averages."""
 
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from hdrh.histogram import HdrHistogram
 
-from bench import stats
 from bench.fleet.schema import Growth
-from bench.probes import memory
+from bench.histograms import HDR_DIGITS, HDR_MAX_US, MIN_BEYOND, Histogram
+from bench.machine.probes import memory
 from bench.schema import Latency, Ledger
 
 OWN_PARTS = (
     *("user_bytes", "page_table_bytes", "kernel_stack_bytes", "send_buffer_bytes"),
     *("server_user_bytes", "server_page_table_bytes"),
 )
-"""Parts that belong to a process, and so can be added over processes."""
+"""Parts that belong to a process, and can therefore be added over processes."""
 
 
 def latencies(parts: Iterable[Latency | None]) -> Latency | None:
-    """One distribution of all samples: their histograms added; None without any."""
+    """One distribution of all samples, from their histograms; None without any."""
     found = [part for part in parts if part is not None]
     if not found:
         return None
-    merged = HdrHistogram(1, stats.HDR_MAX_US, stats.HDR_DIGITS)
+    merged = HdrHistogram(1, HDR_MAX_US, HDR_DIGITS)
     for part in found:
         merged.decode_and_add(part.hdr.encode("ascii"))
     count = sum(part.count for part in found)
     hdr = bytes(merged.encode()).decode("ascii")
-    at = stats.Histogram([hdr]).at_ms
+    at = Histogram([hdr]).at_ms
     return Latency(
         count=count,
         min_ms=min(part.min_ms for part in found),
@@ -38,7 +37,7 @@ def latencies(parts: Iterable[Latency | None]) -> Latency | None:
         p50_ms=at(50),
         p90_ms=at(90),
         p99_ms=at(99),
-        p99_9_ms=at(99.9) if count >= 1000 * stats.MIN_BEYOND else None,
+        p99_9_ms=at(99.9) if count >= 1000 * MIN_BEYOND else None,
         max_ms=max(part.max_ms for part in found),
         hdr=hdr,
     )
@@ -47,9 +46,8 @@ def latencies(parts: Iterable[Latency | None]) -> Latency | None:
 def ledgers(parts: Sequence[Ledger]) -> Ledger:
     """What all servers saw together.
 
-    Each has a site of its own, so distinct URLs add up. So do the peaks, for
-    the trial that holds everything at one barrier: the barrier saw them all at
-    the same time.
+    Each has a site of its own, so distinct URLs add up. The peaks add up too, if the
+    trial held everything at one barrier, because they then occurred at the same time.
     """
     return Ledger(
         requests=sum(part.requests for part in parts),
@@ -65,7 +63,7 @@ def ledgers(parts: Sequence[Ledger]) -> Ledger:
 
 
 def digests(parts: Iterable[tuple[int, str | None]]) -> str | None:
-    """SHA-256 over every worker's number and digest; None when one of them has none."""
+    """SHA-256 over every worker's number and digest; None if a digest is missing."""
     lines = []
     for number, digest in sorted(parts):
         if digest is None:
@@ -74,16 +72,8 @@ def digests(parts: Iterable[tuple[int, str | None]]) -> str | None:
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
-def counts(parts: Iterable[dict[str, int]]) -> dict[str, int]:
-    """Counters added up."""
-    total: Counter[str] = Counter()
-    for part in parts:
-        total.update(part)
-    return dict(sorted(total.items()))
-
-
 def kernel_counters(parts: Iterable[dict[str, int | None]]) -> dict[str, int | None]:
-    """The counters of several network namespaces added up; None where one has none."""
+    """The sums of counters of several network namespaces; None if one of them lacks it."""
     total: dict[str, int | None] = {}
     for part in parts:
         for name, value in part.items():
@@ -95,14 +85,14 @@ def kernel_counters(parts: Iterable[dict[str, int | None]]) -> dict[str, int | N
 def growth(
     processes: Sequence[Growth], kernels: Sequence[memory.KernelGrowth], drop: int | None
 ) -> Growth:
-    """What the trial took in all: processes added up, and each machine's kernel.
+    """What the whole trial took: its processes and each machine's kernel.
 
-    ``drop`` is by how much the memory that is free or anonymous shrank on all
-    machines; with what our processes took it is the second method's sum.
+    ``drop`` is how much the free or anonymous memory of all machines shrank. Adding
+    what the trial's processes took gives the sum of the second method.
     """
     values: dict[str, int | None] = {}
     for name in OWN_PARTS:
-        # A worker has no server parts, and a server no worker's: absent, not unknown.
+        # A worker has no server parts, and a server no worker parts: absent, not unknown.
         found = [value for part in processes if (value := getattr(part, name)) is not None]
         values[name] = sum(found) if found else None
     reasons: dict[str, str] = {}

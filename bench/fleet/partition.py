@@ -1,15 +1,15 @@
-"""Whose URL is it: a crawl shared out by hash, one worker's part of it.
+"""A crawl divided by the hash of each URL, and one worker's part of it.
 
-Every URL has one owner, found from the URL alone, so that nobody has to be
-asked. A worker fetches what it owns and hands over what it finds, its own
-finds included, in batches: one for each owner, once a round. The round ends
-when all workers have sent theirs, and the crawl when nothing is handed over.
+The hash of a URL alone decides which worker owns it, so workers need not ask each
+other. A worker fetches the URLs it owns and hands over all the URLs it finds, its
+own included, in one batch per owner and round. A round ends when every worker has
+sent its batches, and the crawl ends when the batches are empty.
 
-The rules are the frontier's: a URL is fetched once however many pages link to
-it, a redirect costs one of the budget of the URL it came from, and a URL
-reached along two chains has the larger budget. A larger budget that comes
-later is passed on along the redirects that are known already. So the outcome
-depends on the site alone, not on the number of workers or the order of rounds.
+The rules are those of the frontier: a URL is fetched once however many pages link
+to it, a redirect takes one from the budget of the URL it came from, and a URL
+reached along two chains has the larger budget. If a larger budget arrives later, it
+is passed on along the redirects already known. The result therefore depends on the
+site alone, not on the number of workers or the order of rounds.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from zlib import crc32
 
-from bench import stats
+from bench.histograms import encode_latency
 from bench.schema import Latency
 from crawlers import registry
 from crawlers.job import Job, PageResult
@@ -28,17 +28,17 @@ from crawlers.origins import origin_prefix
 from crawlers.recorder import TimesRecorder
 
 Find = tuple[str, int]
-"""A URL, and how many more redirects may be followed from there."""
+"""A URL, and how many more redirects may be followed from it."""
 
 
 def owner(url: str, workers: int) -> int:
-    """Which of so many workers fetches this URL; the same in every process and on every machine."""
+    """The number of the worker that fetches this URL; the same in every process and machine."""
     return crc32(url.encode()) % workers
 
 
 @dataclass(frozen=True, slots=True)
-class PartOutcome:
-    """All that one worker fetched."""
+class PartResult:
+    """Everything that one worker fetched."""
 
     rows: dict[str, PageResult]
     service_time: Latency | None
@@ -49,32 +49,32 @@ class PartOutcome:
 
 
 @dataclass(slots=True)
-class Known:
-    """What a worker remembers of a URL it owns."""
+class OwnedUrl:
+    """What a worker remembers of a URL that it owns."""
 
     budget: int
     redirect: str | None = None
 
 
 @dataclass(slots=True)
-class Part:
-    """The URLs that one worker owns: which are known, and what their budgets are. Sans-IO."""
+class Partition:
+    """The URLs that one worker owns, with their budgets. Sans-IO."""
 
     number: int
     workers: int
     prefix: str
     max_redirects: int
-    known: dict[str, Known] = field(default_factory=dict)
+    known: dict[str, OwnedUrl] = field(default_factory=dict)
     handed: dict[str, int] = field(default_factory=dict)
 
     def take_in(self, finds: Iterable[Find]) -> tuple[list[str], list[Find]]:
-        """What of these is to be fetched now, and budgets that have to be passed on."""
+        """Returns the URLs to fetch now, and the larger budgets to pass on."""
         fetch: list[str] = []
         onward: list[Find] = []
         for url, budget in finds:
             known = self.known.get(url)
             if known is None:
-                self.known[url] = Known(budget)
+                self.known[url] = OwnedUrl(budget)
                 fetch.append(url)
             elif budget > known.budget:
                 known.budget = budget
@@ -82,7 +82,7 @@ class Part:
         return fetch, onward
 
     def settle(self, rows: dict[str, PageResult]) -> list[Find]:
-        """What the pages that were fetched lead to."""
+        """The finds on pages that were just fetched."""
         finds: list[Find] = []
         for url, row in rows.items():
             known = self.known[url]
@@ -92,7 +92,7 @@ class Part:
         return finds
 
     def by_owner(self, finds: Iterable[Find]) -> list[list[Find]]:
-        """Finds sorted by who owns them; what was handed over before with as much is left out."""
+        """Finds by owner, without those already handed over with at least this budget."""
         batches: list[list[Find]] = [[] for _ in range(self.workers)]
         for url, budget in finds:
             if budget > self.handed.get(url, -1):
@@ -100,7 +100,7 @@ class Part:
                 batches[owner(url, self.workers)].append((url, budget))
         return batches
 
-    def _redirected(self, known: Known) -> list[Find]:
+    def _redirected(self, known: OwnedUrl) -> list[Find]:
         target = known.redirect
         if target is None or known.budget < 1 or not self._inside(target):
             return []
@@ -111,7 +111,7 @@ class Part:
 
 
 class Crawler:
-    """One worker of a shared crawl: a dask actor that runs a backend on its part."""
+    """One worker of a shared crawl: a dask actor that runs a backend on its URLs."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -119,11 +119,11 @@ class Crawler:
     def begin(
         self, backend: str, root: str, number: int, workers: int, slots: int, timeout_s: float
     ) -> None:
-        """Load the backend, so that no round pays for it."""
+        """Load the backend before the first round."""
         self.crawl = registry.load(backend).crawl
         self.slots, self.timeout_s = slots, timeout_s
         defaults = Job((root,))
-        self.part = Part(number, workers, origin_prefix(root) + "/", defaults.max_redirects)
+        self.part = Partition(number, workers, origin_prefix(root) + "/", defaults.max_redirects)
         self.rows: dict[str, PageResult] = {}
         self.times = TimesRecorder()
         self.mechanism: dict[str, str | int] = {}
@@ -131,7 +131,7 @@ class Crawler:
         self.cpu = resource.getrusage(resource.RUSAGE_SELF)
 
     def round(self, finds: list[Find]) -> list[list[Find]]:
-        """Fetch what is new of ``finds``; what that leads to, by owner."""
+        """Fetch what is new among ``finds``; returns what that leads to, by owner."""
         began = time.monotonic()
         urls, onward = self.part.take_in(finds)
         if urls:
@@ -140,7 +140,7 @@ class Crawler:
                 slots=min(self.slots, len(urls)),
                 timeout_s=self.timeout_s,
                 expand=False,
-                any_host=True,  # the fleet has started the server itself
+                any_host=True,  # the fleet started the server itself
                 polite=False,
             )
             report = self.crawl(job, self.times)
@@ -153,12 +153,12 @@ class Crawler:
         self.busy_s += time.monotonic() - began
         return batches
 
-    def outcome(self) -> PartOutcome:
-        """Everything this worker fetched; its processor time is that of the whole process."""
+    def result(self) -> PartResult:
+        """Everything this worker fetched; the processor time is that of the whole process."""
         cpu = resource.getrusage(resource.RUSAGE_SELF)
-        return PartOutcome(
+        return PartResult(
             rows=self.rows,
-            service_time=stats.encode_latency(self.times.service),
+            service_time=encode_latency(self.times.service),
             user_s=cpu.ru_utime - self.cpu.ru_utime,
             system_s=cpu.ru_stime - self.cpu.ru_stime,
             busy_s=self.busy_s,

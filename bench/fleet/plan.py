@@ -1,10 +1,10 @@
-"""How a trial is shared out over the fleet, and what stops it: arithmetic on limits.
+"""How to divide a trial among the hosts, and which limits are too low: arithmetic only.
 
-A *share* is one worker process with its slots, and one server process of its
-own that holds the other end of each. Both need a descriptor for each
-connection, and the pair of addresses between them an ephemeral port; so the
-tighter of the two decides how large a share can be, and the number of
-connections how many shares there are. Everything else is counted per machine.
+A *share* is one worker process with its slots, and one server process that holds
+the other ends. Both need a descriptor per connection, and the pair of addresses
+between them needs an ephemeral port per connection. The tighter of the two limits
+the size of a share, and the number of connections then decides how many shares
+there are. Everything else is counted per machine.
 """
 
 from __future__ import annotations
@@ -12,46 +12,48 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from bench.doctor import BYTES_PER_CONNECTION, BYTES_PER_THREAD, SPARE_DESCRIPTORS, SPARE_TASKS
 from bench.errors import BenchError
-from bench.fleet.limits import MAPS, UNKNOWN, Limits
+from bench.fleet.limits import UNKNOWN, Limits
+from bench.machine.doctor.limits import MAX_MAP_COUNT, SPARE_DESCRIPTORS, SPARE_TASKS
+from bench.machine.doctor.memory import BYTES_PER_CONNECTION, BYTES_PER_THREAD
+from bench.text import KIB, MIB, size_words
 
 CONNECTION_BYTES = {
-    "callbacks": 15 * 1024,
-    "generators": 16 * 1024,
-    "async_await": 24 * 1024,
+    "callbacks": 15 * KIB,
+    "generators": 16 * KIB,
+    "async_await": 24 * KIB,
 }
-"""Both ends of a connection, kernel and user memory, rounded up; others: the doctor's figure."""
+"""Kernel and user memory of both ends, rounded up. The doctor has a figure for other backends."""
 
-SHARE_BYTES = 48 << 20
-"""A worker and its server before their first connection: private memory of two interpreters."""
+SHARE_BYTES = 48 * MIB
+"""Private memory of a worker and its server before their first connection."""
 
-HOST_BYTES = 256 << 20
-"""The dask worker, the warm-up server and whatever else a host needs."""
+HOST_BYTES = 256 * MIB
+"""The dask worker, the warm-up server and other processes of a host."""
 
 PORTS_SHARE = 0.4
-"""Of the ports of an address pair, that a share may use.
+"""The fraction of an address pair's ports that a share may use.
 
-connect() tries the ports of one parity first, one after another
-(__inet_hash_connect in net/ipv4/inet_hashtables.c). When that half is nearly
-taken, every further connection looks at thousands of ports: with 16,667 of
-28,232 the ramp came to a standstill at 14,000, all processors busy in the kernel.
+connect() first tries all ports of one parity, one after another
+(__inet_hash_connect in net/ipv4/inet_hashtables.c). Once that half is nearly used
+up, each further connection searches thousands of ports: with 16,667 connections
+for 28,232 ports, the ramp stalled at 14,000 with all processors busy in the kernel.
 """
 
 WATCHES = 2  # epoll registrations of a connection, one for each end
 FILES = 2
 TASKS = 3  # threads of a share: the worker's, and the server's two
 RAMP_PER_S = 5000
-"""Connections opened per second by the whole fleet, unless asked otherwise."""
+"""Connections that the whole fleet opens per second, by default."""
 
 
-class PlanError(BenchError):
-    """The fleet cannot do this; the message has the numbers and what lifts the limit."""
+class FleetPlanError(BenchError):
+    """The fleet cannot do this; the message has the numbers and how to raise the limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """One worker process: how many connections, on which host, and where its server is."""
+    """One worker process: its connections, its host, and the host of its server."""
 
     number: int
     connections: int
@@ -60,42 +62,42 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
-    """One limit: what is needed of it and what is there."""
+class Requirement:
+    """One limit: what the plan needs and what there is."""
 
     what: str
     where: str
     needed: int
     there: int
     unit: str
-    mend: str
+    fix: str
 
     @property
-    def stops(self) -> bool:
-        """Whether the plan fails on this."""
+    def unmet(self) -> bool:
+        """Whether the limit is too low for the plan."""
         return self.needed > self.there
 
     def __str__(self) -> str:
         return (
             f"{self.what} on {self.where}: {amount(self.needed, self.unit)} needed, "
-            f"{amount(self.there, self.unit)} there ({self.mend})"
+            f"{amount(self.there, self.unit)} there ({self.fix})"
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """Who holds how much, and every limit it was held against."""
+class FleetPlan:
+    """All shares, and every limit that they were checked against."""
 
     connections: int
     backend: str
     ramp_per_s: float
     shares: tuple[Share, ...]
-    needs: tuple[Need, ...]
+    requirements: tuple[Requirement, ...]
 
     @property
-    def stops(self) -> list[Need]:
-        """What makes this impossible; empty when it can be done."""
-        return [need for need in self.needs if need.stops]
+    def unmet(self) -> list[Requirement]:
+        """The limits that are too low; empty if the plan is possible."""
+        return [requirement for requirement in self.requirements if requirement.unmet]
 
     @property
     def ramp_s(self) -> float:
@@ -104,14 +106,14 @@ class Plan:
 
 
 def amount(number: int, unit: str) -> str:
-    """A number with its unit as people read it."""
+    """A number with its unit, for display."""
     if number >= UNKNOWN:
         return "no limit"
-    return f"{number / (1 << 30):.1f} GiB" if unit == "bytes" else f"{number:,} {unit}".strip()
+    return size_words(number) if unit == "bytes" else f"{number:,} {unit}".strip()
 
 
 def largest_share(hosts: Sequence[Limits]) -> int:
-    """Connections that one process on the least of these hosts can hold."""
+    """Connections that one process can hold on any of these hosts."""
     return min(
         min(host.descriptors - SPARE_DESCRIPTORS, int(host.ports * PORTS_SHARE)) for host in hosts
     )
@@ -125,20 +127,20 @@ def make(
     threads: bool = False,
     share: int | None = None,
     ramp_per_s: float = RAMP_PER_S,
-) -> Plan:
-    """Share ``connections`` out over ``hosts``, evenly, and hold that against their limits.
+) -> FleetPlan:
+    """Divide ``connections`` evenly among ``hosts``, and check their limits.
 
-    ``threads`` says that the backend starts one for each connection, ``share``
-    how many connections a process is to hold at most. The server of each share
-    is on the next host, so that with several the connections cross the network.
-    Raises :class:`PlanError` when there is no host, or no share of at least one connection.
+    ``threads`` means that the backend starts one thread per connection; ``share``
+    is the most connections per process. The server of each share runs on the next
+    host, so that connections cross the network if there are several hosts. Raises
+    :class:`FleetPlanError` without hosts, or if a process cannot hold any connection.
     """
     if not hosts:
-        raise PlanError("the cluster has no worker; start one with: dask worker SCHEDULER")
+        raise FleetPlanError("the cluster has no worker; start one with: dask worker SCHEDULER")
     most = largest_share(hosts) if share is None else share
     if most < 1:
-        raise PlanError("a process cannot hold a single connection here: ulimit -n is too low")
-    # Every host the same number of shares, as far as it goes.
+        raise FleetPlanError("a process cannot hold a single connection here: ulimit -n is too low")
+    # As far as possible, every host gets the same number of shares.
     count = max(-(-connections // most), min(len(hosts), connections))
     shares = tuple(
         Share(
@@ -149,38 +151,40 @@ def make(
         )
         for number in range(count)
     )
-    needs = tuple(needs_of(shares, hosts, backend, threads))
-    return Plan(connections, backend, ramp_per_s, shares, needs)
+    requirements = tuple(requirements_of(shares, hosts, backend, threads))
+    return FleetPlan(connections, backend, ramp_per_s, shares, requirements)
 
 
-def needs_of(
+def requirements_of(
     shares: Sequence[Share], hosts: Sequence[Limits], backend: str, threads: bool
-) -> Iterator[Need]:
-    """Every limit, host by host and then machine by machine."""
+) -> Iterator[Requirement]:
+    """All limits, first per host and then per machine."""
     largest = max(share.connections for share in shares)
     for host in hosts:
         needed = largest + SPARE_DESCRIPTORS
-        yield Need(
+        yield Requirement(
             "descriptors per process", host.host, needed, host.descriptors, "",
             f"ulimit -Hn {needed}, or a smaller --share",
         )  # fmt: skip
-        yield Need(
+        yield Requirement(
             "ephemeral ports per address pair", host.host, largest, host.ports, "",
             'sysctl net.ipv4.ip_local_port_range="1024 65535", or a smaller --share',
         )  # fmt: skip
         for limit in host.tasks:
-            if threads and limit.name == MAPS:
-                mend = limit.mend.format(maps=4 * largest)
-                yield Need(f"threads by {MAPS}", host.host, largest, limit.left, "", mend)
+            if threads and limit.name == MAX_MAP_COUNT:
+                fix = limit.fix.format(maps=4 * largest)
+                yield Requirement(
+                    f"threads by {MAX_MAP_COUNT}", host.host, largest, limit.left, "", fix
+                )
     for machine in dict.fromkeys(host.machine for host in hosts):
         group = [host for host in hosts if host.machine == machine]
-        yield from machine_needs(shares, group, backend, threads)
+        yield from machine_requirements(shares, group, backend, threads)
 
 
-def machine_needs(
+def machine_requirements(
     shares: Sequence[Share], group: Sequence[Limits], backend: str, threads: bool
-) -> Iterator[Need]:
-    """What the hosts of one machine need together, each end counted where it is."""
+) -> Iterator[Requirement]:
+    """What the hosts of one machine need together; each end counts on its own machine."""
     names = {host.host for host in group}
     where = " + ".join(host.host for host in group)
     workers = [share for share in shares if share.host in names]
@@ -195,24 +199,24 @@ def machine_needs(
         + len(group) * HOST_BYTES
         + (connections * BYTES_PER_THREAD if threads else 0)
     )
-    yield Need(
+    yield Requirement(
         "memory", where, memory, first.memory_bytes, "bytes",
         "more memory, more machines, or fewer connections",
     )  # fmt: skip
     files = ends * FILES // 2 + len(shares) * SPARE_DESCRIPTORS
-    yield Need(
+    yield Requirement(
         "file table", where, files, first.files_left, "",
         f"sysctl fs.file-max={first.files_max + files}",
     )  # fmt: skip
-    yield Need(
+    yield Requirement(
         "epoll watches", where, ends * WATCHES // 2, first.watches, "",
         f"sysctl fs.epoll.max_user_watches={2 * ends}",
     )  # fmt: skip
     tasks = (connections if threads else 0) + len(shares) * TASKS + SPARE_TASKS
     for limit in first.tasks:
-        if limit.name != MAPS:
-            mend = limit.mend.format(2 * tasks)
-            yield Need(f"tasks by {limit.name}", where, tasks, limit.left, "", mend)
+        if limit.name != MAX_MAP_COUNT:
+            fix = limit.fix.format(2 * tasks)
+            yield Requirement(f"tasks by {limit.name}", where, tasks, limit.left, "", fix)
 
 
 def most(
@@ -223,19 +227,19 @@ def most(
     threads: bool = False,
     share: int | None = None,
 ) -> int:
-    """How many of ``connections`` can be held; found by halving, as every need grows with them."""
+    """How many of ``connections`` fit, by bisection: every requirement grows with them."""
     low, high = 0, connections
     while low < high:
         middle = (low + high + 1) // 2
-        if make(middle, backend, hosts, threads=threads, share=share).stops:
+        if make(middle, backend, hosts, threads=threads, share=share).unmet:
             high = middle - 1
         else:
             low = middle
     return low
 
 
-def refusal(plan: Plan, possible: int) -> str:
-    """Why a plan cannot be done, in one line."""
-    why = "; ".join(map(str, plan.stops))
+def refusal(plan: FleetPlan, possible: int) -> str:
+    """Why a plan is impossible, in one line."""
+    why = "; ".join(map(str, plan.unmet))
     what = f"{plan.connections:,} connections of {plan.backend}"
     return f"{what} do not fit: {why}; at most {possible:,} do"

@@ -1,4 +1,4 @@
-"""What the fleet is doing now: a bar on a terminal, plain lines elsewhere."""
+"""The fleet's progress: a bar on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 
-from bench.progress import PLAIN_EVERY_S, minutes
+from bench.run.progress import PLAIN_EVERY_S
+from bench.text import minutes
 
 
 class Progress:
-    """Phases, and how far each has come. Drawn only when told of something, never by a timer."""
+    """Phases, and how far each has come. Drawn on updates only, never by a timer."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
         self._live = console.is_terminal
         self._bar = Bar(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
             TimeRemainingColumn(),
@@ -28,10 +29,10 @@ class Progress:
         )
         self._task = self._bar.add_task("", total=None)
         self._what, self._total = "", 0
-        self._began = self._said = time.monotonic()
+        self._began = self._printed = time.monotonic()
 
     def phase(self, what: str, total: int | None = None) -> None:
-        """Something else begins."""
+        """Start a phase."""
         self._what, self._total = what, total or 0
         if self._live:
             self._bar.start()
@@ -39,18 +40,16 @@ class Progress:
             self._bar.refresh()
 
     def to(self, done: int) -> None:
-        """So much of the phase is done."""
+        """Update the phase."""
         if self._live:
             self._bar.update(self._task, completed=done)
             self._bar.refresh()
-        elif time.monotonic() - self._said >= PLAIN_EVERY_S:
-            self._said = time.monotonic()
-            elapsed = minutes(self._said - self._began)
-            self.console.print(
-                f"{elapsed}  {self._what}: {done:,} of {self._total:,}", highlight=False
-            )
+        elif time.monotonic() - self._printed >= PLAIN_EVERY_S:
+            self._printed = time.monotonic()
+            elapsed = minutes(self._printed - self._began)
+            self.console.print(f"{elapsed}  {self._what}: {done:,} of {self._total:,}")
 
     def close(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         if self._live:
             self._bar.stop()

@@ -1,8 +1,8 @@
 """The records of ``fleet.jsonl``: one per fleet, one per worker, one per trial.
 
 The first line is a :class:`FleetRecord`. Each trial is written as one
-:class:`WorkerRecord` for each of its workers and then a
-:class:`FleetTrialRecord`, which is made from them. Units and missing values
+:class:`WorkerRecord` per worker, followed by a :class:`FleetTrialRecord` that is
+merged from them. Units and missing values
 are as in :mod:`bench.schema`.
 """
 
@@ -20,7 +20,7 @@ Workload = Literal["hold", "crawl"]
 
 
 class HostFacts(Record):
-    """One host: what it is called in this file, and which machine it is part of."""
+    """One host: its name in this file, and its machine."""
 
     host: str  # "10.0.0.2:4321", the dask worker's address
     machine: int  # hosts with the same number share a kernel
@@ -40,14 +40,14 @@ class FleetRecord(Record):
     command: list[str]
     cluster: Literal["local", "remote"]
     hosts: list[HostFacts]
-    environment: Environment  # of the host that gives the orders
+    environment: Environment  # of the coordinator
 
 
 class Growth(Record):
     """What was added between "all ready" and "all held", in bytes, by owner.
 
-    A part is None where it was not measured there: the kernel's parts are the
-    machine's and stand in the trial's record only.
+    A part is None if it was not measured there: the kernel's parts belong to the
+    machine, so only the trial's record has them.
     """
 
     user_bytes: int | None = None
@@ -74,17 +74,18 @@ class WorkerRecord(Record):
     status: Status
     reason: str | None
     connections: int  # slots
-    pages: int | None
-    bytes: int | None
-    statuses: dict[str, int]
-    errors: dict[str, int]
-    elapsed_s: float | None
-    user_s: float | None
-    system_s: float | None
-    digest: str | None
-    digest_expected: str | None
-    service_time: Latency | None
-    ledger: Ledger | None  # of its own server; a shared server's stands in the trial
+    # From here on: None, or empty, without a result.
+    pages: int | None = None
+    bytes: int | None = None
+    statuses: dict[str, int] = Field(default_factory=dict)
+    errors: dict[str, int] = Field(default_factory=dict)
+    elapsed_s: float | None = None
+    user_s: float | None = None
+    system_s: float | None = None
+    digest: str | None = None
+    digest_expected: str | None = None
+    service_time: Latency | None = None
+    ledger: Ledger | None = None  # of its own server; a shared server's is in the trial's record
     growth: Growth | None = None
     mechanism: dict[str, str | int] = Field(default_factory=dict)
 
@@ -93,12 +94,12 @@ class Sample(Record):
     """The fleet at one moment of the ramp."""
 
     at_s: float
-    connections: int  # held, as the servers count them
-    used_bytes: int | None  # of memory, more than before the first connection
+    connections: int  # held, counted by the servers
+    used_bytes: int | None  # of memory, in addition to that before the first connection
 
 
 class LeftBehind(Record):
-    """What a host had left after its processes were stopped."""
+    """What was left on a host after its processes were stopped."""
 
     host: str
     processes: int
@@ -121,10 +122,10 @@ class FleetTrialRecord(Record):
     trial_s: float
     workers: int
     hosts: int
-    connections: int  # asked for: slots of all workers together
+    connections: int  # planned: slots of all workers together
     params: dict[str, int | float | str | None]
     held: int | None = None  # at the barrier, counted by the servers
-    opened_s: float | None = None  # from the word to the barrier
+    opened_s: float | None = None  # from the start to the barrier
     released_s: float | None = None  # from the release to the last worker's result
     elapsed_s: float | None = None  # of a crawl: from the first batch to the last answer
     rounds: int | None = None

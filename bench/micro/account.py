@@ -1,7 +1,7 @@
-"""The record of micro-benchmarks, counts and trials, and the account made of it.
+"""The record of micro-benchmarks, counts and trials, and the account made from it.
 
-An account sets the sum of price times number against the measured processor
-time of a page. It is made from the record alone.
+An account compares the sum of price times number with the measured processor time of
+a page. It needs nothing but the record.
 """
 
 from __future__ import annotations
@@ -13,17 +13,9 @@ from statistics import median
 
 from pydantic import ValidationError
 
-from bench import stats
+from bench.analysis import stats
 from bench.errors import BenchError
-from bench.micro.operations import (
-    FAULTS,
-    GROUPS,
-    OPERATIONS,
-    SLEEPS,
-    WAKES,
-    Operation,
-    Sum,
-)
+from bench.micro.operations import FAULTS, GROUPS, OPERATIONS, SLEEPS, WAKES, Operation, Sum
 from bench.schema import Environment, Record
 
 FILE_NAME = "micro.json"
@@ -34,7 +26,7 @@ class MicroError(BenchError):
 
 
 class Price(Record):
-    """What one operation costs, in microseconds of processor time: quartiles over batches."""
+    """The cost of one operation in microseconds of processor time: quartiles over batches."""
 
     group: str
     median_us: float
@@ -45,26 +37,26 @@ class Price(Record):
 
 
 class PageTrial(Record):
-    """One trial, per page: processor time of the crawler, and who slept how often."""
+    """One trial, per page: the crawler's processor time, context switches and page faults."""
 
     block: int
     user_us: float
     system_us: float
     sleeps: float  # voluntary context switches of the crawler
-    wakes: float  # and of the server, each ended by the crawler's request
+    wakes: float  # voluntary context switches of the server, each ended by a request
     faults: float  # page faults of the crawler that needed no disk
 
 
 class Model(Record):
-    """What was found of one backend. ``calls`` are per page, by name."""
+    """The measurements of one backend. ``calls`` are per page, by name."""
 
     calls: dict[str, float]
     trials: list[PageTrial]
-    void: list[str]  # why trials do not count, one reason each
+    void: list[str]  # one reason per trial that does not count
 
 
 class MicroRecord(Record):
-    """Everything that was measured."""
+    """Everything that one run measured."""
 
     created: str
     command: list[str]
@@ -79,8 +71,8 @@ class MicroRecord(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One operation in an account. None where a price or a number is missing."""
+class AccountRow:
+    """One operation in an account; None where a price or a number is missing."""
 
     title: str
     group: str
@@ -93,10 +85,10 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """One backend's page: what was explained, and what was measured (None without trials)."""
+    """One backend's page: its explained and its measured time (None without trials)."""
 
     backend: str
-    rows: tuple[Row, ...]
+    rows: tuple[AccountRow, ...]
     measured: stats.Spread | None
 
     @property
@@ -106,27 +98,27 @@ class Account:
 
     @property
     def low_us(self) -> float:
-        """The sum with every price at the cheap one of its quartiles."""
+        """The sum with every price at its lower quartile."""
         return sum(row.low_us for row in self.rows)
 
     @property
     def high_us(self) -> float:
-        """The sum with every price at the dear one of its quartiles."""
+        """The sum with every price at its upper quartile."""
         return sum(row.high_us for row in self.rows)
 
     @property
     def measured_us(self) -> float | None:
-        """The median over trials, None without any."""
+        """The median over trials; None without any."""
         return self.measured.median if self.measured else None
 
     @property
     def share(self) -> float | None:
-        """How much of the measured time the sum explains; above 1 when it is too large."""
+        """The fraction of the measured time that the sum explains; above 1 if it is too large."""
         return self.explained_us / self.measured.median if self.measured else None
 
     @property
     def groups(self) -> dict[str, float]:
-        """Microseconds a page by group, in the order of the bar; groups without any left out."""
+        """Microseconds per page by group, in the order of the bar; without empty groups."""
         sums = {
             group: sum(row.page_us or 0.0 for row in self.rows if row.group == group)
             for group in GROUPS
@@ -135,13 +127,13 @@ class Account:
 
 
 def total(terms: Sum, values: Mapping[str, float]) -> float | None:
-    """A sum of values, with their factors; None when not one of them is known."""
+    """A weighted sum of the known values; None if none of them is known."""
     known = [name for name in terms if name in values]
     return sum(terms[name] * values[name] for name in known) if known else None
 
 
 def counts(model: Model) -> dict[str, float]:
-    """All counts per page: those of the hook, and those of the trials."""
+    """All counts per page, from the profile hook and from the trials."""
     found = dict(model.calls)
     if model.trials:
         found[SLEEPS] = median(trial.sleeps for trial in model.trials)
@@ -153,7 +145,7 @@ def counts(model: Model) -> dict[str, float]:
 def price(
     operation: Operation, prices: Mapping[str, Price], pick: Callable[[Price, bool], float]
 ) -> float | None:
-    """What an operation costs once; None unless every micro-benchmark of it was run.
+    """The price of an operation; None unless all of its micro-benchmarks were run.
 
     ``pick`` takes a price and whether it is subtracted.
     """
@@ -162,14 +154,14 @@ def price(
     return sum(factor * pick(prices[name], factor < 0) for name, factor in operation.price.items())
 
 
-def row(operation: Operation, prices: Mapping[str, Price], number: float | None) -> Row:
+def row(operation: Operation, prices: Mapping[str, Price], number: float | None) -> AccountRow:
     """One line of an account."""
     each = price(operation, prices, lambda p, _: p.median_us)
     low = price(operation, prices, lambda p, minus: p.q3_us if minus else p.q1_us)
     high = price(operation, prices, lambda p, minus: p.q1_us if minus else p.q3_us)
     if each is None or low is None or high is None or number is None:
-        return Row(operation.title, operation.group, each, number, None, 0.0, 0.0)
-    return Row(
+        return AccountRow(operation.title, operation.group, each, number, None, 0.0, 0.0)
+    return AccountRow(
         operation.title,
         operation.group,
         each,
@@ -195,12 +187,12 @@ def account(record: MicroRecord, backend: str) -> Account:
 
 
 def accounts(record: MicroRecord) -> list[Account]:
-    """The accounts of every backend in the record, in the order of the models."""
+    """The accounts of all backends in the record, in the order of the models."""
     return [account(record, backend) for backend in OPERATIONS if backend in record.models]
 
 
 def load(folder: Path) -> MicroRecord:
-    """The record of a folder. Raises :class:`MicroError` where there is none."""
+    """The record in a folder. Raises :class:`MicroError` if there is none."""
     file = folder / FILE_NAME
     try:
         return MicroRecord.model_validate_json(file.read_bytes())

@@ -1,8 +1,8 @@
-"""How one operation is timed: in batches, in processor time, on one processor.
+"""Times single operations: in batches, in processor time, on one processor.
 
-Processor time (user and system, every thread) because that is what a page is
-charged with; waiting costs nothing. The timer divides by the operations of a
-batch, so that pytest-benchmark's own table and files speak of one operation.
+Processor time (user and system, every thread), because that is what a page costs;
+waiting is free. The timer divides by the number of operations in a batch, so that
+pytest-benchmark's own table and files are about one operation.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ from typing import Any, Protocol
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
+from bench.machine.benchmark_info import pytest_benchmark_generate_machine_info
+from bench.machine.probes import cpu
 from bench.micro.walk import Visit, walk
-from bench.plugin import pytest_benchmark_generate_machine_info
-from bench.probes import cpu
-from bench.servers import Server
-from bench.workloads import SITE_SEED, tree
+from bench.plan.workloads import SITE_SEED, tree
+from bench.run.servers import Server
 
 __all__ = ["pytest_benchmark_generate_machine_info"]
 
 SLOTS = 100
-"""Sockets, tasks and connections of a batch: the slots at which a page is measured."""
+"""Sockets, tasks and connections of a batch, as many as the slots when pages are measured."""
 
 
 class CpuTime:
-    """A timer under which a batch lasts as long as one of its operations, in seconds."""
+    """A timer that reports the seconds of one operation for a whole batch."""
 
     operations = 1
 
     def __call__(self) -> float:
-        """Processor time of this process so far, per operation of a batch."""
+        """Processor time of this process so far, divided by the operations of a batch."""
         return time.process_time() / self.operations
 
 
 class Measure(Protocol):
-    """Times ``target``, a batch of so many ``operations``."""
+    """Times ``target``, a batch of ``operations``."""
 
     def __call__(
         self,
@@ -55,7 +55,7 @@ class Measure(Protocol):
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """How much is measured."""
+    """Options for how much to measure."""
     group = parser.getgroup("micro", "micro-benchmarks")
     group.addoption("--rounds", type=int, default=100, help="batches of each (default: 100)")
     group.addoption(
@@ -64,7 +64,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Group the same operation of all implementations; give each its timer."""
+    """Group the same operation of all implementations, and give each its timer."""
     for item in items:
         name = item.name.partition("[")[0].removeprefix("test_").replace("_", " ")
         item.add_marker(pytest.mark.benchmark(group=name, timer=CpuTime()))
@@ -109,7 +109,7 @@ def measure(
 
 @pytest.fixture(scope="session")
 def visits(request: pytest.FixtureRequest, pinning: cpu.Pinning) -> list[Visit]:
-    """Every page of the site that throughput is measured on, in the order of a crawl."""
+    """Every page of the throughput site, in the order of a crawl."""
     pages: int = request.config.getoption("--pages")
     with Server(tree(pages), seed=SITE_SEED, cores=pinning.server) as server:
         return walk(server.prefix)
@@ -120,7 +120,7 @@ Pair = tuple[socket.socket, socket.socket]
 
 @pytest.fixture(scope="session")
 def listener() -> Iterator[socket.socket]:
-    """A listening socket on this machine; connections to it stand before they are accepted."""
+    """A listening socket on this machine, with a backlog for connections not yet accepted."""
     with socket.create_server(("127.0.0.1", 0), backlog=4 * SLOTS) as sock:
         yield sock
 
@@ -136,7 +136,7 @@ def connected(listener: socket.socket) -> Pair:
 
 @pytest.fixture
 def pairs(listener: socket.socket) -> Iterator[list[Pair]]:
-    """Both ends of a connection for each slot."""
+    """Both ends of a connection, for each slot."""
     with ExitStack() as stack:
         made = [connected(listener) for _ in range(SLOTS)]
         for pair in made:
@@ -147,7 +147,7 @@ def pairs(listener: socket.socket) -> Iterator[list[Pair]]:
 
 @pytest.fixture
 def accept_all(listener: socket.socket) -> Callable[..., None]:
-    """Take and close what has connected since."""
+    """A function that accepts and closes all waiting connections."""
 
     def accept(*_: object) -> None:
         listener.setblocking(False)

@@ -1,4 +1,4 @@
-"""How often a backend calls what, for one page: counted in a crawl, not reckoned.
+"""Counts a backend's calls per page in a real crawl.
 
 Started as ``python -m bench.micro.count``, it reads one JSON object from standard
 input (``backend``, ``prefix``, ``slots``), crawls the site with a profile hook in
@@ -6,10 +6,10 @@ every thread, and prints one JSON object: ``pages``, and ``calls`` by name.
 
 Names are ``module:qualified.name`` for functions written in Python, and the
 qualified name alone (``socket.send``) for those written in C. A coroutine's or
-generator's frame counts under ``… starts`` when it begins and under ``… resumes``
-each time it goes on. The hook makes a crawl some ten times as slow, so what
-depends on time (how many sockets are ready at once, who sleeps) is taken from
-trials without it.
+generator's frame counts as ``… starts`` when it begins and as ``… resumes`` each time
+it continues. The hook makes a crawl about ten times slower, so counts that depend on
+time (how many sockets are ready at once, how often a process sleeps) come from trials
+without the hook.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Key = tuple[CodeType, str, bool] | str
 
 
 class Calls:
-    """Counts calls, in a table for each thread: one for all would lose some."""
+    """Counts calls in one table per thread: a shared table would lose counts."""
 
     def __init__(self) -> None:
         self._tables: list[Counter[Key]] = []
@@ -49,7 +49,7 @@ class Calls:
         threading.setprofile(None)
 
     def _begin(self, frame: FrameType, event: str, arg: Any) -> None:  # noqa: ANN401
-        """The first event of a new thread: give it a hook of its own."""
+        """Handle the first event of a new thread: install a hook of its own."""
         hook = self._hook()
         sys.setprofile(hook)
         hook(frame, event, arg)
@@ -61,8 +61,8 @@ class Calls:
         def hook(frame: FrameType, event: str, arg: Any) -> None:  # noqa: ANN401
             if event == "call":
                 code = frame.f_code
-                goes_on = bool(code.co_flags & SUSPENDABLE) and resumed(frame)
-                counts[code, frame.f_globals.get("__name__", "?"), goes_on] += 1
+                continues = bool(code.co_flags & SUSPENDABLE) and resumed(frame)
+                counts[code, frame.f_globals.get("__name__", "?"), continues] += 1
             elif event == "c_call":
                 counts[arg.__qualname__] += 1
 
@@ -78,24 +78,24 @@ class Calls:
 
 
 def resumed(frame: FrameType) -> bool:
-    """Whether a suspendable frame goes on, rather than begins.
+    """Whether a suspendable frame continues rather than begins.
 
-    Both are the instruction RESUME; the low bits of its argument tell them apart
-    (the documentation of ``dis``: 0 is the start of a function).
+    Both execute the instruction RESUME. The low bits of its argument are 0 at the
+    start of a function (see the documentation of ``dis``).
     """
     return frame.f_code.co_code[frame.f_lasti + 1] & 3 != 0
 
 
-def name_of(code: CodeType, module: str, goes_on: bool) -> str:
-    """The name under which calls of a function written in Python are counted."""
+def name_of(code: CodeType, module: str, continues: bool) -> str:
+    """The name for calls of a function written in Python."""
     name = f"{module}:{code.co_qualname}"
     if code.co_flags & SUSPENDABLE:
-        name += RESUMES if goes_on else STARTS
+        name += RESUMES if continues else STARTS
     return name
 
 
 def main() -> int:
-    """Serve one command."""
+    """Read one command, crawl, and print the counts."""
     command = json.loads(sys.stdin.readline())
     backend = registry.load(command["backend"])
     job = Job((f"{command['prefix']}/",), slots=command["slots"], timeout_s=60.0)

@@ -1,11 +1,10 @@
-"""What each model does for a page: which counts, at which price.
+"""The operations of each model for one page: their prices and how to count them.
 
-An operation's price is a sum of micro-benchmarks, and its number a sum of
-counts, with signs: what one micro-benchmark already contains must not be
-charged twice. The names of micro-benchmarks are those of the files and tests
-here (``hand_built.task_switch``); those of counts are :mod:`bench.micro.count`'s,
-and three come from the trials themselves, because the hook would change them:
-:data:`SLEEPS`, :data:`WAKES` and :data:`FAULTS`.
+An operation's price is a sum of micro-benchmarks, and its number a sum of counts,
+both with signs: what one micro-benchmark already contains must not count twice.
+Micro-benchmarks are named after the files and tests here (``hand_built.task_switch``),
+counts as in :mod:`bench.micro.count`. Three counts come from trials, because the hook
+would change them: :data:`SLEEPS`, :data:`WAKES` and :data:`FAULTS`.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ WAKES: Final = "voluntary context switches of the server"
 FAULTS: Final = "page faults of the crawler"
 
 SWITCH_OF_THREADS: Final = "threads.hand_off per switch"
-"""A hand-off between threads, divided by the context switches that it took."""
+"""A hand-off between threads, divided by the number of context switches it took."""
 
 LINKS: Final = "links and checksum"
 EXCHANGE: Final = "HTTP exchange"
@@ -31,14 +30,14 @@ WAKING: Final = "waking the server"
 STREAMS: Final = "streams"
 SWITCHING: Final = "switching"
 GROUPS: Final = (LINKS, EXCHANGE, FRONTIER, IN_TURN, KERNEL, MEMORY, WAKING, STREAMS, SWITCHING)
-"""The parts of a bar, from the axis outwards: what all models share comes first."""
+"""The parts of a bar, from the axis outwards: first what all models share."""
 
 Sum = Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """Something that is done for a page: ``price`` in micro-benchmarks, ``number`` in counts."""
+    """One kind of work for a page: ``price`` in micro-benchmarks, ``number`` in counts."""
 
     title: str
     group: str
@@ -47,7 +46,7 @@ class Operation:
 
 
 def one(title: str, group: str, micro: str, *counts: str) -> Operation:
-    """An operation with one micro-benchmark, done as often as all of these together."""
+    """An operation with one micro-benchmark, performed as often as all ``counts`` together."""
     return Operation(title, group, {micro: 1}, dict.fromkeys(counts, 1))
 
 
@@ -56,9 +55,9 @@ SHARED: Final = (
     one("exchange", EXCHANGE, "shared.exchange", "crawlers.http:Exchange.__init__"),
     one("take and settle", FRONTIER, "shared.frontier", "crawlers.frontier:Frontier.settle"),
     one("record", FRONTIER, "shared.recorder", "crawlers.recorder:TimesRecorder.record"),
-    one("look at the clock", FRONTIER, "shared.clock", "monotonic"),
+    one("read the clock", FRONTIER, "shared.clock", "monotonic"),
     Operation(
-        "these in turn, with cooler caches",
+        "the above in turn, with colder caches",
         IN_TURN,
         {
             "shared.parts_in_turn": 1,
@@ -71,7 +70,7 @@ SHARED: Final = (
     ),
     one("send", KERNEL, "sockets.send", "socket.send", "socket.sendall"),
     one("recv", KERNEL, "sockets.recv", "socket.recv"),
-    one("touch new memory, give it back", MEMORY, "memory.page_fault", FAULTS),
+    one("touch new memory and return it", MEMORY, "memory.page_fault", FAULTS),
     Operation(
         "wake the server with a send",
         WAKING,
@@ -83,9 +82,9 @@ SHARED: Final = (
 ONE_LOOP: Final = (
     one("select", KERNEL, "sockets.select", "epoll.poll"),
     Operation(
-        "fall asleep in select, be woken",
+        "sleep in select and wake up",
         KERNEL,
-        # What a round trip costs beside its parts.
+        # The cost of a round trip minus its parts.
         {
             "sockets.round_trip": 1,
             "sockets.send_to_sleeper": -1,
@@ -101,13 +100,13 @@ OPERATIONS: Final[Mapping[str, tuple[Operation, ...]]] = {
         *SHARED,
         one("connect and close", KERNEL, "threads.connect_and_close", "socket.connect"),
         one(
-            "take a lock that is free",
+            "acquire a free lock",
             SWITCHING,
             "threads.lock_uncontended",
             "threading:Condition.__enter__",
         ),
         one(
-            "start and end of a thread",
+            "start and join a thread",
             SWITCHING,
             "threads.start_and_join",
             "threading:Thread.start",
@@ -126,7 +125,7 @@ OPERATIONS: Final[Mapping[str, tuple[Operation, ...]]] = {
             "crawlers.callbacks:Slot.connected",
         ),
         one(
-            "callback soon",
+            "call_soon",
             SWITCHING,
             "hand_built.callback_dispatch",
             "crawlers.loop:Loop.call_soon",
@@ -140,7 +139,7 @@ OPERATIONS: Final[Mapping[str, tuple[Operation, ...]]] = {
         one("ready socket", SWITCHING, "hand_built.ready_socket", "crawlers.generators:notice"),
         one("task switch", SWITCHING, "hand_built.task_switch", "crawlers.generators:Task._step"),
         one(
-            "call of a coroutine",
+            "coroutine call",
             SWITCHING,
             "hand_built.await_coroutine",
             "crawlers.generators:take starts",
@@ -151,10 +150,10 @@ OPERATIONS: Final[Mapping[str, tuple[Operation, ...]]] = {
             "crawlers.generators:socket_ready starts",
         ),
         Operation(
-            "level to resume through",
+            "level of nesting to resume through",
             SWITCHING,
             {"hand_built.resume_at_depth[100]": 1 / 99, "hand_built.resume_at_depth[1]": -1 / 99},
-            # Two levels are in the task switch: the task's own, and the Future's.
+            # The task switch contains two levels: the task's own and the Future's.
             {
                 "crawlers.generators:take resumes": 1,
                 "crawlers.generators:fetch resumes": 1,
@@ -170,7 +169,7 @@ OPERATIONS: Final[Mapping[str, tuple[Operation, ...]]] = {
         *ONE_LOOP,
         one("connect and close", KERNEL, "asyncio.connect_and_close", "socket.connect"),
         Operation(
-            "turn of the loop",
+            "loop iteration",
             SWITCHING,
             {"asyncio.loop_turn": 1, "asyncio.callback_dispatch": -1, "sockets.select": -1},
             {"asyncio.base_events:BaseEventLoop._run_once": 1},
@@ -179,7 +178,7 @@ OPERATIONS: Final[Mapping[str, tuple[Operation, ...]]] = {
             "ready socket",
             SWITCHING,
             {"asyncio.ready_socket": 1},
-            # A connection that stands is a ready socket too, and paid with the connection.
+            # A new connection makes a socket ready too; "connect and close" contains that.
             {"asyncio.base_events:BaseEventLoop._add_callback": 1, "socket.connect": -1},
         ),
         Operation(
@@ -193,7 +192,7 @@ OPERATIONS: Final[Mapping[str, tuple[Operation, ...]]] = {
             },
         ),
         one(
-            "call of a coroutine",
+            "coroutine call",
             SWITCHING,
             "asyncio.await_coroutine",
             "crawlers.async_await:take starts",
@@ -201,7 +200,7 @@ OPERATIONS: Final[Mapping[str, tuple[Operation, ...]]] = {
             "asyncio.streams:StreamReader._wait_for_data starts",
         ),
         Operation(
-            "level to resume through",
+            "level of nesting to resume through",
             SWITCHING,
             {"asyncio.resume_at_depth[100]": 1 / 99, "asyncio.resume_at_depth[1]": -1 / 99},
             {
@@ -213,7 +212,7 @@ OPERATIONS: Final[Mapping[str, tuple[Operation, ...]]] = {
             },
         ),
         one(
-            "write, drain and read of a stream",
+            "stream write, drain and read",
             STREAMS,
             "asyncio.stream_exchange",
             "asyncio.streams:StreamReader.read starts",
@@ -226,4 +225,4 @@ OPERATIONS: Final[Mapping[str, tuple[Operation, ...]]] = {
         ),
     ),
 }
-"""The operations of each model backend. What is not here is the model's own straight code."""
+"""The operations of each model backend. Only the model's own straight code is missing."""

@@ -1,4 +1,4 @@
-"""What people read: the table on the terminal, ``summary.md``, the chart."""
+"""The results for readers: the table on the terminal, ``summary.md``, the chart."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from bench import charts, output
-from bench.charts.style import significant
+from bench import filesystem
 from bench.micro import chart
-from bench.micro.account import Account, MicroRecord, Row, accounts
+from bench.micro.account import Account, AccountRow, MicroRecord, accounts
 from bench.micro.operations import GROUPS
+from bench.report import charts, files
+from bench.text import markdown_table, significant
 
 NONE = "—"
 
@@ -22,15 +23,10 @@ Lines = list[list[str]]
 def write(record: MicroRecord, folder: Path, console: Console) -> None:
     """Draw the chart, write the summary, print the table."""
     made = accounts(record)
-    output.make_folder(folder / output.CHARTS)
-    charts.draw(
-        chart.plan(record, made),
-        folder / output.CHARTS,
-        list(record.models),
-        chart.footer(record),
-        themes=("light", "dark"),
-    )
-    output.write_text(folder / output.SUMMARY, markdown(record, made))
+    filesystem.make_folder(folder / files.CHARTS)
+    sheet = charts.Sheet(folder / files.CHARTS, list(record.models), chart.footer(record))
+    sheet.draw(chart.design(record, made))
+    filesystem.write_text(folder / files.SUMMARY, markdown(record, made))
     head, *lines = overview(made)
     table = Table(*head, title="Processor time of a page, µs: price × number, by group")
     for column in table.columns[1:]:
@@ -41,17 +37,17 @@ def write(record: MicroRecord, folder: Path, console: Console) -> None:
 
 
 def us(value: float | None) -> str:
-    """Microseconds in three digits, a dash for what is not known."""
+    """Microseconds with three digits; a dash if unknown."""
     return NONE if value is None else significant(value, 3)
 
 
 def percent(share: float | None) -> str:
-    """A share as a percentage."""
+    """A share as a percentage; a dash if unknown."""
     return NONE if share is None else f"{share:.0%}"
 
 
 def overview(made: Sequence[Account]) -> Lines:
-    """Groups down, backends across; then sum, measured, and how much is explained."""
+    """One row per group, one column per backend; then sum, measured and explained."""
     used = [group for group in GROUPS if any(group in account.groups for account in made)]
     lines = [["", *(account.backend for account in made)]]
     lines += [[group, *(us(account.groups.get(group)) for account in made)] for group in used]
@@ -64,10 +60,9 @@ def overview(made: Sequence[Account]) -> Lines:
 
 
 def grid(lines: Lines, left: int = 1) -> str:
-    """A Markdown table; all but the ``left`` first columns are numbers."""
+    """A Markdown table; all but the first ``left`` columns are numbers."""
     head, *body = lines
-    rule = ["---"] * left + ["---:"] * (len(head) - left)
-    return "\n".join(f"| {' | '.join(line)} |" for line in (head, rule, *body))
+    return "\n".join(markdown_table(head, body, len(head) - left))
 
 
 def detail(account: Account) -> str:
@@ -77,22 +72,20 @@ def detail(account: Account) -> str:
         [row.title, row.group, us(row.each_us), number(row), us(row.page_us)]
         for row in account.rows
     ]
-    said = f"\n### {account.backend}\n\n{grid(lines, 2)}\n"
+    text = f"\n### {account.backend}\n\n{grid(lines, 2)}\n"
     if account.measured is None:
-        return (
-            f"{said}\nSum {us(account.explained_us)} µs. No trial counts, so nothing is measured.\n"
-        )
+        return f"{text}\nSum {us(account.explained_us)} µs. No valid trial to compare with.\n"
     least, most = (edge / account.measured.median for edge in (account.low_us, account.high_us))
     return (
-        f"{said}\nSum {us(account.explained_us)} µs, measured {us(account.measured.median)} µs "
+        f"{text}\nSum {us(account.explained_us)} µs, measured {us(account.measured.median)} µs "
         f"({us(account.measured.low)} to {us(account.measured.high)} in {account.measured.count} "
         f"trials): **{percent(account.share)} explained** ({percent(least)} to {percent(most)} "
-        "with the prices at their quartiles).\n"
+        "with prices at their quartiles).\n"
     )
 
 
-def number(row: Row) -> str:
-    """How often, per page."""
+def number(row: AccountRow) -> str:
+    """The number per page; a dash if unknown."""
     return NONE if row.number is None else f"{row.number:.3f}"
 
 
@@ -119,11 +112,11 @@ def markdown(record: MicroRecord, made: Sequence[Account]) -> str:
     machine = record.environment
     void = [f"- {name}: {reason}" for name, model in record.models.items() for reason in model.void]
     parts = [
-        "# Micro-costs, and what they add up to\n",
+        "# Micro-costs, and how they add up\n",
         f"{record.created[:10]}, {machine.cpu_model or machine.machine}, {machine.python}; "
         f"`{record.site}`, {record.slots} slots, {record.blocks} blocks. Microseconds of "
         "processor time (user and system). Rebuild with `python -m bench micro --redraw`; "
-        "how to read it is in docs/reading-the-charts.md.\n",
+        "docs/reading-the-charts.md explains how to read it.\n",
         grid(overview(made)) + "\n",
         "## Each model's page\n" + "".join(map(detail, made)),
         f"## Prices\n\n{price_list(record)}\n",

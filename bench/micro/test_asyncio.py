@@ -26,11 +26,11 @@ def loop() -> Iterator[asyncio.AbstractEventLoop]:
 
 
 def nothing() -> None:
-    """What a callback does here."""
+    """A callback that does nothing."""
 
 
 def turn(loop: asyncio.AbstractEventLoop, turns: int, each: Callable[[], object] = nothing) -> None:
-    """Run the loop for so many turns; ``each`` is called in every one."""
+    """Run the loop for this many iterations, calling ``each`` in every one."""
     left = turns
 
     def again() -> None:
@@ -47,12 +47,12 @@ def turn(loop: asyncio.AbstractEventLoop, turns: int, each: Callable[[], object]
 
 
 def test_loop_turn(measure: Measure, loop: asyncio.AbstractEventLoop) -> None:
-    """A turn of the loop that calls one callback, and asks the kernel once."""
+    """One loop iteration: calls one callback, and polls the kernel once."""
     measure(lambda: turn(loop, MANY), MANY)
 
 
 def test_callback_dispatch(measure: Measure, loop: asyncio.AbstractEventLoop) -> None:
-    """Leave a callback with the loop, and be called."""
+    """Schedule a callback with ``call_soon``, and run it."""
 
     def batch() -> None:
         for _ in range(MANY):
@@ -64,7 +64,7 @@ def test_callback_dispatch(measure: Measure, loop: asyncio.AbstractEventLoop) ->
 
 
 def test_ready_socket(measure: Measure, loop: asyncio.AbstractEventLoop, pairs: list[Pair]) -> None:
-    """A socket is ready: the loop learns it and calls."""
+    """Notice that a socket is ready, and run its callback."""
     for near, far in pairs:
         loop.add_reader(near, nothing)
         far.send(b"!")
@@ -74,7 +74,7 @@ def test_ready_socket(measure: Measure, loop: asyncio.AbstractEventLoop, pairs: 
 
 
 def test_future_resolve(measure: Measure, loop: asyncio.AbstractEventLoop) -> None:
-    """Make a Future, wait on it with a callback, resolve it, be called."""
+    """Create a Future, add a callback, resolve it, run the callback."""
 
     def called(future: asyncio.Future[None]) -> None:
         pass
@@ -91,7 +91,7 @@ def test_future_resolve(measure: Measure, loop: asyncio.AbstractEventLoop) -> No
 
 
 def test_task_switch(measure: Measure, loop: asyncio.AbstractEventLoop) -> None:
-    """Resolve the Future a Task waits on; the Task runs until it waits on another."""
+    """Resolve the Future that a Task waits for; the Task runs until it waits for another."""
     waiting: list[asyncio.Future[None]] = []
 
     async def wait() -> None:
@@ -118,7 +118,7 @@ async def returns() -> None:
 
 
 def test_await_coroutine(measure: Measure, loop: asyncio.AbstractEventLoop) -> None:
-    """Wait for a coroutine that has nothing to wait for."""
+    """Await a coroutine that does not wait."""
 
     async def drive() -> None:
         for _ in range(MANY):
@@ -139,13 +139,13 @@ def test_await_task(measure: Measure, loop: asyncio.AbstractEventLoop) -> None:
 
 @coroutine
 def pause() -> Generator[None, None, None]:
-    """Wait, for ever and again."""
+    """Suspend again and again."""
     while True:
         yield
 
 
 async def chain(depth: int) -> None:
-    """Coroutines that await one another, so many deep."""
+    """Coroutines that await one another, ``depth`` levels deep."""
     if depth > 1:
         await chain(depth - 1)
     await pause()
@@ -153,7 +153,7 @@ async def chain(depth: int) -> None:
 
 @pytest.mark.parametrize("depth", [1, 10, 100])
 def test_resume_at_depth(measure: Measure, depth: int) -> None:
-    """Resume a coroutine that waits so many ``await`` deep."""
+    """Resume a coroutine that is suspended ``depth`` levels of ``await`` deep."""
     waiting: Coroutine[Any, Any, None] = chain(depth)
     waiting.send(None)
 
@@ -166,7 +166,7 @@ def test_resume_at_depth(measure: Measure, depth: int) -> None:
 
 
 def test_lock_uncontended(measure: Measure, loop: asyncio.AbstractEventLoop) -> None:
-    """Take a lock that is free, and give it back."""
+    """Acquire a free lock, and release it."""
     lock = asyncio.Lock()
 
     async def drive() -> None:
@@ -178,7 +178,7 @@ def test_lock_uncontended(measure: Measure, loop: asyncio.AbstractEventLoop) -> 
 
 
 def test_lock_contended(measure: Measure, loop: asyncio.AbstractEventLoop) -> None:
-    """Take a lock that another task holds, and hand it on: a task switch each time."""
+    """Acquire a lock that another task holds, and pass it on: one task switch each time."""
     lock = asyncio.Lock()
 
     async def take() -> None:
@@ -193,7 +193,7 @@ def test_lock_contended(measure: Measure, loop: asyncio.AbstractEventLoop) -> No
 
 
 def test_queue_put_and_get(measure: Measure, loop: asyncio.AbstractEventLoop) -> None:
-    """Put an item where there is room, get it where there is one."""
+    """Put and get an item without waiting."""
     queue: asyncio.Queue[None] = asyncio.Queue()
 
     async def drive() -> None:
@@ -205,7 +205,7 @@ def test_queue_put_and_get(measure: Measure, loop: asyncio.AbstractEventLoop) ->
 
 
 def test_queue_to_a_waiting_getter(measure: Measure, loop: asyncio.AbstractEventLoop) -> None:
-    """Put an item that another task waits for."""
+    """Put an item that another task is waiting for."""
     queue: asyncio.Queue[None] = asyncio.Queue()
     answers: asyncio.Queue[None] = asyncio.Queue()
 
@@ -225,7 +225,7 @@ def test_queue_to_a_waiting_getter(measure: Measure, loop: asyncio.AbstractEvent
 
 
 def test_timer_set_and_fire(measure: Measure, loop: asyncio.AbstractEventLoop) -> None:
-    """Set a timer that is due, and be called."""
+    """Set a timer that is already due, and run it."""
 
     def batch() -> None:
         now = loop.time()
@@ -238,12 +238,12 @@ def test_timer_set_and_fire(measure: Measure, loop: asyncio.AbstractEventLoop) -
 
 
 def test_timer_set_and_cancel(measure: Measure, loop: asyncio.AbstractEventLoop) -> None:
-    """Set a timer and cancel it, as every timeout does that does not strike."""
+    """Set a timer and cancel it, like every timeout that does not expire."""
 
     def batch() -> None:
         for _ in range(MANY):
             loop.call_later(10.0, nothing).cancel()
-        turn(loop, 1)  # where the loop lets go of them
+        turn(loop, 1)  # here the loop drops them
 
     measure(batch, MANY)
 
@@ -252,16 +252,16 @@ class Wire(socket.socket):
     """A connected socket whose ``send`` leaves the kernel out."""
 
     def send(self, data: Any, flags: int = 0) -> int:  # noqa: ANN401
-        """Say that all was sent."""
+        """Report everything as sent."""
         return len(data)
 
 
 def test_stream_exchange(
     measure: Measure, loop: asyncio.AbstractEventLoop, pairs: list[Pair]
 ) -> None:
-    """What streams add to an exchange: write, drain, take what has come, read it.
+    """The overhead of streams in an exchange: write, drain, receive, read.
 
-    Without system calls, and without waiting: the data is there when it is asked for.
+    Without system calls and without waiting: the data has already arrived.
     """
     wire = Wire(fileno=pairs[0][0].detach())
     reader, writer = loop.run_until_complete(asyncio.open_connection(sock=wire, limit=RECV_SIZE))

@@ -1,4 +1,4 @@
-"""The hand-built loop and what ``generators`` adds to it: Future, Task, ``yield from``."""
+"""The hand-built loop, and what ``generators`` adds: Future, Task, ``yield from``."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ MANY = 1000
 
 
 def nothing() -> None:
-    """What a callback does here."""
+    """A callback that does nothing."""
 
 
 def turn(loop: Loop, turns: int, each: Callable[[], object] = nothing) -> None:
-    """Run the loop for so many turns; ``each`` is called in every one."""
+    """Run the loop for this many iterations, calling ``each`` in every one."""
     left = turns
 
     def again() -> None:
@@ -42,7 +42,7 @@ def turn(loop: Loop, turns: int, each: Callable[[], object] = nothing) -> None:
 
 
 def test_callback_dispatch(measure: Measure) -> None:
-    """Leave a callback with the loop, and be called."""
+    """Schedule a callback with ``call_soon``, and run it."""
 
     def batch(loop: Loop) -> None:
         for _ in range(MANY):
@@ -54,7 +54,7 @@ def test_callback_dispatch(measure: Measure) -> None:
 
 
 def test_ready_socket(measure: Measure, pairs: list[Pair]) -> None:
-    """A socket is ready: the loop learns it and calls."""
+    """Notice that a socket is ready, and run its callback."""
 
     def all_ready() -> Loop:
         loop = Loop()
@@ -67,7 +67,7 @@ def test_ready_socket(measure: Measure, pairs: list[Pair]) -> None:
 
 
 def test_future_resolve(measure: Measure) -> None:
-    """Make a Future, wait on it with a callback, resolve it, be called."""
+    """Create a Future, add a callback, resolve it, run the callback."""
 
     def batch(loop: Loop) -> None:
         for _ in range(MANY):
@@ -81,7 +81,7 @@ def test_future_resolve(measure: Measure) -> None:
 
 
 def test_task_switch(measure: Measure) -> None:
-    """Resolve the Future a Task waits on; the Task runs until it waits on another."""
+    """Resolve the Future that a Task waits for; the Task runs until it waits for another."""
     waiting: list[Future[None]] = []
 
     def wait(loop: Loop) -> Coroutine[None]:
@@ -103,7 +103,7 @@ def test_task_switch(measure: Measure) -> None:
         for future in ready:
             future.resolve(None)
 
-    # In the first turn nobody waits yet: the tasks begin.
+    # In the first iteration the tasks start, and none waits yet.
     measure(
         lambda loop: turn(loop, TURNS + 1, resolve),
         SLOTS * TURNS, setup=all_wait, teardown=Loop.close,
@@ -116,7 +116,7 @@ def returns() -> Coroutine[None]:
 
 
 def test_await_coroutine(measure: Measure) -> None:
-    """Wait for a coroutine that has nothing to wait for."""
+    """Await a coroutine that does not wait."""
 
     def drive() -> Coroutine[None]:
         for _ in range(MANY):
@@ -138,7 +138,7 @@ def test_await_task(measure: Measure) -> None:
 
 
 def chain(depth: int) -> Generator[None, None, None]:
-    """Generators that delegate to one another, so many deep."""
+    """Generators that delegate to one another, ``depth`` levels deep."""
     if depth > 1:
         yield from chain(depth - 1)
     while True:
@@ -147,7 +147,7 @@ def chain(depth: int) -> Generator[None, None, None]:
 
 @pytest.mark.parametrize("depth", [1, 10, 100])
 def test_resume_at_depth(measure: Measure, depth: int) -> None:
-    """Resume a coroutine that waits so many ``yield from`` deep."""
+    """Resume a coroutine that is suspended ``depth`` levels of ``yield from`` deep."""
     generator = chain(depth)
 
     def batch() -> None:
@@ -158,7 +158,7 @@ def test_resume_at_depth(measure: Measure, depth: int) -> None:
 
 
 def test_timer_set_and_fire(measure: Measure) -> None:
-    """Set a timer that is due, and be called."""
+    """Set a timer that is already due, and run it."""
 
     def batch(loop: Loop) -> None:
         now = monotonic()

@@ -1,4 +1,4 @@
-"""What the kernel charges for memory that a process has not touched before."""
+"""The kernel's cost for memory that a process touches for the first time."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ PAGES = 512
 
 
 def test_page_fault(measure: Measure) -> None:
-    """Touch a page of new memory, and give it back.
+    """Touch a page of new memory, and return it.
 
-    An allocator that returns memory and asks for it again pays this each time.
+    An allocator that returns memory and requests it again pays this each time.
     """
     size = PAGES * mmap.PAGESIZE
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS

@@ -1,7 +1,7 @@
-"""What a page costs in the parts that every backend shares.
+"""The cost of a page in the parts that every backend shares.
 
-Each is replayed over a whole site, as a crawl meets it: many pages, none of
-them twice, and a frontier that grows.
+Each benchmark replays a whole site like a crawl: many different pages, and a
+frontier that grows.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def test_read_page(measure: Measure, visits: list[Visit]) -> None:
 
 
 def test_link_extraction(measure: Measure, visits: list[Visit]) -> None:
-    """The links alone: a part of the above."""
+    """Extract the links only: a part of the above."""
     pages = [(visit.exchange.body, visit.fetch.url) for visit in visits]
 
     def batch() -> None:
@@ -55,7 +55,7 @@ def test_link_extraction(measure: Measure, visits: list[Visit]) -> None:
 
 
 def pages_of(visits: list[Visit]) -> list[PageResult]:
-    """The outcome of every visit, as it was before the frontier had it."""
+    """The result of every visit, as it was before the frontier changed it."""
     pages = []
     for visit in visits:
         page = copy(visit.page)
@@ -79,7 +79,7 @@ def test_frontier(measure: Measure, visits: list[Visit]) -> None:
 
 
 def test_parts_in_turn(measure: Measure, visits: list[Visit]) -> None:
-    """All parts of a page, one after the other, as in a crawl: none finds its caches warm."""
+    """All parts of a page in turn, as in a crawl: none finds its caches warm."""
     job = Job((visits[0].fetch.url,))
     answers = [visit.answer for visit in visits]
 
@@ -98,7 +98,7 @@ def test_parts_in_turn(measure: Measure, visits: list[Visit]) -> None:
 
 
 def test_recorder(measure: Measure) -> None:
-    """Keep the times of an exchange."""
+    """Record the times of an exchange."""
 
     def batch(recorder: TimesRecorder) -> None:
         for slot in range(1000):
@@ -108,7 +108,7 @@ def test_recorder(measure: Measure) -> None:
 
 
 def test_clock(measure: Measure) -> None:
-    """Look at the clock."""
+    """Read the clock."""
 
     def batch() -> None:
         for _ in range(1000):

@@ -1,7 +1,7 @@
-"""What the kernel charges: one call each, on TCP connections of this machine.
+"""Single system calls on TCP connections within this machine.
 
-On loopback a ``send`` also does the receiver's work down to its socket buffer,
-and a ``recv`` finds everything there; so the two are timed apart, against
+On loopback, ``send`` also does the receiver's work up to its socket buffer, and
+``recv`` finds everything there. The two are therefore timed separately, against
 another process on another processor, as in a trial.
 """
 
@@ -17,9 +17,9 @@ from contextlib import ExitStack, contextmanager
 
 import pytest
 
+from bench.machine.probes import cpu
 from bench.micro.conftest import SLOTS, Measure, Pair, connected
-from bench.probes import cpu
-from bench.workloads import PAGE_BYTES
+from bench.plan.workloads import PAGE_BYTES
 from crawlers.http import RECV_SIZE, request_tail
 
 REQUEST = b"GET /s/1234/p.html" + request_tail("127.0.0.1:65535", keep_alive=True)
@@ -33,7 +33,7 @@ answer = bytes(int(sys.argv[1]))
 while sock.recv({RECV_SIZE}):
     sock.send(answer)
 """
-"""Another process, asleep in ``recv``: answers with so many bytes, or not at all."""
+"""A process that sleeps in ``recv`` and answers with this many bytes, or not at all."""
 
 AWAKE = f"""
 import socket, sys
@@ -51,23 +51,23 @@ while True:
             continue
         sock.send(answer)
 """
-"""Another process that never sleeps, with a connection for each slot."""
+"""A process that never sleeps, with a connection for each slot."""
 
 
 @pytest.fixture
 def server_at_work(listener: socket.socket, pinning: cpu.Pinning) -> Iterator[list[socket.socket]]:
-    """Connections to a process that is awake, on another processor, and answers with pages."""
+    """Connections to a process that is awake on another processor and answers with pages."""
     port = listener.getsockname()[1]
     arguments = [sys.executable, "-S", "-c", AWAKE, str(port), str(len(ANSWER))]
     with ExitStack() as stack:
         process = stack.enter_context(subprocess.Popen(arguments))
         cpu.pin(process.pid, pinning.server)
-        # The sockets are closed first, which ends the process.
+        # Closing the sockets first ends the process.
         yield [stack.enter_context(listener.accept()[0]) for _ in range(SLOTS)]
 
 
 def await_all(sockets: list[socket.socket]) -> list[socket.socket]:
-    """Wait until each has something to read, without touching it."""
+    """Wait until each socket has data, without reading it."""
     with selectors.DefaultSelector() as selector:
         for sock in sockets:
             selector.register(sock, selectors.EVENT_READ)
@@ -78,13 +78,13 @@ def await_all(sockets: list[socket.socket]) -> list[socket.socket]:
 
 
 def ask_all(sockets: list[socket.socket]) -> None:
-    """Send a request on each."""
+    """Send a request on each socket."""
     for sock in sockets:
         sock.send(REQUEST)
 
 
 def take_all(sockets: list[socket.socket]) -> None:
-    """Receive what has come on each."""
+    """Receive what has arrived on each socket."""
     for sock in sockets:
         sock.recv(RECV_SIZE)
 
@@ -99,7 +99,7 @@ def test_send(measure: Measure, server_at_work: list[socket.socket]) -> None:
 
 
 def test_recv(measure: Measure, server_at_work: list[socket.socket]) -> None:
-    """Receive a page that has come from another processor."""
+    """Receive a page that has arrived from another processor."""
 
     def arrive() -> list[socket.socket]:
         ask_all(server_at_work)
@@ -109,7 +109,7 @@ def test_recv(measure: Measure, server_at_work: list[socket.socket]) -> None:
 
 
 def test_send_and_recv(measure: Measure, pairs: list[Pair]) -> None:
-    """A request through one pair, both ends in this process."""
+    """Send a request through a pair of sockets in this process."""
 
     def batch() -> None:
         for near, far in pairs:
@@ -123,7 +123,7 @@ def test_send_and_recv(measure: Measure, pairs: list[Pair]) -> None:
 def other_process(
     listener: socket.socket, pinning: cpu.Pinning, answer: int
 ) -> Iterator[socket.socket]:
-    """The near end of a connection to another process, where a trial's server would be."""
+    """The near end of a connection to a process on the server's processor."""
     near, far = connected(listener)
     with near:
         with far:
@@ -137,9 +137,9 @@ def other_process(
 
 
 def test_send_to_sleeper(measure: Measure, listener: socket.socket, pinning: cpu.Pinning) -> None:
-    """Send a request to a process that sleeps on another processor, and wake it.
+    """Send a request to a process that sleeps on another processor, which wakes it.
 
-    One send a round: the other has to fall asleep again first.
+    One send per round, because the process has to fall asleep again first.
     """
     with other_process(listener, pinning, 0) as sock:
 
@@ -171,7 +171,7 @@ def test_round_trip(measure: Measure, listener: socket.socket, pinning: cpu.Pinn
 
 @pytest.fixture
 def selector(pairs: list[Pair]) -> Iterator[selectors.BaseSelector]:
-    """A selector that watches every slot's connection."""
+    """A selector with every slot's connection."""
     with selectors.DefaultSelector() as selector:
         for near, _ in pairs:
             selector.register(near, selectors.EVENT_READ)
@@ -179,7 +179,7 @@ def selector(pairs: list[Pair]) -> Iterator[selectors.BaseSelector]:
 
 
 def test_select(measure: Measure, selector: selectors.BaseSelector) -> None:
-    """Ask which sockets are ready when none is."""
+    """Poll for ready sockets while none is ready."""
 
     def batch() -> None:
         for _ in range(100):

@@ -1,4 +1,4 @@
-"""Threads: a lock, a queue, and what it costs when another one has to run."""
+"""Threads: locks, queues, and the cost of switching to another thread."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from crawlers.sockets import new_socket
 
 MANY = 1000
 FEW = 200
-"""Operations of a batch in which threads wait for one another: each takes microseconds."""
+"""Operations per batch where threads wait for one another: each takes microseconds."""
 
 
 def test_hand_off(measure: Measure, benchmark: BenchmarkFixture) -> None:
-    """Wake a thread and wait until it has woken this one.
+    """Wake a thread, and wait until it has woken this one.
 
-    How many voluntary context switches of the kernel that took is kept, because
-    those can be counted in a crawl as well.
+    Keeps the number of voluntary context switches too, because a crawl can count
+    those as well.
     """
     ping, pong = threading.Lock(), threading.Lock()
     over = False
@@ -56,7 +56,7 @@ def test_hand_off(measure: Measure, benchmark: BenchmarkFixture) -> None:
 
 
 def test_start_and_join(measure: Measure) -> None:
-    """Start a thread that has nothing to do, and wait for its end."""
+    """Start a thread that does nothing, and join it."""
 
     def batch() -> None:
         for _ in range(20):
@@ -68,7 +68,7 @@ def test_start_and_join(measure: Measure) -> None:
 
 
 def test_lock_uncontended(measure: Measure) -> None:
-    """Take a condition that is free, and give it back."""
+    """Acquire a free condition, and release it."""
     changed = threading.Condition()
 
     def batch() -> None:
@@ -80,13 +80,13 @@ def test_lock_uncontended(measure: Measure) -> None:
 
 
 def test_lock_contended(measure: Measure) -> None:
-    """Take a lock that another thread holds: its holder gives up the processor each time."""
+    """Acquire a lock that another thread holds; the holder yields the processor each time."""
     lock = threading.Lock()
 
     def take() -> None:
         for _ in range(FEW // 2):
             with lock:
-                time.sleep(0)  # lets go of the interpreter while it holds the lock
+                time.sleep(0)  # releases the interpreter lock while holding the other lock
 
     def batch() -> None:
         other = threading.Thread(target=take)
@@ -98,7 +98,7 @@ def test_lock_contended(measure: Measure) -> None:
 
 
 def test_queue_put_and_get(measure: Measure) -> None:
-    """Put an item where there is room, get it where there is one."""
+    """Put and get an item without waiting."""
     items: queue.Queue[None] = queue.Queue()
 
     def batch() -> None:
@@ -110,7 +110,7 @@ def test_queue_put_and_get(measure: Measure) -> None:
 
 
 def test_queue_to_a_waiting_getter(measure: Measure) -> None:
-    """Put an item that another thread waits for."""
+    """Put an item that another thread is waiting for."""
     items: queue.Queue[bool] = queue.Queue()
     answers: queue.Queue[None] = queue.Queue()
 

@@ -1,4 +1,4 @@
-"""One crawl of a site with the sans-IO parts alone, every answer kept for a replay."""
+"""One crawl of a site with the sans-IO parts only, keeping every answer for replay."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from crawlers.page import read_page
 
 
 class Visit(NamedTuple):
-    """One page: what was asked for, the answer as it came, and what was read from it."""
+    """One page: the fetch, the raw answer, and what was read from it."""
 
     fetch: Fetch
     answer: bytes
@@ -23,7 +23,7 @@ class Visit(NamedTuple):
 
 
 def walk(prefix: str) -> list[Visit]:
-    """All pages of a site, one after the other; the order is that of a crawl with one slot."""
+    """All pages of a site, in the order of a crawl with one slot."""
     visits = []
     frontier = Frontier(Job((f"{prefix}/",), slots=1))
     frontier.start(monotonic())

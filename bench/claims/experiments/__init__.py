@@ -1,15 +1,15 @@
-"""Small experiments for the claims that no crawl answers, one module each.
+"""Small experiments for claims that no crawl can answer, one module each.
 
 Each has ``measure()``, which returns an
-:class:`~bench.claims.experiments.outcome.Outcome`, and is run in a fresh process:
-``python -m bench.claims.experiments NAME`` prints the outcome as JSON.
+:class:`~bench.claims.experiments.result.ExperimentResult`, and runs in a fresh process:
+``python -m bench.claims.experiments NAME`` prints the result as JSON.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-#: In the order in which they are run; the one that fills the machine last.
+#: In the order of running them; the one that fills the machine comes last.
 NAMES: Final = (
     "awaiting",
     "readiness",

@@ -1,4 +1,4 @@
-"""Run one experiment in this process and print its outcome as one line of JSON."""
+"""Runs one experiment in this process and prints its result as one line of JSON."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from bench.claims.experiments import NAMES
 
 
 def main(arguments: list[str]) -> None:
-    """Run the experiment that is named."""
+    """Run the experiment with this name."""
     if len(arguments) != 1 or arguments[0] not in NAMES:
         raise SystemExit(f"name one experiment: {', '.join(NAMES)}")
-    outcome = import_module(f"bench.claims.experiments.{arguments[0]}").measure()
-    print(json.dumps(asdict(outcome)), flush=True)
-    # Thousands of sleeping threads may be left, which need not be woken to end.
+    result = import_module(f"bench.claims.experiments.{arguments[0]}").measure()
+    print(json.dumps(asdict(result)), flush=True)
+    # Ends without joining the sleeping threads, of which there may be thousands.
     os._exit(0)
 
 

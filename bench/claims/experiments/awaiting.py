@@ -1,4 +1,4 @@
-"""Whether ``await coroutine`` and ``await task`` give the loop a turn, and what each costs."""
+"""Whether ``await coroutine`` and ``await task`` yield to the loop, and the cost of each."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from time import perf_counter
 
-from bench.claims.experiments.outcome import Outcome
+from bench.claims.experiments.result import ExperimentResult
 
 AWAITS = 20_000
 
 
 async def nothing() -> None:
-    """A coroutine that has nothing to wait for."""
+    """A coroutine that does not wait."""
 
 
 def a_coroutine() -> Awaitable[None]:
-    """To be awaited as it is."""
+    """A coroutine to await directly."""
     return nothing()
 
 
 def a_task() -> Awaitable[None]:
-    """To be awaited as a task."""
+    """A coroutine to await as a task."""
     return asyncio.create_task(nothing())
 
 
 async def turns(make: Callable[[], Awaitable[None]]) -> float:
-    """The loop's turns in each await."""
+    """The loop's iterations per await."""
     loop = asyncio.get_running_loop()
     taken = 0
     over = False
@@ -45,21 +45,21 @@ async def turns(make: Callable[[], Awaitable[None]]) -> float:
 
 
 async def nanoseconds(make: Callable[[], Awaitable[None]]) -> float:
-    """Time for each await, with nothing else on the loop."""
+    """The time per await, with nothing else on the loop."""
     began = perf_counter()
     for _ in range(AWAITS):
         await make()
     return 1e9 * (perf_counter() - began) / AWAITS
 
 
-def measure() -> Outcome:
-    """Turns and nanoseconds for each await, and the ratio of the times."""
-    outcome = Outcome()
+def measure() -> ExperimentResult:
+    """Loop iterations and nanoseconds per await, and the ratio of the times."""
+    result = ExperimentResult()
     for name, make in (("coroutine", a_coroutine), ("task", a_task)):
-        outcome.values[f"{name}_turns"] = asyncio.run(turns(make))
-        outcome.values[f"{name}_ns"] = asyncio.run(nanoseconds(make))
-    task, coroutine = outcome.values["task_ns"], outcome.values["coroutine_ns"]
+        result.values[f"{name}_turns"] = asyncio.run(turns(make))
+        result.values[f"{name}_ns"] = asyncio.run(nanoseconds(make))
+    task, coroutine = result.values["task_ns"], result.values["coroutine_ns"]
     assert task is not None
     assert coroutine is not None
-    outcome.values["task_over_coroutine"] = task / coroutine
-    return outcome
+    result.values["task_over_coroutine"] = task / coroutine
+    return result

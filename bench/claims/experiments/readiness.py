@@ -1,4 +1,4 @@
-"""What one call of select, poll and epoll costs while thousands of connections lie idle."""
+"""The cost of one call of select, poll and epoll with thousands of idle connections."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ import socket
 from contextlib import ExitStack
 from time import perf_counter
 
-from bench.claims.experiments.outcome import Outcome
+from bench.claims.experiments.result import ExperimentResult
 
 FEW, SELECT_MOST, MANY = 10, 900, 5000
-"""Idle sockets; ``select`` cannot hold descriptors from 1,024 up."""
+"""Numbers of idle sockets; ``select`` cannot use descriptors from 1,024 up."""
 BATCH_S = 0.02
 BATCHES = 5
 SPARE_DESCRIPTORS = 64
 KINDS = {"select": "SelectSelector", "poll": "PollSelector", "epoll": "EpollSelector"}
 
 
-def measure() -> Outcome:
-    """Microseconds for each call, and each way's cost over epoll's with as many idle."""
-    outcome = Outcome()
+def measure() -> ExperimentResult:
+    """Microseconds per call, and the cost relative to epoll with as many idle sockets."""
+    result = ExperimentResult()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = MANY + SPARE_DESCRIPTORS
     if soft != resource.RLIM_INFINITY and soft < needed:
@@ -31,20 +31,20 @@ def measure() -> Outcome:
             if idle <= most:
                 key = f"{name}_us_{idle}"
                 try:
-                    outcome.values[key] = _call_us(KINDS[name], idle)
+                    result.values[key] = _call_us(KINDS[name], idle)
                 except AttributeError:
-                    outcome.lacks(key, f"this system has no {name}")
+                    result.lacks(key, f"this system has no {name}")
                 except OSError as error:
-                    outcome.lacks(key, f"{idle} sockets cannot be opened: {error.strerror}")
-    _ratio(outcome, "select_over_epoll", f"select_us_{SELECT_MOST}", f"epoll_us_{SELECT_MOST}")
-    _ratio(outcome, "poll_over_epoll", f"poll_us_{MANY}", f"epoll_us_{MANY}")
+                    result.lacks(key, f"{idle} sockets cannot be opened: {error.strerror}")
+    _ratio(result, "select_over_epoll", f"select_us_{SELECT_MOST}", f"epoll_us_{SELECT_MOST}")
+    _ratio(result, "poll_over_epoll", f"poll_us_{MANY}", f"epoll_us_{MANY}")
     for name in ("poll", "epoll"):
-        _ratio(outcome, f"{name}_growth", f"{name}_us_{MANY}", f"{name}_us_{FEW}")
-    return outcome
+        _ratio(result, f"{name}_growth", f"{name}_us_{MANY}", f"{name}_us_{FEW}")
+    return result
 
 
 def _call_us(kind: str, idle: int) -> float:
-    """One call with so many idle sockets and one that is ready; the fastest batch counts."""
+    """One call with ``idle`` sockets and one that is ready; the fastest batch counts."""
     with ExitStack() as stack:
         selector = stack.enter_context(getattr(selectors, kind)())
         one, other = (stack.enter_context(end) for end in socket.socketpair())
@@ -64,9 +64,9 @@ def _call_us(kind: str, idle: int) -> float:
     return 1e6 * min(batches)
 
 
-def _ratio(outcome: Outcome, name: str, above: str, below: str) -> None:
-    one, other = outcome.values[above], outcome.values[below]
+def _ratio(result: ExperimentResult, name: str, above: str, below: str) -> None:
+    one, other = result.values[above], result.values[below]
     if one is None or other is None:
-        outcome.lacks(name, outcome.reasons.get(above) or outcome.reasons[below])
+        result.lacks(name, result.reasons.get(above) or result.reasons[below])
     else:
-        outcome.values[name] = one / other
+        result.values[name] = one / other

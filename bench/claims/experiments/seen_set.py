@@ -1,7 +1,7 @@
-"""The lost update: URLs that are taken twice when "seen?" and "seen!" are not one step.
+"""The lost update: duplicate fetches if testing and updating the seen set are two steps.
 
-Several workers are offered the same URLs in the same order, as when every page
-links to the front page. Each URL must be taken once.
+Several workers get the same URLs in the same order, as if every page linked to the
+front page. Each URL should be fetched once.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from collections.abc import Callable
 from threading import Barrier, Lock, Thread
 from time import monotonic
 
-from bench.claims.experiments.outcome import Outcome
+from bench.claims.experiments.result import ExperimentResult
 
 WORKERS = 8
 URLS = 100_000
 THREADS_S = 1.5
-"""The interpreter takes a thread's turn away every 5 ms, so it needs a while to hit the gap."""
+"""The interpreter switches threads every 5 ms, so hitting the gap takes a while."""
 URLS_OF_COROUTINES = 5_000
 PER = 1_000_000
-"""What is counted: how often a URL is taken again, per million URLs."""
+"""Results are duplicates per million URLs."""
 
 Worker = Callable[[list[str]], int]
 
@@ -31,11 +31,11 @@ class Seen:
         self.urls: set[str] = set()
 
     def has(self, url: str) -> bool:
-        """Whether the URL was taken."""
+        """Whether a worker has taken the URL."""
         return url in self.urls
 
     def add(self, url: str) -> None:
-        """The URL is taken."""
+        """Take the URL."""
         self.urls.add(url)
 
 
@@ -86,7 +86,7 @@ def locked() -> Worker:
 
 
 def in_threads(make: Callable[[], Worker]) -> float:
-    """URLs taken again, per million, by threads; as many rounds as there is time for."""
+    """Duplicates per million URLs with threads, in as many rounds as there is time for."""
     urls = [f"http://site.test/{number}" for number in range(URLS)]
     began, rounds, surplus = monotonic(), 0, 0
     while monotonic() - began < THREADS_S:
@@ -96,7 +96,7 @@ def in_threads(make: Callable[[], Worker]) -> float:
 
 
 def one_round(work: Worker, urls: list[str]) -> int:
-    """How many URLs the threads took, each being offered all of them."""
+    """How many URLs the threads took in total; each gets all of them."""
     taken: list[int] = []
     start = Barrier(WORKERS)
 
@@ -113,7 +113,7 @@ def one_round(work: Worker, urls: list[str]) -> int:
 
 
 async def in_coroutines(*, await_between: bool) -> float:
-    """URLs taken again, per million, by tasks, which all await after each URL anyway."""
+    """Duplicates per million URLs with tasks, which await after each URL in any case."""
     seen = Seen()
     taken = 0
 
@@ -131,9 +131,9 @@ async def in_coroutines(*, await_between: bool) -> float:
     return PER * (taken - URLS_OF_COROUTINES) / URLS_OF_COROUTINES
 
 
-def measure() -> Outcome:
-    """Every way of doing it, once."""
-    return Outcome(
+def measure() -> ExperimentResult:
+    """Measure every variant once."""
+    return ExperimentResult(
         {
             "threads_calls": in_threads(calls),
             "threads_statements": in_threads(statements),

@@ -1,9 +1,9 @@
 "use strict";
-// Without this script all is there but the sorting and the choice of theme.
+// Without this script the page lacks only sorting and the choice of theme.
 (() => {
   const chooser = document.getElementById("theme");
   const remembered = (value) => {
-    // Storage may be shut off for files; then the choice lasts as long as the page.
+    // A browser may deny storage to files; then the choice lasts as long as the page.
     try {
       if (value === undefined) return localStorage.getItem("c10k-theme") || "";
       localStorage.setItem("c10k-theme", value);
@@ -25,7 +25,7 @@
   };
   const byWords = (one, other, way) => way * one.text.localeCompare(other.text, "en", { numeric: true });
   const byNumber = (one, other, way) => {
-    // What has no number goes last, whichever way the others are sorted.
+    // Cells without a number go last in either order.
     const blank = Number(Number.isNaN(one.number)) - Number(Number.isNaN(other.number));
     return blank || (Number.isNaN(one.number) ? byWords(one, other, 1) : way * (one.number - other.number));
   };
@@ -49,7 +49,7 @@
       });
     });
   }
-  // A folded table would be missing on paper.
+  // Paper cannot unfold a table.
   let folded = [];
   addEventListener("beforeprint", () => {
     folded = [...document.querySelectorAll("details:not([open])")];

@@ -1,0 +1,1 @@
+"""From records to numbers you can defend. Nothing here runs a trial."""

@@ -1,0 +1,199 @@
+"""Everything computed from one campaign's records, each number once.
+
+Build one :class:`Analysis` per campaign and pass it to whatever shows numbers:
+tables, charts, page, findings, claims. Nothing below this class caches, and
+nothing above it computes a statistic of its own.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from functools import cached_property
+
+from bench.analysis import fairness, ladder, naive, regime, segments, stats, summary
+from bench.analysis.fairness import FairnessRow
+from bench.analysis.ladder import Ladder
+from bench.analysis.naive import NaiveResult
+from bench.analysis.regime import Cell
+from bench.analysis.releases import Releases
+from bench.analysis.segments import Segments
+from bench.analysis.stats import Comparison, Metric, Spread
+from bench.analysis.summary import MemoryRow, SummaryRow
+from bench.schema import TrialRecord
+from bench.store import Records
+
+#: If a workload was measured at this many slots, that point stands for it.
+REFERENCE_SLOTS = 100
+
+
+class Analysis:
+    """The numbers of one campaign, complete or not, each computed when first needed.
+
+    Labels and backends are in the campaign's order everywhere. Trials are the
+    valid ones unless a method says otherwise.
+    """
+
+    def __init__(self, records: Records) -> None:
+        """Take the records of one campaign; they must not change afterwards."""
+        self.records = records
+        self.campaign = records.campaign
+        self._comparisons: dict[tuple[str, str], list[Comparison]] = {}
+        self._floors: dict[str, stats.NoiseFloor] = {}
+        self._regime: dict[str, list[Cell]] = {}
+
+    # --- which backends and points ------------------------------------------------------
+
+    @cached_property
+    def labels(self) -> list[str]:
+        """Labels that have trials, the A/A twin left out."""
+        return stats.labels_of(self.records)
+
+    @cached_property
+    def main(self) -> list[str]:
+        """Labels measured at many slots; the others stand on the ladder alone.
+
+        All of them where no throughput was measured.
+        """
+        measured = {t.label for t in stats.trials_of(self.records, "throughput", twins=False)}
+        return [label for label in self.labels if label in measured or not measured]
+
+    @cached_property
+    def backends(self) -> list[str]:
+        """Every backend, in the order in which charts hand out colours.
+
+        :attr:`main` come first, because they share most charts and must get the
+        colours that differ most.
+        """
+        named = list(self.campaign.backends)
+        everyone = named + [label for label in self.labels if label not in named]
+        return sorted(everyone, key=lambda label: label not in self.main)
+
+    @property
+    def base(self) -> str:
+        """The backend that ratios are taken against."""
+        return self.campaign.base
+
+    def by_size(self, workload: str, param: str) -> dict[str, dict[float, list[TrialRecord]]]:
+        """Label -> value of a numeric parameter -> its trials, without the twin."""
+        found: dict[str, dict[float, list[TrialRecord]]] = {label: {} for label in self.labels}
+        for trial in stats.trials_of(self.records, workload, twins=False):
+            value = stats.number_param(trial, param)
+            if value is not None:
+                found[trial.label].setdefault(value, []).append(trial)
+        return {label: dict(sorted(sizes.items())) for label, sizes in found.items() if sizes}
+
+    def reference_point(self, *workloads: str) -> str | None:
+        """The point that stands for the first of the workloads with data: 100 slots or most."""
+        for workload in workloads:
+            slots: dict[str, float] = {}
+            for trial in stats.trials_of(self.records, workload, twins=False):
+                slots[trial.point] = stats.number_param(trial, "slots") or 0.0
+            if slots:
+                exact = [p for p, s in slots.items() if s == REFERENCE_SLOTS]
+                return exact[0] if exact else max(slots, key=lambda p: slots[p])
+        return None
+
+    def at_point(self, point: str) -> dict[str, list[TrialRecord]]:
+        """Label -> its trials at one point, without the twin."""
+        found: dict[str, list[TrialRecord]] = defaultdict(list)
+        for trial in stats.trials_of(self.records, twins=False):
+            if trial.point == point:
+                found[trial.label].append(trial)
+        return {label: found[label] for label in self.labels if label in found}
+
+    # --- comparisons --------------------------------------------------------------------
+
+    def compare(self, metric: Metric, base: str | None = None) -> list[Comparison]:
+        """Every backend against the base at every point by one metric, as one family."""
+        key = metric.name, base or self.base
+        if key not in self._comparisons:
+            self._comparisons[key] = stats.compare(self.records, metric, base=key[1])
+        return self._comparisons[key]
+
+    def floor(self, metric: Metric = stats.PAGES_PER_S) -> stats.NoiseFloor:
+        """The noise floor by one metric."""
+        if metric.name not in self._floors:
+            self._floors[metric.name] = stats.aa_noise_floor(self.records, metric)
+        return self._floors[metric.name]
+
+    @cached_property
+    def ladder(self) -> Ladder | None:
+        """Every backend against the one it changes; None when the records do not say."""
+        return ladder.ladder(self.records)
+
+    def regime(self, metric: Metric) -> list[Cell]:
+        """Which model wins at each number of slots and delay; empty where it was not measured."""
+        if not stats.trials_of(self.records, "regime"):
+            return []
+        if metric.name not in self._regime:
+            self._regime[metric.name] = regime.cells(self.records, metric)
+        return self._regime[metric.name]
+
+    @cached_property
+    def releases(self) -> Releases | None:
+        """The comparisons between interpreters; None when the campaign ran on its own alone."""
+        return Releases(self.records) if self.campaign.interpreters else None
+
+    @cached_property
+    def segments(self) -> list[Segments]:
+        """What a page's processor time is made of; empty without the controls."""
+        return segments.segments(self.records)
+
+    # --- figures ------------------------------------------------------------------------
+
+    @cached_property
+    def rows(self) -> list[SummaryRow]:
+        """One row per point and label, the twin included."""
+        return summary.summary_rows(self.records, self.compare(stats.PAGES_PER_S))
+
+    @cached_property
+    def ceiling_shares(self) -> list[tuple[str, Spread]]:
+        """(label, share of the server's ceiling) at the point nearest to 64 slots."""
+        return summary.ceiling_shares(self.records)
+
+    @cached_property
+    def memory(self) -> dict[str, stats.MemoryFit]:
+        """Memory fits by label."""
+        return stats.fit_memory(self.records)
+
+    @cached_property
+    def memory_rows(self) -> list[MemoryRow]:
+        """One row per backend with barrier trials."""
+        return summary.memory_rows(self.memory)
+
+    @cached_property
+    def fairness(self) -> list[FairnessRow]:
+        """How evenly the slots were served, one row per backend."""
+        return fairness.fairness_rows(self.records)
+
+    # --- can it be trusted? -------------------------------------------------------------
+
+    @cached_property
+    def aa(self) -> stats.AaResult:
+        """The A/A comparisons by all metrics."""
+        return stats.aa_check(self.records)
+
+    @cached_property
+    def naive(self) -> NaiveResult:
+        """What a naive harness would have claimed."""
+        return naive.naive_claims(self.records, ours=self.aa)
+
+    @cached_property
+    def balance(self) -> stats.Balance | None:
+        """Whether every backend ran equally often at every place of the blocks."""
+        return stats.position_balance(self.records)
+
+    @cached_property
+    def host(self) -> stats.HostSpread | None:
+        """How steady the host was; None without probes."""
+        return stats.host_spread(self.records)
+
+    @cached_property
+    def parity(self) -> stats.Parity:
+        """The server's ledger compared between backends."""
+        return stats.parity(self.records)
+
+    @cached_property
+    def recorder_cost(self) -> dict[str, stats.Ratio]:
+        """Label -> throughput with the recorder over throughput with a no-op recorder."""
+        return stats.recorder_cost(self.records)

@@ -1,0 +1,224 @@
+"""The findings of a campaign in a few sentences, for the README and for talks.
+
+A finding is a sentence that the records support. All numbers come from the same
+analysis as the charts, and only differences that the statistics show are called
+differences. The four models come first; variants follow, and whole HTTP stacks,
+which do more than a model, stand apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import log
+from typing import Final
+
+from bench.analysis import stats
+from bench.analysis.analysis import Analysis
+from bench.analysis.ladder import STACK
+from bench.analysis.releases import Releases
+from bench.analysis.stats import Comparison, Metric
+from bench.analysis.wording import change, interval, prose, says
+from bench.plan.labels import Label
+from bench.text import KIB, listing, plural, significant
+from crawlers.registry import MODELS
+
+NAME: Final = "findings"
+"""The generated part of a Markdown file that holds the findings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a finding compares, and the words for it: "threads *fetch* 35 % *fewer* …"."""
+
+    point: str
+    where: str
+    metric: Metric
+    verb: str
+    less: str
+    what: str
+
+
+QUESTIONS: Final = (
+    Question(
+        "fetch-100",
+        "A list of pages without links, at 100 slots",
+        stats.CPU_PER_1000,
+        "need",
+        "less",
+        "processor time per fetched page",
+    ),
+    Question(
+        "throughput-100",
+        "A crawl, at 100 slots",
+        stats.CPU_PER_1000,
+        "need",
+        "less",
+        "processor time per crawled page",
+    ),
+    Question(
+        "throughput-100",
+        "A crawl, at 100 slots",
+        stats.PAGES_PER_S,
+        "crawl",
+        "fewer",
+        "pages per second",
+    ),
+    Question(
+        "waiting-100",
+        "At 100 slots and a delay of 50 ms",
+        stats.PAGES_PER_S,
+        "fetch",
+        "fewer",
+        "pages per second",
+    ),
+)
+ACROSS: Final = {
+    stats.CPU_PER_1000: "Processor time per page",
+    stats.USER_PER_CONNECTION: "User memory per connection",
+}
+"""What a step from one interpreter to the next is measured by."""
+
+
+def findings(analysis: Analysis) -> list[str]:
+    """The findings that the records support, each one or two sentences of Markdown."""
+    found: list[str | None]
+    if analysis.releases:
+        found = [*_steps(analysis.releases), *analysis.releases.lines]
+    else:
+        found = [_memory(analysis), *(_answer(analysis, question) for question in QUESTIONS)]
+    return [sentence for sentence in (*found, _trust(analysis)) if sentence]
+
+
+def markdown(analysis: Analysis) -> str:
+    """The findings as a list, with the campaign they come from."""
+    campaign, machine = analysis.campaign, analysis.campaign.environment
+    python, base = f", {machine.python}", f"`{campaign.base}`"
+    if campaign.interpreters:
+        python, base = "", "the interpreter before the arrow"
+    return "\n".join(
+        [
+            *(f"- {sentence}" for sentence in findings(analysis)),
+            f"\nCampaign `{campaign.campaign}`, profile {campaign.profile}, on "
+            f"{machine.cpu_model or 'an unknown processor'} ({machine.cpu_count} processors)"
+            f"{python}. Every difference is to {base}; 95 % intervals are in parentheses.",
+        ]
+    )
+
+
+def _memory(analysis: Analysis) -> str | None:
+    """What an idle connection takes in each model, the most first."""
+    costs = sorted(
+        (
+            (fit.total, user, label)
+            for label, fit in analysis.memory.items()
+            if label in MODELS
+            and fit.total is not None
+            and (user := fit.parts["user"].slope) is not None
+        ),
+        reverse=True,
+    )
+    if not costs:
+        return None
+    ends = [costs[0], costs[-1]] if len(costs) > 1 else costs
+    head = listing([f"{_kib(total)} KiB with {prose(label)}" for total, _, label in ends])
+    each = [f"`{label}` {total / KIB:.1f} ({user / KIB:.1f})" for total, user, label in costs]
+    return (
+        f"**An idle connection takes {head}.** The client's side in KiB, user space and kernel "
+        f"together (user space alone): {', '.join(each)}."
+    )
+
+
+def _kib(value: float) -> str:
+    return significant(value / KIB, 2)
+
+
+def _answer(analysis: Analysis, question: Question) -> str | None:
+    """Each backend against the base at one point: the models first, the others apart."""
+    found = [c for c in analysis.compare(question.metric) if c.point == question.point]
+    stacks = {rung.name for rung in analysis.campaign.rungs if rung.family == STACK}
+    models = [c for c in found if c.label in MODELS and c.ratio.low is not None]
+    if not models:
+        return None
+    sentences = [f"**{_headline(models, question)}.**"]
+    if any(c.ratio.shown for c in models):
+        sentences.append(f"{question.where}: {_each(models, question.less)}.")
+    others = (
+        ("Variants", [c for c in found if c.label not in MODELS and c.label not in stacks]),
+        ("HTTP stacks", [c for c in found if c.label in stacks]),
+    )
+    for kind, mine in others:
+        if each := _each(mine, question.less):
+            sentences.append(f"{kind}: {each}.")
+    return " ".join(sentences)
+
+
+def _headline(models: Sequence[Comparison], question: Question) -> str:
+    """The models that differ, the largest difference first."""
+    base = prose(models[0].base)
+    shown = sorted((c for c in models if c.ratio.shown), key=lambda c: -abs(log(_value(c))))
+    if not shown:
+        return f"{question.where}, no model is shown to differ from {base} in {question.what}"
+    first, *others = shown
+    head = f"{says(first.label, question.verb)} {_than(first, question, base)}"
+    further = [f"{prose(c.label)} {change(_value(c), question.less)}" for c in others]
+    sentence = ", ".join([head, *further])
+    return sentence[0].upper() + sentence[1:]
+
+
+def _than(found: Comparison, question: Question, base: str) -> str:
+    """``35 % fewer pages per second than callbacks``, ``2.4 times as many … as callbacks``."""
+    much = change(_value(found), question.less)
+    return f"{much} {question.what} {'as' if 'times' in much else 'than'} {base}"
+
+
+def _each(comparisons: Iterable[Comparison], less: str) -> str | None:
+    """Each backend's difference with its interval, the least first; then those without one."""
+    shown: list[str] = []
+    same: dict[float, list[str]] = {}
+    others: list[str] = []
+    for found in sorted(comparisons, key=_value):
+        if found.ratio.low is None or found.ratio.high is None:
+            continue
+        name = f"`{Label.parse(found.label).name}`"
+        if found.ratio.shown:
+            shown.append(f"{name} {change(_value(found), less)} ({interval(found)})")
+        elif found.ratio.margin is not None:
+            same.setdefault(found.ratio.margin, []).append(name)
+        else:
+            others.append(name)
+    parts = [", ".join(shown)] if shown else []
+    parts += [
+        f"within ±{100 * margin:.0f} %: {listing(names)}" for margin, names in sorted(same.items())
+    ]
+    if others:
+        parts.append(f"undecided for {listing(others)}")
+    return "; ".join(parts) or None
+
+
+def _steps(releases: Releases) -> list[str]:
+    """What each step from one interpreter to the next changed."""
+    sentences = []
+    for metric, what in ACROSS.items():
+        found = releases.to_previous(metric).values()
+        for before, name in releases.steps:
+            mine = _each((c for c in found if Label.parse(c.label).interpreter == name), "less")
+            sentences += [f"**{what}, {before} → {name}**: {mine}."] if mine else []
+    return sentences
+
+
+def _value(found: Comparison) -> float:
+    return found.ratio.value or 0.0
+
+
+def _trust(analysis: Analysis) -> str | None:
+    """How often this suite and a naive harness see a difference where there is none."""
+    ours, naive, floor = analysis.aa, analysis.naive, analysis.floor()
+    if not ours.tested or floor.percent is None:
+        return None
+    return (
+        f"**One backend compared with itself: {plural(ours.alarms, 'false alarm')} in "
+        f"{ours.tested} comparisons** (noise floor ±{floor.percent:.1f} %). A naive harness, with "
+        "fixed order and the mean of three runs, that believes in differences above 5 % would "
+        f"have claimed {naive.by_threshold} in {naive.tested}."
+    )

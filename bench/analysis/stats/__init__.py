@@ -1,0 +1,159 @@
+"""Statistics of a campaign: from records to numbers you can defend.
+
+Everything here is a pure function of the records. Four rules apply throughout:
+
+* **The sample is the trial, never the request.** A ratio is taken inside a
+  block, where both trials ran in the same minute on the same machine, and the
+  blocks are the sample.
+* **Ratios are handled as logarithms**, so "A over B" and "B over A" agree, and no
+  unit or scale can change a verdict.
+* **A difference is shown only if three things hold**: its interval excludes 1, it
+  exceeds the noise floor (the difference between a backend and its A/A twin),
+  and it stays significant after the Benjamini–Hochberg correction for the number
+  of comparisons. A whole interval within ±2 % or ±5 % reads "equivalent", and
+  anything else "undecided".
+* **With too little data there is no interval, and the reason is given.**
+"""
+
+from __future__ import annotations
+
+from bench.analysis.stats.ceiling import ceiling_for, requests_per_s, share_of_ceiling
+from bench.analysis.stats.comparisons import compare, compare_pairs
+from bench.analysis.stats.memory import (
+    MEMORY_PARTS,
+    MIN_CONNECTION_COUNTS,
+    OWN_PARTS,
+    MemoryFit,
+    PartFit,
+    fit_memory,
+    memory_growth,
+    theil_sen,
+)
+from bench.analysis.stats.metrics import (
+    CLOSED,
+    CPU_PER_1000,
+    METRICS,
+    PAGES_PER_S,
+    SERVICE_P50,
+    SERVICE_P99,
+    USER_PER_CONNECTION,
+    Metric,
+    cpu_ms_per_1000,
+    least_served,
+)
+from bench.analysis.stats.noise import (
+    AaResult,
+    Balance,
+    HostSpread,
+    NoiseFloor,
+    aa_check,
+    aa_noise_floor,
+    aa_pairs,
+    host_spread,
+    position_balance,
+    recorder_cost,
+)
+from bench.analysis.stats.parity import Parity, ParityRow, parity
+from bench.analysis.stats.ratios import (
+    EQUIVALENT,
+    FALSE_DISCOVERY_RATE,
+    MIN_BLOCKS,
+    RESAMPLES,
+    SEED,
+    TOO_FEW,
+    UNDECIDED,
+    Comparison,
+    Ratio,
+    benjamini_hochberg,
+    block_values,
+    corrected,
+    floor_words,
+    log_interval,
+    ratio,
+)
+from bench.analysis.stats.records import (
+    labels_of,
+    limiter_of,
+    natural_key,
+    number_param,
+    points_of,
+    trials_of,
+)
+from bench.analysis.stats.spread import LEVEL, Spread, spread
+from bench.histograms import (
+    HDR_DIGITS,
+    HDR_MAX_US,
+    MIN_BEYOND,
+    Histogram,
+    encode_latency,
+    merge_histograms,
+)
+
+__all__ = [
+    "CLOSED",
+    "CPU_PER_1000",
+    "EQUIVALENT",
+    "FALSE_DISCOVERY_RATE",
+    "HDR_DIGITS",
+    "HDR_MAX_US",
+    "LEVEL",
+    "MEMORY_PARTS",
+    "METRICS",
+    "MIN_BEYOND",
+    "MIN_BLOCKS",
+    "MIN_CONNECTION_COUNTS",
+    "OWN_PARTS",
+    "PAGES_PER_S",
+    "RESAMPLES",
+    "SEED",
+    "SERVICE_P50",
+    "SERVICE_P99",
+    "TOO_FEW",
+    "UNDECIDED",
+    "USER_PER_CONNECTION",
+    "AaResult",
+    "Balance",
+    "Comparison",
+    "Histogram",
+    "HostSpread",
+    "MemoryFit",
+    "Metric",
+    "NoiseFloor",
+    "Parity",
+    "ParityRow",
+    "PartFit",
+    "Ratio",
+    "Spread",
+    "aa_check",
+    "aa_noise_floor",
+    "aa_pairs",
+    "benjamini_hochberg",
+    "block_values",
+    "ceiling_for",
+    "compare",
+    "compare_pairs",
+    "corrected",
+    "cpu_ms_per_1000",
+    "encode_latency",
+    "fit_memory",
+    "floor_words",
+    "host_spread",
+    "labels_of",
+    "least_served",
+    "limiter_of",
+    "log_interval",
+    "memory_growth",
+    "merge_histograms",
+    "natural_key",
+    "number_param",
+    "parity",
+    "points_of",
+    "position_balance",
+    "ratio",
+    "recorder_cost",
+    "requests_per_s",
+    "share_of_ceiling",
+    "spread",
+    "theil_sen",
+    "trials_of",
+]

@@ -1,0 +1,86 @@
+"""Compare the backends of a campaign, pair by pair, with verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from bench.analysis.stats.metrics import PAGES_PER_S, Metric
+from bench.analysis.stats.noise import NoiseFloor, aa_noise_floor
+from bench.analysis.stats.ratios import (
+    RESAMPLES,
+    SEED,
+    Comparison,
+    block_values,
+    corrected,
+    ratio,
+    server_limited,
+)
+from bench.analysis.stats.records import labels_of, points_of, trials_of
+from bench.store import Records
+
+
+def compare(
+    records: Records,
+    metric: Metric = PAGES_PER_S,
+    *,
+    base: str | None = None,
+    bases: Mapping[str, str] | None = None,
+    floor: NoiseFloor | None = None,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+) -> list[Comparison]:
+    """Every backend against the base, at every point, as one family of comparisons.
+
+    ``base`` defaults to the campaign's. ``bases`` gives each label a base of its
+    own instead, and leaves out labels it does not name. The noise floor defaults
+    to the one of these records. Differences that are not significant after
+    correcting for the size of the family become "undecided".
+    """
+    labels = labels_of(records)
+    against = dict.fromkeys(labels, base or records.campaign.base) if bases is None else bases
+    pairs = [
+        (point, against[label], label)
+        for point in points_of(records, *metric.workloads)
+        for label in labels
+        if against.get(label, label) != label
+    ]
+    return compare_pairs(records, pairs, metric, floor=floor, resamples=resamples, seed=seed)
+
+
+def compare_pairs(
+    records: Records,
+    pairs: Iterable[tuple[str, str, str]],
+    metric: Metric = PAGES_PER_S,
+    *,
+    floor: NoiseFloor | None = None,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+) -> list[Comparison]:
+    """One comparison for each (point, base, label) with trials of both, as one family.
+
+    Like :func:`compare`, for bases that differ from pair to pair.
+    """
+    trials = trials_of(records, *metric.workloads)
+    floors = {
+        turns: (floor or aa_noise_floor(records, metric, turns=turns)).log or 0.0
+        for turns in (True, False)
+    }
+    in_turns = {trial.point for trial in trials if trial.turns is not None}
+    values = block_values(trials, metric)
+    workload_of = {t.point: t.workload for t in trials}
+    limited = server_limited(records) if metric is PAGES_PER_S else set()
+    found: list[Comparison] = []
+    for point, base, label in pairs:
+        if (point, base) not in values or (point, label) not in values:
+            continue
+        result = ratio(
+            values[point, base],
+            values[point, label],
+            floor=floors[point in in_turns],
+            metric=metric,
+            resamples=resamples,
+            seed=seed,
+        )
+        hollow = bool({(point, base), (point, label)} & limited)
+        found.append(Comparison(workload_of[point], point, metric, base, label, result, hollow))
+    return corrected(found)

@@ -1,0 +1,209 @@
+"""Memory per connection: a robust line over the number of connections held."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from scipy import stats as sps
+
+from bench.analysis.stats.records import labels_of, trials_of
+from bench.analysis.stats.spread import LEVEL, spread
+from bench.schema import MemoryParts, TrialRecord
+from bench.store import Records
+
+#: Fewest distinct numbers of connections for a memory fit.
+MIN_CONNECTION_COUNTS: Final = 4
+
+
+#: The parts of a connection's memory on the client's side, in the order they are stacked.
+MEMORY_PARTS: Final[tuple[str, ...]] = (
+    "user",
+    "page tables",
+    "kernel stacks",
+    "kernel sockets",
+    "send buffers",
+    "other",
+)
+_PART_FIELDS: Final[dict[str, str]] = {
+    "user": "user_bytes",
+    "page tables": "page_table_bytes",
+    "kernel stacks": "kernel_stack_bytes",
+    "kernel sockets": "kernel_socket_bytes",
+    "send buffers": "send_buffer_bytes",
+    "other": "kernel_other_bytes",
+    "server sockets": "server_socket_bytes",
+}
+#: Parts that belong to the process alone: what they held before the first connection
+#: is its fixed cost. The other parts belong to the whole machine.
+OWN_PARTS: Final = frozenset({"user", "page tables", "kernel stacks"})
+
+
+def _part(parts: MemoryParts, name: str) -> int | None:
+    value = getattr(parts, _PART_FIELDS[name])
+    return None if value is None else int(value)
+
+
+def memory_growth(trial: TrialRecord) -> dict[str, float | None] | None:
+    """What holding the connections added, in bytes, by part (and "server sockets")."""
+    if trial.memory is None or trial.memory.connections <= 0:
+        return None
+    found: dict[str, float | None] = {}
+    for name in _PART_FIELDS:
+        before, held = _part(trial.memory.before, name), _part(trial.memory.held, name)
+        found[name] = None if held is None or before is None else float(held - before)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class PartFit:
+    """One part of a backend's memory as a straight line over connections."""
+
+    name: str
+    slope: float | None  # bytes per connection
+    low: float | None  # 95 % interval of the slope
+    high: float | None
+    fixed: float | None  # bytes with no connection open: the intercept
+    fixed_low: float | None
+    fixed_high: float | None
+    reason: str | None  # why there is no fit
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryFit:
+    """A backend's memory by part, with the server's side of the sockets kept apart."""
+
+    label: str
+    connections: tuple[int, ...]
+    trials: int
+    parts: dict[str, PartFit]
+    server: PartFit
+    sources: dict[str, str]
+    #: Largest N: median bytes per connection by part, (held - before) / N.
+    at_highest: dict[str, float | None]
+    #: Sum of all parts, the server's side included, over the drop in the machine's free
+    #: memory at the largest N; median over trials. 1.0 means that the two methods agree.
+    agreement: float | None
+
+    @property
+    def total(self) -> float | None:
+        """Bytes per connection over the client's parts; None when one is missing."""
+        slopes = [self.parts[name].slope for name in MEMORY_PARTS]
+        return sum(s for s in slopes if s is not None) if None not in slopes else None
+
+    @property
+    def fixed(self) -> float | None:
+        """Fixed bytes of the process: user, page tables and kernel stacks that were read."""
+        values = [self.parts[n].fixed for n in MEMORY_PARTS if n in OWN_PARTS]
+        known = [v for v in values if v is not None]
+        return sum(known) if known else None
+
+
+def theil_sen(x: Sequence[float], y: Sequence[float]) -> tuple[float, float, float, float]:
+    """Robust line: slope, intercept, and the slope's 95 % interval.
+
+    The slope is the median of all pairwise slopes (H. Theil 1950), which up to
+    29 % of outliers cannot move. Its interval is P. K. Sen's (JASA 63 (1968)
+    1379), from the variance of Kendall's statistic with ties in x. The intercept
+    is the median of the residuals. Agrees with ``scipy.stats.theilslopes``, which
+    gives no interval (nan) where many y are equal, such as the kernel stacks of a
+    one-thread crawler.
+    """
+    xs, ys = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    first, second = np.triu_indices(xs.size, 1)
+    run = xs[second] - xs[first]
+    apart = run != 0
+    if not apart.any():
+        raise ValueError("a line needs two different x")
+    slopes = np.sort((ys[second] - ys[first])[apart] / run[apart])
+    slope = float(np.median(slopes))
+    intercept = float(np.median(ys - slope * xs))
+    count = xs.size
+    ties = np.unique(xs, return_counts=True)[1].astype(np.float64)
+    variance = (
+        count * (count - 1) * (2 * count + 5) - float((ties * (ties - 1) * (2 * ties + 5)).sum())
+    ) / 18.0
+    reach = float(sps.norm.ppf(0.5 + LEVEL / 2)) * math.sqrt(variance)
+    upper = min(round((slopes.size + reach) / 2), slopes.size - 1)
+    lower = max(round((slopes.size - reach) / 2) - 1, 0)
+    return slope, intercept, float(slopes[lower]), float(slopes[upper])
+
+
+def _fit_part(name: str, trials: Sequence[TrialRecord]) -> PartFit:
+    x: list[float] = []
+    y: list[float] = []
+    start: list[float] = []
+    for trial in trials:
+        growth = memory_growth(trial)
+        value = growth[name] if growth else None
+        if trial.memory and value is not None:
+            x.append(trial.memory.connections)
+            y.append(value)
+            start.append(float(_part(trial.memory.before, name) or 0))
+    if not x:
+        reason = next(
+            (
+                t.memory.reasons[key]
+                for t in trials
+                if t.memory
+                for key in (_PART_FIELDS[name], name, name.replace(" ", "_"))
+                if key in t.memory.reasons
+            ),
+            "not measured",
+        )
+        return PartFit(name, None, None, None, None, None, None, reason)
+    if len(set(x)) < MIN_CONNECTION_COUNTS:
+        reason = f"{len(set(x))} of at least {MIN_CONNECTION_COUNTS} connection counts"
+        return PartFit(name, None, None, None, None, None, None, reason)
+    slope, intercept, low, high = theil_sen(x, y)
+    own = float(np.median(start)) if name in OWN_PARTS else 0.0
+    # The intercepts that go with the ends of the slope's interval.
+    ends = sorted(own + float(np.median(np.asarray(y) - s * np.asarray(x))) for s in (low, high))
+    return PartFit(name, slope, low, high, own + intercept, ends[0], ends[1], None)
+
+
+def fit_memory(records: Records) -> dict[str, MemoryFit]:
+    """Memory per connection of every backend, by part, from its barrier trials.
+
+    The fit is over what the connections *added* (held minus before, in the same
+    process), so neither the interpreter's size nor other programs affect the
+    slope. The memory before is added to the fixed part where it is the process's
+    own. A part without a source is None with the recorded reason, never 0. The
+    A/A twin's trials are left out.
+    """
+    groups: dict[str, list[TrialRecord]] = defaultdict(list)
+    for trial in trials_of(records, twins=False):
+        if trial.memory is not None and trial.memory.connections > 0:
+            groups[trial.label].append(trial)
+    found: dict[str, MemoryFit] = {}
+    for label in labels_of(records):
+        if label not in groups:
+            continue
+        trials = groups[label]
+        counts = sorted({t.memory.connections for t in trials if t.memory})
+        top = [t for t in trials if t.memory and t.memory.connections == counts[-1]]
+        at_highest: dict[str, float | None] = {}
+        for name in _PART_FIELDS:
+            values = [g[name] for t in top if (g := memory_growth(t))]
+            middle = spread(values)
+            at_highest[name] = middle.median / counts[-1] if middle else None
+        agreements: list[float] = []
+        for trial in top:
+            value = trial.extra.get("memory_agreement")
+            if isinstance(value, int | float):
+                agreements.append(float(value))
+        found[label] = MemoryFit(
+            label=label,
+            connections=tuple(counts),
+            trials=len(trials),
+            parts={name: _fit_part(name, trials) for name in MEMORY_PARTS},
+            server=_fit_part("server sockets", trials),
+            sources=dict(trials[-1].memory.sources) if trials[-1].memory else {},
+            at_highest=at_highest,
+            agreement=float(np.median(agreements)) if agreements else None,
+        )
+    return found

@@ -1,0 +1,268 @@
+"""How noisy a campaign was: one backend against itself, the order of trials, the host."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bench.analysis.stats.metrics import METRICS, PAGES_PER_S, Metric
+from bench.analysis.stats.ratios import (
+    RESAMPLES,
+    Comparison,
+    Ratio,
+    block_values,
+    corrected,
+    floor_words,
+    ratio,
+    server_limited,
+)
+from bench.analysis.stats.records import labels_of, natural_key, trials_of
+from bench.plan.labels import twin_of
+from bench.schema import TrialRecord
+from bench.store import Records
+from bench.text import plural
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseFloor:
+    """How far one backend under two labels differs from itself, by one metric.
+
+    ``log`` is the 95th percentile of the absolute log ratios of the A/A pairs
+    (geometric mean over blocks, one per point). With fewer than 20 pairs that is
+    close to the largest of them; None without any pair.
+    """
+
+    metric: str
+    log: float | None
+    pairs: int
+    per_block_log: float | None  # the same for single blocks: one run against one run
+
+    @property
+    def percent(self) -> float | None:
+        """The floor as a percentage, 3.1 for ±3.1 %."""
+        return None if self.log is None else 100 * math.expm1(self.log)
+
+    @property
+    def words(self) -> str:
+        """The floor in one sentence."""
+        if self.log is None:
+            return "No A/A pair was measured, so the noise floor of this campaign is unknown."
+        text = (
+            f"Noise floor {floor_words(self.log)}: in {plural(self.pairs, 'A/A comparison')}, one "
+            "backend differed from itself by "
+            f"{'up to about that much' if self.pairs < 20 else 'less than that 19 times in 20'}"
+        )
+        if self.per_block_log is not None:
+            text += f"; single runs differed by up to {floor_words(self.per_block_log)}"
+        return text + "."
+
+
+def aa_pairs(
+    records: Records, metric: Metric, *, turns: bool | None = None
+) -> dict[tuple[str, str], dict[int, float]]:
+    """(point, backend) -> block -> log ratio of the twin over the backend.
+
+    ``turns`` takes only pairs that took turns, or only those of whole trials.
+    """
+    trials = [
+        trial
+        for trial in trials_of(records, *metric.workloads)
+        if turns is None or turns == (trial.turns is not None)
+    ]
+    values = block_values(trials, metric)
+    found: dict[tuple[str, str], dict[int, float]] = {}
+    twins = {(t.point, t.label, t.backend) for t in trials if t.label != t.backend}
+    for point, label, backend in sorted(twins, key=lambda x: (natural_key(x[0]), x[1])):
+        mine, other = values.get((point, backend), {}), values.get((point, label), {})
+        logs = {b: math.log(other[b] / mine[b]) for b in sorted(mine.keys() & other.keys())}
+        if logs:
+            found[point, backend] = logs
+    return found
+
+
+def _floor_from(metric: Metric, pairs: Sequence[Mapping[int, float]]) -> NoiseFloor:
+    if not pairs:
+        return NoiseFloor(metric.name, None, 0, None)
+    point_level = [abs(float(np.mean(list(logs.values())))) for logs in pairs]
+    singles = [abs(x) for logs in pairs for x in logs.values()]
+    # Not interpolated: with few pairs the floor must not fall below what was seen.
+    return NoiseFloor(
+        metric.name,
+        float(np.quantile(point_level, 0.95, method="higher")),
+        len(pairs),
+        float(np.quantile(singles, 0.95, method="higher")),
+    )
+
+
+def aa_noise_floor(
+    records: Records, metric: Metric = PAGES_PER_S, *, turns: bool | None = None
+) -> NoiseFloor:
+    """The campaign's noise floor for one metric, from its A/A pairs over all points.
+
+    Turns and whole trials differ in noise by an order of magnitude, so the floor is that
+    of one of them: of turns where there are any, unless ``turns`` says otherwise.
+    """
+    if turns is None:
+        turns = any(trial.turns for trial in trials_of(records, *metric.workloads))
+    return _floor_from(metric, list(aa_pairs(records, metric, turns=turns).values()))
+
+
+@dataclass(frozen=True, slots=True)
+class AaResult:
+    """This suite's verdicts on one backend compared with itself.
+
+    Every difference shown is a false alarm by construction. The noise floor for
+    a pair comes from the *other* pairs, because a pair would hardly exceed a
+    floor that it set itself. ``interval_alarms`` counts intervals that exclude 1,
+    without any noise floor; ``alarms`` counts full verdicts, corrected within each
+    metric like real comparisons.
+    """
+
+    comparisons: tuple[Comparison, ...]
+    tested: int
+    alarms: int
+    interval_alarms: int
+    refused: int  # too few blocks
+
+    @property
+    def rate(self) -> float | None:
+        """Share of false alarms, None without any test."""
+        return self.alarms / self.tested if self.tested else None
+
+    @property
+    def words(self) -> str:
+        """The result in one sentence."""
+        if not self.tested:
+            why = f" ({self.refused} had too few blocks)" if self.refused else ""
+            return f"No A/A comparison could be tested{why}."
+        return (
+            f"{plural(self.alarms, 'false alarm')} in {plural(self.tested, 'A/A comparison')} "
+            f"({100 * self.alarms / self.tested:.0f} %); {self.interval_alarms} by the interval "
+            "alone."
+        )
+
+
+def aa_check(
+    records: Records, metrics: Sequence[Metric] = METRICS, *, resamples: int = RESAMPLES
+) -> AaResult:
+    """Test every A/A pair of the campaign by every metric, as if it were a real comparison."""
+    limited = server_limited(records)
+    workload_of = {t.point: t.workload for t in trials_of(records)}
+    found: list[Comparison] = []
+    tested = interval_alarms = refused = 0
+    for metric in metrics:
+        kinds = [aa_pairs(records, metric, turns=turns) for turns in (True, False)]
+        family: list[Comparison] = []
+        for (point, backend), logs, alike in (
+            (key, logs, pairs) for pairs in kinds for key, logs in pairs.items()
+        ):
+            others = [v for k, v in alike.items() if k != (point, backend)]
+            floor = _floor_from(metric, others).log or 0.0
+            result = ratio(
+                dict.fromkeys(logs, 1.0),
+                {b: math.exp(x) for b, x in logs.items()},
+                floor=floor,
+                metric=metric,
+                resamples=resamples,
+            )
+            if result.low is None or result.high is None:
+                refused += 1
+            else:
+                tested += 1
+                interval_alarms += not result.low <= 1.0 <= result.high
+            hollow = (point, backend) in limited
+            family.append(
+                Comparison(
+                    workload_of[point], point, metric, backend, twin_of(backend), result, hollow
+                )
+            )
+        found += corrected(family)
+    alarms = sum(c.ratio.shown for c in found)
+    return AaResult(tuple(found), tested, alarms, interval_alarms, refused)
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """Whether every label ran about equally often at every place of the blocks."""
+
+    mean_position: dict[str, float]  # 0 first
+    expected: float
+    balanced: bool
+    words: str
+
+
+def position_balance(records: Records) -> Balance | None:
+    """Check the order of trials within (block, point); None when there is nothing to order.
+
+    A label is unbalanced if its mean place is more than three standard errors of
+    a random order away from the middle: drift within blocks would bias it.
+    """
+    groups: dict[tuple[int, str], list[TrialRecord]] = defaultdict(list)
+    for trial in trials_of(records, status=None):
+        groups[trial.block, trial.point].append(trial)
+    ranks: dict[str, list[float]] = defaultdict(list)
+    variance: dict[str, float] = defaultdict(float)
+    offsets: dict[str, list[float]] = defaultdict(list)
+    for group in groups.values():
+        size = len(group)
+        if size < 2:
+            continue
+        for place, trial in enumerate(sorted(group, key=lambda t: (t.position, t.trial))):
+            ranks[trial.label].append(place)
+            offsets[trial.label].append(place - (size - 1) / 2)
+            variance[trial.label] += (size * size - 1) / 12
+    if not ranks:
+        return None
+    means = {label: float(np.mean(v)) for label, v in sorted(ranks.items())}
+    bad = [label for label, v in offsets.items() if abs(sum(v)) > 3 * math.sqrt(variance[label])]
+    expected = float(np.mean([x for v in ranks.values() for x in v]))
+    words = (
+        "Every backend ran about equally often at every place of the blocks."
+        if not bad
+        else f"Unbalanced order: {', '.join(sorted(bad))} ran mostly early or late in the blocks."
+    )
+    return Balance(means, expected, not bad, words)
+
+
+@dataclass(frozen=True, slots=True)
+class HostSpread:
+    """How steady the host was, from the fixed loop that runs around every trial."""
+
+    probe_median_s: float
+    probe_p95_over_median: float  # 1.0 means perfectly steady
+    steal_share: float | None  # of the trials' wall time
+
+
+def host_spread(records: Records) -> HostSpread | None:
+    """Spread of the host probe over the campaign, None without probes."""
+    noted = [(t.host, t.trial_s) for t in trials_of(records, status=None) if t.host]
+    times = [x for host, _ in noted for x in (host.probe_before_s, host.probe_after_s)]
+    if not times or min(times) <= 0:
+        return None
+    median = float(np.median(times))
+    stolen = [(host.steal_s, wall) for host, wall in noted if host.steal_s is not None]
+    wall = sum(w for _, w in stolen)
+    share = sum(s for s, _ in stolen) / wall if wall else None
+    return HostSpread(median, float(np.quantile(times, 0.95)) / median, share)
+
+
+def recorder_cost(records: Records, *, resamples: int = RESAMPLES) -> dict[str, Ratio]:
+    """What recording times costs: throughput with the real recorder over a no-op one.
+
+    By label, from the ``cost`` workload, whose trials differ in
+    ``params["recorder"]`` ("times" or "null"). 0.99 means a loss of 1 %.
+    """
+    found: dict[str, Ratio] = {}
+    for label in labels_of(records):
+        values: dict[str, dict[int, float]] = {"null": {}, "times": {}}
+        for trial in trials_of(records, "cost"):
+            kind = str(trial.params.get("recorder"))
+            if trial.label == label and kind in values and trial.pages_per_s:
+                values[kind][trial.block] = trial.pages_per_s
+        if values["null"] and values["times"]:
+            found[label] = ratio(values["null"], values["times"], resamples=resamples)
+    return found

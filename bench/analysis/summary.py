@@ -1,0 +1,168 @@
+"""The campaign in rows: one per backend and point, one per backend's memory."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from bench.analysis import stats
+from bench.analysis.stats import Comparison, MemoryFit, Ratio, Spread
+from bench.schema import Latency, Limiter, TrialRecord
+from bench.store import Records
+from bench.text import KIB, MIB
+
+#: Slots at which the shares of the server's ceiling are listed, or the point nearest to it.
+CEILING_SLOTS: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryRow:
+    """One label at one workload point, over the blocks."""
+
+    workload: str
+    point: str
+    label: str
+    trials: int  # valid ones
+    unusable: int  # void, failed or refused
+    pages_per_s: Spread | None
+    ratio: Ratio | None  # against the base; None for the base itself
+    cpu_user_ms: float | None  # client, per 1000 pages, median
+    cpu_system_ms: float | None
+    service_p50_ms: float | None
+    service_p99_ms: float | None
+    response_p50_ms: float | None  # open loop only
+    response_p99_ms: float | None
+    offered_per_s: float | None
+    achieved_per_s: Spread | None
+    late_starts: int | None
+    ceiling_share: Spread | None  # of the server's ceiling, by requests/s
+    limiter: Limiter | None
+
+    @property
+    def twin(self) -> bool:
+        """Whether this is the second label of the A/A pair."""
+        return "#" in self.label
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRow:
+    """One backend's memory per connection in KiB, with its fixed part in MiB."""
+
+    label: str
+    parts: dict[str, float | None]  # one for each of stats.MEMORY_PARTS, in their order
+    total: float | None
+    user_interval: tuple[float, float] | None
+    fixed_mib: float | None
+    server_sockets: float | None  # the other end, never charged to the client
+    highest: int  # the largest N
+    user_at_highest: float | None  # (held - before) / N at that N
+    agreement: float | None  # sum of parts over the drop in free memory
+    fitted: bool  # False: too few connection counts, columns are those of the largest N
+    reasons: dict[str, str]  # part -> why it has no slope
+
+
+def summary_rows(records: Records, comparisons: Iterable[Comparison]) -> list[SummaryRow]:
+    """One row per workload point and label, in the campaign's order, twin included."""
+    ratios = {(c.point, c.label): c.ratio for c in comparisons}
+    groups: dict[tuple[str, str], list[TrialRecord]] = defaultdict(list)
+    for trial in records.trials:
+        groups[trial.point, trial.label].append(trial)
+    return [
+        _row(records, groups[point, label], ratios.get((point, label)))
+        for point in stats.points_of(records, status=None)
+        for label in stats.labels_of(records, twins=True)
+        if (point, label) in groups
+    ]
+
+
+def _row(records: Records, everything: Sequence[TrialRecord], ratio: Ratio | None) -> SummaryRow:
+    first = everything[0]
+    trials = [t for t in everything if t.status == "ok"]
+    cpu = [parts for t in trials if (parts := stats.cpu_ms_per_1000(t))]
+    service = [t.service_time for t in trials if t.service_time]
+    response = [t.response_time for t in trials if t.response_time]
+    late = [t.late_starts for t in trials if t.late_starts is not None]
+    closed = first.workload in stats.CLOSED
+    return SummaryRow(
+        workload=first.workload,
+        point=first.point,
+        label=first.label,
+        trials=len(trials),
+        unusable=len(everything) - len(trials),
+        pages_per_s=stats.spread(t.pages_per_s for t in trials),
+        ratio=ratio,
+        cpu_user_ms=_median(user for user, _ in cpu),
+        cpu_system_ms=_median(system for _, system in cpu),
+        service_p50_ms=_median(time.p50_ms for time in service),
+        service_p99_ms=_p99(service),
+        response_p50_ms=_median(time.p50_ms for time in response),
+        response_p99_ms=_p99(response),
+        offered_per_s=_median(t.offered_per_s for t in trials),
+        achieved_per_s=stats.spread(t.achieved_per_s for t in trials),
+        late_starts=sum(late) if late else None,
+        ceiling_share=stats.share_of_ceiling(records, trials) if closed else None,
+        limiter=stats.limiter_of(trials),
+    )
+
+
+def _median(values: Iterable[float | None]) -> float | None:
+    found = stats.spread(values)
+    return found.median if found else None
+
+
+def _p99(times: Iterable[Latency]) -> float | None:
+    return _median(time.p99_ms for time in times if time.count >= 100 * stats.MIN_BEYOND)
+
+
+def memory_rows(fits: Mapping[str, MemoryFit]) -> list[MemoryRow]:
+    """One row per backend with barrier trials."""
+    return [_memory_row(label, fit) for label, fit in fits.items()]
+
+
+def _memory_row(label: str, fit: MemoryFit) -> MemoryRow:
+    fitted = any(part.slope is not None for part in fit.parts.values())
+
+    def kib(part: stats.PartFit) -> float | None:
+        value = part.slope if fitted else fit.at_highest[part.name]
+        return None if value is None else value / KIB
+
+    parts = {name: kib(fit.parts[name]) for name in stats.MEMORY_PARTS}
+    known = [value for value in parts.values() if value is not None]
+    user, top = fit.parts["user"], fit.at_highest["user"]
+    interval = None
+    if user.low is not None and user.high is not None:
+        interval = user.low / KIB, user.high / KIB
+    every = [*fit.parts.values(), fit.server]
+    return MemoryRow(
+        label=label,
+        parts=parts,
+        total=sum(known) if len(known) == len(parts) else None,
+        user_interval=interval,
+        fixed_mib=fit.fixed / MIB if fit.fixed is not None else None,
+        server_sockets=kib(fit.server),
+        highest=fit.connections[-1],
+        user_at_highest=top / KIB if top is not None else None,
+        agreement=fit.agreement,
+        fitted=fitted,
+        reasons={part.name: part.reason for part in every if part.reason is not None},
+    )
+
+
+def ceiling_shares(records: Records) -> list[tuple[str, Spread]]:
+    """(label, share of the server's ceiling) at the point nearest to 64 slots."""
+    slots = {
+        t.point: stats.number_param(t, "slots") or 0.0
+        for t in stats.trials_of(records, "throughput")
+    }
+    if not slots:
+        return []
+    point = min(slots, key=lambda p: abs(slots[p] - CEILING_SLOTS))
+    rows: list[tuple[str, Spread]] = []
+    for label in stats.labels_of(records):
+        mine = [t for t in stats.trials_of(records) if t.point == point and t.label == label]
+        share = stats.share_of_ceiling(records, mine)
+        if share:
+            rows.append((label, share))
+    return rows

@@ -1,0 +1,209 @@
+"""Finds commands, shows their help and runs them.
+
+A command is a module in :mod:`bench.cli.commands`: see :class:`Command`. Its name is the
+module's, and its help is the module's docstring. Only the module of the command that was asked
+for is imported: a command such as ``list`` does not wait for matplotlib.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import importlib
+import importlib.abc
+import pkgutil
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from typing import NoReturn, Protocol, cast
+
+from rich.console import Console
+
+from bench import launch
+from bench.cli import commands
+from bench.cli.exits import DONE, FAILED, INTERRUPTED, USAGE
+from bench.errors import BenchError
+from bench.terminal import Terminal, discard, prepare_streams
+from bench.text import one_line
+
+MIN_ADDRESS_SPACE = 1 << 30
+"""Bytes that numpy, scipy and matplotlib need, with room to work."""
+
+OVERVIEW = """\
+Compares one web crawler, written once for each concurrency model, against a local
+fixture server. Every trial runs in a fresh process on its own processor, and is
+checked for correctness while it is timed.
+
+To get started:
+
+  {program} doctor                 is this machine fit to measure on?
+  {program} run --profile smoke    measure a little of everything
+  {program} run                    the quick profile: charts, tables and a report
+  {program} COMMAND --help         what a command does, with examples
+"""
+EXITS = "Exit codes: 0 done, 1 something failed or got worse, 2 bad usage, 130 interrupted."
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose error messages are one line, whatever was typed."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the usage and the message, and exit."""
+        super().error(one_line(message))
+
+
+class Command(Protocol):
+    """A module in :mod:`bench.cli.commands`.
+
+    The first line of its docstring appears in the overview, and all of it in ``--help``.
+    """
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Declare the command's arguments."""
+
+    def run(self, arguments: argparse.Namespace, console: Console) -> int:
+        """Run the command and return its exit code.
+
+        ``console`` is for people. It writes to standard error if ``--json`` was given, because
+        standard output is then for the JSON object alone.
+        """
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code; every expected error becomes one line.
+
+    Without ``argv`` this is the whole program: it takes over the standard streams and signals.
+    """
+    output = prepare_streams() if argv is None else None
+    try:
+        code = execute(argv) if argv is not None else run_program()
+        sys.stdout.flush()
+    except BenchError as error:
+        return complain(str(error), USAGE)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] in launch.PACKAGES:
+            raise
+        return complain(f"{error.name} is not installed: {launch.install('bench')}", USAGE)
+    except subprocess.TimeoutExpired as error:
+        return complain(
+            f"a child process did not answer in {error.timeout:g} s: this machine is overloaded",
+            FAILED,
+        )
+    except MemoryError:
+        return complain(
+            "out of memory: raise ulimit -v or close other programs. All records are safe; "
+            "continue with --resume",
+            FAILED,
+        )
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader is gone. Python flushes once more at exit, so give it somewhere to write.
+        discard(sys.stdout)
+        return FAILED
+    if output and output.error:
+        return complain(f"standard output: {output.error.strerror}", FAILED)
+    return code
+
+
+def complain(message: str, code: int) -> int:
+    """Print one line about what went wrong, and return the exit code."""
+    print(f"{launch.program()}: {one_line(with_program(message))}", file=sys.stderr)
+    return code
+
+
+def run_program() -> int:
+    """Run the command of the real command line; returns its exit code."""
+    try:
+        return execute(sys.argv[1:], prepare=handle_signals)
+    except SystemExit as stop:  # after help, or an error in the arguments
+        return stop.code if isinstance(stop.code, int) else DONE
+
+
+def execute(argv: Sequence[str], prepare: Callable[[], None] = lambda: None) -> int:
+    """Run the command that these arguments name; returns its exit code.
+
+    Calls ``prepare`` once everything is imported. Raises :class:`bench.errors.BenchError` for an
+    error that is worth one line, and SystemExit after help or an error in the arguments.
+    """
+    name = overview().parse_args(argv[:1]).command
+    check_address_space()
+    command = load(name)
+    arguments = parser(name, command).parse_args(argv[1:])
+    prepare()
+    return command.run(arguments, Terminal(stderr=getattr(arguments, "json", False)))
+
+
+def handle_signals() -> None:
+    """Let Ctrl-C, SIGTERM and a closed terminal (SIGHUP) raise KeyboardInterrupt.
+
+    Each then cleans up: no temporary folder or child process is left behind. A signal that the
+    parent process ignores (``nohup``, ``&``) stays ignored.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler)
+
+
+def names() -> list[str]:
+    """The name of every command."""
+    return sorted(module.name for module in pkgutil.iter_modules(commands.__path__))
+
+
+def load(name: str) -> Command:
+    """Import a command's module."""
+    return cast("Command", importlib.import_module(f"{commands.__name__}.{name}"))
+
+
+def description(name: str) -> str:
+    """A command's docstring, read without importing the command."""
+    spec = find_spec(f"{commands.__name__}.{name}")
+    loader = cast("importlib.abc.InspectLoader", spec.loader) if spec else None
+    source = loader.get_source(spec.name) if loader and spec else None
+    return with_program(ast.get_docstring(ast.parse(source or "")) or "")
+
+
+def with_program(text: str) -> str:
+    """Help with its examples spelled as this program was started."""
+    return text.replace("python -m bench", launch.program())
+
+
+def overview() -> argparse.ArgumentParser:
+    """The parser of the first argument: which command."""
+    made = Parser(
+        prog=launch.program(),
+        description=OVERVIEW.format(program=launch.program()),
+        epilog=EXITS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    found = made.add_subparsers(dest="command", required=True, metavar="COMMAND", title="commands")
+    for name in names():
+        summary = description(name).partition("\n")[0].removesuffix(".")
+        found.add_parser(name, help=summary[0].lower() + summary[1:], add_help=False)
+    return made
+
+
+def parser(name: str, command: Command) -> argparse.ArgumentParser:
+    """The parser of one command's own arguments."""
+    made = Parser(
+        prog=f"{launch.program()} {name}",
+        description=description(name),
+        epilog=EXITS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.add_arguments(made)
+    return made
+
+
+def check_address_space() -> None:
+    """Refuse an address space too small for numpy: libraries fail in obscure ways there."""
+    space, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if space != resource.RLIM_INFINITY and space < MIN_ADDRESS_SPACE:
+        raise BenchError(
+            f"the harness needs 1 GiB of address space, but this process may use only "
+            f"{space >> 20} MiB: raise ulimit -v"
+        )

@@ -1,0 +1,34 @@
+"""Check that a campaign is complete: records, charts, report.
+
+Prints one line for each fault, and exits with 1 if there is one. A few failed trials, up to one
+in a hundred, are only noted: their reasons are in the records.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from rich.console import Console
+
+from bench import store
+from bench.cli.exits import DONE, FAILED
+from bench.report import check
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("campaign", type=Path, nargs="+", help="a folder under results/")
+
+
+def run(arguments: argparse.Namespace, console: Console) -> int:
+    """Run the command."""
+    code = DONE
+    for campaign in arguments.campaign:
+        checked = check.check(store.trials_file(campaign).parent)
+        for note in checked.notes:
+            console.print(f"{campaign.name}: note: {note}", soft_wrap=True)
+        for fault in checked.faults or ["complete"]:
+            console.print(f"{campaign.name}: {fault}", soft_wrap=True)
+        code = FAILED if checked.faults else code
+    return code

@@ -1,0 +1,61 @@
+"""Test well-known claims about concurrency against measurements.
+
+Each claim is a file in bench/claims/sentences/. Its numbers come from the trials of campaigns
+and from small experiments. --measure runs these experiments and keeps their results beside the
+first campaign. Without it nothing runs. Writes claims.md and a chart; the campaign's report
+shows them too, the next time you rebuild it.
+
+  python -m bench claims                               against the reference campaign
+  python -m bench claims results/A --measure           run the experiments first: 3 minutes
+  python -m bench claims results/A results/B           B answers what A cannot
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from rich.console import Console
+
+from bench import store
+from bench.claims import measure, publish
+from bench.cli.exits import DONE
+from bench.cli.options import names, positive
+from bench.launch import RESULTS, shown
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument(
+        "campaign", type=Path, nargs="*",
+        help="folders under results/ (default: reference, and claims if it exists)",
+    )  # fmt: skip
+    parser.add_argument("--measure", action="store_true", help="run the experiments first")
+    parser.add_argument(
+        "--experiments", type=names, metavar="A,B", help="with --measure: only these"
+    )
+    parser.add_argument(
+        "--repeats", type=positive, metavar="N",
+        help=f"with --measure: run each experiment N times (default: {measure.REPEATS})",
+    )  # fmt: skip
+    parser.add_argument(
+        "--out", type=Path, metavar="FILE", help="default: claims.md beside the first campaign"
+    )
+
+
+def run(arguments: argparse.Namespace, console: Console) -> int:
+    """Run the command."""
+    campaigns = arguments.campaign or publish.usual()
+    if not (arguments.campaign or campaigns[0].is_dir()):
+        raise store.StoreError(
+            f"no reference campaign in {shown(RESULTS)}: name one, as in "
+            f"python -m bench claims results/CAMPAIGN, or {store.FIRST}"
+        )
+    folders = [store.trials_file(campaign).parent for campaign in campaigns]
+    if arguments.measure:
+        chosen = measure.choose(arguments.experiments)
+        measure.run(folders[0], chosen, arguments.repeats or measure.REPEATS, console)
+    elif arguments.experiments or arguments.repeats:
+        raise measure.MeasureError("--experiments and --repeats go with --measure")
+    publish.write(folders, arguments.out or folders[0] / publish.PAGE, console)
+    return DONE

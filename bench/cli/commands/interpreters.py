@@ -1,0 +1,47 @@
+"""Measure the models on several CPython releases.
+
+One campaign measures all interpreters in the same blocks: the four models on every CPython
+found on PATH and under pyenv, from 3.11 to 3.14, with and without the interpreter lock (3.13t,
+3.14t). Workers see only the standard library. Missing interpreters are reported and recorded,
+never downloaded.
+
+  python -m bench interpreters
+  python -m bench interpreters /opt/python3.14t/bin/python3.14t /usr/bin/python3.13
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from rich.console import Console
+
+from bench.analysis import releases
+from bench.cli import measuring, options
+from bench.plan import interpreters
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument(
+        "pythons", nargs="*", type=Path, metavar="PYTHON", help="measure these, not those found"
+    )
+    options.measuring(parser, profile="interpreters")
+
+
+def run(arguments: argparse.Namespace, console: Console) -> int:
+    """Run the command."""
+    given = arguments.pythons
+    found, missing = interpreters.chosen(given) if given else interpreters.find()
+    for each in found:
+        build = releases.build_words(each.record.build)
+        console.print(f"CPython {each.name}: {build}")
+    if differing := releases.differing_builds([each.record for each in found]):
+        console.print(f"WARNING: {differing}", style="bold yellow")
+    for release, reason in missing.items():
+        console.print(f"NOT MEASURED: CPython {release}: {reason}", style="bold yellow")
+    if not found:
+        raise interpreters.InterpreterError("no CPython found: give the paths of some")
+    chosen = options.chosen(arguments)
+    chosen.interpreters, chosen.missing = found, missing
+    return measuring.measure(chosen, arguments, console)

@@ -1,0 +1,65 @@
+"""List profiles, workloads and backends.
+
+A point such as throughput-100 is a workload at one setting. A profile says which points are
+measured, and in how many blocks.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from rich.console import Console
+from rich.text import Text
+
+from bench.cli.exits import DONE
+from bench.plan import backends, profiles
+from bench.plan.profiles import Profile
+from crawlers.backend import Backend
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("--profile", metavar="NAME", help="only the points of this profile")
+    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+
+
+def run(arguments: argparse.Namespace, console: Console) -> int:
+    """Run the command."""
+    chosen = list(profiles.PROFILES) if arguments.profile is None else [arguments.profile]
+    listed = [profiles.profile(name) for name in chosen]
+    known = backends.look_up()
+    if arguments.json:
+        print(json.dumps(as_json(listed, known)))
+        return DONE
+    for profile in listed:
+        console.print(Text.assemble("\n", (profile.name, "bold"), f": {profile.summary}"))
+        for point in profile.points:
+            more = f", delay {point.delay}" if point.delay != "none" else ""
+            console.print(
+                f"  {point.id:<16} {point.blocks:>2} × {point.site_name or point.site}, "
+                f"{point.slots} slots{more}",
+            )
+    console.print("\nbackends", style="bold")
+    for backend in known:
+        console.print(f"  {backend.name:<16} {backend.missing or backend.summary}")
+    return DONE
+
+
+def as_json(
+    listed: list[Profile], known: list[Backend]
+) -> dict[str, dict[str, object] | list[dict[str, object]]]:
+    """Everything that the command lists, for programs."""
+    return {
+        "profiles": {
+            profile.name: {
+                "summary": profile.summary,
+                "points": [
+                    {"point": p.id, "workload": p.workload, "blocks": p.blocks, **p.params}
+                    for p in profile.points
+                ],
+            }
+            for profile in listed
+        },
+        "backends": [{**backend.facts(), "against": backend.against} for backend in known],
+    }

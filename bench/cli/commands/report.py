@@ -1,0 +1,40 @@
+"""Rebuild the report, every chart and every table of a campaign.
+
+Needs only the campaign's trials.jsonl, and works on any machine. report.html is self-contained:
+findings, tables, charts and caveats in one file.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from rich.console import Console
+
+from bench import store
+from bench.cli import options
+from bench.cli.exits import DONE
+from bench.cli.publishing import publish_campaign
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    options.add_campaign(parser)
+    parser.add_argument("--out", type=Path, metavar="DIR", help="default: beside the records")
+    parser.add_argument(
+        "--everything", action="store_true",
+        help="charts also in square format, and as PDF: takes a minute longer",
+    )  # fmt: skip
+
+
+def run(arguments: argparse.Namespace, console: Console) -> int:
+    """Run the command."""
+    file = store.trials_file(arguments.campaign)
+    records = store.load(file)
+    if records.torn_bytes:
+        console.print(f"note: ignored an incomplete last record ({records.torn_bytes} bytes)")
+    if not records.trials:
+        raise store.StoreError(f"{file}: no trial was recorded, so there is nothing to report")
+    folder = arguments.out or file.parent
+    publish_campaign(records, folder, console, file, everything=arguments.everything)
+    return DONE

@@ -1,0 +1,115 @@
+"""Options that several commands share, declared once for argparse and for pytest."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from bench.launch import RESULTS
+from bench.run.runner import Options
+from bench.store import MOST_DIGITS
+
+MAX_SECONDS = 1_000_000
+
+
+def names(text: str) -> list[str]:
+    """A comma-separated list of names."""
+    found = [name.strip() for name in text.split(",") if name.strip()]
+    if not found:
+        raise argparse.ArgumentTypeError("no name given")
+    return found
+
+
+def positive(text: str) -> int:
+    """A whole number above 0."""
+    number = int(text) if text.isascii() and text.isdigit() else 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number above 0, not {text!r}")
+    return number
+
+
+def seconds(text: str) -> float:
+    """A time above 0 that a clock can wait for."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value <= MAX_SECONDS:
+        raise argparse.ArgumentTypeError(
+            f"must be a number of seconds above 0, at most {MAX_SECONDS:,}, not {text!r}"
+        )
+    return value
+
+
+def seed(text: str) -> int:
+    """A whole number that records can keep."""
+    if not (text.removeprefix("-").isascii() and text.removeprefix("-").isdigit()):
+        raise argparse.ArgumentTypeError(f"must be a whole number, not {text!r}")
+    if len(text) >= MOST_DIGITS:
+        raise argparse.ArgumentTypeError(f"must have fewer than {MOST_DIGITS} digits")
+    return int(text)
+
+
+def campaign(add: Callable[..., Any], profile: str = "quick") -> None:
+    """Declare the options of a campaign, with this profile as default.
+
+    ``add`` is ``add_argument`` of an argparse parser, or ``addoption`` of a pytest group.
+    """
+    add(
+        "--profile", default=profile, metavar="NAME",
+        help=f"how much to measure: smoke, quick, full or interpreters (default: {profile})",
+    )  # fmt: skip
+    add(
+        "--backends", type=names, metavar="A,B", help="only these backends (default: the profile's)"
+    )
+    add("--blocks", type=positive, metavar="N", help="blocks at every point, not the profile's")
+    add("--seed", type=seed, help="decides the order of trials (default: random; it is recorded)")
+    add("--deadline", type=seconds, metavar="S", help="stop a trial after S seconds")
+    add(
+        "--no-budget", action="store_true",
+        help="measure every block, even if a slow machine takes longer than the profile promises",
+    )  # fmt: skip
+    add(
+        "--results", type=Path, default=RESULTS, metavar="DIR",
+        help="folder for campaigns (default: results)",
+    )  # fmt: skip
+    add(
+        "--resume", type=Path, metavar="CAMPAIGN",
+        help="continue this interrupted campaign, with the options it was started with",
+    )  # fmt: skip
+    add("--no-charts", action="store_true", help="only record, without charts and report")
+
+
+def chosen(arguments: argparse.Namespace) -> Options:
+    """The campaign that these options describe."""
+    return Options(
+        profile=arguments.profile,
+        backends=arguments.backends,
+        blocks=arguments.blocks,
+        seed=arguments.seed,
+        deadline_s=arguments.deadline,
+        limited=not arguments.no_budget,
+        results=arguments.results,
+        resume=arguments.resume,
+    )
+
+
+def measuring(parser: argparse.ArgumentParser, profile: str = "quick") -> None:
+    """Declare the options of a command that runs a campaign."""
+    campaign(parser.add_argument, profile)
+    parser.add_argument(
+        "--only", type=names, metavar="W,P", help="only these workloads or points; see list"
+    )
+    add_json(parser)
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Declare ``--json``."""
+    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+
+
+def add_campaign(parser: argparse.ArgumentParser) -> None:
+    """Declare the argument of a command that reads one campaign."""
+    parser.add_argument("campaign", type=Path, help="a folder under results/, or a trials.jsonl")

@@ -1,0 +1,23 @@
+"""Everything that a campaign's report consists of, the parts from other rooms included."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rich.console import Console
+
+from bench.claims.extension import CLAIMS
+from bench.report import publish
+from bench.store import Records
+
+EXTENSIONS = (CLAIMS,)
+
+
+def publish_campaign(
+    records: Records, folder: Path, console: Console, file: Path, *, everything: bool = False
+) -> None:
+    """Write a campaign's report with its claims to ``folder``, and print the summary.
+
+    See :func:`bench.report.publish.build` for the arguments.
+    """
+    publish.write(records, folder, console, file, EXTENSIONS, everything=everything)

@@ -1,0 +1,267 @@
+"""pytest-benchmark as the front end: one test for each backend at each workload point.
+
+pytest-benchmark runs all rounds of a test in a row, but a campaign interleaves all backends,
+block by block. So the campaign runs first, once the tests are collected and ``-k`` has selected
+some. Each test then hands the durations of its trials to pytest-benchmark: a timer that replays
+them takes the place of the fixture's own, and ``pedantic`` runs one empty round per trial.
+Statistics, tables, JSON files and comparisons are pytest-benchmark's own, over exactly the
+durations that were measured.
+
+The timer is a private attribute, ``BenchmarkFixture._timer``. pyproject.toml pins the release,
+and tests/bench/cli/test_pytest_front.py fails if a new one moves the timer.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
+from statistics import median
+
+import pytest
+from pytest_benchmark.fixture import BenchmarkFixture
+from rich.console import Console
+
+from bench import store
+from bench.cli import options
+from bench.controls import CONTROLS
+from bench.errors import BenchError
+from bench.plan import backends, plan, profiles
+from bench.plan.labels import Label
+from bench.run import runner
+from bench.run.runner import Finished
+from bench.schema import TrialRecord
+from bench.terminal import Terminal
+from bench.text import printable
+
+ENTRY = "entry"
+NAMES = pytest.StashKey[list[str]]()
+FINISHED = pytest.StashKey[Finished]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The same options of a campaign as ``python -m bench run``."""
+    group = parser.getgroup("campaign", "the campaign to measure")
+    options.campaign(group.addoption)
+    # What --deadline was called before pytest and the commands shared their options.
+    group.addoption(
+        "--trial-deadline", dest="deadline", type=options.seconds, help=argparse.SUPPRESS
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Fail early, in one line, for a profile or backend that does not exist."""
+    names = config.getoption("--backends")
+    try:
+        usual = profiles.profile(config.getoption("--profile")).backends
+        known = backends.look_up(names or usual)
+        config.stash[NAMES] = backends.choose(known, names, usual)
+    except BenchError as error:
+        raise pytest.UsageError(printable(str(error))) from None
+
+
+def entries(config: pytest.Config) -> list[tuple[str, str, str]]:
+    """(workload, point id, backend) of everything to measure, without twins."""
+    resume = config.getoption("--resume")
+    if resume is not None:
+        records = runner.reopen(resume)
+        pairs = [(e.workload, e.point, e.labels) for e in records.campaign.plan]
+    else:
+        points = profiles.profile(config.getoption("--profile")).points
+        names = config.stash[NAMES]
+        named = config.getoption("--backends") is not None
+        pairs = [
+            (p.workload, p.id, list(map(str, plan.cast(p, names, named=named)))) for p in points
+        ]
+    return [
+        (workload, point, backend)
+        for workload, point, labels in pairs
+        for backend in dict.fromkeys(Label.parse(label).backend for label in labels)
+        if backend not in CONTROLS
+    ]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Make one test of ``test_<workload>`` for each backend at each of its points."""
+    if ENTRY not in metafunc.fixturenames:
+        return
+    wanted = metafunc.function.__name__.removeprefix("test_")
+    try:
+        found = [e for e in entries(metafunc.config) if e[0] == wanted]
+    except BenchError as error:
+        raise pytest.UsageError(printable(str(error))) from None
+    metafunc.parametrize(
+        ENTRY,
+        [(point, backend) for _, point, backend in found],
+        ids=[f"{backend}-{point.rpartition('-')[2]}" for _, point, backend in found],
+    )
+
+
+def entry_of(item: pytest.Item) -> tuple[str, str] | None:
+    """(point id, backend) of a test; None for tests that are not ours.
+
+    Also None for the test of a workload that is not in the profile.
+    """
+    callspec = getattr(item, "callspec", None)
+    value = callspec.params.get(ENTRY) if callspec is not None else None
+    if not isinstance(value, tuple):
+        return None
+    point, backend = value
+    return point, backend
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Drop the tests of workloads that are not in the profile."""
+    empty = [
+        item
+        for item in items
+        if ENTRY in getattr(item, "fixturenames", ()) and entry_of(item) is None
+    ]
+    if empty:
+        config.hook.pytest_deselected(items=empty)
+        items[:] = [item for item in items if item not in empty]
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Run the campaign for the selected tests."""
+    config = session.config
+    selection = {entry for item in session.items if (entry := entry_of(item)) is not None}
+    if not selection or config.option.collectonly or config.getoption("benchmark_skip"):
+        return
+    chosen = options.chosen(config.option)
+    chosen.selection = selection
+    chosen.command = runner.own_command(["pytest", *config.invocation_params.args])
+    with terminal(config) as console:
+        try:
+            finished = runner.run(chosen, console)
+        except BenchError as error:
+            raise pytest.UsageError(printable(str(error))) from None
+        config.stash[FINISHED] = finished
+        if not finished.end.complete:
+            if finished.records.trials and not config.getoption("--no-charts"):
+                show_results(finished, console)
+            code = runner.exit_code(finished, console)
+            pytest.exit(f"the campaign did not finish: {finished.end.reason}", returncode=code)
+
+
+@contextmanager
+def terminal(config: pytest.Config) -> Iterator[Console]:
+    """The terminal itself, without pytest's capture."""
+    capture = config.pluginmanager.getplugin("capturemanager")
+    with capture.global_and_fixture_disabled() if capture else nullcontext():
+        yield Terminal(sys.stdout)
+
+
+def show_results(finished: Finished, console: Console) -> None:
+    """Draw the charts, write the report, print the table."""
+    # matplotlib and all it needs: not before everything is measured.
+    from bench.cli.publishing import publish_campaign
+
+    console.print()
+    file = finished.folder / store.FILE_NAME
+    with warnings.catch_warnings():
+        # pytest may turn warnings into errors, which must not stop the drawing.
+        warnings.simplefilter("default")
+        publish_campaign(finished.records, finished.folder, console, file)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Show the results after pytest-benchmark's own table."""
+    finished = config.stash.get(FINISHED, None)
+    if finished and finished.end.complete and not config.getoption("--no-charts"):
+        with terminal(config) as console:
+            try:
+                show_results(finished, console)
+            except store.StoreError as error:
+                terminalreporter.write_line(str(error), red=True)
+
+
+def replaying(durations: Sequence[float]) -> Callable[[], float]:
+    """A timer under which successive rounds last exactly ``durations``.
+
+    pytest-benchmark reads it twice per round. The first reading is 0.0, so that the difference
+    is the duration to the last bit.
+    """
+    ticks = iter([tick for duration in durations for tick in (0.0, duration)])
+
+    def replayed_timer() -> float:
+        return next(ticks)
+
+    return replayed_timer
+
+
+def hand_over(benchmark: BenchmarkFixture, durations: Sequence[float], group: str) -> None:
+    """Give durations to pytest-benchmark as rounds of this test."""
+    if not hasattr(benchmark, "_timer"):
+        raise RuntimeError(
+            "this release of pytest-benchmark has no _timer; see bench/cli/pytest_front.py"
+        )
+    benchmark.group = group
+    benchmark._timer = replaying(durations)
+    benchmark.pedantic(lambda: None, rounds=len(durations))  # type: ignore[no-untyped-call]
+
+
+def describe(trials: Sequence[TrialRecord]) -> dict[str, float | str | None]:
+    """Further values for pytest-benchmark's JSON file."""
+    rates = [trial.pages_per_s for trial in trials if trial.pages_per_s]
+    stamps = sorted({trial.limiter for trial in trials if trial.limiter})
+    return {
+        "pages_per_s": median(rates) if rates else None,
+        "limiter": ", ".join(stamps) or None,
+    }
+
+
+class NothingToReplayError(Exception):
+    """None of a test's trials counts."""
+
+
+def give_up(benchmark: BenchmarkFixture, reason: str) -> None:
+    """Make pytest-benchmark leave this test out of its table, because it has no durations."""
+
+    def nothing() -> None:
+        raise NothingToReplayError(reason)
+
+    with suppress(NothingToReplayError):
+        benchmark.pedantic(nothing)  # type: ignore[no-untyped-call]
+
+
+@pytest.fixture
+def replay(
+    entry: tuple[str, str], request: pytest.FixtureRequest, benchmark: BenchmarkFixture
+) -> Callable[[], None]:
+    """A function that hands a test's trials to pytest-benchmark, and fails if any is invalid."""
+
+    def hand_over_trials() -> None:
+        finished = request.config.stash.get(FINISHED, None)
+        if finished is None:
+            pytest.skip("no campaign was run")
+        point, backend = entry
+        mine = [
+            trial
+            for trial in finished.records.trials
+            if (trial.point, trial.label) == entry and trial.params.get("recorder") != "null"
+        ]
+        good = [trial for trial in mine if trial.status == "ok" and trial.elapsed_s is not None]
+        bad = [trial for trial in mine if trial.status in ("void", "failed")]
+        benchmark.extra_info.update(campaign=finished.records.campaign.campaign, **describe(good))
+        if good:
+            hand_over(benchmark, [trial.elapsed_s or 0.0 for trial in good], point)
+        elif not bad:
+            reason = next((trial.reason for trial in mine if trial.reason), "not measured")
+            pytest.skip(printable(reason))
+        else:
+            give_up(benchmark, bad[0].reason or "")
+        if bad:
+            pytest.fail(
+                printable(
+                    f"{len(bad)} of {len(mine)} trials of {backend} do not count: {bad[0].reason}"
+                ),
+                pytrace=False,
+            )
+
+    return hand_over_trials

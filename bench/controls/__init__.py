@@ -1,0 +1,39 @@
+"""Controls: programs that are measured beside the backends, and are clearly no backends.
+
+A control has no error handling and no timeouts, so it is not a crawler. It shows a
+part of what a page costs: :mod:`bench.controls.bare` the sockets alone,
+:mod:`bench.controls.shared` the code that all models share, without a socket. A
+control runs in a worker process and takes turns like a backend, and its requests are
+checked at the server's ledger. Its records are kept apart (``kind: control``), so no
+table or chart can mistake it for a backend.
+"""
+
+from __future__ import annotations
+
+from crawlers.backend import Backend
+
+FAMILY = "control"
+
+REPEATS = 4
+"""How often a control goes through its job: it must not be done long before the backends."""
+
+CONTROLS = {
+    control.name: control
+    for control in (
+        Backend(
+            "bare",
+            FAMILY,
+            -1,
+            "a selector, send, receive, count bytes: the least that Python can do",
+            "no backend: sockets alone, for lists",
+        ),
+        Backend(
+            "shared",
+            FAMILY,
+            -1,
+            "frontier, exchange and links, fed from memory",
+            "no backend: what all models share, without a socket",
+        ),
+    )
+}
+"""Every control by its name, described like a backend."""

@@ -1,0 +1,29 @@
+"""Get a control ready to run in a worker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from bench.controls import bare, shared
+from crawlers.job import CrawlReport, Job
+from crawlers.recorder import ProgressRecorder, TimesRecorder
+
+
+def prepare(name: str, job: Job) -> Callable[[Job, TimesRecorder], CrawlReport]:
+    """Get a control ready for a job; the result runs it, and counts in the recorder's number."""
+    if name == "bare":
+        return lambda job, recorder: bare.crawl(job, counter(recorder))
+    answers = shared.fetch_all(job)
+    return lambda job, recorder: shared.crawl(job, counter(recorder), answers)
+
+
+def counter(recorder: TimesRecorder) -> Callable[[], None]:
+    """A function that counts one exchange where the harness can see it."""
+    if not isinstance(recorder, ProgressRecorder):
+        return lambda: None
+    number = recorder.shared
+
+    def count() -> None:
+        number[0] += 1
+
+    return count

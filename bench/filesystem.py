@@ -1,0 +1,68 @@
+"""Whole text files: in UTF-8 whatever the locale, and written completely or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from bench.errors import BenchError
+
+
+class FileError(BenchError):
+    """A file cannot be read or written; the message says which and why."""
+
+
+def read_text(file: Path) -> str:
+    """The text of a file. Raises :class:`FileError`."""
+    try:
+        return file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise FileError(f"{file}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise FileError(f"{file}: not UTF-8 text ({error.reason} at byte {error.start})") from None
+
+
+def write_text(file: Path, text: str) -> None:
+    """Write a text file, and make its folder. Raises :class:`FileError`."""
+    with replacing(file) as part:
+        part.write_text(text, encoding="utf-8")
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it. Raises :class:`FileError`."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"{error.filename or folder}: {error.strerror}") from None
+
+
+@contextmanager
+def replacing(file: Path) -> Iterator[Path]:
+    """A path to write to, which takes the place of ``file`` once it is complete.
+
+    After an error, such as a full disk, ``file`` is what it was before: no empty or torn file is
+    left behind. A device such as /dev/stdout is written to directly. Raises :class:`FileError`.
+    """
+    target = Path(os.path.realpath(file))
+    part = target.with_name(f".{target.name[:200]}.{os.getpid()}.part")
+    make_folder(target.parent)
+    try:
+        if target.is_symlink():
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+        there = target.exists()
+        if there and not target.is_file():
+            yield target
+            return
+        yield part
+        if there:
+            shutil.copymode(target, part)
+        part.replace(target)
+    except OSError as error:
+        raise FileError(f"{file}: {error.strerror or error}") from None
+    finally:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)

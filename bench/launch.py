@@ -1,0 +1,60 @@
+"""Where the suite is, and how it starts its own programs: folder, interpreter, environment."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+"""The folder of the packages. Child processes start here, so that they run the same code."""
+
+PACKAGES = ("bench", "crawlers", "server")
+
+IS_CLONE = (ROOT / "pyproject.toml").is_file()
+"""Whether this is a clone of the repository, not an installed wheel."""
+
+RESULTS = ROOT / "results" if IS_CLONE else Path("results")
+"""The folder for campaigns: the clone's, or one in the current folder."""
+
+OWN_PYTHON = (sys.executable, "-s")
+"""Starts a child process with the harness's own interpreter."""
+
+HASH_SEED = 0
+
+SCRIPT = "c10k-bench"
+"""The command that installing the suite puts on ``PATH``."""
+
+
+def program() -> str:
+    """How this program was started, for messages that can be pasted into a shell."""
+    return SCRIPT if Path(sys.argv[0]).name == SCRIPT else "python -m bench"
+
+
+def shown(path: Path) -> Path:
+    """A path as you would type it here: relative if it is below the current folder."""
+    here = Path(os.path.abspath(path))
+    try:
+        return here.relative_to(Path.cwd())
+    except (OSError, ValueError):
+        return here
+
+
+def install(extra: str) -> str:
+    """The command that installs an extra of this suite."""
+    source = shown(ROOT) if IS_CLONE else "c10k-crawlers"
+    return f"python -m pip install '{source}[{extra}]'"
+
+
+def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """A clean environment: what the interpreter needs, a fixed hash seed, nothing else.
+
+    Keeps ``PYTHONPATH``, because an external backend may be on it.
+    """
+    kept = {
+        name: os.environ[name]
+        for name in ("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "TMPDIR", "SYSTEMROOT")
+        if name in os.environ
+    }
+    return {**kept, "LANG": "C.UTF-8", "PYTHONHASHSEED": str(HASH_SEED), **(extra or {})}

@@ -1,0 +1,1 @@
+"""The machine that runs the measurements: probes that read it, and the doctor."""

@@ -1,0 +1,151 @@
+"""Processor time of a process, and which processors it may run on.
+
+:func:`times` counts every thread of a process, including those that have ended.
+The total comes from the process's CPU-time clock (``clock_getcpuclockid(3)``),
+which counts nanoseconds; the kernel's split into user and system time is kept
+in clock ticks of 10 ms only, so each half is good to 5 ms. Sum them when small
+differences matter.
+
+Pinning gives the client one processor, because every model here is one process
+with one interpreter lock: a second processor would add no throughput, only
+migrations of the lock, which differ between models. It keeps the server off the
+client's core and off its sibling hyper-thread.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass, field
+
+import psutil
+
+from bench.machine.probes import procfs
+
+FAST_ENOUGH = 0.9  # of the fastest core: big.LITTLE and hybrid processors mix kinds
+
+
+@dataclass(frozen=True, slots=True)
+class Pinning:
+    """Which processors each side gets; if the lists are empty, the reason for not pinning."""
+
+    client: list[int]
+    server: list[int]
+    reason: str | None
+    # The harness sleeps while a trial is timed, so it may share the server's core.
+    harness: list[int] = field(default_factory=list)
+
+
+def total_clock(pid: int) -> float | None:
+    """Seconds of processor time of ``pid``, all threads, ns resolution; None off Linux.
+
+    Calculates the clock's number like ``clock_getcpuclockid(3)`` in glibc and musl;
+    the standard library offers that call only for threads of its own process.
+    """
+    if not os.path.isdir("/proc/self"):
+        return None
+    try:
+        return time.clock_gettime((~pid << 3) | 2)
+    except (OSError, OverflowError):
+        return None
+
+
+def divide(user: float, system: float, total: float | None, tick: float) -> tuple[float, float]:
+    """Divide ``total`` between ``user`` and ``system``, which are rounded down to ticks.
+
+    Rounding took up to one tick from each. The remainder is divided equally, which
+    is off by half a tick at most; the sum is exact.
+    """
+    if total is None:
+        return user, system
+    missing = total - user - system
+    if not 0 <= missing <= 2 * tick:
+        # Read a moment apart, or clocks that disagree: keep the kernel's ratio.
+        whole = user + system
+        return (total * user / whole, total * system / whole) if whole else (total, 0.0)
+    return user + missing / 2, system + missing / 2
+
+
+def times(pid: int) -> tuple[float, float]:
+    """User and system seconds of ``pid``, every thread counted, since it started.
+
+    The sum has nanosecond resolution on Linux, each part half a clock tick
+    (5 ms); elsewhere both are what psutil gives (microseconds on macOS).
+    Children are not counted. Raises psutil.NoSuchProcess if it has ended.
+    """
+    coarse = psutil.Process(pid).cpu_times()
+    tick = 1 / os.sysconf("SC_CLK_TCK")
+    return divide(float(coarse.user), float(coarse.system), total_clock(pid), tick)
+
+
+def usable_cores() -> list[int]:
+    """Processors this process may run on, sorted. macOS has no affinity: all of them."""
+    if hasattr(os, "sched_getaffinity"):
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))
+
+
+def siblings(core: int) -> set[int]:
+    """Processors that share a physical core with ``core``, itself included."""
+    text = procfs.read(f"sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list")
+    try:
+        return set(procfs.processor_list(text or "")) | {core}
+    except ValueError:
+        return {core}
+
+
+def speed(core: int) -> int:
+    """The top speed of a core, comparable within one machine only; 0 if unknown."""
+    folder = f"sys/devices/system/cpu/cpu{core}"
+    return (
+        procfs.read_int(f"{folder}/cpufreq/cpuinfo_max_freq")
+        or procfs.read_int(f"{folder}/cpu_capacity")
+        or 0
+    )
+
+
+def split_cores(cores: list[int] | None = None) -> Pinning:
+    """One core for the client, another for the server, the rest for the harness.
+
+    The server gets the first of the fast cores and the client the last, since
+    interrupts go to the first by default. With two processors the harness shares the
+    server's. With one, or without affinity, nothing is pinned, and ``reason`` says
+    what follows.
+    """
+    if not hasattr(os, "sched_setaffinity"):
+        return Pinning([], [], "this platform cannot pin processes to processors")
+    cores = usable_cores() if cores is None else cores
+    if len(cores) < 2:
+        return Pinning([], [], "only one processor: client and server compete for it")
+    fastest = max(speed(core) for core in cores)
+    fast = [core for core in cores if speed(core) >= FAST_ENOUGH * fastest]
+    client = fast[-1]
+    others = [core for core in fast + cores if core not in siblings(client)]
+    reason = None
+    if not others:
+        others = [core for core in cores if core != client]
+        reason = "client and server share one physical core (hyper-threads)"
+    server = others[0]
+    busy = siblings(client) | siblings(server)
+    return Pinning([client], [server], reason, [c for c in cores if c not in busy] or [server])
+
+
+def pin(pid: int, cores: list[int]) -> str | None:
+    """Keep every thread of ``pid`` on ``cores``; returns None, or the reason for failing.
+
+    Threads and children started later inherit the setting.
+    """
+    if not hasattr(os, "sched_setaffinity"):
+        return "this platform cannot pin processes to processors"
+    if not cores:
+        return "no processors given"
+    try:
+        threads = [int(name) for name in os.listdir(f"/proc/{pid}/task")]
+    except OSError:
+        threads = [pid]
+    try:
+        for thread in threads:
+            os.sched_setaffinity(thread, cores)
+    except OSError as error:
+        return f"could not pin: {error.strerror}"
+    return None

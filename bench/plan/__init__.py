@@ -1,0 +1,1 @@
+"""What a campaign will measure, decided before anything runs."""

@@ -1,0 +1,135 @@
+"""The backends, and which of them can run here.
+
+Backends are looked up in processes of their own: loading one may patch the
+standard library (gevent does), which must not affect the harness or the next
+backend. This module is also the program of those processes. It runs on every
+interpreter of a campaign, so it imports nothing but the standard library and
+``crawlers``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+
+from bench.errors import BenchError
+from bench.launch import OWN_PYTHON, ROOT, environment
+from bench.plan.cast import BASE
+from bench.plan.labels import Label
+from crawlers import registry
+from crawlers.backend import Backend, BackendError
+from crawlers.registry import MODELS
+
+TIMEOUT_S = 60.0
+
+
+class BackendsError(BenchError):
+    """A backend that the user asked for cannot run; the message says why and what to do."""
+
+
+def look_up(
+    names: Sequence[str] | None = None, python: Sequence[str] = OWN_PYTHON
+) -> list[Backend]:
+    """Describe the named backends, or all of them, in the registry's order.
+
+    ``missing`` says why one cannot run with ``python``, or that it is not
+    registered. Raises :class:`BackendsError` when the registry cannot be read.
+    """
+    try:
+        done = subprocess.run(
+            [*python, "-m", "bench.plan.backends", *(names or ())],
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            cwd=ROOT,
+            env=environment(),
+            timeout=TIMEOUT_S,
+        )
+    except subprocess.TimeoutExpired:
+        raise BackendsError(
+            f"the backends did not load in {TIMEOUT_S:g} s: this machine is overloaded; "
+            "see who uses it with: uptime; top"
+        ) from None
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        raise BackendsError(f"the registry of backends cannot be read: {last}")
+    return [Backend(**json.loads(line)) for line in done.stdout.splitlines() if line[:1] == "{"]
+
+
+def choose(
+    known: Sequence[Backend],
+    wanted: Sequence[str] | None,
+    usual: Sequence[str] | None = None,
+) -> list[str]:
+    """The names to measure: the wanted ones, or by default the usual ones that can run here.
+
+    ``usual`` is the profile's choice, None for every backend. Raises
+    :class:`BackendsError` if a wanted one is unknown or cannot run.
+    """
+    by_name = {backend.name: backend for backend in known}
+    if wanted is None:
+        return [
+            backend.name
+            for backend in known
+            if backend.missing is None and (usual is None or backend.name in usual)
+        ]
+    for name in wanted:
+        if name not in by_name:
+            raise BackendsError(f"unknown backend {name!r}: choose from {', '.join(by_name)}")
+        if missing := by_name[name].missing:
+            raise BackendsError(missing)
+    # In the registry's order, not in the user's.
+    return [name for name in by_name if name in wanted]
+
+
+def base_of(names: Sequence[str]) -> str:
+    """The backend that ratios are taken against."""
+    for model in (BASE, *MODELS):
+        for name in names:
+            if Label.parse(name).name == model:
+                return name
+    return names[0]
+
+
+def describe(name: str) -> Backend:
+    """One backend, with the reason in ``missing`` if it cannot be imported here."""
+    try:
+        about = registry.about(name)
+    except BackendError as error:
+        return Backend(name, "", -1, "", "", missing=str(error))
+    try:
+        return registry.load(name)
+    except BackendError as error:
+        return replace(about, missing=str(error))
+
+
+def main(wanted: Sequence[str]) -> int:
+    """Print one JSON object a line for each backend.
+
+    Each is imported in a process of its own, because importing one may change
+    what the next one sees.
+    """
+    known = registry.names()
+    unknown = [name for name in wanted if name not in known]
+    for name in [*(name for name in known if not wanted or name in wanted), *unknown]:
+        sys.stdout.flush()
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                print(json.dumps(describe(name).facts()), flush=True)
+                code = 0
+            finally:
+                os._exit(code)
+        if os.waitpid(child, 0)[1]:
+            dead = Backend(name, "", -1, "", "", missing=f"{name} cannot be imported")
+            print(json.dumps(dead.facts()))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

@@ -1,0 +1,120 @@
+"""How long a plan will take on this machine, and which blocks to cut when that is too long.
+
+The constants describe the machine of the reference campaign. A *slowness* of 2
+means a machine on which the same trial takes twice as long; pauses that do not
+depend on the machine (delays, schedules, the paced ramp) stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from bench.plan.labels import Label
+from bench.plan.plan import PlannedPoint
+from bench.plan.workloads import Point
+from bench.schema import Budget, Cut
+
+START_S = 0.33
+"""A worker's start and warm-up, and the probes around it."""
+
+SERVER_S = 0.5
+"""Start and warm-up of a block's server."""
+
+CEILING_S = 1.3
+"""Measuring the server's ceiling, once in each block of the campaign."""
+
+SHARED_SERVER_SLOTS = 1000
+"""The trials of a point in one block share a server, up to this many slots."""
+
+EFFORT = {
+    **{"callbacks": 1.0, "generators": 1.1, "uvloop": 1.1, "async_await": 1.35},
+    **{"bare": 2.0, "shared": 2.0},  # several times through the job
+    **{"threads": 1.9, "gevent": 1.8, "trio": 1.9, "aiohttp": 3.6},
+}
+"""Processor time of a page, in multiples of that of ``callbacks``."""
+
+OTHER_EFFORT = 2.6
+"""For every backend that is not in :data:`EFFORT`."""
+
+INTERVAL_BLOCKS = 5
+"""The fewest blocks from which an interval is given (``bench.analysis.stats.MIN_BLOCKS``)."""
+
+
+def trial_s(point: Point, label: Label, slowness: float = 1.0) -> float:
+    """Seconds that one trial should take."""
+    work_s = point.work_s * EFFORT.get(label.name, OTHER_EFFORT)
+    # Labels that are alive together start side by side, on two processors at least.
+    start_s = START_S / 2 if point.interleaved else START_S
+    return point.waits_s + slowness * (start_s + work_s)
+
+
+def servers_s(point: Point, trials: int, blocks: int) -> float:
+    """Seconds to start the servers of so many trials in so many blocks."""
+    if point.interleaved:
+        return trials * SERVER_S / 2  # one each, side by side
+    return SERVER_S * (trials if point.slots > SHARED_SERVER_SLOTS else blocks)
+
+
+def block_s(entry: PlannedPoint, slowness: float = 1.0) -> float:
+    """Seconds that one full block of a point should take, its servers included."""
+    point = entry.point
+    servers = servers_s(point, len(entry.cast), 1)
+    trials = sum(trial_s(point, label, slowness) for label in entry.cast)
+    return trials + slowness * servers
+
+
+def plan_s(entries: Sequence[PlannedPoint], slowness: float = 1.0) -> float:
+    """Seconds that a whole plan should take."""
+    ceilings = max((entry.blocks for entry in entries if entry.point.ceiling), default=0)
+    total = ceilings * CEILING_S + slowness * sum(entry.point.prepare_s for entry in entries)
+    for entry in entries:
+        point = entry.point
+        total += sum(n * trial_s(point, label, slowness) for label, n in entry.cast.items())
+        total += slowness * servers_s(point, sum(entry.cast.values()), entry.blocks)
+    return total
+
+
+def fit(
+    entries: Sequence[PlannedPoint], budget_s: float, slowness: float
+) -> tuple[list[PlannedPoint], Budget]:
+    """Cut blocks until the plan takes no longer than ``budget_s``, and say which.
+
+    Blocks beyond those that an interval needs go first, then blocks of points
+    that have too few for an interval anyway. Only when that is not enough,
+    points lose their interval one after the other, those with the fewest
+    backends first. Every point keeps one block.
+    """
+    kept = list(entries)
+    for place in order_of_cuts(entries):
+        if plan_s(kept, slowness) <= budget_s:
+            break
+        kept[place] = kept[place].resized(kept[place].blocks - 1)
+    cuts = [
+        Cut(point=before.point.id, planned=before.blocks, blocks=after.blocks)
+        for before, after in zip(entries, kept, strict=True)
+        if after.blocks < before.blocks
+    ]
+    return kept, Budget(
+        budget_s=budget_s,
+        slowness=slowness,
+        planned_s=plan_s(entries, slowness),
+        expected_s=plan_s(kept, slowness),
+        cuts=cuts,
+    )
+
+
+def order_of_cuts(entries: Sequence[PlannedPoint]) -> Iterator[int]:
+    """Which point loses its next block, as places in ``entries``, until each has one left."""
+    blocks = [entry.blocks for entry in entries]
+    costs = [block_s(entry) for entry in entries]
+    places = range(len(entries))
+    # The memory per connection is fitted over all points of that kind together.
+    single = [p for p in places if blocks[p] < INTERVAL_BLOCKS and entries[p].point.kind != "hold"]
+    for candidates, least in ((places, INTERVAL_BLOCKS), (single, 1)):
+        while over := [place for place in candidates if blocks[place] > least]:
+            place = max(over, key=lambda place: (blocks[place], costs[place]))
+            blocks[place] -= 1
+            yield place
+    for place in sorted(places, key=lambda place: (len(entries[place].cast), -costs[place])):
+        for _ in range(1, blocks[place]):
+            yield place

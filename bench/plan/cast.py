@@ -1,0 +1,58 @@
+"""Which backends take part in a workload point, and in how many of its blocks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from crawlers.registry import MODELS
+
+MAIN_VARIANTS = ("gevent", "uvloop", "trio", "aiohttp")
+"""The variants in every chart of the full profile; all others are on the ladder only."""
+
+BASE = "callbacks"
+"""The backend that ratios are taken against."""
+
+TWINS = (BASE, "threads", "async_await")
+"""The backends that run twice in a block as A/A pairs: not all models are equally noisy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """In how many blocks of a point each group of backends takes part.
+
+    The groups are the four models, the main variants and all other backends.
+    ``only`` leaves everyone else out.
+    """
+
+    models: int
+    variants: int = 0
+    rest: int = 0
+    only: tuple[str, ...] | None = None
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks the point has."""
+        return max(self.models, self.variants, self.rest)
+
+    def blocks_of(self, name: str) -> int:
+        """In how many blocks the backend of this name takes part."""
+        if self.only is not None and name not in self.only:
+            return 0
+        if name in MODELS:
+            return self.models
+        return self.variants if name in MAIN_VARIANTS else self.rest
+
+    def opened(self) -> Cast:
+        """Everyone in every block: for backends that the user asked for by name."""
+        return replace(self, models=self.blocks, variants=self.blocks, rest=self.blocks)
+
+    def resized(self, blocks: int) -> Cast:
+        """The same cast in another number of blocks.
+
+        A group that was in every block stays in every block.
+        """
+        models, variants, rest = (
+            blocks if each == self.blocks else min(each, blocks)
+            for each in (self.models, self.variants, self.rest)
+        )
+        return replace(self, models=models, variants=variants, rest=rest)

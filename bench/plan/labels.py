@@ -1,0 +1,70 @@
+"""Labels: which of the trials of a block one is.
+
+A block may hold a backend more than once: on several interpreters, as the twin
+of the A/A pair, or with a recorder that keeps nothing. In records, charts and
+commands a label is text such as ``callbacks@3.13.5t#2``; here it is a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # bench.plan.backends runs on interpreters that have no pydantic
+    from bench.schema import TrialRecord
+
+INTERPRETER = "@"
+TWIN = "#2"
+NULL = "/null"
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A registered backend, and what sets its trial apart from the backend's other trials.
+
+    ``interpreter`` is "" for the harness's own. ``null_recorder`` appears in
+    plans only: the record of such a trial says so in its parameters.
+    """
+
+    name: str
+    interpreter: str = ""
+    twin: bool = False
+    null_recorder: bool = False
+
+    @classmethod
+    def parse(cls, text: str) -> Label:
+        """The label that :func:`str` turns into this text."""
+        rest = text.removesuffix(NULL)
+        backend = rest.removesuffix(TWIN)
+        name, _, interpreter = backend.partition(INTERPRETER)
+        return cls(name, interpreter, twin=backend != rest, null_recorder=rest != text)
+
+    @classmethod
+    def of(cls, record: TrialRecord) -> Label:
+        """The label under which this trial was planned."""
+        null = record.params.get("recorder") == "null"
+        return replace(cls.parse(record.label), null_recorder=null)
+
+    @property
+    def backend(self) -> str:
+        """The backend as records name it: with its interpreter, if that is not the harness's."""
+        return f"{self.name}{INTERPRETER}{self.interpreter}" if self.interpreter else self.name
+
+    @property
+    def recorded(self) -> str:
+        """The label as records and charts name it."""
+        return self.backend + TWIN * self.twin
+
+    def __str__(self) -> str:
+        return self.recorded + NULL * self.null_recorder
+
+
+def twin_of(backend: str) -> str:
+    """The label of a backend's second trial in a block."""
+    return str(replace(Label.parse(backend), twin=True))
+
+
+def on_each(names: Sequence[str], interpreters: Sequence[str]) -> list[str]:
+    """Every backend on every interpreter, as a campaign across interpreters compares them."""
+    return [Label(name, interpreter).backend for interpreter in interpreters for name in names]

@@ -1,0 +1,178 @@
+"""Profiles: which points a campaign measures, and how often.
+
+A *profile* is a set of points, each with the number of blocks that a group of
+backends takes part in: ``Cast(models, main variants, all others)``. Profiles
+are sized for two processors; a slower machine gets fewer blocks, see
+:mod:`bench.plan.budget`. Pages are chosen so that a trial of a model backend
+takes half a second to two seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from bench.errors import BenchError
+from bench.plan.cast import Cast
+from bench.plan.workloads import (
+    Point,
+    c10k,
+    fairness,
+    fetch,
+    ladder,
+    openloop,
+    real,
+    recorder_cost,
+    regime,
+    throughput,
+    waiting,
+    whole,
+)
+from crawlers.registry import MODELS
+
+REGIME = (
+    *((1, 1, 400), (10, 1, 2500), (100, 1, 4000), (1000, 1, 4000)),
+    *((1, 10, 60), (10, 10, 500), (100, 10, 4000), (1000, 10, 4000)),
+)
+"""Slots, delay in ms, pages: the cells between throughput (no delay) and waiting (50 ms)."""
+
+
+class ProfileError(BenchError):
+    """No such profile or workload; the message lists what there is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A named amount of measuring.
+
+    ``backends`` are measured unless the user names others, None for all that
+    are installed. ``budget_s`` is how long the measuring may take, None for
+    as long as it needs; the time that the summary promises includes the charts.
+    """
+
+    name: str
+    summary: str
+    points: tuple[Point, ...]
+    backends: tuple[str, ...] | None
+    budget_s: float | None = None
+
+
+def smoke() -> Profile:
+    """A little of everything but real HTML.
+
+    The server crawls a directory of HTML itself before it serves it for the
+    first time, which takes a quarter of the time that this profile has.
+    """
+    return Profile(
+        "smoke",
+        "under 90 s: small sizes, two blocks; shows that it works, and no more",
+        points=(
+            throughput(1, 400, Cast(1)),
+            throughput(100, 2000, Cast(2, 2)),
+            fetch(100, 4000, Cast(2, 2)),
+            waiting(10, 50, Cast(1)),
+            waiting(100, 500, Cast(2)),
+            *(c10k(connections, Cast(1, 1)) for connections in (50, 100, 250, 500)),
+            openloop(1000, 0.5, Cast(1)),
+            openloop(4000, 0.5, Cast(1)),
+            recorder_cost(2000, 1),
+        ),
+        backends=MODELS,
+        budget_s=75.0,
+    )
+
+
+def quick() -> Profile:
+    """First answers in a few minutes.
+
+    Its minutes go where a reader looks first: the models, uvloop, trio and
+    aiohttp at 100 slots, in turns. Where the delay sets the rate there is
+    hardly any spread, and one block is enough.
+    """
+    return Profile(
+        "quick",
+        "under 6 minutes: the default; first answers, sharp where a reader looks first",
+        points=(
+            fetch(100, 8000, Cast(5, 5)),
+            throughput(100, 4000, Cast(5, 5)),
+            throughput(10, 4000, Cast(5)),
+            throughput(1000, 4000, Cast(5)),
+            whole(100, 4000, Cast(5)),
+            waiting(1, 4, Cast(1)),
+            waiting(10, 60, Cast(1)),
+            waiting(100, 1000, Cast(1)),
+            waiting(1000, 3000, Cast(1)),
+            *(c10k(connections, Cast(1, 1)) for connections in (100, 1000, 5000, 10000)),
+            *(openloop(rate, 0.6, Cast(1)) for rate in (1000, 4000, 8000, 16000)),
+            recorder_cost(4000, 5),
+        ),
+        backends=(*MODELS, "uvloop", "trio", "aiohttp"),
+        budget_s=310.0,
+    )
+
+
+def full() -> Profile:
+    """Enough blocks to see small differences, and every backend there is.
+
+    The A/A twin takes part wherever a chart may draw a ratio: more than forty
+    comparisons of one backend with itself.
+    """
+    return Profile(
+        "full",
+        "under 45 minutes: six blocks, every backend; what a talk should cite",
+        points=(
+            fetch(10, 8000, Cast(10, 10)),
+            fetch(100, 8000, Cast(12, 12)),
+            fetch(1000, 8000, Cast(10, 10)),
+            throughput(1, 2000, Cast(6)),
+            throughput(10, 6000, Cast(8, 8)),
+            throughput(100, 6000, Cast(12, 12)),
+            throughput(1000, 6000, Cast(8, 8)),
+            whole(100, 8000, Cast(6)),
+            waiting(1, 15, Cast(5)),
+            waiting(10, 200, Cast(5)),
+            waiting(100, 2000, Cast(5, 5)),
+            waiting(1000, 6000, Cast(5, 5)),
+            *(regime(*cell, Cast(5)) for cell in REGIME),
+            ladder(100, 3000, Cast(6, 6, 6)),
+            fairness(1000, 30000, Cast(5)),
+            c10k(100, Cast(3, 3, 1)),
+            c10k(1000, Cast(3, 3, 3)),
+            c10k(2500, Cast(2, 2, 1)),
+            c10k(5000, Cast(2, 2)),
+            c10k(10000, Cast(3, 3, 1)),
+            *(openloop(rate, 2.0, Cast(2)) for rate in (1000, 4000, 8000, 16000, 24000, 32000)),
+            *real(Cast(5, 5)),
+            recorder_cost(8000, 10),
+        ),
+        backends=None,
+        budget_s=2300.0,
+    )
+
+
+def interpreters() -> Profile:
+    """One point for processor time and one for memory, for many interpreters side by side."""
+    return Profile(
+        "interpreters",
+        "for python -m bench interpreters: 20 s for each model on each interpreter",
+        points=(replace(throughput(100, 5000, Cast(5, 5)), controls=()), c10k(2000, Cast(5, 5))),
+        backends=MODELS,
+    )
+
+
+PROFILES: dict[str, Callable[[], Profile]] = {
+    "smoke": smoke,
+    "quick": quick,
+    "full": full,
+    "interpreters": interpreters,
+}
+
+
+def profile(name: str) -> Profile:
+    """The profile of that name.
+
+    Raises :class:`ProfileError` for an unknown one.
+    """
+    if name not in PROFILES:
+        raise ProfileError(f"unknown profile {name!r}: choose one of {', '.join(PROFILES)}")
+    return PROFILES[name]()

@@ -1,0 +1,340 @@
+"""Workloads: what is measured, setting by setting.
+
+A *workload* is a site, a job, the server's behaviour and what is measured. A
+*point* is a workload at one setting (``throughput-100`` is the workload
+``throughput`` with 100 slots). Which points a campaign measures, and how
+often, is in :mod:`bench.plan.profiles`.
+
+The number of pages decides how long a trial lasts. Every backend crawls the
+same pages, so that digests can be compared.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, replace
+from importlib import metadata
+from pathlib import Path
+from typing import Literal
+
+from bench.plan.cast import BASE, TWINS, Cast
+
+Kind = Literal["crawl", "hold", "openloop"]
+Params = dict[str, int | float | str | None]
+
+PAGE_BYTES = 2048
+FANOUT = 10
+SITE_SEED = 1
+WARMUP_SITE = f"tree:200:{FANOUT}:{PAGE_BYTES}"
+WAITING_DELAY = "lognormal:50"
+RAMP_PER_S = 4000
+"""Connections opened per second while a c10k trial fills up.
+
+The same for every backend: ten thousand at once overflow the accept queue and
+cost the fastest backend seconds of SYN retransmission.
+"""
+
+HOLD_SWITCH_S = 10.0
+"""How long a thread waits for the interpreter's lock before it requests it, in a c10k trial.
+
+With the usual 5 ms (:func:`sys.setswitchinterval`) a thousand waiting threads
+keep a whole processor busy with requests. They delay the thread that could
+make progress, more threads fall behind, and the queue grows: ten thousand
+threads took from 13 to more than 180 s to reach the barrier, at any pace. A
+thread that waits for its socket gives the lock up by itself, so memory, which
+is all that such a trial measures, does not change. All backends get this value.
+"""
+
+PAGE_S, FIRST_SLOT_PAGE_S, LISTED_PAGE_S = 85e-6, 260e-6, 35e-6
+"""Processor time of ``callbacks`` for a page: of a tree, of a tree with one slot, of a list.
+
+Measured on the machine of the reference campaign, as are the other times here.
+"""
+
+DIRECTORY_S = 15.0
+"""A directory of HTML is crawled by the server before it is served for the first time."""
+
+HELD_S = 150e-6
+"""Time to open, hold and release one connection, beyond the paced ramp."""
+
+SETTLE_S = 0.2
+"""Pauses before the memory is read."""
+
+REFERENCE_SLOTS = 100
+"""The number of slots that stands for all others: three A/A pairs and the controls are there."""
+
+DEFAULT_SIGMA = 0.5
+"""Sigma of ``lognormal:MEDIAN`` without one, as the server documents it."""
+
+DEBIAN_DOCS = (
+    Path("/usr/share/doc/python3-doc/html"),
+    *sorted(Path("/usr/share/doc").glob("python3.*/html"), reverse=True),
+)
+MIN_HTML_FILES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One setting of one workload.
+
+    ``site`` is the server's site specification; ``site_name`` replaces it in
+    records. ``urls`` is the number of URLs of a list, None to crawl from the
+    root. ``cast`` says in how many blocks each backend takes part; ``twins`` run
+    twice, as A/A pairs. ``null_recorder`` adds a second trial of each backend whose
+    recorder keeps nothing, ``controls`` (:mod:`bench.controls`) are measured in
+    the same blocks, and ``ceiling`` measures the server's ceiling. In an
+    ``interleaved`` point the labels of a block are alive together and take
+    turns (:mod:`bench.run.turns`); otherwise each trial runs whole and alone.
+
+    A trial should take ``waits_s``, which does not depend on the machine, and
+    ``work_s`` of processor time on the reference machine with ``callbacks``.
+    ``prepare_s`` is how long the first server of a campaign needs beforehand.
+    See :mod:`bench.plan.budget`.
+    """
+
+    id: str
+    workload: str
+    kind: Kind
+    site: str
+    slots: int
+    cast: Cast
+    site_name: str = ""
+    urls: int | None = None
+    delay: str = "none"
+    rate: int | None = None
+    twins: tuple[str, ...] = (BASE,)
+    recorder: Literal["times", "slots"] = "times"
+    null_recorder: bool = False
+    controls: tuple[str, ...] = ()
+    ceiling: bool = False
+    interleaved: bool = False
+    deadline_s: float = 60.0
+    waits_s: float = 0.0
+    work_s: float = 0.5
+    prepare_s: float = 0.0
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks the point has."""
+        return self.cast.blocks
+
+    @property
+    def switch_interval_s(self) -> float | None:
+        """How long a thread waits for the interpreter's lock; None for Python's usual 5 ms."""
+        return HOLD_SWITCH_S if self.kind == "hold" else None
+
+    @property
+    def polls(self) -> bool:
+        """Whether the server should never sleep: where nothing but the client's work counts."""
+        return self.kind == "crawl" and self.delay == "none"
+
+    @property
+    def params(self) -> Params:
+        """What is recorded: everything that makes this point what it is."""
+        return {
+            "slots": self.slots,
+            "site": self.site_name or self.site,
+            "delay": self.delay,
+            "connections": self.slots if self.kind == "hold" else None,
+            "urls": self.urls,
+            "rate": self.rate,
+            "ramp_per_s": RAMP_PER_S if self.kind == "hold" else None,
+            "switch_interval_s": self.switch_interval_s,
+        }
+
+
+def tree(pages: int) -> str:
+    """A tree site of so many 2 KB pages."""
+    return f"tree:{pages}:{FANOUT}:{PAGE_BYTES}"
+
+
+def mean_delay_s(spec: str) -> float:
+    """The mean of a delay specification, in seconds."""
+    kind, *numbers = spec.split(":")
+    if kind == "none":
+        return 0.0
+    first = float(numbers[0]) / 1000
+    if kind == "lognormal":
+        sigma = float(numbers[1]) if len(numbers) > 1 else DEFAULT_SIGMA
+        return first * math.exp(sigma**2 / 2)
+    return first
+
+
+def closed_loop(
+    workload: str, slots: int, pages: int, cast: Cast, *, delay: str = "none", setting: str = ""
+) -> Point:
+    """A crawl of a tree in which each slot asks again as soon as it is answered."""
+    mean_s = mean_delay_s(delay)
+    page_s = FIRST_SLOT_PAGE_S if slots == 1 else PAGE_S
+    return Point(
+        id=f"{workload}-{setting or slots}",
+        workload=workload,
+        kind="crawl",
+        site=tree(pages),
+        delay=delay,
+        slots=slots,
+        cast=cast,
+        # At first few pages are known, and at last few are left: about two delays a level.
+        waits_s=mean_s * (pages / slots + 2 * math.log10(pages)),
+        work_s=pages * page_s if slots > 1 or not mean_s else 0.0,
+    )
+
+
+def throughput(slots: int, pages: int, cast: Cast) -> Point:
+    """A crawl without delay: what a crawled page costs, links and all."""
+    here = slots == REFERENCE_SLOTS
+    return replace(
+        closed_loop("throughput", slots, pages, cast),
+        twins=TWINS if here else (BASE,),
+        controls=("shared",) if here else (),
+        ceiling=True,
+        interleaved=True,
+    )
+
+
+def fetch(slots: int, urls: int, cast: Cast) -> Point:
+    """A list of pages, counted and checksummed, without links: what a model costs, undiluted."""
+    return replace(
+        throughput(slots, urls, cast),
+        id=f"fetch-{slots}",
+        workload="fetch",
+        site=f"list:{urls}:{PAGE_BYTES}",
+        urls=urls,
+        twins=TWINS,
+        controls=("bare", "shared") if slots == REFERENCE_SLOTS else (),
+        work_s=urls * LISTED_PAGE_S,
+    )
+
+
+def whole(slots: int, pages: int, cast: Cast) -> Point:
+    """The crawl of throughput in whole trials, one after the other: do they agree with turns?"""
+    return replace(closed_loop("whole", slots, pages, cast), ceiling=True)
+
+
+def waiting(slots: int, pages: int, cast: Cast) -> Point:
+    """A delay of 50 ms: what waiting costs."""
+    return closed_loop("waiting", slots, pages, cast, delay=WAITING_DELAY)
+
+
+def ladder(slots: int, pages: int, cast: Cast) -> Point:
+    """Every backend, on few enough pages for the slowest stacks."""
+    return replace(
+        closed_loop("ladder", slots, pages, cast), twins=TWINS, ceiling=True, interleaved=True
+    )
+
+
+def regime(slots: int, delay_ms: int, pages: int, cast: Cast) -> Point:
+    """A cell of the regime map that no throughput or waiting point covers."""
+    setting = f"{slots}x{delay_ms}ms"
+    return closed_loop("regime", slots, pages, cast, delay=f"lognormal:{delay_ms}", setting=setting)
+
+
+def fairness(slots: int, urls: int, cast: Cast) -> Point:
+    """Which slot finished when: whether a model starves any.
+
+    The site is a list, so that every slot has work from the first moment until it runs out.
+    """
+    return Point(
+        id=f"fairness-{slots}",
+        workload="fairness",
+        kind="crawl",
+        site=f"list:{urls}:{PAGE_BYTES}",
+        urls=urls,
+        slots=slots,
+        cast=cast,
+        twins=(),
+        recorder="slots",
+        work_s=urls * LISTED_PAGE_S,
+    )
+
+
+def c10k(connections: int, cast: Cast) -> Point:
+    """Connections held open at a barrier: how much memory one takes."""
+    return Point(
+        id=f"c10k-{connections}",
+        workload="c10k",
+        kind="hold",
+        site=f"list:{connections}:{PAGE_BYTES}",
+        urls=connections,
+        slots=connections,
+        cast=cast,
+        twins=(),
+        deadline_s=180.0,
+        waits_s=SETTLE_S + connections / RAMP_PER_S,
+        work_s=connections * HELD_S,
+    )
+
+
+def openloop(rate: int, seconds: float, cast: Cast) -> Point:
+    """Requests due on a Poisson schedule: how long a user would wait."""
+    urls = max(1, round(rate * seconds))
+    return Point(
+        id=f"openloop-{rate}",
+        workload="openloop",
+        kind="openloop",
+        site=f"list:{urls}:{PAGE_BYTES}",
+        urls=urls,
+        slots=100,
+        rate=rate,
+        cast=cast,
+        twins=(),
+        waits_s=seconds,
+        work_s=max(0.0, urls * LISTED_PAGE_S - seconds),
+    )
+
+
+def recorder_cost(pages: int, blocks: int) -> Point:
+    """The same crawl with a recorder that keeps times and with one that keeps nothing."""
+    cast = Cast(blocks, only=(BASE,))
+    return replace(closed_loop("cost", 100, pages, cast), twins=(), null_recorder=True)
+
+
+def real(cast: Cast) -> list[Point]:
+    """Real HTML from this machine; empty when there is none."""
+    found = find_html()
+    if found is None:
+        return []
+    path, name = found
+    return [
+        Point(
+            id="real-10",
+            workload="real",
+            kind="crawl",
+            site=f"dir:{path}",
+            site_name=f"dir:{name}",
+            slots=10,
+            cast=cast,
+            interleaved=True,
+            prepare_s=DIRECTORY_S,
+        )
+    ]
+
+
+def find_html() -> tuple[Path, str] | None:
+    """A tree of real HTML documentation, and its name for the records.
+
+    Debian's python3-doc if it is installed, otherwise the largest HTML tree
+    with an index page in any installed Python distribution.
+    """
+    for path in DEBIAN_DOCS:
+        if (path / "index.html").is_file():
+            path = path.resolve()
+            version = re.search(r"python3\.\d+", str(path))
+            return path, f"python3-doc ({version.group() if version else 'python3'}, Debian)"
+    best: tuple[int, Path, str] | None = None
+    for distribution in metadata.distributions():
+        pages = [file for file in distribution.files or () if file.suffix == ".html"]
+        indexes = sorted(
+            (file for file in pages if file.name == "index.html"), key=lambda file: len(file.parts)
+        )
+        if not indexes:
+            continue
+        top = indexes[0].parent
+        count = sum(file.is_relative_to(top) for file in pages)
+        if count >= MIN_HTML_FILES and (best is None or count > best[0]):
+            folder = Path(str(distribution.locate_file(top)))
+            if (folder / "index.html").is_file():
+                name = f"{distribution.metadata['Name']} {distribution.version} (PyPI)"
+                best = (count, folder.resolve(), name)
+    return None if best is None else best[1:]

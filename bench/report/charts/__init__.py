@@ -1,0 +1,101 @@
+"""Charts of a campaign, drawn from its analysis alone.
+
+Each module makes a :class:`~bench.report.charts.design.Design` (what the chart says and
+how to draw it) or a :class:`~bench.report.charts.design.Skip` (why there is no chart).
+This package draws the designs in the order of the story.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import chain
+from pathlib import Path
+
+from bench.analysis.analysis import Analysis
+from bench.palette import Theme
+from bench.report.charts import (
+    cpu,
+    fairness,
+    hockey_stick,
+    interpreters,
+    memory,
+    memory_total,
+    noise,
+    omission,
+    open_loop,
+    parity,
+    ratios,
+    regime,
+    rungs,
+    segments,
+    service_time,
+    slots,
+    summit,
+)
+from bench.report.charts.design import Chart, Design, Skip
+from bench.report.charts.drawing import Sheet, draw_all, file_name, processes_for
+from bench.report.charts.look import Format, Shape
+from bench.report.charts.words import footer
+
+Story = tuple[tuple[str, Callable[[Analysis], Design | Skip]], ...]
+
+#: The charts in the order of the story.
+CHARTS: Story = (
+    ("segments", segments.design),
+    ("throughput", slots.throughput),
+    ("waiting", slots.waiting),
+    ("ratios", ratios.design),
+    ("cpu", cpu.design),
+    ("memory", memory.design),
+    ("memory-total", memory_total.design),
+    ("ladder", rungs.ladder),
+    ("ladder-async", rungs.ladder_async),
+    ("ladder-stacks", rungs.ladder_stacks),
+    ("summit", summit.design),
+    ("open-loop", open_loop.design),
+    ("hockey-stick", hockey_stick.design),
+    ("service-time", service_time.design),
+    ("omission", omission.design),
+    ("fairness", fairness.design),
+    ("regime", regime.design),
+    ("noise", noise.design),
+    ("parity", parity.design),
+)
+
+#: The charts of a campaign across interpreters; no others mix interpreters.
+ACROSS: Story = (
+    ("interpreters", interpreters.design),
+    ("noise", noise.design),
+)
+
+
+def render_all(
+    analysis: Analysis,
+    outdir: Path,
+    formats: Sequence[Format] = ("svg", "png"),
+    themes: Sequence[Theme] = ("light",),
+    shapes: Sequence[Shape] = ("wide",),
+    only: Sequence[str] | None = None,
+    further: Sequence[Design | Skip] = (),
+    processes: int | None = None,
+) -> list[Chart]:
+    """Draw every chart that the records have data for, into ``outdir``.
+
+    Returns one :class:`Chart` per chart in story order; one without data has ``skipped``
+    set to the reason and no files. ``only`` names the charts to draw; ``further`` designs
+    follow them. The same records give the same SVG and PNG, to the byte, whatever the
+    number of ``processes`` (by default one per processor, where there is enough to draw).
+    """
+    outdir.mkdir(parents=True, exist_ok=True)
+    story = [
+        make
+        for name, make in (ACROSS if analysis.releases else CHARTS)
+        if only is None or name in only
+    ]
+    if processes is None:
+        processes = processes_for(len(story) + len(further))
+    sheet = Sheet(outdir, analysis.backends, footer(analysis), formats, themes, shapes)
+    return draw_all(sheet, chain((make(analysis) for make in story), further), processes)
+
+
+__all__ = ["ACROSS", "CHARTS", "Chart", "Design", "Sheet", "Skip", "file_name", "render_all"]

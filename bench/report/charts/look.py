@@ -1,0 +1,135 @@
+"""How charts look: a theme, a shape, and the colour and marker of each backend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import matplotlib
+
+from bench.palette import PALETTES, Theme
+from bench.plan.labels import Label
+
+Shape = Literal["wide", "square"]
+Format = Literal["svg", "png", "pdf"]
+
+#: Dots per inch of the layout; PNG files are written at twice this.
+DPI: Final = 100
+
+MODEL_MARKERS: Final[Mapping[str, str]] = {
+    "threads": "s",
+    "callbacks": "o",
+    "generators": "^",
+    "async_await": "D",
+}
+VARIANT_MARKERS: Final = ("v", "P", "X", "<", ">", "p", "h", "*", "d")
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """How one backend looks, in every chart of a campaign."""
+
+    label: str
+    colour: str
+    marker: str
+    width: float
+    order: float  # drawing order; models lie on top
+
+
+class Look:
+    """A theme, a shape, and who has which colour."""
+
+    def __init__(self, theme: Theme, shape: Shape, backends: Sequence[str]) -> None:
+        """``backends`` in the campaign's order: variants take colours in that order."""
+        self.theme: Theme = theme
+        self.shape: Shape = shape
+        self.palette = PALETTES[theme]
+        self._variants = [b for b in backends if b not in MODEL_MARKERS]
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height in inches."""
+        return (12.8, 7.2) if self.shape == "wide" else (9.0, 9.0)
+
+    @property
+    def wide(self) -> bool:
+        """Whether panels go side by side."""
+        return self.shape == "wide"
+
+    def of(self, label: str) -> Identity:
+        """The identity of a label: that of its backend, for an A/A twin and on any interpreter."""
+        name = Label.parse(label).name
+        if name in MODEL_MARKERS:
+            return Identity(label, self.palette.models[name], MODEL_MARKERS[name], 3.0, 4)
+        place = self._variants.index(name) if name in self._variants else len(self._variants)
+        colours = self.palette.variants
+        return Identity(
+            label,
+            colours[place % len(colours)],
+            VARIANT_MARKERS[place % len(VARIANT_MARKERS)],
+            1.8,
+            3,
+        )
+
+    def rc(self) -> dict[str, Any]:
+        """matplotlib's settings for this look, on top of its defaults."""
+        p = self.palette
+        return {
+            "axes.axisbelow": True,
+            "axes.edgecolor": p.muted,
+            "axes.facecolor": p.background,
+            "axes.grid": True,
+            "axes.grid.axis": "y",
+            "axes.labelcolor": p.muted,
+            "axes.labelsize": 15,
+            "axes.linewidth": 1.0,
+            "axes.spines.left": False,
+            "axes.spines.right": False,
+            "axes.spines.top": False,
+            "axes.titlecolor": p.ink,
+            "axes.titlesize": 15,
+            "axes.titlelocation": "left",
+            "figure.dpi": DPI,
+            "figure.facecolor": p.background,
+            "font.family": ["sans-serif"],
+            "font.sans-serif": ["DejaVu Sans", "Verdana", "Helvetica Neue", "Arial", "sans-serif"],
+            "font.size": 14,
+            "grid.color": p.grid,
+            "grid.linewidth": 1.0,
+            "hatch.linewidth": 1.0,
+            "legend.frameon": False,
+            "legend.fontsize": 14,
+            "legend.labelcolor": p.ink,
+            "lines.solid_capstyle": "round",
+            "patch.linewidth": 0,
+            "path.simplify": False,
+            "pdf.fonttype": 42,
+            "savefig.facecolor": p.background,
+            "svg.fonttype": "none",
+            "svg.hashsalt": "c10k",
+            "text.color": p.ink,
+            # Hinting would round every glyph to whole pixels, so that a line measured
+            # at the layout's resolution would not be as wide as the one drawn.
+            "text.hinting": "no_hinting",
+            "text.parse_math": False,
+            "xtick.color": p.muted,
+            "xtick.labelsize": 14,
+            "xtick.major.size": 0,
+            "xtick.minor.size": 0,
+            "ytick.color": p.muted,
+            "ytick.labelsize": 14,
+            "ytick.major.size": 0,
+            "ytick.minor.size": 0,
+        }
+
+
+@contextmanager
+def style(look: Look) -> Iterator[None]:
+    """matplotlib's own defaults plus this look, whatever the user's matplotlibrc says."""
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        settings: Any = matplotlib.rcParams  # its keys are literals to the type checker
+        settings.update(look.rc())
+        yield

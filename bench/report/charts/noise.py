@@ -1,0 +1,224 @@
+"""One backend against itself: the noise floor, and what a naive harness would have claimed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from matplotlib.axes import Axes
+
+from bench.analysis import naive, stats
+from bench.analysis.analysis import Analysis
+from bench.analysis.stats import Comparison
+from bench.plan.labels import twin_of
+from bench.report.charts.design import Design, Skip
+from bench.report.charts.slide import Slide
+from bench.report.charts.words import PLURALS, prose, sentence
+from bench.text import plural
+
+NAME = "noise"
+TITLE = "One backend against itself (A/A): the noise floor"
+SHORT = {
+    "pages_per_s": "pages/s",
+    "cpu_ms_per_1000": "CPU",
+    "service_p50_ms": "p50",
+    "service_p99_ms": "p99",
+    "user_per_connection": "memory",
+}
+"""The metrics' names on the axis."""
+EXPECTED = 5
+"""Per cent of comparisons that a 95 % interval gets wrong by chance."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The A/A comparisons by one metric in one way of measuring, and their noise floor.
+
+    The floor is a log ratio. ``name`` says what was measured, and how if there are two ways.
+    """
+
+    name: str
+    floor: float | None
+    comparisons: Sequence[Comparison]
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """How many of its comparisons one rule got wrong."""
+
+    rule: str
+    wrong: int
+    tested: int
+    ours: bool
+
+    @property
+    def share(self) -> float:
+        """Per cent."""
+        return 100 * self.wrong / self.tested
+
+
+def design(analysis: Analysis) -> Design | Skip:
+    """All A/A ratios with intervals, and the false claims of two naive rules beside ours."""
+    aa, naively = analysis.aa, analysis.naive
+    drawn = [c for c in aa.comparisons if c.ratio.value is not None]
+    if not drawn:
+        return Skip(NAME, TITLE, "the campaign holds no A/A pair")
+    backends = list(dict.fromkeys(c.base for c in drawn))
+    groups = _groups(analysis, drawn)
+    bars: list[Bar] = []
+    if naively.tested:
+        threshold = f"naive: means differ by more than {100 * naive.THRESHOLD:.0f} %"
+        ranges = "naive: ranges of three do not overlap"
+        bars.append(Bar(threshold, naively.by_threshold, naively.tested, ours=False))
+        bars.append(Bar(ranges, naively.by_ranges, naively.tested, ours=False))
+    if aa.tested:
+        bars.append(Bar("this suite", aa.alarms, aa.tested, ours=True))
+    floor = analysis.floor()
+    notes = [floor.words]
+    if analysis.balance and not analysis.balance.balanced:
+        notes.append(analysis.balance.words)
+    return Design(
+        name=NAME,
+        title=TITLE,
+        finding=_finding(backends, bars),
+        subtitle=(
+            "The same code under two labels: any difference found here is a false alarm. Grey: "
+            "noise floor per metric; bars: 95 % intervals"
+        ),
+        alt=f"{aa.words} {naively.words} {floor.words}",
+        draw=partial(_draw, backends, groups, bars),
+        notes=tuple(notes),
+    )
+
+
+def _groups(analysis: Analysis, drawn: Sequence[Comparison]) -> list[Group]:
+    """The comparisons by metric; in turns first, then in whole trials."""
+    in_turns = {trial.point for trial in analysis.records.trials if trial.turns is not None}
+    both = len({c.point in in_turns for c in drawn}) == 2
+    groups = []
+    for metric in stats.METRICS:
+        for turns in (True, False):
+            mine = [
+                c for c in drawn if c.metric.name == metric.name and (c.point in in_turns) == turns
+            ]
+            if mine:
+                floor = stats.aa_noise_floor(analysis.records, metric, turns=turns).log
+                how = ("\nin turns" if turns else "\nwhole") if both else ""
+                groups.append(Group(SHORT.get(metric.name, metric.name) + how, floor, mine))
+    return groups
+
+
+def _finding(backends: Sequence[str], bars: Sequence[Bar]) -> str | None:
+    if not bars or not bars[-1].ours:
+        return None
+    ours = bars[-1]
+    worst = max(bars, key=lambda bar: bar.share)
+    backend = prose(backends[0]) if len(backends) == 1 else "a backend"
+    itself = "themselves" if backend in PLURALS else "itself"
+    if worst.share > ours.share:
+        return (
+            f"A naive benchmark finds {backend} to differ from {itself} in {worst.wrong} of "
+            f"{worst.tested} comparisons, this suite in {ours.wrong} of {ours.tested}"
+        )
+    alarms = plural(ours.wrong, "false alarm")
+    text = sentence(f"{backend} against {itself}: {alarms} in {ours.tested} comparisons")
+    return text[0].upper() + text[1:]
+
+
+def _draw(
+    backends: Sequence[str], groups: Sequence[Group], bars: Sequence[Bar], slide: Slide
+) -> None:
+    if not bars:
+        panels = slide.panels()
+    elif slide.look.wide:
+        panels = slide.panels(2, widths=[1.65, 1.0])
+    else:
+        panels = slide.panels(1, 2, heights=[1.5, 1.0])
+    _pairs(slide, panels[0], backends, groups)
+    if bars:
+        _false_claims(slide, panels[1], backends[0], bars)
+
+
+def _pairs(slide: Slide, axes: Axes, backends: Sequence[str], groups: Sequence[Group]) -> None:
+    """Each A/A ratio in per cent, grouped by metric and way of measuring."""
+    palette = slide.palette
+    start = 0
+    ticks: list[float] = []
+    reach = 0.0
+    for group in groups:
+        last = start + len(group.comparisons) - 1
+        if group.floor is not None:
+            band = [100 * math.expm1(-group.floor), 100 * math.expm1(group.floor)]
+            axes.fill_between(
+                [start - 0.6, last + 0.6],
+                [band[0]] * 2,
+                [band[1]] * 2,
+                color=palette.band,
+                linewidth=0,
+                zorder=0,
+            )
+            reach = max(reach, band[1])
+        for x, found in enumerate(group.comparisons, start):
+            ratio, look = found.ratio, slide.look.of(found.base)
+            colour = palette.alarm if ratio.shown else look.colour
+            if ratio.low is not None and ratio.high is not None:
+                ends = [100 * (ratio.low - 1), 100 * (ratio.high - 1)]
+                axes.plot([x] * 2, ends, color=colour, linewidth=2.2, alpha=0.75, zorder=3)
+                reach = max(reach, ends[1], -ends[0])
+            value = 100 * ((ratio.value or 1.0) - 1)
+            reach = max(reach, abs(value))
+            axes.plot([x], [value], look.marker, color=colour, markersize=6.5, zorder=4)
+        ticks.append((start + last) / 2)
+        if start:
+            axes.axvline(start - 1, color=palette.grid, linewidth=1, zorder=0)
+        start = last + 2
+    axes.axhline(0, color=palette.muted, linewidth=1.2, zorder=1)
+    axes.set_xticks(ticks, [group.name for group in groups])
+    axes.tick_params(axis="x", labelcolor=palette.ink)
+    axes.set_xlim(-1, start - 1)
+    axes.set_ylim(-1.12 * reach - 0.1, 1.12 * reach + 0.1)
+    axes.yaxis.set_major_formatter(lambda v, _: f"{v:+.3g} %" if abs(v) > 1e-9 else "0")
+    alone = len(backends) == 1
+    pair = f"{twin_of(backends[0])} over {backends[0]}" if alone else "second label over first"
+    axes.set_title(f"{pair}, a marker per comparison", color=palette.muted)
+
+
+def _false_claims(slide: Slide, axes: Axes, backend: str, bars: Sequence[Bar]) -> None:
+    palette = slide.palette
+    box = {"facecolor": palette.background, "edgecolor": "none", "pad": 1.5}
+    for place, bar in enumerate(bars):
+        colour = slide.look.of(backend).colour if bar.ours else palette.alarm
+        axes.barh(place, bar.share, height=0.42, color=colour, zorder=2)
+        axes.annotate(
+            bar.rule,
+            (0, place - 0.27),
+            xytext=(1, 3),
+            textcoords="offset points",
+            va="bottom",
+            fontsize=14,
+            color=palette.ink,
+            zorder=6,
+            bbox=box,
+        )
+        axes.annotate(
+            f"{bar.wrong} of {bar.tested}",
+            (bar.share, place),
+            xytext=(8, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=16,
+            fontweight="bold",
+            zorder=6,
+            bbox=box,
+        )
+    axes.axvline(EXPECTED, color=palette.muted, linewidth=1.4, linestyle=(0, (4, 3)), zorder=3)
+    axes.set_xlim(0, max([*(bar.share for bar in bars), 8.0]) * 1.38)
+    axes.set_ylim(len(bars) - 0.6, -0.75)
+    axes.set_yticks([])
+    axes.grid(axis="x")
+    axes.grid(visible=False, axis="y")
+    axes.spines["bottom"].set_visible(False)
+    axes.xaxis.set_major_formatter(lambda v, _: f"{v:.0f} %")
+    axes.set_title(f"false alarms (dashed: {EXPECTED} %)", color=palette.muted)

@@ -1,0 +1,354 @@
+"""The page around a plot: headline, subtitle, notes, footer, and labels at the ends of lines."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from bench.palette import readable
+from bench.report.charts.look import DPI, Format, Look
+
+
+@dataclass(frozen=True, slots=True)
+class EndLabel:
+    """A direct label at a line's end, in data coordinates."""
+
+    text: str
+    x: float
+    y: float
+    colour: str
+    bold: bool = True
+
+
+Position = tuple[float, float, float, float]
+"""Left, bottom, width and height of some axes, as shares of the slide."""
+
+
+class Slide:
+    """The page around a plot: headline, subtitle, notes and footer are set, the rest is free."""
+
+    LEFT: Final = 0.36  # margins in inches
+    RIGHT: Final = 0.36
+    TOP: Final = 0.34
+    BOTTOM: Final = 0.22
+
+    def __init__(
+        self,
+        look: Look,
+        headline: str,
+        subtitle: str,
+        notes: Sequence[str] = (),
+        footer: Sequence[str] = (),
+        positions: Sequence[Position] | None = None,
+    ) -> None:
+        """Lay out the texts; must run inside :func:`~bench.report.charts.look.style`.
+
+        ``positions`` are those of the axes on the same slide in another theme. Finding
+        them takes a quarter of the drawing.
+        """
+        self.look = look
+        self.palette = look.palette
+        self.figure = Figure(figsize=look.size, dpi=DPI)
+        FigureCanvasAgg(self.figure)
+        self.headline = headline
+        self.positions = positions
+        self._settled = False
+        self._layout: ConstrainedLayoutEngine | None = None
+        width, height = look.size
+        y = height - self.TOP
+        y = self._block(headline, y, 25.0 if look.wide else 22.0, "bold", self.palette.ink)
+        y = self._block(subtitle, y - 0.07, 14.0, "normal", self.palette.muted)
+        self._top = y - 0.12
+        low = self._stack(footer, self.BOTTOM, 9.5, 1.3) + 0.04
+        self.figure.add_artist(
+            Line2D(
+                [self.LEFT / width, 1 - self.RIGHT / width],
+                [low / height] * 2,
+                color=self.palette.grid,
+                linewidth=1,
+            )
+        )
+        self._low = self._stack(notes, low + 0.08, 12.0, 1.32) + 0.08
+
+    # --- text ---
+
+    def text_width(self, text: str, size: float, weight: str = "normal") -> float:
+        """Width of a line in pixels at the layout's resolution."""
+        return measure(text, size, weight)
+
+    def _wrapped(self, text: str, size: float, weight: str) -> list[str]:
+        width, _ = self.look.size
+        room = (width - self.LEFT - self.RIGHT) * DPI
+        lines: list[str] = []
+        words = text.split()
+        while words:
+            fits = len(words)
+            while fits > 1 and measure(" ".join(words[:fits]), size, weight) > room:
+                fits -= 1
+            lines.append(" ".join(words[:fits]))
+            del words[:fits]
+        return lines
+
+    def _text(self, text: str, y: float, size: float, weight: str, colour: str, va: str) -> None:
+        width, height = self.look.size
+        self.figure.text(
+            self.LEFT / width,
+            y / height,
+            text,
+            fontsize=size,
+            fontweight=weight,
+            color=colour,
+            va=va,
+            ha="left",
+        )
+
+    def _block(self, text: str, y: float, size: float, weight: str, colour: str) -> float:
+        """Lines from ``y`` downwards; returns the height in inches below them."""
+        for line in self._wrapped(text, size, weight):
+            self._text(line, y, size, weight, colour, va="top")
+            y -= size / 72 * 1.28
+        return y
+
+    def _stack(self, texts: Sequence[str], y: float, size: float, leading: float) -> float:
+        """Small print from ``y`` upwards, the last text lowest; returns the height above it."""
+        for text in reversed(texts):
+            for line in reversed(self._wrapped(text, size, "normal")):
+                self._text(line, y, size, "normal", self.palette.muted, va="bottom")
+                y += size / 72 * leading
+        return y
+
+    # --- panels ---
+
+    def panels(
+        self,
+        columns: int = 1,
+        rows: int = 1,
+        *,
+        widths: Sequence[float] | None = None,
+        heights: Sequence[float] | None = None,
+        right: float = 0.0,
+        sharex: bool = False,
+        sharey: bool = False,
+    ) -> list[Axes]:
+        """Axes in the free part of the slide, row by row.
+
+        ``right`` keeps that many pixels free on the right for direct labels.
+        """
+        width, height = self.look.size
+        left, bottom = self.LEFT / width, self._low / height
+        self._layout = ConstrainedLayoutEngine(
+            rect=(
+                left,
+                bottom,
+                1 - left - (self.RIGHT + right / DPI) / width,
+                self._top / height - bottom,
+            ),
+            w_pad=0.02,
+            h_pad=0.02,
+            wspace=0.05,
+            hspace=0.06,
+        )
+        grid = self.figure.subplots(
+            rows,
+            columns,
+            sharex=sharex,
+            sharey=sharey,
+            squeeze=False,
+            gridspec_kw={"width_ratios": widths, "height_ratios": heights},
+        )
+        return [axes for row in grid for axes in row]
+
+    def key(self, labels: Sequence[str]) -> None:
+        """A row of markers and names below the subtitle, for charts without line ends."""
+        size, x = 15.0, self.LEFT * DPI
+        height = size / 72 * 1.5
+        middle = (self._top - height / 2) * DPI
+        limit = (self.look.size[0] - self.RIGHT) * DPI
+        for label in labels:
+            look = self.look.of(label)
+            needed = 34.0 + self.text_width(label, size, "bold") + 22.0
+            if x + needed > limit and x > self.LEFT * DPI:
+                x = self.LEFT * DPI
+                middle -= height * DPI
+                self._top -= height
+            self.figure.add_artist(
+                Line2D(
+                    [self._fx(x + 2), self._fx(x + 26)],
+                    [self._fy(middle)] * 2,
+                    color=look.colour,
+                    linewidth=3,
+                )
+            )
+            self.figure.add_artist(
+                Line2D(
+                    [self._fx(x + 14)],
+                    [self._fy(middle)],
+                    color=look.colour,
+                    marker=look.marker,
+                    markersize=10,
+                    linestyle="none",
+                )
+            )
+            self.figure.text(
+                self._fx(x + 34),
+                self._fy(middle),
+                label,
+                color=readable(look.colour, self.palette.background),
+                fontsize=size,
+                fontweight="bold",
+                va="center_baseline",
+                ha="left",
+            )
+            x += needed
+        self._top -= height + 0.12
+
+    def swatches(self, entries: Sequence[tuple[str, str, str]], columns: int | None = None) -> None:
+        """A key of (text, colour, hatch) below the subtitle, set before the panels.
+
+        In one row on a wide slide, unless you ask for fewer ``columns``.
+        """
+        width, height = self.look.size
+        handles = [
+            Patch(facecolor=colour, hatch=hatch, edgecolor=self.palette.background, label=text)
+            for text, colour, hatch in entries
+        ]
+        columns = columns or (len(entries) if self.look.wide else min(3, len(entries)))
+        self.figure.legend(
+            handles=handles,
+            loc="upper left",
+            bbox_to_anchor=(self.LEFT / width, self._top / height),
+            ncols=columns,
+            borderaxespad=0.0,
+            borderpad=0.2,
+            handlelength=1.1,
+            handleheight=1.1,
+            columnspacing=1.3,
+            handletextpad=0.5,
+        )
+        rows = -(-len(entries) // columns)
+        self._top -= rows * 14.0 / 72 * 1.55 + 0.1
+
+    def settle(self) -> None:
+        """Find the axes' positions, once, so that pixel positions are final.
+
+        They are rounded: the solver's last digits differ from run to run, and the SVG's
+        ids are hashes of them. The figure itself has no layout engine, or each file that
+        is saved would be laid out again.
+        """
+        if self._settled:
+            return
+        self._settled = True
+        if self.positions is None:
+            if self._layout is not None:
+                self._layout.execute(self.figure)
+            bounds = [axes.get_position().bounds for axes in self.figure.axes]
+            self.positions = [
+                (round(x, 6), round(y, 6), round(width, 6), round(height, 6))
+                for x, y, width, height in bounds
+            ]
+        for axes, position in zip(self.figure.axes, self.positions, strict=True):
+            axes.set_position(position)
+
+    def label_room(self, labels: Iterable[str], size: float = 16.0) -> float:
+        """Pixels that the longest of the labels needs, with its leader."""
+        widths = [self.text_width(label, size, "bold") for label in labels]
+        return max(widths, default=0.0) + 26.0
+
+    def label_size(self, count: int, biggest: float = 16.0) -> float:
+        """Font size at which ``count`` labels fit above each other."""
+        room = (self._top - self._low) * 72 * 0.86
+        return max(6.0, min(biggest, room / max(1, count) / 1.25))
+
+    def label_ends(self, axes: Axes, labels: Sequence[EndLabel], size: float = 16.0) -> None:
+        """Set labels right of the axes at their lines' ends, moved apart where they collide."""
+        if not labels:
+            return
+        self.settle()
+        box = axes.get_window_extent()
+        line = size / 72 * DPI * 1.22
+        wanted = [
+            (float(axes.transData.transform((item.x, item.y))[1]), item)
+            for item in labels
+            if math.isfinite(item.y)
+        ]
+        wanted.sort(key=lambda pair: pair[0])
+        centres = spread_apart([y for y, _ in wanted], line, box.y0, box.y1)
+        x_ends = [float(axes.transData.transform((item.x, item.y))[0]) for _, item in wanted]
+        start = max(box.x1, *(x + 4.0 for x in x_ends))
+        for (exact, item), centre, x_end in zip(wanted, centres, x_ends, strict=True):
+            self.figure.add_artist(
+                Line2D(
+                    [self._fx(x_end + 8), self._fx(start + 14)],
+                    [self._fy(exact), self._fy(centre)],
+                    color=item.colour,
+                    linewidth=1.0,
+                    alpha=0.7,
+                )
+            )
+            self.figure.text(
+                self._fx(start + 18),
+                self._fy(centre),
+                item.text,
+                color=readable(item.colour, self.palette.background),
+                fontsize=size,
+                fontweight="bold" if item.bold else "normal",
+                va="center_baseline",
+                ha="left",
+            )
+
+    def _fx(self, pixels: float) -> float:
+        return pixels / (self.look.size[0] * DPI)
+
+    def _fy(self, pixels: float) -> float:
+        return pixels / (self.look.size[1] * DPI)
+
+    def save(self, path: Path, kind: Format) -> None:
+        """Write the slide; the same slide gives the same bytes."""
+        self.settle()
+        metadata: dict[Format, dict[str, str | None]] = {
+            "svg": {"Date": None, "Creator": None, "Title": self.headline},
+            "pdf": {"CreationDate": None, "Producer": None, "Creator": None},
+            "png": {"Software": None},
+        }
+        dpi = 2 * DPI if kind == "png" else DPI
+        self.figure.savefig(path, format=kind, dpi=dpi, metadata=metadata[kind])
+
+
+_RENDERER: Any = RendererAgg  # matplotlib leaves it without types
+_RULER: Final = _RENDERER(1, 1, DPI)
+
+
+@lru_cache(maxsize=4096)
+def measure(text: str, size: float, weight: str) -> float:
+    """Width of a line in pixels at the layout's resolution, in the font of every chart."""
+    font = FontProperties(size=size, weight=weight)
+    width, _, _ = _RULER.get_text_width_height_descent(text, font, ismath=False)
+    return float(width)
+
+
+def spread_apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
+    """Positions in ascending order, at least ``gap`` apart, as near to ``wanted`` as may be.
+
+    Pool-adjacent-violators on the shifted positions: the least-squares answer.
+    """
+    groups: list[tuple[float, int]] = []  # mean of (wanted - i * gap), members
+    for i, value in enumerate(wanted):
+        groups.append((value - i * gap, 1))
+        while len(groups) > 1 and groups[-2][0] > groups[-1][0]:
+            (a, n), (b, m) = groups[-2], groups[-1]
+            groups[-2:] = [((a * n + b * m) / (n + m), n + m)]
+    flat = [mean for mean, members in groups for _ in range(members)]
+    top = high - gap * (len(wanted) - 1)
+    return [min(max(v, low), max(low, top)) + i * gap for i, v in enumerate(flat)]

@@ -1,0 +1,223 @@
+"""Words that several charts share: headlines, captions, notes and footers."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable
+from typing import Final
+
+from bench.analysis import stats
+from bench.analysis.analysis import Analysis
+from bench.analysis.stats import Comparison, Metric, Spread
+from bench.schema import Environment, TrialRecord
+from bench.text import count, plural, times
+from crawlers.registry import MODELS
+
+#: Names that take a plural verb.
+PLURALS: Final = frozenset(MODELS) - {"async_await"}
+
+
+# --- headlines -------------------------------------------------------------------------
+
+
+def prose(label: str) -> str:
+    """How a backend is called in a sentence: "async/await" for ``async_await``."""
+    return label.replace("async_await", "async/await")
+
+
+def says(label: str, verb: str) -> str:
+    """A backend with its verb: "threads fetch", "async/await fetches"."""
+    if label in PLURALS:
+        return f"{prose(label)} {verb}"
+    return f"{prose(label)} {verb}{'es' if verb.endswith('ch') else 's'}"
+
+
+def sentence(text: str) -> str:
+    """The text with a capital, unless it starts with the name of a library."""
+    starts = tuple(prose(model) + " " for model in MODELS)
+    return text[0].upper() + text[1:] if text.startswith(starts) else text
+
+
+def difference(found: Comparison, what: str, less: str = "less") -> str:
+    """``35 % fewer pages than callbacks``, ``2.4 times the pages of callbacks``."""
+    value, base = found.ratio.value or 1.0, prose(found.base)
+    if value < 1:
+        return f"{100 * (1 - value):.0f} % {less} {what} than {base}"
+    least = "at least " if found.server_limited else ""
+    if value < 1.995:
+        return f"{least}{100 * (value - 1):.0f} % more {what} than {base}"
+    return f"{least}{times(value)} times the {what} of {base}"
+
+
+def of_models(found: Iterable[Comparison]) -> list[Comparison]:
+    """The comparisons between the four models, or all where there are none."""
+    everything = list(found)
+    models = [c for c in everything if c.label in MODELS and c.base in MODELS]
+    return models or everything
+
+
+def strongest(found: Iterable[Comparison]) -> Comparison | None:
+    """The largest difference shown, by the near end of its interval.
+
+    Comparisons that the server limited come last, as they only say "at least".
+    """
+
+    def size(c: Comparison) -> tuple[bool, float]:
+        low, high = c.ratio.low or 1.0, c.ratio.high or 1.0
+        return not c.server_limited, max(low, 1 / high)
+
+    return max((c for c in found if c.ratio.shown), key=size, default=None)
+
+
+def leading(analysis: Analysis, metric: Metric, workload: str) -> Comparison | None:
+    """What the headline of a workload's chart is about.
+
+    The largest difference between models at the workload's reference point, or at any
+    point where that shows none.
+    """
+    point = analysis.reference_point(workload)
+    found = of_models(c for c in analysis.compare(metric) if c.workload == workload)
+    return strongest(c for c in found if c.point == point) or strongest(found)
+
+
+def silence(
+    analysis: Analysis, metric: Metric, workload: str, point: str | None = None
+) -> str | None:
+    """Why the headline claims no difference; None where one is shown, or nothing compared."""
+    mine = of_models(
+        c for c in analysis.compare(metric) if c.workload == workload and point in (None, c.point)
+    )
+    if not mine or any(c.ratio.shown for c in mine):
+        return None
+    if all(c.ratio.low is None for c in mine):
+        blocks = max(c.ratio.blocks for c in mine)
+        return f"No difference is claimed: {blocks} of at least {stats.MIN_BLOCKS} blocks."
+    floor = analysis.floor(metric)
+    beyond = f" beyond the noise floor of {stats.floor_words(floor.log)}" if floor.log else ""
+    return f"No difference shown{beyond}."
+
+
+def apart(one: Spread, other: Spread, blocks: int = stats.MIN_BLOCKS) -> bool:
+    """Whether two sets of trials do not overlap, with enough blocks to say so.
+
+    Used where no ratio is defined. Five trials all above five others of the same
+    distribution happen in 0.8 % of cases.
+    """
+    if min(one.count, other.count) < blocks:
+        return False
+    return one.low > other.high or other.low > one.high
+
+
+def extremes(found: dict[str, Spread]) -> tuple[str, str] | None:
+    """The models with the most and the least, of all backends where no model is among them."""
+    models = {label: spread for label, spread in found.items() if label in MODELS} or found
+    if len(models) < 2:
+        return None
+    ordered = sorted(models, key=lambda label: -models[label].median)
+    return ordered[0], ordered[-1]
+
+
+# --- captions and notes ----------------------------------------------------------------
+
+
+def between(low: int, high: int, word: str) -> str:
+    """``2 blocks`` where both are 2, else ``2 to 10 blocks``."""
+    return plural(high, word) if low == high else f"{count(low)} to {plural(high, word)}"
+
+
+def blocks_words(spreads: Iterable[Spread], ranges: str = "bars") -> str:
+    """``median of 6 blocks, bars from lowest to highest``, for the points that are drawn.
+
+    Where points differ in their number of blocks, both ends: ``2 to 10 blocks``.
+    """
+    counts = [spread.count for spread in spreads]
+    low, high = min(counts), max(counts)
+    if high == 1:
+        return "one block, no spread"
+    return f"median of {between(low, high, 'block')}, {ranges} from lowest to highest"
+
+
+def ratio_words(found: Comparison) -> str:
+    """A ratio with its interval for a note: ``1.53 (95 % interval 1.48 to 1.55)``."""
+    result = found.ratio
+    if result.value is None:
+        return "no ratio"
+    if result.low is None or result.high is None:
+        return f"{result.value:.2f} (no interval: {result.reason})"
+    return f"{result.value:.2f} (95 % interval {result.low:.2f} to {result.high:.2f})"
+
+
+def ratio_note(found: Comparison) -> str:
+    """The ratio behind a headline."""
+    return (
+        f"{prose(found.label)} over {prose(found.base)}: {ratio_words(found)}, "
+        "paired within blocks."
+    )
+
+
+def point_words(trial: TrialRecord) -> str:
+    """How a point is named in a sentence: ``100 slots``, ``10,000 connections``."""
+    for name, unit in (("rate", "requests/s"), ("connections", "connection"), ("slots", "slot")):
+        value = stats.number_param(trial, name)
+        if value is not None:
+            return f"{count(value)} {unit}" if name == "rate" else plural(int(value), unit)
+    return trial.point
+
+
+def described(analysis: Analysis, told: dict[str, str]) -> str:
+    """What an alt text says of each backend: models first, whole HTTP stacks apart."""
+    stacks = {rung.name for rung in analysis.campaign.rungs if rung.family == "stack"}
+    groups = (
+        ("", [label for label in told if label in MODELS]),
+        ("Variants: ", [x for x in told if x not in MODELS and x not in stacks]),
+        ("HTTP stacks: ", [label for label in told if label in stacks]),
+    )
+    parts = [
+        head + "; ".join(f"{label} {told[label]}" for label in labels[:8])
+        for head, labels in groups
+        if labels
+    ]
+    return ". ".join(parts) + "."
+
+
+# --- footers ---------------------------------------------------------------------------
+
+
+def machine_words(environment: Environment, created: str) -> str:
+    """Where and when the numbers were taken."""
+    processors = plural(environment.cpu_count, "core")
+    if environment.cpu_quota is not None:
+        processors += f" (quota {environment.cpu_quota:g})"
+    linux = "Linux " if environment.kernel[:1].isdigit() else ""
+    return " · ".join(
+        (
+            textwrap.shorten(environment.cpu_model or environment.machine, 48, placeholder=" …"),
+            processors,
+            f"{environment.os}, {linux}{environment.kernel}",
+            environment.python,
+            created[:10],
+        )
+    )
+
+
+def commit_words(environment: Environment) -> str:
+    """The commit that ran, with a mark when the tree had changes."""
+    return (environment.commit or "unknown")[:10] + ("+dirty" if environment.dirty else "")
+
+
+def footer(analysis: Analysis) -> tuple[str, ...]:
+    """Machine, Python, date, campaign and commit, and what the charts leave out."""
+    head = analysis.campaign
+    unusable = sum(t.status != "ok" for t in stats.trials_of(analysis.records, status=None))
+    done = len({t.block for t in stats.trials_of(analysis.records)})
+    parts = [
+        f"campaign {head.campaign}",
+        f"commit {commit_words(head.environment)}",
+        f"profile {head.profile}",
+        plural(done, "block") + (f" of {head.blocks}" if done < head.blocks else ""),
+    ]
+    if unusable:
+        parts.append(f"{plural(unusable, 'trial')} void, failed or refused: not drawn")
+    if analysis.records.resumes:
+        parts.append("resumed")
+    return machine_words(head.environment, head.created), " · ".join(parts)

@@ -1,0 +1,89 @@
+"""Two campaigns compared, on the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+
+from bench.analysis import stats
+from bench.analysis.compare import METRICS, Comparison, Difference, Row
+from bench.analysis.stats import Metric
+from bench.report.tables import terminal
+from bench.report.tables.table import Cell, Column, Table, Tone, name, words
+from bench.text import count
+
+TONES: dict[str, Tone] = {"worse": "bad", "better": "good"}
+
+
+def show(comparison: Comparison, console: Console) -> None:
+    """Print the comparison, the environments first."""
+    console.print(f"A: {comparison.a}\nB: {comparison.b}")
+    if comparison.differences:
+        terminal.show(environments(comparison.differences), console)
+    else:
+        console.print("The two environments are the same.")
+    if comparison.other_machine:
+        hint = (
+            "The ratios below are as much about the machines as about the backends."
+            if comparison.rows
+            else "Ratios would mislead; use --force to see them anyway."
+        )
+        listed = ", ".join(comparison.other_machine)
+        console.print(f"These are different machines ({listed}). {hint}", style="yellow")
+    for metric in METRICS:
+        terminal.show(table(metric, comparison.rows), console)
+    for campaign in comparison.incomplete:
+        console.print(f"{campaign}: what it lacks cannot be compared.", style="red")
+    if comparison.missing:
+        listed = ", ".join(f"{label} at {point}" for point, label in comparison.missing)
+        console.print(f"Valid in A, but not measured or not valid in B: {listed}.", style="red")
+    if comparison.rows:
+        worse = len(comparison.regressions)
+        console.print(
+            f"{worse} of {len(comparison.rows)} comparisons got worse by more than the noise floor."
+            if worse
+            else "Nothing got worse by more than the noise floor.",
+        )
+
+
+def environments(differences: Sequence[Difference]) -> Table:
+    """How the two environments differ."""
+    rows = [[difference.what, difference.a, difference.b] for difference in differences]
+    return Table(
+        "How the environments differ", [words("environment"), words("A"), words("B")], rows
+    )
+
+
+def table(metric: Metric, every: Sequence[Row]) -> Table:
+    """One metric's rows; all of them have the same noise floor."""
+    rows = [row for row in every if row.metric == metric.name]
+    floor = stats.floor_words(rows[0].floor) if rows else ""
+    return Table(
+        f"{metric.title}, {metric.unit}: B over A, 95 % interval (noise floor {floor})",
+        [
+            name("backend"),
+            name("point"),
+            Column("A"),
+            Column("B"),
+            Column("B / A"),
+            words("verdict"),
+        ],
+        [
+            [
+                row.label,
+                row.point,
+                count(row.a),
+                count(row.b),
+                _ratio(row),
+                Cell(row.verdict, row.verdict, TONES.get(row.verdict, "plain")),
+            ]
+            for row in rows
+        ],
+        grouped=True,
+    )
+
+
+def _ratio(row: Row) -> str:
+    interval = f" [{row.low:.2f}–{row.high:.2f}]" if row.low and row.high else ""
+    return f"{row.ratio:.2f}{interval}"

@@ -1,0 +1,112 @@
+"""The trials as one flat table, for your own plots and questions.
+
+One row for each trial, void ones included, and one column for each number:
+``cpu_client_user_s``, ``service_time_p99_ms``, ``memory_held_user_bytes``. Units are
+in the names, as in the records; an empty cell was not measured. Histograms,
+time series and the kernel's counters stay in ``trials.jsonl``.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Final, Literal, get_args
+
+from bench import filesystem
+from bench.errors import BenchError
+from bench.launch import install
+from bench.schema import Cpu, HostNoise, Latency, Ledger, MemoryParts, Record, TrialRecord
+from bench.store import Records
+
+Scalar = float | int | str | None
+Kind = Literal["csv", "json", "parquet"]
+KINDS: Final[tuple[str, ...]] = get_args(Kind)
+
+PLAIN: Final = (
+    *("trial", "block", "position", "workload", "point", "backend", "label", "family", "rung"),
+    *("status", "reason", "started", "trial_s", "elapsed_s", "pages", "bytes", "pages_per_s"),
+    *("offered_per_s", "achieved_per_s", "late_starts", "redirects", "limiter"),
+)
+PARAMS: Final = ("slots", "connections", "rate", "delay", "site", "urls", "ramp_per_s", "recorder")
+PARTS: Final[dict[str, type[Record]]] = {
+    "cpu": Cpu,
+    "service_time": Latency,
+    "response_time": Latency,
+    "ledger": Ledger,
+    "host": HostNoise,
+}
+
+
+class ExportError(BenchError):
+    """The table cannot be written; the message says how to fix it."""
+
+
+def table(records: Records) -> list[dict[str, Scalar]]:
+    """One row for each trial; every row has the same columns in the same order."""
+    campaign = records.campaign.campaign
+    return [{"campaign": campaign, **row(trial)} for trial in records.trials]
+
+
+def row(trial: TrialRecord) -> dict[str, Scalar]:
+    """One trial as a row."""
+    cells: dict[str, Scalar] = {name: getattr(trial, name) for name in PLAIN}
+    cells |= {name: trial.params.get(name) for name in PARAMS}
+    for prefix, kind in PARTS.items():
+        cells |= columns(prefix, kind, getattr(trial, prefix))
+    memory = trial.memory
+    for when in ("before", "held"):
+        part = getattr(memory, when) if memory else None
+        cells |= columns(f"memory_{when}", MemoryParts, part)
+    cells["memory_machine_drop_bytes"] = memory.machine_drop_bytes if memory else None
+    return cells
+
+
+def columns(prefix: str, kind: type[Record], part: Record | None) -> dict[str, Scalar]:
+    """The numbers of one part of a record; each is None if the record has no such part."""
+    return {
+        f"{prefix}_{name}": None if part is None else getattr(part, name)
+        for name in kind.model_fields
+        if name != "hdr"
+    }
+
+
+def to_csv(records: Records) -> str:
+    """The table as CSV (RFC 4180, except for the line ends)."""
+    rows = table(records)
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]) if rows else [], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def to_json(records: Records) -> str:
+    """The table as a JSON array with one object for each trial, one to a line."""
+    lines = (json.dumps(row, ensure_ascii=False) for row in table(records))
+    return "[\n" + ",\n".join(lines) + "\n]\n"
+
+
+def write(records: Records, file: Path, kind: Kind) -> None:
+    """Write the table.
+
+    Raises :class:`bench.filesystem.FileError` when the file cannot be written, and
+    :class:`ExportError` when Parquet is asked for without pyarrow installed.
+    """
+    if kind == "parquet":
+        write_parquet(records, file)
+    else:
+        filesystem.write_text(file, to_csv(records) if kind == "csv" else to_json(records))
+
+
+def write_parquet(records: Records, file: Path) -> None:
+    """The table as Parquet; columns without any value are kept, as nulls."""
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise ExportError(f"Parquet needs pyarrow: {install('export')}") from None
+    rows = pyarrow.Table.from_pylist(table(records))
+    with filesystem.replacing(file) as part:
+        parquet.write_table(rows, part)

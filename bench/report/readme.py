@@ -1,0 +1,43 @@
+"""The gallery: a campaign's charts that a newcomer should see, with their words."""
+
+from __future__ import annotations
+
+from html import escape
+from pathlib import Path
+
+from bench.analysis.analysis import Analysis
+from bench.report.charts import ACROSS, CHARTS, Skip, file_name, interpreters
+
+#: In the order of the story.
+SHOWN = ("throughput", "cpu", "memory", "summit", "hockey-stick", "omission")
+NAME = "gallery"
+"""Of the generated part of a Markdown file."""
+
+
+def markdown(analysis: Analysis, charts: str, folder: Path) -> str:
+    """Pictures in light and dark, two in a row.
+
+    ``charts`` is the address of the campaign's charts and ``folder`` where they lie:
+    only what was drawn is shown.
+    """
+    several = analysis.releases is not None
+    shown = (interpreters.NAME,) if several else SHOWN
+    designs = {
+        name: make(analysis) for name, make in (ACROSS if several else CHARTS) if name in shown
+    }
+    lines, width = [], "100%" if len(shown) == 1 else "49%"
+    for name in shown:
+        design = designs[name]
+        light, dark = (file_name(name, "svg", theme, "wide") for theme in ("light", "dark"))
+        if isinstance(design, Skip) or not (folder / light).is_file():
+            continue
+        source = (
+            f'<source media="(prefers-color-scheme: dark)" srcset="{charts}/{dark}">'
+            if (folder / dark).is_file()
+            else ""
+        )
+        lines.append(
+            f'<a href="{charts}/{light}"><picture>{source}'
+            f'<img src="{charts}/{light}" width="{width}" alt="{escape(design.alt)}"></picture></a>'
+        )
+    return "\n".join(lines)

@@ -1,0 +1,88 @@
+"""Numbers and verdicts as the text of a cell."""
+
+from __future__ import annotations
+
+from bench.analysis.stats import UNDECIDED, Ratio, Spread
+from bench.report.tables.table import MISSING, Cell, Tone
+from bench.schema import Limiter
+from bench.text import count
+
+VERDICT_TONES: dict[str, Tone] = {"faster": "good", "slower": "bad"}
+
+
+def figure(value: float | None, digits: int = 3) -> str:
+    """A number: whole with commas from 100, else to ``digits`` significant digits."""
+    if value is None:
+        return MISSING
+    if abs(value) >= 100:
+        return count(value)
+    text = f"{value:.{digits}g}"
+    return text if "e" not in text else f"{value:.3f}"
+
+
+def tenths(value: float | None) -> str:
+    """A number to one decimal."""
+    return MISSING if value is None else f"{value:.1f}"
+
+
+def spread(found: Spread | None) -> str | Cell:
+    """``11,000 [10,500–12,300]``: the median and the whole range."""
+    if found is None:
+        return MISSING
+    median = figure(found.median)
+    if found.count == 1:
+        return Cell(f"{median} (one trial)", median)
+    return Cell(f"{median} [{figure(found.low)}–{figure(found.high)}]", median)
+
+
+def share(found: Spread | None) -> str:
+    """A median share, as a percentage."""
+    return MISSING if found is None else f"{100 * found.median:.0f} %"
+
+
+def ratio(found: Ratio | None, *, base: bool = False) -> str:
+    """``1.53 [1.48–1.55]``, or as much of it as there is."""
+    if found is None or found.value is None:
+        return "1 (base)" if base else MISSING
+    if found.low is None or found.high is None:
+        return f"{found.value:.2f}"
+    return f"{found.value:.2f} [{found.low:.2f}–{found.high:.2f}]"
+
+
+def judged_ratio(found: Ratio | None) -> str:
+    """A ratio, followed by its verdict where no difference is shown."""
+    if found is None or found.shown:
+        return ratio(found)
+    return f"{ratio(found)}, {found.verdict} ({found.reason})"
+
+
+def verdict(found: Ratio | None, limiter: Limiter | None = None) -> str | Cell:
+    """The verdict in words.
+
+    A backend that was faster although the server held it back is "at least"
+    that much faster.
+    """
+    if found is None:
+        return ""
+    at_least = limiter == "server" and found.shown and (found.value or 0.0) > 1
+    text = f"{found.verdict}, at least" if at_least else found.verdict
+    return Cell(text, text, VERDICT_TONES.get(found.verdict, "muted"))
+
+
+def why(found: Ratio | None) -> str:
+    """Why no difference is shown, and what would decide; empty where one is shown."""
+    if found is None or found.shown:
+        return ""
+    words = [found.reason]
+    if found.verdict == UNDECIDED and found.smallest is not None:
+        words.append(f"below {100 * found.smallest:.1f} % nothing could have been seen")
+        more = found.blocks_to_settle
+        words.append(f"about {count(more)} blocks would decide" if more else "blocks cannot decide")
+    return "; ".join(words)
+
+
+def limiter(found: Limiter | None) -> str:
+    """What held the trials back; ○ marks the server, as hollow points do in charts."""
+    if found is None:
+        return MISSING
+    return "server ○" if found == "server" else found

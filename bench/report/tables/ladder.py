@@ -1,0 +1,52 @@
+"""The ladder: each backend against the one it changes a single thing of."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from bench.analysis.analysis import Analysis
+from bench.analysis.ladder import PAIRED_FROM, Step
+from bench.report.tables import cells
+from bench.report.tables.table import MISSING, Column, Row, Table, name, words
+from bench.text import KIB
+
+CAPTION: Final = "The ladder: one change per rung"
+COLUMNS: Final = (
+    name("backend"),
+    words("what it changes"),
+    Column("CPU ms"),
+    Column("CPU ratio [95 %]"),
+    Column("KiB per connection"),
+    Column("memory ratio [95 %]"),
+)
+
+
+def ladder(analysis: Analysis) -> Table:
+    """One row per rung; no rows where the records do not say what a backend changes."""
+    found = analysis.ladder
+    if found is None:
+        return Table(CAPTION, COLUMNS, [])
+    held = "" if found.connections is None else f" at {found.connections:,} connections"
+    return Table(
+        CAPTION,
+        COLUMNS,
+        [_row(step) for step in found.steps],
+        about=(
+            "Each backend is compared with the one it names. CPU is per 1000 pages, at "
+            f"{found.point}; memory is per connection{held}, its ratio paired over all numbers of "
+            f"connections from {PAIRED_FROM:,} up. HTTP stacks are not concurrency models."
+        ),
+        notes=[f"Not run: {label}: {reason}" for label, reason in sorted(found.missing.items())],
+    )
+
+
+def _row(step: Step) -> Row:
+    memory = step.memory_missing or MISSING
+    return [
+        step.rung.name,
+        step.rung.changes,
+        cells.figure(step.cpu.median if step.cpu else None),
+        cells.judged_ratio(step.cpu_ratio),
+        cells.tenths(step.memory.median / KIB) if step.memory else memory,
+        cells.judged_ratio(step.memory_ratio),
+    ]

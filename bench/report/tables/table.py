@@ -1,0 +1,82 @@
+"""A table before anyone decides how to show it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Literal
+
+Align = Literal["left", "right"]
+Tone = Literal["plain", "good", "bad", "muted"]
+MISSING = "–"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: its title, and how much a narrow terminal needs it."""
+
+    title: str
+    align: Align = "right"
+    drop: int = 0  # a narrow terminal drops the highest first, and never drops 0
+    unbroken: bool = False  # words that stay on one line, like names
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the cells are numbers, and not words."""
+        return self.align == "right"
+
+
+def words(title: str, drop: int = 0) -> Column:
+    """A column of words, aligned to the left."""
+    return Column(title, "left", drop)
+
+
+def name(title: str, drop: int = 0) -> Column:
+    """A column of names: words that stay on one line."""
+    return Column(title, "left", drop, unbroken=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell with more to it than its text."""
+
+    text: str
+    brief: str  # for a narrow terminal
+    tone: Tone = "plain"
+
+
+Row = Sequence[str | Cell]
+
+
+def text_of(cell: str | Cell) -> str:
+    """The text of a cell."""
+    return cell.text if isinstance(cell, Cell) else cell
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table with its caption; the first column names the row."""
+
+    caption: str
+    columns: Sequence[Column]
+    rows: Sequence[Row]
+    about: str = ""  # how to read it
+    notes: Sequence[str] = ()  # what is missing, one line each
+    grouped: bool = False  # the second column is the same for groups of consecutive rows
+
+    @property
+    def header(self) -> list[str]:
+        """The titles of the columns."""
+        return [column.title for column in self.columns]
+
+    @property
+    def texts(self) -> list[list[str]]:
+        """The text of every cell."""
+        return [[text_of(cell) for cell in row] for row in self.rows]
+
+    def groups(self) -> Iterator[tuple[str, Table]]:
+        """Each group's name and its rows, as tables without the column that groups them."""
+        columns = [self.columns[0], *self.columns[2:]]
+        for group, rows in groupby(self.rows, key=lambda row: text_of(row[1])):
+            yield group, Table(self.caption, columns, [[row[0], *row[2:]] for row in rows])

@@ -1,0 +1,226 @@
+"""A campaign: runs its blocks one after another and writes every record to disk at once."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from statistics import median
+
+from bench import turnlog
+from bench.launch import OWN_PYTHON
+from bench.machine.probes import cpu
+from bench.plan.budget import SHARED_SERVER_SLOTS
+from bench.plan.labels import Label
+from bench.plan.order import Turn, key
+from bench.plan.plan import Plan
+from bench.plan.workloads import SITE_SEED, WARMUP_SITE, Point
+from bench.run import ceiling, interrupts, together, trial
+from bench.run.progress import Display, Estimate
+from bench.run.record import refused
+from bench.run.servers import Server, ServerError
+from bench.run.state import Bench
+from bench.schema import CampaignRecord, CeilingRecord, EndRecord, TrialRecord
+from bench.store import Store
+from bench.text import now
+from crawlers.backend import Backend
+
+INTERRUPTED = "interrupted"
+
+
+@dataclass(slots=True)
+class Campaign:
+    """One run of a campaign, from its first missing trial to its end."""
+
+    record: CampaignRecord
+    plan: Plan
+    store: Store
+    display: Display
+    backends: Mapping[str, Backend]
+    trials: list[TrialRecord] = field(default_factory=list)
+    ceilings: list[CeilingRecord] = field(default_factory=list)
+    refusals: Mapping[tuple[str, Label], str] = field(default_factory=dict)
+    deadline_s: float | None = None
+    pythons: Mapping[str, Sequence[str]] = field(default_factory=lambda: {"": OWN_PYTHON})
+    _estimate: Estimate = field(init=False)
+    _left: list[Turn] = field(init=False)
+    _began: float = field(init=False, default=0.0)
+    _trials_s: float = field(init=False, default=0.0)
+    _number: int = field(init=False, default=0)
+
+    def __post_init__(self) -> None:
+        slowness = self.record.budget.slowness if self.record.budget else 1.0
+        self._estimate = Estimate(self.plan.points, slowness)
+        for record in self.trials:
+            self._estimate.learn(record)
+        done = {key(record) for record in self.trials}
+        self._left = [turn for turn in self.plan.turns if turn.key not in done]
+        self._number = max((record.trial for record in self.trials), default=-1) + 1
+
+    def run(self) -> EndRecord:
+        """Run all trials that are missing, and write the last record.
+
+        Ctrl-C, SIGTERM and SIGHUP stop it cleanly, with ``complete=False``.
+        """
+        self._began = time.monotonic()
+        reason = None
+        with interrupts.deferred(), ExitStack() as stack:
+            try:
+                self._run(stack)
+                stack.close()
+            except (KeyboardInterrupt, BrokenPipeError):  # the reader of our output is gone
+                reason = INTERRUPTED
+            except ServerError as error:
+                reason = str(error)
+            finally:
+                self.display.close()
+            end = EndRecord(
+                ended=now(),
+                complete=reason is None,
+                reason=reason,
+                wall_s=time.monotonic() - self._began,
+                trial_wall_s=self._trials_s,
+            )
+            self.store.append(end)
+        return end
+
+    def _run(self, stack: ExitStack) -> None:
+        pinning = stack.enter_context(out_of_the_way())
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="c10k-")))
+        bench = Bench(
+            warmup=stack.enter_context(warmup_server(pinning)),
+            backends=self.backends,
+            pinning=pinning,
+            seed=self.record.seed,
+            scratch=scratch,
+            deadline_s=self.deadline_s,
+            pythons=self.pythons,
+        )
+        self._learn_ceilings(bench)
+        for (_, point_id), turns in groupby(list(self._left), lambda t: (t.block, t.point)):
+            self._point(bench, stack, self.plan.points[point_id], list(turns))
+
+    def _point(self, bench: Bench, campaign: ExitStack, point: Point, turns: list[Turn]) -> None:
+        """One block of one point: a fresh server, and a trial of every label.
+
+        A server that is killed fails the trial that was running, and no other.
+        """
+        if point.interleaved:
+            self._together(bench, campaign, point, turns)
+            return
+        with ExitStack() as stack:
+            server: Server | None = None
+            for turn in turns:
+                if refusal := self.refusals.get((point.id, turn.label)):
+                    backend = self.backends[turn.label.backend]
+                    self._keep(refused(point, turn, backend, self._number, refusal))
+                    continue
+                self._check_warmup(bench, campaign)
+                # A large hold leaves thousands of connections behind in the server's
+                # ports and memory, so the next one gets a server of its own.
+                if server is None or not server.listens or point.slots > SHARED_SERVER_SLOTS:
+                    stack.close()
+                    self._show(f"{point.id}: starting the server")
+                    server = stack.enter_context(start(point, bench.pinning))
+                    if point.ceiling:
+                        self._ceiling(bench, point, server, turn.block)
+                self._show(
+                    f"block {turn.block + 1}/{len(self.plan.blocks)} {point.id} {turn.label}"
+                )
+                self._keep(trial.run(bench, point, turn, server, self._number))
+
+    def _together(self, bench: Bench, campaign: ExitStack, point: Point, turns: list[Turn]) -> None:
+        """One block of a point whose labels take turns; recorded when all of them have ended."""
+        self._check_warmup(bench, campaign)
+        if point.ceiling:
+            with start(point, bench.pinning) as server:
+                self._ceiling(bench, point, server, turns[0].block)
+        here = {self._number + place: turn for place, turn in enumerate(turns)}
+        able = {n: t for n, t in here.items() if (point.id, t.label) not in self.refusals}
+        names = ", ".join(str(turn.label) for turn in able.values())
+        self._show(f"block {turns[0].block + 1}/{len(self.plan.blocks)} {point.id} {names}")
+        found: dict[int, TrialRecord] = {}
+        if able:
+            records, log = together.run(bench, point, able)
+            turnlog.append(self.store.path.parent, log)
+            found = {record.trial: record for record in records}
+        for number, turn in here.items():
+            if number not in found:
+                backend = self.backends[turn.label.backend]
+                why = self.refusals[point.id, turn.label]
+                found[number] = refused(point, turn, backend, number, why)
+            self._keep(found[number])
+
+    def _check_warmup(self, bench: Bench, campaign: ExitStack) -> None:
+        """Replace the warm-up server if it is gone."""
+        if not bench.warmup.listens:
+            self.display.note("the warm-up server is gone; starting another")
+            bench.warmup = campaign.enter_context(warmup_server(bench.pinning))
+
+    def _ceiling(self, bench: Bench, point: Point, server: Server, block: int) -> None:
+        """Measure the server's ceiling, once in each block."""
+        if any(record.block == block for record in self.ceilings):
+            return
+        self._show(f"{point.id}: the server's ceiling")
+        try:
+            record = ceiling.measure(server, block, bench.pinning.client)
+        except ceiling.CeilingError as error:
+            self.display.note(f"the server's ceiling is not known for block {block + 1}: {error}")
+            return
+        self.store.append(record)
+        self.ceilings.append(record)
+        self._learn_ceilings(bench)
+
+    def _learn_ceilings(self, bench: Bench) -> None:
+        """Update the ceiling that limiters are judged by: the median of those measured so far."""
+        if self.ceilings:
+            bench.ceilings[""] = median(record.requests_per_s for record in self.ceilings)
+
+    def _keep(self, record: TrialRecord) -> None:
+        """Record a trial and count it."""
+        self.store.append(record)
+        self.trials.append(record)
+        self._left.pop(0)
+        self._number += 1
+        self._trials_s += record.trial_s
+        self._estimate.learn(record)
+        self._estimate.learn_overhead(time.monotonic() - self._began, self._trials_s)
+        self.display.advance(record)
+
+    def _show(self, what: str) -> None:
+        self.display.now(what, self._estimate.left_s(self._left))
+
+
+def warmup_server(pinning: cpu.Pinning) -> Server:
+    """The server on which every worker warms up, in every workload.
+
+    It has one small site without delay, so that all backends warm up alike and
+    a trial's own server sees nothing but the trial.
+    """
+    return Server(WARMUP_SITE, seed=SITE_SEED, cores=pinning.server)
+
+
+def start(point: Point, pinning: cpu.Pinning) -> Server:
+    """The server for one block of a point, warmed."""
+    server = Server(point.site, delay=point.delay, seed=SITE_SEED, cores=pinning.server)
+    server.warm()
+    return server
+
+
+@contextmanager
+def out_of_the_way() -> Iterator[cpu.Pinning]:
+    """Assign processors to client and server, and keep the harness off the client's."""
+    pinning = cpu.split_cores()
+    before = os.sched_getaffinity(0) if pinning.harness else None
+    if before:
+        cpu.pin(os.getpid(), pinning.harness)
+    try:
+        yield pinning
+    finally:
+        if before:
+            cpu.pin(os.getpid(), sorted(before))

@@ -1,0 +1,92 @@
+"""Before a campaign: which trials this machine's limits forbid, and whether there is time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from bench.controls import CONTROLS
+from bench.machine import doctor
+from bench.plan import budget
+from bench.plan.backends import base_of
+from bench.plan.labels import Label
+from bench.plan.plan import Plan, PlannedPoint
+from bench.plan.workloads import Point
+from bench.run import rehearsal
+from bench.schema import Budget
+from bench.text import minutes
+from crawlers.backend import Backend
+
+THREADED = "threads"
+"""The family that starts a thread for each slot."""
+
+SLOWEST = 4.0
+"""A plan that would be in time even on a machine this slow needs no rehearsal."""
+
+
+def refusals(
+    todo: Plan, known: Sequence[Backend], folder: Path, console: Console
+) -> dict[tuple[str, Label], str]:
+    """Examine the machine; maps (point, label) pairs that its limits forbid to the reasons."""
+    doctor.raise_descriptor_limit()
+    connections = max(point.slots for point in todo.points.values())
+    for result in doctor.examine(connections, connections, folder):
+        # Connections are opened at a paced rate, so the backlog is deep enough.
+        if result.level in ("warning", "refusal") and result.check != "backlog":
+            text = f"{result.level}: {result.check}: {result.found}: {result.effect}"
+            fix = f" ({result.fix})" if result.fix else ""
+            console.print(text + fix)
+    by_name = CONTROLS | {backend.name: backend for backend in known}
+    refused = {}
+    for entry in todo.entries:
+        point = entry.point
+        for label in entry.cast:
+            backend = by_name[label.backend]
+            threads = point.slots if backend.family == THREADED else 0
+            reason = unable(backend, point) or doctor.refuse(point.slots, threads, folder=folder)
+            if reason:
+                refused[point.id, label] = reason
+    return refused
+
+
+def unable(backend: Backend, point: Point) -> str | None:
+    """Why a backend can never hold the connections of this point, None when it can."""
+    if point.kind != "hold" or backend.most is None or backend.most >= point.slots:
+        return None
+    return f"{backend.name} holds at most {backend.most} connections at once ({backend.changes})"
+
+
+def in_time(
+    entries: list[PlannedPoint],
+    budget_s: float,
+    known: Sequence[Backend],
+    console: Console,
+) -> tuple[list[PlannedPoint], Budget | None]:
+    """Measure the machine, cut blocks that it has no time for, and say which."""
+    if budget.plan_s(entries, SLOWEST) <= budget_s:
+        return entries, None
+    names = [backend.name for backend in known if backend.missing is None]
+    base = next(backend for backend in known if backend.name == base_of(names))
+    slowness = rehearsal.slowness(base)
+    if slowness is None:
+        console.print("the speed of this machine could not be measured; all blocks are kept")
+        return entries, None
+    kept, found = budget.fit(entries, budget_s, slowness)
+    if found.cuts:
+        console.print(explain(found))
+    return kept, found
+
+
+def explain(found: Budget) -> str:
+    """What was cut and why, in words."""
+    cuts = ", ".join(f"{cut.point} ({cut.blocks} of {cut.planned})" for cut in found.cuts)
+    late = found.expected_s > found.budget_s
+    return (
+        f"trials take {found.slowness:.1f} times as long here as the profile assumes, "
+        f"{minutes(found.planned_s)} min in all. To measure for no more than "
+        f"{minutes(found.budget_s)} min, these points get fewer blocks: {cuts}."
+        + (f" That still takes about {minutes(found.expected_s)} min." if late else "")
+        + " Use --no-budget to measure every block."
+    )

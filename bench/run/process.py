@@ -1,0 +1,201 @@
+"""Child processes that cannot outlive the harness, block it, or lose their error output."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import selectors
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from types import TracebackType
+from typing import IO, Self
+
+from bench.launch import OWN_PYTHON, ROOT, environment
+from bench.run.interrupts import interruptible
+
+STDERR_LINES = 40
+PR_SET_PDEATHSIG = 1
+GRACE_S = 2.0
+"""How long a child may take to exit before it is killed."""
+
+
+class ProcessError(Exception):
+    """A child ended unexpectedly; the message says which one and how."""
+
+
+def dies_with_parent() -> Callable[[], None] | None:
+    """A function for a child to run before ``exec``, so that the kernel kills it with its parent.
+
+    None where the kernel cannot do that (anywhere but Linux). The function also
+    disables core dumps: a hung worker gets SIGABRT so that it prints where it hung.
+    """
+    if not sys.platform.startswith("linux"):
+        return None
+    libc = ctypes.CDLL(None, use_errno=True)
+    parent = os.getpid()
+
+    def prepare() -> None:
+        libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        if os.getppid() != parent:  # the parent died in between
+            os._exit(1)
+
+    return prepare
+
+
+def spawn(
+    arguments: Sequence[str],
+    *,
+    stdin: int,
+    stderr: IO[bytes] | int,
+    extra_environment: Mapping[str, str] | None = None,
+) -> subprocess.Popen[bytes]:
+    """Start a child that dies with this process and writes its output to a pipe."""
+    with warnings.catch_warnings():
+        # From 3.12 on, Python warns of a fork in a process with threads, and
+        # numpy's libraries have some. They are idle, and the child does not
+        # use them before exec.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return subprocess.Popen(
+            arguments,
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            cwd=ROOT,
+            env=environment(extra_environment),
+            preexec_fn=dies_with_parent(),
+            process_group=0,  # so that Ctrl-C reaches the harness only
+        )
+
+
+class Child:
+    """A child that reads and writes lines, with a deadline on every line that it should write."""
+
+    def __init__(
+        self,
+        what: str,
+        arguments: Sequence[str],
+        extra_environment: Mapping[str, str] | None = None,
+        python: Sequence[str] = OWN_PYTHON,
+    ) -> None:
+        self.what = what
+        # A file, because a full pipe would block the child; close() closes it.
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115
+        self.process = spawn(
+            [*python, *arguments],
+            stdin=subprocess.PIPE,
+            stderr=self._stderr,
+            extra_environment=extra_environment,
+        )
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self._stdin, self._stdout = self.process.stdin, self.process.stdout
+        self._buffer = b""
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self._stdout, selectors.EVENT_READ)
+
+    @property
+    def pid(self) -> int:
+        """The child's process id."""
+        return self.process.pid
+
+    def send(self, line: str) -> None:
+        """Send one line. A child that has ended goes unnoticed until it should answer."""
+        with suppress(BrokenPipeError):
+            self._stdin.write(line.encode() + b"\n")
+            self._stdin.flush()
+
+    def receive(
+        self,
+        deadline: float,
+        every_s: float | None = None,
+        meanwhile: Callable[[], None] | None = None,
+    ) -> str:
+        """The child's next line, by ``deadline`` on the monotonic clock.
+
+        ``meanwhile`` is called every ``every_s`` seconds until it comes. Raises
+        :class:`TimeoutError` at the deadline and :class:`ProcessError` if the
+        child ends first.
+        """
+        while b"\n" not in self._buffer:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise TimeoutError(f"{self.what} did not answer in time")
+            with interruptible():
+                ready = self._selector.select(left if every_s is None else min(left, every_s))
+            if ready:
+                data = os.read(self._stdout.fileno(), 65536)
+                if not data:
+                    raise ProcessError(f"{self.what} ended: {self.ending()}")
+                self._buffer += data
+            elif meanwhile is not None:
+                meanwhile()
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        return line.decode()
+
+    def ending(self) -> str:
+        """How the child ended, in words. Waits a moment for it to exit."""
+        try:
+            code = self.process.wait(GRACE_S)
+        except subprocess.TimeoutExpired:
+            return "it closed its output and kept running"
+        if code < 0:
+            return f"killed by {signal.Signals(-code).name}"
+        return f"exit code {code}"
+
+    def abort(self) -> None:
+        """End a hung child so that it prints where it hung."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGABRT)
+            try:
+                self.process.wait(GRACE_S)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+
+    def stderr_tail(self) -> str | None:
+        """The last lines of the child's standard error, None if there are none.
+
+        This machine's folders are removed, because the lines go into records.
+        """
+        self._stderr.seek(0)
+        lines = self._stderr.read()[-65536:].decode(errors="replace").splitlines()
+        text = "\n".join(lines[-STDERR_LINES:])
+        for folder in (ROOT, sys.prefix, sys.base_prefix):
+            text = text.replace(f"{folder}{os.sep}", "")
+        return text or None
+
+    def end(self, grace_s: float = GRACE_S) -> None:
+        """Close the child's input, wait ``grace_s`` for it to exit, then kill it."""
+        if not self._stdin.closed:
+            with suppress(BrokenPipeError):
+                self._stdin.close()
+        try:
+            self.process.wait(grace_s)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+    def close(self, grace_s: float = GRACE_S) -> None:
+        """End the child and close everything that belongs to it."""
+        self.end(grace_s)
+        self._selector.close()
+        self._stdout.close()
+        self._stderr.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close(0.0 if error is not None else GRACE_S)

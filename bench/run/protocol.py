@@ -1,0 +1,180 @@
+"""The messages between the harness and a worker, one JSON object per line.
+
+    harness                 worker
+    Command         ->      imports the backend, warms up, collects garbage
+                    <-      Ready
+    GO              ->      crawls
+                    <-      Result
+
+A worker that cannot go on sends Failed instead. The fleet uses the same messages.
+
+The worker imports this module, so it needs nothing but the standard library.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, is_dataclass
+from types import UnionType
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+GO = "go"
+"""The line that starts the timed crawl."""
+
+
+class ProtocolError(Exception):
+    """A line that is not a valid message; the error names the field that is wrong."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schedule:
+    """When requests are due: ``rate`` per second, evenly spaced or as a seeded Poisson process."""
+
+    kind: Literal["constant", "poisson"]
+    rate: float
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """One crawl to run.
+
+    ``urls`` counts the pages ``/p/0 ...`` of a list site; None crawls from the
+    root and follows links. The times go to files whose names start with ``out``.
+    ``progress`` names a file of eight bytes in which the worker counts its exchanges.
+    ``watch_parent`` asks the worker to notice by itself when its parent has died.
+    """
+
+    backend: str
+    prefix: str
+    warmup_prefix: str
+    urls: int | None
+    slots: int
+    timeout_s: float
+    schedule: Schedule | None
+    switch_interval_s: float | None
+    recorder: Literal["times", "slots", "null"]
+    out: str
+    watch_parent: bool
+    progress: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """The worker has warmed up and waits for :data:`GO`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What a crawl did, and what it cost the worker's process.
+
+    ``call_s`` is the whole call of the backend, ``elapsed_s`` the crawl as the
+    backend's own clock has it. ``service``, ``response``, ``slots`` and
+    ``ended`` count the values in the files of those names; the last two are
+    None unless the command asked for the slots.
+    """
+
+    elapsed_s: float
+    pages: int
+    bytes: int
+    answered: int
+    urls: int
+    redirects: int
+    retries: int
+    statuses: dict[str, int]
+    errors: dict[str, int]
+    stopped: str | None
+    digest: str
+    mechanism: dict[str, str | int]
+    call_s: float
+    user_s: float
+    system_s: float
+    switches_voluntary: int
+    switches_involuntary: int
+    page_faults: int
+    late: int
+    last_due_s: float | None
+    service: int
+    response: int
+    slots: int | None = None
+    ended: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The worker gave up."""
+
+    error: str
+
+
+Message = Command | Ready | Result | Failed
+MESSAGES: dict[str, type[Message]] = {
+    kind.__name__.lower(): kind for kind in (Command, Ready, Result, Failed)
+}
+
+
+def encode(message: Message) -> str:
+    """One line of JSON, without the newline."""
+    return json.dumps({"message": type(message).__name__.lower(), **asdict(message)})
+
+
+def decode(line: str) -> Message:
+    """The message in a line.
+
+    Raises :class:`ProtocolError` when there is none, or when a field is
+    missing, unknown or of the wrong type.
+    """
+    try:
+        values = json.loads(line)
+    except ValueError:
+        raise ProtocolError(f"not a message: {line[:80]!r}") from None
+    kind = MESSAGES.get(values.pop("message", "")) if isinstance(values, dict) else None
+    if kind is None:
+        raise ProtocolError(f"not a message: {line[:80]!r}")
+    message: Message = _build(kind, values)
+    return message
+
+
+def _build(kind: type[Any], values: dict[str, Any]) -> Any:  # noqa: ANN401
+    """A dataclass from the values of its fields, each of them checked."""
+    what = kind.__name__
+    hints = get_type_hints(kind)
+    if unknown := values.keys() - hints.keys():
+        raise ProtocolError(f"{what} has no field {', '.join(sorted(unknown))}")
+    checked = {name: _check(hints[name], values[name], f"{what}.{name}") for name in values}
+    try:
+        return kind(**checked)
+    except TypeError:
+        missing = sorted(hints.keys() - values.keys())
+        raise ProtocolError(f"{what} needs the fields {', '.join(missing)}") from None
+
+
+def _check(hint: Any, value: Any, what: str) -> Any:  # noqa: ANN401
+    """The value, if it is of the type; only the types that messages use are known."""
+    if isinstance(hint, UnionType):
+        # A union here is None, or plain types, or a dataclass or None.
+        kinds = [kind for kind in get_args(hint) if kind is not type(None)]
+        if value is None and len(kinds) < len(get_args(hint)):
+            return None
+        if len(kinds) == 1:
+            return _check(kinds[0], value, what)
+        right = any(_plain(kind, value) for kind in kinds)
+    elif is_dataclass(hint) and isinstance(hint, type) and isinstance(value, dict):
+        return _build(hint, value)
+    elif get_origin(hint) is Literal:
+        right = value in get_args(hint)
+    elif get_origin(hint) is dict and isinstance(value, dict):
+        _, kind = get_args(hint)
+        return {name: _check(kind, each, f"{what}[{name!r}]") for name, each in value.items()}
+    else:
+        right = _plain(hint, value)
+    if not right:
+        raise ProtocolError(f"{what} cannot be {value!r}")
+    return value
+
+
+def _plain(kind: type, value: object) -> bool:
+    """Whether the value is a number, text or truth value of this type."""
+    if isinstance(value, bool):
+        return kind is bool
+    return isinstance(value, (int, float) if kind is float else kind)

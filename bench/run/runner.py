@@ -1,0 +1,265 @@
+"""Runs or resumes a campaign from its options, for the command line and for pytest."""
+
+from __future__ import annotations
+
+import random
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from rich.console import Console
+
+from bench import store
+from bench.controls import CONTROLS
+from bench.launch import OWN_PYTHON, RESULTS, ROOT, shown
+from bench.machine import doctor
+from bench.machine.probes import environment
+from bench.plan import backends, interpreters, plan, profiles
+from bench.plan.budget import plan_s
+from bench.plan.interpreters import FoundInterpreter
+from bench.plan.labels import Label, on_each
+from bench.plan.plan import Plan, PlanError, Selection
+from bench.run import preflight, presence
+from bench.run.campaign import INTERRUPTED, Campaign
+from bench.run.progress import Display
+from bench.schema import CampaignRecord, EndRecord, ResumeRecord
+from bench.store import Records, Store, StoreError
+from bench.terminal import Terminal
+from bench.text import minutes, now
+from crawlers.backend import Backend
+
+
+def own_command(arguments: Sequence[str]) -> list[str]:
+    """The command line for the record, without folders of this machine."""
+    shown = []
+    for argument in arguments:
+        name, equals, value = argument.rpartition("=")
+        shown.append(f"{name}{equals}{Path(value).name}" if value.startswith("/") else argument)
+    return shown
+
+
+@dataclass(slots=True)
+class Options:
+    """What to run.
+
+    ``resume`` is the folder of a campaign to continue, with its own options.
+    ``limited`` lets a slow machine cut blocks to stay within the profile's
+    budget; ``blocks``, if given, are never cut. With ``interpreters`` every
+    backend runs on each of them; ``missing`` maps releases that were not found
+    to the reasons.
+    """
+
+    profile: str = "quick"
+    backends: Sequence[str] | None = None
+    only: Sequence[str] | None = None
+    selection: Selection | None = None
+    blocks: int | None = None
+    seed: int | None = None
+    results: Path = RESULTS
+    resume: Path | None = None
+    deadline_s: float | None = None
+    limited: bool = True
+    interpreters: Sequence[FoundInterpreter] = ()
+    missing: Mapping[str, str] = field(default_factory=dict)
+    command: Sequence[str] = field(default_factory=lambda: own_command(sys.argv))
+
+
+@dataclass(slots=True)
+class Finished:
+    """A campaign that has run, to its end or not."""
+
+    folder: Path
+    records: Records
+    end: EndRecord
+
+
+def run(options: Options, console: Console) -> Finished:
+    """Run or resume a campaign.
+
+    Raises :class:`bench.errors.BenchError` when it cannot start.
+    """
+    doctor.require_proc()
+    with ExitStack() as stack:
+        if options.resume is not None:
+            # Locked before it is read: another --resume may be adding to it.
+            opened = stack.enter_context(Store(store.trials_file(options.resume), create=False))
+            earlier = reopen(opened.path)
+            record, todo, known, pythons = resumed(earlier, options.interpreters)
+        else:
+            earlier, pythons = None, options.interpreters
+            wanted = options.backends or profiles.profile(options.profile).backends
+            known = look_up(wanted, pythons)
+            record, todo = begin(options, known, console)
+            opened = stack.enter_context(
+                create(options.results / record.campaign / store.FILE_NAME)
+            )
+            opened.append(record)
+        if pythons:
+            on = [python.name for python in pythons]
+            known = [replace(b, name=name) for b in known for name in on_each([b.name], on)]
+        if earlier is not None:
+            note_resumption(opened, earlier, console)
+        file = opened.path
+        refusals = preflight.refusals(todo, known, file.parent, console)
+        done = [*earlier.trials, *earlier.controls] if earlier else []
+        campaign = Campaign(
+            record=record,
+            plan=todo,
+            store=opened,
+            display=Display(console, len(todo.turns), len(done)),
+            backends=CONTROLS | {backend.name: backend for backend in known},
+            trials=done,
+            ceilings=list(earlier.ceilings) if earlier else [],
+            refusals=refusals,
+            deadline_s=options.deadline_s,
+            pythons={"": OWN_PYTHON} | {found.name: found.command for found in pythons},
+        )
+        announce(record, todo, file.parent, console)
+        with presence.announced(console):
+            end = campaign.run()
+    return Finished(file.parent, store.load(file), end)
+
+
+def resumed(
+    earlier: Records, pythons: Sequence[FoundInterpreter]
+) -> tuple[CampaignRecord, Plan, list[Backend], Sequence[FoundInterpreter]]:
+    """What an earlier campaign measures, and what it needs for that, found again."""
+    record = earlier.campaign
+    names = list(dict.fromkeys(Label.parse(name).name for name in record.backends))
+    if record.interpreters:
+        pythons = interpreters.again(record.interpreters, pythons or interpreters.find()[0])
+    known = look_up(names, pythons)
+    backends.choose(known, names)
+    return record, plan.rebuild(record), known, pythons
+
+
+def begin(
+    options: Options, known: Sequence[Backend], console: Console
+) -> tuple[CampaignRecord, Plan]:
+    """A new campaign's first record and plan."""
+    profile = profiles.profile(options.profile)
+    names = backends.choose(known, options.backends, profile.backends)
+    if options.backends is None:
+        for backend in known:
+            if backend.missing:
+                Terminal(stderr=True).print(f"left out: {backend.missing}")
+    if options.interpreters:
+        names = on_each(names, [found.name for found in options.interpreters])
+    seed = options.seed if options.seed is not None else random.SystemRandom().randrange(10**6)
+    chosen = plan.select(
+        options.profile,
+        names,
+        only=options.only,
+        selection=options.selection,
+        blocks=options.blocks,
+        named=options.backends is not None,
+    )
+    entries, budget = chosen, None
+    if options.limited and options.blocks is None and profile.budget_s is not None:
+        entries, budget = preflight.in_time(chosen, profile.budget_s, known, console)
+    todo = plan.make(entries, seed)
+    record = plan.campaign_record(
+        todo,
+        profile=options.profile,
+        backends=names,
+        seed=seed,
+        command=options.command,
+        environment=environment.collect(ROOT),
+        interpreters=[found.record for found in options.interpreters],
+        missing=options.missing,
+        known=known,
+        budget=budget,
+    )
+    return record, todo
+
+
+def look_up(names: Sequence[str] | None, pythons: Sequence[FoundInterpreter]) -> list[Backend]:
+    """The backends as the campaign's interpreters have them.
+
+    Raises :class:`bench.plan.backends.BackendsError` when one cannot run on one of them.
+    """
+    if not pythons:
+        return backends.look_up(names)
+    known = backends.look_up(names, pythons[0].command)
+    for later in pythons[1:]:
+        backends.choose(backends.look_up(names, later.command), names)
+    return known
+
+
+def create(file: Path) -> Store:
+    """A new campaign's file in a folder of its own."""
+    try:
+        file.parent.mkdir(parents=True)
+    except OSError as error:
+        raise StoreError(f"{file.parent}: {error.strerror}") from None
+    return Store(file, create=True)
+
+
+def reopen(folder: Path) -> Records:
+    """The records of a campaign to resume."""
+    records = store.load(folder)
+    if records.end is not None and records.end.complete:
+        raise PlanError(f"campaign {records.campaign.campaign} is complete; nothing to resume")
+    return records
+
+
+def note_resumption(opened: Store, earlier: Records, console: Console) -> None:
+    """Cut what a crash left half written, and record that the campaign was resumed."""
+    if earlier.torn_bytes:
+        opened.cut(earlier.torn_bytes)
+        console.print(
+            f"cut {earlier.torn_bytes} bytes of a record that a crash left unfinished",
+        )
+    opened.append(ResumeRecord(resumed=now(), done=len(earlier.trials)))
+    then, here = earlier.campaign.environment, environment.collect(ROOT)
+    changed = [
+        name
+        for name in ("python", "commit", "dirty", "kernel", "cpu_model", "cpu_count", "packages")
+        if getattr(then, name) != getattr(here, name)
+    ]
+    if changed:
+        console.print(
+            f"warning: changed since this campaign was started: {', '.join(changed)}. "
+            "The two parts of the campaign may differ for that reason",
+            style="yellow",
+        )
+
+
+def announce(record: CampaignRecord, todo: Plan, folder: Path, console: Console) -> None:
+    """Print what is about to run and how long it should take."""
+    slowness = record.budget.slowness if record.budget else 1.0
+    expected = plan_s(todo.entries, slowness)
+    console.print(
+        f"campaign {record.campaign}: profile {record.profile}, {record.blocks} blocks, "
+        f"{len(todo.turns)} trials of {', '.join(record.backends)}, seed {record.seed}; "
+        f"about {minutes(expected)} min\nrecords: {shown(folder / store.FILE_NAME)}",
+        soft_wrap=True,
+    )
+
+
+def exit_code(finished: Finished, console: Console) -> int:
+    """0 for a complete campaign, 130 for an interrupted one, else 1; prints why it is not 0.
+
+    A campaign whose trials were all refused fails.
+    """
+    if not finished.end.complete:
+        folder = finished.folder
+        known_by_name = folder.parent.absolute() == RESULTS.absolute()
+        campaign = folder.name if known_by_name else shlex.quote(str(shown(folder)))
+        console.print(
+            f"not finished: {finished.end.reason}; continue with --resume {campaign}",
+            style="yellow",
+            soft_wrap=True,
+        )
+        return 130 if finished.end.reason == INTERRUPTED else 1
+    trials = finished.records.trials
+    if all(trial.status == "refused" for trial in trials):
+        console.print("nothing was measured: this machine's limits allow none of the trials")
+        return 1
+    bad = [t for t in trials if t.status in ("failed", "void")]
+    if bad:
+        console.print(f"{len(bad)} of {len(trials)} trials failed or are void")
+    return 1 if bad else 0

@@ -1,0 +1,217 @@
+"""Fixture servers as the harness sees them: started by command line, controlled over HTTP."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import secrets
+import socket
+import time
+from contextlib import suppress
+from types import TracebackType
+from typing import Any
+
+from bench.machine.probes import cpu
+from bench.run.process import Child, ProcessError
+from bench.schema import Ledger
+
+START_S = 180.0
+"""The server crawls a directory of HTML itself before it serves it for the first time."""
+CONTROL_S = 30.0
+QUIET_S = 2.0
+WARM_REQUESTS = 300
+WARM_S = 0.2
+
+
+class ServerError(Exception):
+    """The fixture server did not start or did not answer."""
+
+
+class Server:
+    """A running fixture server and its control plane.
+
+    It ends with the harness, however that ends: its standard input is a pipe
+    from here, and the kernel kills it with its parent.
+    """
+
+    def __init__(
+        self,
+        site: str,
+        *,
+        delay: str = "none",
+        seed: int,
+        cores: list[int],
+        address: str = "127.0.0.1",
+        wait: bool = True,
+    ) -> None:
+        """Start a server; with ``wait=False`` call :meth:`ready` before anything else."""
+        token = secrets.token_hex(16)
+        self.site = site
+        self._headers = {"X-Token": token}
+        arguments = ["-m", "server", "--listen", f"{address}:0", "--control", "127.0.0.1:0"]
+        if address != "127.0.0.1":
+            arguments.append("--any-address")
+        arguments += ["--site", site, "--seed", str(seed), "--delay", delay]
+        arguments += ["--json", "--exit-with-parent"]
+        self._child = Child("the fixture server", arguments, {"C10K_CONTROL_TOKEN": token})
+        self.not_pinned = cpu.pin(self._child.pid, cores) if cores else None
+        if wait:
+            self.ready()
+
+    def ready(self) -> None:
+        """Wait until the server listens.
+
+        Raises :class:`ServerError` when it does not come to that.
+        """
+        try:
+            hello = json.loads(self._child.receive(time.monotonic() + START_S))
+        except (TimeoutError, ProcessError, ValueError) as error:
+            self._child.abort()
+            words = self._child.stderr_tail()
+            self._child.close(0.0)
+            last = f": {words.splitlines()[-1]}" if words else ""
+            raise ServerError(f"{error}{last}") from None
+        except BaseException:
+            self._child.close(0.0)
+            raise
+        self.listening: str = hello["listening"]
+        self.prefix = f"http://{self.listening}"
+        self.digest: str | None = hello["digest"]
+        self.pages: int = hello["pages"]
+        self.urls: int = hello["urls"]
+        self.software: str = hello["server"]
+        host, _, port = hello["control"].rpartition(":")
+        self._control = http.client.HTTPConnection(host, int(port), timeout=CONTROL_S)
+
+    @property
+    def pid(self) -> int:
+        """The server's process id."""
+        return self._child.pid
+
+    @property
+    def alive(self) -> bool:
+        """Whether the server's process is still there."""
+        return self._child.process.poll() is None
+
+    @property
+    def listens(self) -> bool:
+        """Whether the server accepts connections. One that is shutting down does not."""
+        host, _, port = self.listening.rpartition(":")
+        try:
+            socket.create_connection((host, int(port)), CONTROL_S).close()
+        except OSError:
+            return False
+        return True
+
+    def ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Call the control plane, with JSON both ways.
+
+        Raises :class:`ServerError` unless it answers with status 200.
+        """
+        data = None if body is None else json.dumps(body)
+        headers = {**self._headers, "Content-Type": "application/json"} if data else self._headers
+        try:
+            self._control.request(method, path, data, headers)
+            response = self._control.getresponse()
+            content = response.read()
+        except (OSError, http.client.HTTPException) as error:
+            self._control.close()
+            how = self._child.ending() if self._child.process.poll() is not None else str(error)
+            raise ServerError(f"the fixture server's control plane: {how}") from None
+        if response.status != 200:
+            raise ServerError(
+                f"the fixture server's control plane answered {path} with {response.status}"
+            )
+        answer: dict[str, Any] = json.loads(content)
+        return answer
+
+    def reset(self) -> None:
+        """Zero the ledger, once the connections of the previous trial are closed."""
+        deadline = time.monotonic() + QUIET_S
+        while self.ask("GET", "/ledger?summary=1")["connections_open"]:
+            if time.monotonic() > deadline:
+                break
+            time.sleep(0.01)
+        self.ask("POST", "/reset", {"hold": 0})
+
+    def warm(self) -> None:
+        """Request one page a few hundred times.
+
+        Otherwise the first trial would run against cold code.
+        """
+        path = "/p/0" if self.site.startswith("list:") else "/"
+        host, _, port = self.listening.rpartition(":")
+        client = http.client.HTTPConnection(host, int(port), timeout=CONTROL_S)
+        try:
+            client.connect()
+            until = time.monotonic() + WARM_S
+            for _ in range(WARM_REQUESTS):
+                client.request("GET", path)
+                client.getresponse().read()
+                if time.monotonic() > until:  # behind a delay each takes a while
+                    break
+        except (OSError, http.client.HTTPException) as error:
+            raise ServerError(f"the fixture server did not answer: {error}") from None
+        finally:
+            client.close()
+
+    def ledger(self) -> Ledger:
+        """What the server has served since the last reset."""
+        found = self.ask("GET", "/ledger?summary=1")
+        return Ledger(
+            requests=found["total"],
+            distinct=found["distinct"],
+            repeated=found["repeated"],
+            connections_opened=found["connections_opened"],
+            peak_connections=found["peak_connections"],
+            peak_in_flight=found["peak_in_flight"],
+            requests_per_connection_max=max(map(int, found["requests_per_connection"]), default=0),
+        )
+
+    def cpu(self) -> tuple[float, float]:
+        """User and system seconds of the server's process so far."""
+        found = self.ask("GET", "/cpu")
+        return found["user_s"], found["system_s"]
+
+    def work_s(self) -> float:
+        """Processor seconds of the server's process that were not spent on polling."""
+        return float(self.ask("GET", "/cpu")["work_s"])
+
+    def poll(self, on: bool) -> None:
+        """Keep the server's processor awake from now on, or let it sleep again."""
+        self.ask("POST", "/poll", {"on": on})
+
+    def hold(self) -> None:
+        """Hold back every answer from now on."""
+        self.ask("POST", "/hold", {"n": 0})
+
+    def barrier(self) -> tuple[int, int]:
+        """How many answers are held back, and how many connections are open."""
+        state = self.ask("GET", "/hold")
+        return int(state["held"]), int(state["connections"])
+
+    def release(self, per_s: float | None = None) -> None:
+        """Send the answers that were held back: at once, or ``per_s`` each second."""
+        if per_s is not None:
+            with suppress(ServerError):  # an older server sends them all at once
+                self.ask("POST", "/release", {"per_s": per_s})
+                return
+        self.ask("POST", "/release", {})
+
+    def stop(self) -> None:
+        """End the server."""
+        self._control.close()
+        if self.alive:
+            self._child.process.terminate()
+        self._child.close()
+
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()

@@ -1,0 +1,121 @@
+"""What all trials of a campaign share, and what one trial has found so far."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from bench.histograms import FloatArray
+from bench.launch import OWN_PYTHON
+from bench.machine.probes import cpu, host
+from bench.plan.order import Turn
+from bench.plan.workloads import Params, Point
+from bench.run.protocol import Result
+from bench.run.servers import Server
+from bench.schema import Ledger, Memory, Ramp, Status, Turns
+from bench.text import now
+from crawlers.backend import Backend
+
+
+@dataclass(slots=True)
+class Bench:
+    """What all trials of a campaign share.
+
+    ``ceilings`` maps sites to the server's measured requests per second; the
+    site "" stands for every other. ``pythons`` maps the names of interpreters
+    to the commands that start them; "" is the harness's own.
+    """
+
+    warmup: Server
+    backends: Mapping[str, Backend]
+    pinning: cpu.Pinning
+    seed: int
+    scratch: Path
+    deadline_s: float | None = None
+    ceilings: dict[str, float] = field(default_factory=dict)
+    pythons: Mapping[str, Sequence[str]] = field(default_factory=lambda: {"": OWN_PYTHON})
+
+
+@dataclass(slots=True)
+class Trial:
+    """One trial while it runs; whatever it did not reach stays None."""
+
+    bench: Bench
+    point: Point
+    turn: Turn
+    server: Server
+    number: int
+    started: str = field(default_factory=now)
+    began: float = field(default_factory=time.monotonic)
+    noise: host.Before = field(default_factory=host.start)
+    ready_s: float | None = None
+    result: Result | None = None
+    ledger: Ledger | None = None
+    memory: Memory | None = None
+    ramp: Ramp | None = None
+    server_growth: int | None = None
+    server_cpu: tuple[float, float] = (0.0, 0.0)
+    server_work_s: float | None = None
+    kernel: dict[str, int | None] = field(default_factory=dict)
+    threads: int = 0
+    status: Status = "ok"
+    reason: str | None = None
+    stderr: str | None = None
+    unpinned: str | None = None
+    turns: Turns | None = None
+    within_turns: Sequence[float] | FloatArray = ()
+    together: bool = False
+
+    @property
+    def backend(self) -> Backend:
+        """The backend under test."""
+        return self.bench.backends[self.turn.label.backend]
+
+    @property
+    def deadline_s(self) -> float:
+        """The longest that the timed part may take."""
+        return self.bench.deadline_s or self.point.deadline_s
+
+    @property
+    def times(self) -> Path:
+        """Where the worker writes its times; each kind has a suffix of its own."""
+        return self.bench.scratch / (f"times-{self.number}" if self.together else "times")
+
+    @property
+    def server_polls(self) -> bool:
+        """Whether the server stays awake: where the processor counts, and on one of its own.
+
+        On loopback the client's ``send`` pays for waking the server's processor, which a
+        network card does for a remote server.
+        """
+        pinning = self.bench.pinning
+        apart = bool(pinning.server) and not set(pinning.server) & set(pinning.client)
+        return self.point.polls and apart
+
+    @property
+    def hash_seed(self) -> int:
+        """The workers' hash seed: one for all labels of a block, another in each block.
+
+        Seeds alone can change a program's speed by several per cent (V. Stinner, "My
+        journey to stable benchmark, part 3", 2016), so a block must not mix them, and
+        a campaign must not rest on one.
+        """
+        return (self.bench.seed * 1000 + self.turn.block + 1) % 2**32
+
+    @property
+    def schedule_seed(self) -> int:
+        """The seed of the arrivals: the same for all labels of a block, new in each block."""
+        return self.bench.seed * 1000 + self.turn.block
+
+
+def recorder(point: Point, turn: Turn) -> Literal["times", "slots", "null"]:
+    """Which recorder this turn uses."""
+    return "null" if turn.label.null_recorder else point.recorder
+
+
+def params(point: Point, turn: Turn) -> Params:
+    """The point's parameters as recorded, with the recorder that this turn uses."""
+    return {**point.params, "recorder": recorder(point, turn)}

@@ -1,0 +1,269 @@
+"""One block of one point with all its labels alive together: start, take turns, finish, record.
+
+Each label gets a server and a worker of its own. They start and warm up side by side,
+are stopped, take turns (:mod:`bench.run.turns`) until the first crawl runs out of work,
+and then finish one after the other, so that every crawl is complete and its digest and
+ledger can be checked like those of any other trial.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from mmap import mmap
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from bench.controls import FAMILY, REPEATS
+from bench.histograms import FloatArray
+from bench.machine.probes import cpu, kernel
+from bench.plan.order import Turn
+from bench.plan.workloads import SITE_SEED, Point
+from bench.run import record
+from bench.run.process import ProcessError
+from bench.run.servers import Server, ServerError
+from bench.run.state import Bench, Trial
+from bench.run.trial import START_S, command
+from bench.run.turns import TURN_S, Group, GroupEndedError, Taker, Turns, TurnTaken, take_turns
+from bench.run.workers import WorkerError, WorkerProcess, seconds, threads
+from bench.schema import TrialRecord, TurnsRecord
+from bench.schema import Turns as TurnsSummary
+
+TURNS_DEADLINE_S: Final = 120.0
+"""The longest that the turns of one block may take, whatever is still alive."""
+
+PATIENCE: Final = 10.0
+"""A crawl that takes turns may last so many times a point's deadline: it waits for the others."""
+
+
+@dataclass(slots=True)
+class Member:
+    """One label of the block: its trial, its worker, and its place among the takers."""
+
+    trial: Trial
+    worker: WorkerProcess
+    taker: Taker
+
+
+def run(
+    bench: Bench, point: Point, turns: Mapping[int, Turn]
+) -> tuple[list[TrialRecord], TurnsRecord]:
+    """Run the trials of one block together; records in the order of ``turns``.
+
+    ``turns`` maps the numbers of the trials to their turns.
+
+    A label whose worker or server fails gives a record that says so, and the others
+    go on. Raises :class:`bench.run.servers.ServerError` when no server starts.
+    """
+    began = time.monotonic()
+    with ExitStack() as stack:
+        # Leaving the stack ends every process, stopped or not: SIGKILL needs no SIGCONT.
+        servers = [
+            stack.enter_context(
+                Server(
+                    point.site, delay=point.delay, seed=SITE_SEED,
+                    cores=bench.pinning.server, wait=False,
+                )
+            )
+            for _ in turns
+        ]  # fmt: skip
+        for server in servers:
+            server.ready()
+        members = [
+            start(stack, bench, point, turn, server, number)
+            for (number, turn), server in zip(turns.items(), servers, strict=True)
+        ]
+        for member in members:
+            warm(member)
+        for member in members:
+            pause(member)
+        before = kernel.counters()
+        rng = random.Random(members[0].trial.hash_seed)
+        taken = take_turns(
+            [member.taker for member in members],
+            rng,
+            processors=bench.pinning.client,
+            deadline=time.monotonic() + TURNS_DEADLINE_S,
+        )
+        for member in rng.sample(members, len(members)):
+            finish(member)
+        # The machine keeps these for all processes together.
+        moved = kernel.delta(before, kernel.counters())
+        records = []
+        for place, member in enumerate(members):
+            member.trial.kernel = moved
+            member.trial.turns = summary(taken, place, member.trial)
+            records.append(record.finish(member.trial))
+        # Each has its share of the time that they spent together.
+        share = (time.monotonic() - began) / len(records)
+        records = [one.model_copy(update={"trial_s": share}) for one in records]
+    return records, log(taken, point, members[0].trial.turn.block)
+
+
+def start(
+    stack: ExitStack, bench: Bench, point: Point, turn: Turn, server: Server, number: int
+) -> Member:
+    """Start a label's worker and let it warm up; it is not waited for."""
+    server.warm()
+    trial = Trial(bench, point, turn, server, number, together=True)
+    worker = stack.enter_context(
+        WorkerProcess(
+            f"the worker of {turn.label}",
+            bench.pythons[turn.label.interpreter],
+            trial.hash_seed,
+        )
+    )
+    cores = bench.pinning.client
+    trial.unpinned = cpu.pin(worker.pid, cores) if cores else bench.pinning.reason
+    progress = bench.scratch / f"progress-{number}"
+    shared = shared_number(progress)
+    worker.command(command(trial, progress=progress, timeout_s=PATIENCE * trial.deadline_s))
+    taker = Taker(
+        name=str(turn.label),
+        worker=Group(worker.pid),
+        server=Group(server.pid),
+        count=lambda: int(shared[0]),
+        begin=worker.go,
+        total=server.urls * (REPEATS if trial.backend.family == FAMILY else 1),
+        slots=point.slots,
+    )
+    return Member(trial, worker, taker)
+
+
+def shared_number(file: Path) -> memoryview:
+    """A number in a new file of eight bytes, for the worker to count in."""
+    file.write_bytes(bytes(8))
+    with open(file, "r+b") as opened:
+        return memoryview(mmap(opened.fileno(), 8)).cast("Q")
+
+
+def warm(member: Member) -> None:
+    """Wait until a worker has warmed up, and zero its server's ledger."""
+    trial = member.trial
+    began = time.monotonic()
+    try:
+        member.worker.ready(START_S)
+        trial.server.reset()
+        if trial.server_polls:
+            trial.server.poll(True)
+    except (TimeoutError, ProcessError, WorkerError, ServerError) as error:
+        lose(member, str(error))
+    trial.ready_s = time.monotonic() - began
+
+
+def pause(member: Member) -> None:
+    """Stop a label's worker and server until it is their turn."""
+    if member.taker.lost is None:
+        try:
+            member.taker.worker.stop()
+            member.taker.server.stop()
+        except GroupEndedError:
+            lose(member, "a process ended before its first turn")
+
+
+def lose(member: Member, reason: str) -> None:
+    """A label is out: note why, and keep it from taking turns."""
+    trial = member.trial
+    trial.status, trial.reason = "failed", reason
+    member.taker.lost = reason
+    member.worker.end(0.0)
+    trial.stderr = member.worker.stderr_tail()
+
+
+def finish(member: Member) -> None:
+    """Let one crawl run to its end alone, and ask its server what it saw."""
+    trial, taker = member.trial, member.taker
+    if trial.status == "failed":
+        return
+    # A worker that is done in its turn did less than the others; its result says what.
+    if taker.lost is not None and member.worker.process.poll() != 0:
+        lose(member, f"{taker.lost}: {member.worker.ending()}")
+        return
+    taker.server.resume()
+    taker.worker.resume()
+    if not taker.begun:
+        taker.begin()
+    trial.threads = threads(member.worker.pid)
+    try:
+        trial.result = member.worker.result(time.monotonic() + trial.deadline_s)
+        trial.server_cpu = trial.server.cpu()
+        trial.server_work_s = trial.server.work_s()
+        trial.ledger = trial.server.ledger()
+    except TimeoutError:
+        member.worker.abort()
+        lose(member, f"no result in {trial.deadline_s:g} s; the worker was ended")
+    except (ProcessError, WorkerError, ServerError) as error:
+        lose(member, str(error))
+    else:
+        member.worker.end()
+        taker.server.stop()  # a server that polls must not do so beside the next crawl
+
+
+def summary(turns: Turns, place: int, trial: Trial) -> TurnsSummary | None:
+    """What one label's turns add up to; also keeps the service times without a stop inside."""
+    mine = [turn for turn in turns.taken if turn.taker == place]
+    counted = [turn for turn in mine if turn.counted]
+    if not mine:
+        return None
+    spanned = None
+    if trial.result is not None and trial.result.ended is not None and trial.result.service:
+        service = seconds(trial.times, "service", trial.result.service)
+        ended = seconds(trial.times, "ended", trial.result.ended)
+        first, last = turn_of(counted, ended - service), turn_of(counted, ended)
+        inside = (first == last) & (last >= 0)
+        trial.within_turns = service[inside]
+        spanned = int((last >= 0).sum() - inside.sum())
+    stolen = [turn.steal_s for turn in counted]
+    return TurnsSummary(
+        turn_s=TURN_S,
+        taken=len(mine),
+        counted=len(counted),
+        exchanges=sum(turn.exchanges for turn in counted),
+        wall_s=sum(turn.wall_s for turn in counted),
+        cpu_s=sum(turn.cpu_s for turn in counted),
+        server_cpu_s=sum(turn.server_cpu_s for turn in counted),
+        steal_s=None if None in stolen else sum(s for s in stolen if s is not None),
+        beside=turns.takers,
+        spanned=spanned,
+    )
+
+
+def turn_of(turns: list[TurnTaken], at: FloatArray) -> npt.NDArray[np.int64]:
+    """For each moment the index of the turn that it lies in, -1 for none."""
+    if not turns:
+        return np.full(len(at), -1, dtype=np.int64)
+    began = np.array([turn.began for turn in turns])
+    ended = began + np.array([turn.wall_s for turn in turns])
+    index = np.searchsorted(began, at, side="right") - 1
+    found = np.where((index >= 0) & (at <= ended[index]), index, -1)
+    return found.astype(np.int64)
+
+
+def log(turns: Turns, point: Point, block: int) -> TurnsRecord:
+    """Every turn of the block, for the file beside the trials."""
+    taken = turns.taken
+    start_s = taken[0].began if taken else 0.0
+
+    def us(times: Iterable[float]) -> list[int]:
+        return [round(1e6 * time_s) for time_s in times]
+
+    return TurnsRecord(
+        block=block,
+        point=point.id,
+        labels=turns.takers,
+        label=[turn.taker for turn in taken],
+        round=[turn.round for turn in taken],
+        counted=[turn.counted for turn in taken],
+        began_us=us(turn.began - start_s for turn in taken),
+        wall_us=us(turn.wall_s for turn in taken),
+        cpu_us=us(turn.cpu_s for turn in taken),
+        server_cpu_us=us(turn.server_cpu_s for turn in taken),
+        exchanges=[turn.exchanges for turn in taken],
+        steal_ms=[None if t.steal_s is None else round(1e3 * t.steal_s) for t in taken],
+    )

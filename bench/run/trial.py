@@ -1,0 +1,121 @@
+"""One trial: start a worker, pin it, warm it up, time its crawl, verify, record.
+
+Only the worker's crawl is timed. The harness sleeps through it, except that it
+looks at the worker's number of threads now and then; in a c10k trial it reads
+the memory at the barrier.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import nullcontext
+from pathlib import Path
+
+from bench.machine.probes import cpu, kernel
+from bench.plan.order import Turn
+from bench.plan.workloads import RAMP_PER_S, Point
+from bench.run import record
+from bench.run.barrier import Barrier
+from bench.run.process import ProcessError, dies_with_parent
+from bench.run.protocol import Command, Schedule
+from bench.run.servers import Server, ServerError
+from bench.run.state import Bench, Trial, recorder
+from bench.run.workers import WorkerError, WorkerProcess, threads
+from bench.schema import TrialRecord
+
+START_S = 30.0
+SAMPLE_S = 0.25
+RELEASE_SAMPLE_S = 0.05
+"""Between looks while a barrier empties, which takes event loops about a second."""
+
+
+def run(bench: Bench, point: Point, turn: Turn, server: Server, number: int) -> TrialRecord:
+    """Run one trial and return its record, however it ends.
+
+    A worker that fails or hangs, or a server that dies, gives a record that says so.
+    """
+    trial = Trial(bench, point, turn, server, number)
+    python = bench.pythons[turn.label.interpreter]
+    with WorkerProcess(python=python, hash_seed=trial.hash_seed) as worker:
+        try:
+            measure(trial, worker)
+        except TimeoutError:
+            worker.abort()
+            trial.status = "failed"
+            trial.reason = f"no result in {trial.deadline_s:g} s; the worker was ended"
+        except (ProcessError, WorkerError, ServerError) as error:
+            trial.status, trial.reason = "failed", str(error)
+        if trial.status == "failed":
+            worker.end(0.5)
+            trial.stderr = worker.stderr_tail()
+    return record.finish(trial)
+
+
+def command(
+    trial: Trial, *, progress: Path | None = None, timeout_s: float | None = None
+) -> Command:
+    """The command for the worker.
+
+    ``progress`` is the file in which it counts its exchanges, if it takes turns, and
+    ``timeout_s`` how long one exchange may take, unless it is the trial's deadline.
+    """
+    point = trial.point
+    schedule = None
+    if point.rate is not None:
+        schedule = Schedule(kind="poisson", rate=point.rate, seed=trial.schedule_seed)
+    elif point.kind == "hold":
+        schedule = Schedule(kind="constant", rate=RAMP_PER_S)
+    return Command(
+        backend=trial.turn.label.name,
+        prefix=trial.server.prefix,
+        warmup_prefix=trial.bench.warmup.prefix,
+        urls=point.urls,
+        slots=point.slots,
+        timeout_s=timeout_s or trial.deadline_s,
+        schedule=schedule,
+        switch_interval_s=point.switch_interval_s,
+        recorder=recorder(point, trial.turn),
+        out=str(trial.times),
+        watch_parent=dies_with_parent() is None,
+        progress=None if progress is None else str(progress),
+    )
+
+
+def measure(trial: Trial, worker: WorkerProcess) -> None:
+    """From pinning to the server's ledger; fills in ``trial`` on the way.
+
+    Raises what :meth:`WorkerProcess.result` and the server raise.
+    """
+    server, cores = trial.server, trial.bench.pinning.client
+    trial.unpinned = cpu.pin(worker.pid, cores) if cores else trial.bench.pinning.reason
+    began = time.monotonic()
+    worker.command(command(trial))
+    worker.ready(START_S)
+    trial.ready_s = time.monotonic() - began
+    server.reset()
+    with Barrier(trial, worker) if trial.point.kind == "hold" else nullcontext() as barrier:
+        counters = kernel.counters()
+        user, system = server.cpu()
+        work_s = server.work_s()
+        if trial.server_polls:
+            server.poll(True)
+        deadline = time.monotonic() + trial.deadline_s
+        worker.go()
+        if barrier is not None:
+            barrier.fill(deadline)
+
+        def sample() -> None:
+            trial.threads = max(trial.threads, threads(worker.pid))
+            if barrier is not None:
+                barrier.look()
+
+        every_s = SAMPLE_S if barrier is None else RELEASE_SAMPLE_S
+        trial.result = worker.result(deadline, every_s, sample)
+        sample()
+    if trial.server_polls:
+        server.poll(False)
+    user_after, system_after = server.cpu()
+    trial.server_work_s = server.work_s() - work_s
+    trial.server_cpu = (user_after - user, system_after - system)
+    trial.kernel = kernel.delta(counters, kernel.counters())
+    trial.ledger = server.ledger()

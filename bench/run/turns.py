@@ -1,0 +1,261 @@
+"""Interleaved turns: many crawls alive at once, and only one of them running at a time.
+
+On a shared machine the disturbance is short and everywhere: one backend against
+itself scatters by about 12 % in turns of any length from 10 ms to 1 s. Many short
+turns average that away; few long trials do not. So all labels of a block are alive
+together, each with a server of its own, and take turns of about 10 ms on the
+client's processor. Everything else is stopped meanwhile, servers included.
+
+Stopping from outside (``SIGSTOP`` to the process group) needs no line in any
+backend, holds for threads and child processes, and keeps the crawl one crawl:
+connections stay open, and digest and ledger are checked at its end as in any other
+trial. Progress is read from a counter in shared memory that the recorder keeps,
+processor time from the process's CPU-time clock, so nothing runs in the crawl's
+process that would not run in a whole trial.
+
+A round is a random order of the labels followed by its mirror image, so drift that
+is linear in time cancels within the round. Interleaving at random is RMIT (A. Abedi
+and T. Brecht, "Conducting Repeatable Experiments in Highly Variable Cloud Computing
+Environments", ICPE 2017); running both sides through the same disturbance is duet
+benchmarking (L. Bulej et al., ICPE 2020).
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import random
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from bench.machine.probes import cpu
+from bench.run.interrupts import interruptible
+
+TURN_S = 0.010
+"""How long a turn is meant to be. Ten milliseconds is about where shorter stops helping."""
+
+
+class GroupEndedError(Exception):
+    """A process ended while it was having its turn, or waiting for it."""
+
+
+class Group:
+    """A child of this process and everything in its process group, as one thing to stop.
+
+    The child must lead a process group of its own (:func:`bench.run.process.spawn`
+    sees to that), and must be a child of the calling process.
+    """
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.stopped = False
+        self._members = [pid]
+
+    def stop(self) -> None:
+        """Stop every process of the group; returns when the child itself has stopped.
+
+        Raises :class:`GroupEndedError` when the child has ended instead.
+        """
+        try:
+            os.kill(-self.pid, signal.SIGSTOP)
+            # WNOWAIT, so that the process that started the child can still collect its exit.
+            found = os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+            if found is None or found.si_code not in (os.CLD_STOPPED, os.CLD_TRAPPED):
+                raise GroupEndedError
+            os.waitid(os.P_PID, self.pid, os.WSTOPPED)
+        except (ProcessLookupError, ChildProcessError):
+            raise GroupEndedError from None
+        self.stopped = True
+
+    def resume(self) -> None:
+        """Let every process of the group go on."""
+        self.stopped = False
+        with suppress(ProcessLookupError):
+            os.kill(-self.pid, signal.SIGCONT)
+
+    def look_for_children(self) -> None:
+        """Find the child's own children, whose processor time belongs to it."""
+        self._members = [self.pid]
+        for pid in self._members:
+            with suppress(OSError):
+                for task in os.listdir(f"/proc/{pid}/task")[:1]:
+                    text = Path(f"/proc/{pid}/task/{task}/children").read_text(encoding="ascii")
+                    self._members += map(int, text.split())
+
+    def cpu_s(self) -> float:
+        """Processor seconds of the group so far, to the nanosecond; ended members are left out."""
+        return sum(cpu.total_clock(pid) or 0.0 for pid in self._members)
+
+
+@dataclass(slots=True)
+class Taker:
+    """One label that takes turns: its worker, its server, its counter.
+
+    ``count`` gives the exchanges completed so far, ``total`` how many the crawl
+    will have, and ``begin`` starts the crawl; it is called in the first turn.
+    """
+
+    name: str
+    worker: Group
+    server: Group
+    count: Callable[[], int]
+    begin: Callable[[], None]
+    total: int
+    slots: int
+    begun: bool = False
+    lost: str | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether every slot has work: not while they fill up, nor while the work runs out."""
+        return 2 * self.slots <= self.count() <= self.total - 2 * self.slots
+
+
+@dataclass(frozen=True, slots=True)
+class TurnTaken:
+    """What one turn did. Times in seconds; ``began`` is on the monotonic clock."""
+
+    taker: int
+    round: int
+    began: float
+    wall_s: float
+    cpu_s: float
+    server_cpu_s: float
+    exchanges: int
+    steal_s: float | None
+    counted: bool
+
+
+@dataclass(slots=True)
+class Turns:
+    """All turns of one block at one point, in the order they were taken."""
+
+    takers: list[str]
+    taken: list[TurnTaken] = field(default_factory=list)
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds count: those in which every slot of every label had work."""
+        return len({turn.round for turn in self.taken if turn.counted})
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Keep the harness prompt and quiet: no collection in the middle of a turn.
+
+    Where it may, the harness also asks for a better place in the queue, so that a
+    turn ends on time although the server is using the same processor.
+    """
+    collecting = gc.isenabled()
+    gc.disable()
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    with suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, 0, before - 10)
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, 0, before)
+        if collecting:
+            gc.enable()
+
+
+def steal_s(processors: Sequence[int]) -> float | None:
+    """Seconds stolen from these processors since boot (10 ms ticks); None where unknown."""
+    try:
+        lines = Path("/proc/stat").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return None
+    wanted = {f"cpu{number}" for number in processors}
+    fields = [line.split() for line in lines if line.split(None, 1)[0] in wanted]
+    if not fields or any(len(row) < 9 for row in fields):
+        return None
+    return sum(int(row[8]) for row in fields) / os.sysconf("SC_CLK_TCK")
+
+
+def take_turns(
+    takers: Sequence[Taker],
+    rng: random.Random,
+    *,
+    turn_s: float = TURN_S,
+    processors: Sequence[int] = (),
+    deadline: float = float("inf"),
+    after_round: Callable[[int], None] | None = None,
+) -> Turns:
+    """Let the takers take turns until the first of them runs out of work.
+
+    Every taker must be stopped when this is called, and is stopped when it
+    returns. A taker whose process ends is marked ``lost``, and the others go on
+    without it. Stops early at ``deadline`` on the monotonic clock. An interrupt
+    (:class:`KeyboardInterrupt`) passes through between two turns.
+    """
+    result = Turns([taker.name for taker in takers])
+    number = 0
+    with undisturbed():
+        while True:
+            here = [i for i, taker in enumerate(takers) if taker.lost is None]
+            if not here or time.monotonic() > deadline:
+                break
+            for i in here:
+                takers[i].worker.look_for_children()
+            rng.shuffle(here)
+            busy_before = all(takers[i].busy for i in here)
+            taken = []
+            for i in [*here, *reversed(here)]:
+                if takers[i].lost is None:
+                    taken.append(take_turn(takers[i], i, number, turn_s, processors))
+            whole = all(takers[i].lost is None for i in here)
+            counted = whole and busy_before and all(takers[i].busy for i in here)
+            result.taken += [replace(turn, counted=counted) for turn in taken]
+            number += 1
+            if after_round is not None:
+                after_round(number)
+            if any(t.count() > t.total - 2 * t.slots for t in takers if t.lost is None):
+                break
+    return result
+
+
+def take_turn(
+    taker: Taker, index: int, number: int, turn_s: float, processors: Sequence[int]
+) -> TurnTaken:
+    """One turn: resume the server and the worker, wait, stop the worker and the server.
+
+    The server resumes first and stops last, so that it is there for all of the turn.
+    """
+    exchanges, spent = taker.count(), taker.worker.cpu_s()
+    server, stolen = taker.server.cpu_s(), steal_s(processors)
+    began = time.monotonic()
+    try:
+        taker.server.resume()
+        taker.worker.resume()
+        if not taker.begun:
+            taker.begun = True
+            taker.begin()
+        with interruptible():
+            time.sleep(turn_s)
+    finally:
+        try:
+            taker.worker.stop()
+        except GroupEndedError:
+            taker.lost = "the worker ended in its turn"
+        wall = time.monotonic() - began
+        try:
+            taker.server.stop()
+        except GroupEndedError:
+            taker.lost = taker.lost or "the fixture server ended"
+    stolen_after = steal_s(processors)
+    return TurnTaken(
+        taker=index,
+        round=number,
+        began=began,
+        wall_s=wall,
+        cpu_s=taker.worker.cpu_s() - spent,
+        server_cpu_s=taker.server.cpu_s() - server,
+        exchanges=taker.count() - exchanges,
+        steal_s=None if stolen is None or stolen_after is None else stolen_after - stolen,
+        counted=False,
+    )

@@ -1,0 +1,247 @@
+"""The process under test: one backend, one crawl, then exit.
+
+Started as ``python -m bench.run.worker``. It reads a
+:class:`~bench.run.protocol.Command` from standard input, imports the backend,
+warms up on the warm-up site, collects garbage and answers ``Ready``. On ``GO``
+it crawls, writes the times as raw doubles to the files named in the command,
+and answers ``Result``. Before ``GO`` the harness reads the memory of this
+process and resets the server's ledger.
+
+Only the standard library, ``crawlers`` and the protocol are imported here: the
+memory and the start-up time of this process are measured. Standard output
+belongs to the protocol, so whatever a backend prints goes to standard error.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import gc
+import mmap
+import os
+import random
+import resource
+import sys
+import time
+from array import array
+from collections.abc import Callable
+from typing import Any, TextIO
+
+from bench import controls
+from bench.run.protocol import GO, Command, Failed, Message, Ready, Result, Schedule, decode, encode
+from crawlers import http, registry, tokens
+from crawlers.job import CrawlReport, Job
+from crawlers.recorder import NullRecorder, ProgressRecorder, SlotRecorder, TimesRecorder
+
+Crawl = Callable[[Job, Any], CrawlReport]
+"""What a backend and a control have in common; the second argument is a recorder."""
+
+
+def due_times(schedule: Schedule, count: int) -> tuple[float, ...]:
+    """When ``count`` requests are due, in seconds from the start.
+
+    ``constant`` spaces them ``1 / rate`` apart; ``poisson`` draws exponential
+    gaps of that mean, so that arrivals bunch as those of independent users do.
+    """
+    if schedule.kind == "constant":
+        return tuple(number / schedule.rate for number in range(count))
+    rng = random.Random(schedule.seed)
+    now, due = 0.0, []
+    for _ in range(count):
+        now += rng.expovariate(schedule.rate)
+        due.append(now)
+    return tuple(due)
+
+
+OWN_SERVER: dict[str, Any] = {"any_host": True, "polite": False}
+"""The harness started the server itself, although in a fleet it may be on another machine."""
+
+
+def make_job(command: Command) -> Job:
+    """The job that a command asks for."""
+    if command.urls is None:
+        return Job(
+            (f"{command.prefix}/",),
+            slots=command.slots,
+            timeout_s=command.timeout_s,
+            **OWN_SERVER,
+        )
+    return Job(
+        tuple(f"{command.prefix}/p/{number}" for number in range(command.urls)),
+        slots=command.slots,
+        timeout_s=command.timeout_s,
+        follow=False,
+        schedule=due_times(command.schedule, command.urls) if command.schedule else None,
+        **OWN_SERVER,
+    )
+
+
+def gc_collections() -> int:
+    """How many collections of any generation have run."""
+    return sum(generation["collections"] for generation in gc.get_stats())
+
+
+def interpreter(family: str) -> dict[str, str | int]:
+    """The Python release, whether its lock is on (an import can turn it on), and the parser."""
+    enabled = getattr(sys, "_is_gil_enabled", None)
+    gil = "enabled" if enabled is None or enabled() else "disabled"
+    # An HTTP stack brings a parser of its own.
+    parser = {} if family == "stack" else {"parser": http.PARSER}
+    workaround = {"links": tokens.WORKAROUND} if tokens.WORKAROUND else {}
+    return {"python": sys.version.split()[0], "gil": gil, **parser, **workaround}
+
+
+def write(path: str, values: array[float] | array[int]) -> int:
+    """Write the values as they lie in memory; returns how many there are."""
+    with open(path, "wb") as file:
+        values.tofile(file)
+    return len(values)
+
+
+def processor_s() -> tuple[float, float]:
+    """User and system seconds of this process and of its children that have ended."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime for one in used), sum(one.ru_stime for one in used)
+
+
+def spent_on_start(report: CrawlReport, name: str) -> float:
+    """Processor seconds that a backend's own processes took to start; 0 without any."""
+    return float(report.mechanism.get(name, 0)) / 1e6
+
+
+def watch_parent() -> None:
+    """Exit when the parent has died, where the kernel cannot do that for us.
+
+    Costs a thread, so it is used only where there is no parent-death signal.
+    """
+    import threading
+
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(3)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def send(message: Message, replies: TextIO) -> None:
+    """Send one message to the harness."""
+    print(encode(message), file=replies, flush=True)
+
+
+def make_recorder(command: Command) -> TimesRecorder:
+    """The recorder that a command asks for."""
+    if command.progress is not None:
+        return ProgressRecorder(shared_number(command.progress))
+    return SlotRecorder() if command.recorder == "slots" else TimesRecorder()
+
+
+def shared_number(path: str) -> memoryview:
+    """A number in a file that this process shares with the harness."""
+    with open(path, "r+b") as file:
+        return memoryview(mmap.mmap(file.fileno(), 8)).cast("Q")
+
+
+def warm_up(command: Command, crawl: Crawl) -> None:
+    """Crawl the warm-up site once, so that nothing is imported or compiled on the clock."""
+    job = Job((f"{command.warmup_prefix}/",), slots=min(10, command.slots), **OWN_SERVER)
+    report = crawl(job, TimesRecorder())
+    if report.errors:
+        raise RuntimeError(f"the warm-up crawl had errors: {report.errors}")
+
+
+def work(command: Command, commands: TextIO, replies: TextIO) -> None:
+    """Warm up, wait for the start, crawl, report."""
+    job = make_job(command)
+    if command.backend in controls.CONTROLS:
+        family = controls.FAMILY
+        # Imported here: the memory of a backend's process is measured.
+        from bench.controls.prepare import prepare
+
+        crawl: Crawl = prepare(command.backend, job)
+    else:
+        backend = registry.load(command.backend)
+        family, crawl = backend.family, backend.crawl
+        warm_up(command, crawl)
+    times = make_recorder(command)
+    recorder = NullRecorder() if command.recorder == "null" else times
+    if command.switch_interval_s is not None:
+        sys.setswitchinterval(command.switch_interval_s)
+    gc.collect()
+    send(Ready(), replies)
+    if commands.readline().strip() != GO:
+        return
+    collections = gc_collections()
+    before, (user, system) = resource.getrusage(resource.RUSAGE_SELF), processor_s()
+    started = time.monotonic()
+    report = crawl(job, recorder)
+    call_s = time.monotonic() - started
+    after, (user_after, system_after) = resource.getrusage(resource.RUSAGE_SELF), processor_s()
+    collections = gc_collections() - collections
+    slots = ended = None
+    if isinstance(times, SlotRecorder):
+        slots = write(f"{command.out}.slots", times.slots)
+        ended = write(f"{command.out}.ended", array("d", (at - started for at in times.ended)))
+    elif isinstance(times, ProgressRecorder):
+        ended = write(f"{command.out}.ended", times.ended)
+    rows = report.rows.values()
+    result = Result(
+        elapsed_s=report.elapsed_s,
+        pages=report.pages,
+        bytes=report.bytes,
+        answered=sum(row.status is not None for row in rows),
+        urls=len(rows),
+        redirects=report.redirects,
+        retries=report.retries,
+        statuses={str(status): count for status, count in report.statuses.items()},
+        errors=report.errors,
+        stopped=report.stopped,
+        digest=report.digest,
+        mechanism={
+            **interpreter(family),
+            **report.mechanism,
+            "gc": f"enabled, thresholds {gc.get_threshold()}" if gc.isenabled() else "disabled",
+            "gc_collections": collections,
+            "recorder": type(recorder).__name__,
+        },
+        call_s=call_s,
+        # The clock of a crawl in several processes starts when they are ready.
+        user_s=user_after - user - spent_on_start(report, "start_user_us"),
+        system_s=system_after - system - spent_on_start(report, "start_system_us"),
+        switches_voluntary=after.ru_nvcsw - before.ru_nvcsw,
+        switches_involuntary=after.ru_nivcsw - before.ru_nivcsw,
+        page_faults=after.ru_minflt - before.ru_minflt,
+        late=times.late,
+        last_due_s=job.schedule[-1] if job.schedule else None,
+        service=write(f"{command.out}.service", times.service),
+        response=write(f"{command.out}.response", times.response),
+        slots=slots,
+        ended=ended,
+    )
+    send(result, replies)
+
+
+def main() -> int:
+    """Run one command. Exit code 0 after a result, 2 when no command came."""
+    faulthandler.enable()  # the harness ends a hung worker with SIGABRT, to learn where it hung
+    replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    line = sys.stdin.readline()
+    if not line:
+        return 2
+    try:
+        command = decode(line)
+        if not isinstance(command, Command):
+            raise TypeError(f"expected a command, got {line[:80]!r}")
+        if command.watch_parent:
+            watch_parent()
+        work(command, sys.stdin, replies)
+    except Exception as error:
+        send(Failed(f"{type(error).__name__}: {error}"), replies)
+        raise
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,159 @@
+"""Words for numbers, sizes and times, and the generated parts of Markdown files."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+KIB: Final = 1 << 10
+MIB: Final = 1 << 20
+GIB: Final = 1 << 30
+CONTROL: Final = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
+)
+"""Every control character but tab and newline."""
+
+
+def now() -> str:
+    """The current time as records keep it: ISO 8601, UTC, to the millisecond."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+# --- numbers ---------------------------------------------------------------------------
+
+
+def number(value: float) -> str:
+    """A number for a tick or a label: 0.05, 7.5, 320, 60k, 1.2M."""
+    size = abs(value)
+    if size == 0:
+        return "0"
+    if size >= 999_500:
+        return f"{value / 1e6:.3g}M"
+    if size >= 9_995:
+        return f"{value / 1e3:.3g}k"
+    if size >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"
+
+
+def count(value: float) -> str:
+    """An exact count with a comma between thousands: 10,000."""
+    return f"{value:,.0f}"
+
+
+def plural(value: int, word: str) -> str:
+    """A count and its noun: "1 trial", "12 trials"."""
+    return f"{count(value)} {word}{'' if value == 1 else 's'}"
+
+
+def significant(value: float, digits: int) -> str:
+    """Rounded to ``digits`` significant digits, never in scientific notation: 0.42, 12, 580."""
+    if value == 0:
+        return "0"
+    places = digits - 1 - math.floor(math.log10(abs(value)))
+    rounded = round(value, places)
+    return f"{rounded:,.{max(0, places)}f}"
+
+
+def times(value: float) -> str:
+    """A ratio for a sentence: 0.66, 1.53, 2.4, 12."""
+    if value >= 9.95:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if value >= 1.995 else f"{value:.2f}"
+
+
+# --- units -----------------------------------------------------------------------------
+
+
+def duration(milliseconds: float, digits: int = 2) -> str:
+    """A time with its unit: 420 µs, 12 ms, 1.3 s."""
+    if milliseconds >= 995:
+        return f"{significant(milliseconds / 1000, digits)} s"
+    if milliseconds >= 0.995:
+        return f"{significant(milliseconds, digits)} ms"
+    return f"{significant(milliseconds * 1000, digits)} µs"
+
+
+def duration_tick(milliseconds: float) -> str:
+    """A round time for a tick: 0, 500 µs, 5 ms, 1 s."""
+    if milliseconds <= 0:
+        return "0"
+    if milliseconds >= 999.5:
+        return f"{milliseconds / 1000:g} s"
+    if milliseconds >= 0.9995:
+        return f"{milliseconds:g} ms"
+    return f"{milliseconds * 1000:g} µs"
+
+
+def minutes(seconds: float) -> str:
+    """A time on a clock: ``3:07``."""
+    whole = round(seconds)
+    return f"{whole // 60}:{whole % 60:02d}"
+
+
+def size_words(value: float, digits: int = 3) -> str:
+    """Bytes in KiB, MiB or GiB."""
+    for unit, scale in (("GiB", GIB), ("MiB", MIB)):
+        if abs(value) >= 0.995 * scale:
+            return f"{significant(value / scale, digits)} {unit}"
+    return f"{significant(value / KIB, digits)} KiB"
+
+
+# --- sentences and documents -----------------------------------------------------------
+
+
+def listing(words: Sequence[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    if len(words) < 2:
+        return "".join(words)
+    return f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def markdown_table(
+    head: Sequence[object], rows: Sequence[Sequence[object]], right: int = 0
+) -> list[str]:
+    """The lines of a Markdown table; the last ``right`` columns are aligned to the right."""
+    rule = ["---"] * (len(head) - right) + ["---:"] * right
+    return [f"| {' | '.join(map(str, cells))} |" for cells in (head, rule, *rows)]
+
+
+def printable(text: str) -> str:
+    """Text for a terminal: control characters and changes of direction become visible escapes."""
+    return CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def one_line(text: str) -> str:
+    """:func:`printable`, with the ends of lines made visible too."""
+    return printable(text).replace("\n", "\\n")
+
+
+def marks(name: str) -> tuple[str, str]:
+    """The comments around the generated part ``name`` of a Markdown file."""
+    return f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
+
+
+def block(document: str, name: str) -> str:
+    """The text between the marks of ``name``. Raises ValueError without them."""
+    return _cut(document, name)[1].strip()
+
+
+def with_block(document: str, name: str, content: str) -> str:
+    """The document with ``content`` between the marks of ``name``.
+
+    Raises ValueError without them.
+    """
+    before, _, after = _cut(document, name)
+    return f"{before}\n{content}\n{after}"
+
+
+def _cut(document: str, name: str) -> tuple[str, str, str]:
+    """The document up to and with the opening mark, the block, the closing mark and the rest."""
+    begin, end = marks(name)
+    before, begun, rest = document.partition(begin)
+    content, ended, after = rest.partition(end)
+    if not begun or not ended:
+        raise ValueError(f"it has no {begin} … {end}")
+    return before + begin, content, end + after

@@ -1,0 +1,66 @@
+"""``turns.jsonl.gz``: every turn of a campaign, beside its trials.
+
+One JSON object for each block of each point, each a gzip member of its own, so that
+appending never rewrites what is there, and everything up to a torn last member can be
+read. Nothing in the reports depends on this file: the trials hold the sums. It is for
+whoever wants to weigh or pair the turns in another way.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from bench.schema import TurnsRecord
+from bench.store import StoreError
+
+FILE_NAME = "turns.jsonl.gz"
+GZIP = 16 + zlib.MAX_WBITS
+
+
+def append(folder: Path, record: TurnsRecord) -> None:
+    """Add one block's turns and see them to the disk.
+
+    Raises :class:`bench.store.StoreError` when they cannot be written.
+    """
+    packer = zlib.compressobj(9, zlib.DEFLATED, GZIP)
+    data = packer.compress(record.model_dump_json().encode() + b"\n") + packer.flush()
+    file = folder / FILE_NAME
+    try:
+        with open(file, "ab") as opened:
+            opened.write(data)
+            opened.flush()
+            os.fsync(opened.fileno())
+    except OSError as error:
+        raise StoreError(f"{file}: {error.strerror}") from None
+
+
+def load(folder: Path) -> list[TurnsRecord]:
+    """All turns of a campaign; none when it has no such file. A torn end is left out.
+
+    Raises :class:`bench.store.StoreError` for a file that holds anything else.
+    """
+    file = folder / FILE_NAME
+    try:
+        data = file.read_bytes() if file.exists() else b""
+    except OSError as error:
+        raise StoreError(f"{file}: {error.strerror}") from None
+    found = []
+    while data:
+        unpacker = zlib.decompressobj(GZIP)
+        try:
+            line = unpacker.decompress(data)
+        except zlib.error:
+            raise StoreError(f"{file}: not a file of turns, or damaged") from None
+        if not unpacker.eof:
+            break
+        data = unpacker.unused_data
+        try:
+            found.append(TurnsRecord.model_validate_json(line))
+        except ValidationError as error:
+            first = error.errors()[0]["msg"]
+            raise StoreError(f"{file}: not a record of turns: {first}") from None
+    return found

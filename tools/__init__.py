@@ -1,0 +1,1 @@
+"""Programs for developers of the suite; no user needs them."""

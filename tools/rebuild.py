@@ -1,0 +1,123 @@
+"""Rebuild everything in this repository that is made from records.
+
+``python -m tools.rebuild`` draws the charts, reports and summaries under ``results/`` and fills
+the generated parts of README.md and docs/. It measures nothing. Run it after a change to the
+analysis, a table, a chart or the wording of a finding, and commit what has changed. Name some of
+``reference``, ``interpreters``, ``fleet``, ``micro``, ``reliability`` and ``documents`` to
+rebuild only these.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final
+
+from rich.console import Console
+
+from bench import store
+from bench.__main__ import main as bench
+from bench.analysis.analysis import Analysis
+from bench.cli.publishing import EXTENSIONS
+from bench.fleet import report as fleet_report
+from bench.fleet import store as fleet_store
+from bench.launch import RESULTS, ROOT
+from bench.micro import account
+from bench.micro import report as micro_report
+from bench.report import publish
+from tests.torture import document, soak
+
+COMMANDS: Final = (
+    "claims --out docs/claims.md",
+    "findings results/reference --into README.md",
+    "findings results/reference --into docs/reading-the-charts.md",
+    "findings results/interpreters --into docs/interpreters.md",
+    "fleet report results/fleet --docs docs/fleet.md",
+    "sidebyside --page docs/side-by-side.md",
+    "tracebacks --out docs/stack-ripping.md",
+)
+"""These write the generated documents, and generated parts of others."""
+
+TORTURES: Final = ("faults", "fuzz", "leaks", "limits", "races", "races-free-threaded", "signals")
+"""These have a table in docs/reliability.md, as :mod:`~tests.torture.soak` has."""
+
+
+def campaign(name: str, out: Path) -> None:
+    """Write the report, summary and charts of a campaign under ``results/``."""
+    file = RESULTS / name / store.FILE_NAME
+    publish.build(Analysis(store.load(file)), out, file, EXTENSIONS)
+
+
+def fleet(out: Path) -> None:
+    """Write the summary and charts of the fleet."""
+    fleet_report.write(fleet_store.load(RESULTS / "fleet"), out)
+
+
+def micro(out: Path) -> None:
+    """Write the summary and chart of the micro-benchmarks."""
+    record = account.load(RESULTS / "micro")
+    micro_report.write(record, out, Console(file=None, quiet=True))
+
+
+def reliability(out: Path) -> None:
+    """Draw the chart of the soak."""
+    soak.draw_chart(recorded("soak"), out)
+
+
+def recorded(torture: str) -> dict[str, Any]:
+    """What a long test counted."""
+    counted: dict[str, Any] = json.loads((document.FOLDER / f"{torture}.json").read_text())
+    return counted
+
+
+def torture_table(name: str) -> str:
+    """The table of a long test in docs/reliability.md, from its records."""
+    module = import_module(f"tests.torture.{name.partition('-')[0]}")
+    table: str = module.to_markdown(recorded(name))
+    return table
+
+
+def documents() -> None:
+    """Fill the generated documents and parts of documents."""
+    os.chdir(ROOT)
+    for command in COMMANDS:
+        bench(command.split())
+    for name in (*TORTURES, "soak"):
+        document.fill(name, torture_table(name))
+
+
+FOLDERS: Final[dict[str, Callable[[Path], None]]] = {
+    "reference": lambda out: campaign("reference", out),
+    "interpreters": lambda out: campaign("interpreters", out),
+    "fleet": fleet,
+    "micro": micro,
+    "reliability": reliability,
+}
+"""The folders under ``results/`` and what writes each, to any folder."""
+
+
+def main() -> None:
+    """Rebuild what is named, or everything."""
+    names = [*FOLDERS, "documents"]
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.rebuild",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("parts", nargs="*", metavar="PART", help="only these (default: all)")
+    parts = parser.parse_args().parts or names
+    if unknown := set(parts) - set(names):
+        parser.error(f"no such part: {', '.join(sorted(unknown))}")
+    for name in parts:
+        if name in FOLDERS:
+            FOLDERS[name](RESULTS / name)
+        else:
+            documents()
+
+
+if __name__ == "__main__":
+    main()
