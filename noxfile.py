@@ -1,7 +1,7 @@
 """The commands of this repository: ``nox -l`` lists them, ``nox -s NAME -- ARGS`` runs one.
 
-A clone, a Python and nox are all that is needed; each session makes its own
-environment under ``.nox``.
+You need a clone, a Python and nox. Each session makes its own environment under ``.nox``,
+with uv if it is installed, and keeps it for the next time.
 """
 
 from __future__ import annotations
@@ -9,16 +9,28 @@ from __future__ import annotations
 import nox
 
 nox.needs_version = ">=2024.10"
-# A missing interpreter is to be said, not fetched behind the user's back; its session is skipped.
+nox.options.default_venv_backend = "uv|virtualenv"
+# Report missing interpreters; never download one silently. Their sessions are skipped.
 nox.options.download_python = "never"
-nox.options.sessions = ["tests", "lint", "types"]
-nox.options.reuse_existing_virtualenvs = True
 nox.options.error_on_missing_interpreters = False
+nox.options.reuse_existing_virtualenvs = True
+nox.options.sessions = ["tests", "lint", "types"]
+
+PARALLEL = ("-n", "logical", "--maxprocesses", "8", "--dist", "loadfile")
+"""Run tests on every processor, those of one file in the same process: they share fixtures.
+
+pytest-xdist 3.8 ignores its ``xdist_group`` marker under pytest 9.2.
+"""
+
+
+def install(session: nox.Session, *extras: str) -> None:
+    """Install this repository in place, so that no old copy of a module stays behind."""
+    session.install("-e", f".[{','.join(extras)}]")
 
 
 def bench_environment(session: nox.Session) -> None:
-    """Install what measuring and reporting need, models and variants alike."""
-    session.install(".[bench,variants]")
+    """Install what measuring and reporting need: the harness and every variant."""
+    install(session, "bench", "variants")
 
 
 @nox.session
@@ -30,23 +42,23 @@ def bench(session: nox.Session) -> None:
 
 @nox.session
 def micro(session: nox.Session) -> None:
-    """Time single operations (a task switch, a lock, a send), and add them up to a page."""
+    """Time single operations (a task switch, a lock, a send) and add them up to a page."""
     bench_environment(session)
     session.run("python", "-m", "bench", "micro", *session.posargs)
 
 
 @nox.session
 def fleet(session: nox.Session) -> None:
-    """Many processes at once: -- plan --connections 1000000, -- hold, -- crawl (docs/fleet.md)."""
-    session.install(".[fleet,variants]")
+    """Run many processes at once: -- plan --connections 1000000, -- hold, -- crawl."""
+    install(session, "fleet", "variants")
     session.run("python", "-m", "bench", "fleet", *session.posargs)
 
 
 @nox.session
 def bench_interpreters(session: nox.Session) -> None:
-    """Measure the four models on every CPython of 3.11 to 3.14 found (paths after -- name others).
+    """Measure the four models on every CPython from 3.11 to 3.14 (or -- PATHS).
 
-    Interpreters are found by the harness, not by nox: their trials share blocks.
+    The harness finds the interpreters, not nox, because their trials share blocks.
     """
     bench_environment(session)
     session.run("python", "-m", "bench", "interpreters", *session.posargs)
@@ -54,10 +66,10 @@ def bench_interpreters(session: nox.Session) -> None:
 
 @nox.session(python=["3.11", "3.12", "3.13", "3.13t", "3.14", "3.14t"])
 def conformance(session: nox.Session) -> None:
-    """Hold every backend that an interpreter can run to the conformance suite (-- NAMES: those).
+    """Run the conformance suite on every backend that this interpreter can run (or -- NAMES).
 
-    The project is not installed: some of what it depends on has no wheels for
-    free-threaded builds, and the crawlers can do without.
+    The project itself is not installed: some of its dependencies have no wheels for
+    free-threaded builds, and the crawlers run without them.
     """
     session.install("rich>=13.7", "pytest>=8.3", "pytest-timeout>=2.3")
     session.run("python", "-m", "crawlers", "conformance", *(session.posargs or ["all"]))
@@ -65,15 +77,21 @@ def conformance(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Run the whole test suite (arguments after -- go to pytest)."""
-    session.install(".[bench,browser,fleet,tests,variants]")
-    session.run("python", "-m", "pytest", *session.posargs)
+    """Run the tests, except those marked slow (arguments after -- go to pytest)."""
+    install(session, "bench", "browser", "fleet", "tests", "variants")
+    session.run("python", "-m", "pytest", *PARALLEL, "-m", "not slow", *session.posargs)
+
+
+@nox.session(venv_backend="none")
+def tests_full(session: nox.Session) -> None:
+    """Run every test, slow ones too, in the environment of the session tests."""
+    session.notify("tests", ["-m", "", *session.posargs])
 
 
 @nox.session
 def torture(session: nox.Session) -> None:
-    """Run a long test and its table: -- faults, fuzz, leaks, races, signals, limits or soak."""
-    session.install(".[bench,tests,variants]")
+    """Run a long test: -- attacks|faults|fuzz|leaks|races|signals|limits|soak; print its table."""
+    install(session, "bench", "tests", "variants")
     name, *options = session.posargs or ["leaks", "--help"]
     if name == "fuzz":
         session.install("atheris>=2.3")
@@ -82,7 +100,7 @@ def torture(session: nox.Session) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Check style, formatting and security with ruff and bandit (-- --fix mends what it can)."""
+    """Check style, formatting and security with ruff and bandit (-- --fix applies fixes)."""
     session.install("ruff>=0.8", "bandit>=1.8")
     session.run("ruff", "check", *session.posargs, ".")
     session.run("ruff", "format", *([] if "--fix" in session.posargs else ["--check"]), ".")
@@ -92,33 +110,33 @@ def lint(session: nox.Session) -> None:
 @nox.session
 def types(session: nox.Session) -> None:
     """Check the types of everything with mypy --strict."""
-    session.install(".[dev]")
+    install(session, "dev")
     session.run("mypy", *session.posargs)
 
 
 @nox.session
 def compare(session: nox.Session) -> None:
-    """Compare two campaigns: -- results/A results/B; exit code 1 when something got slower."""
+    """Compare two campaigns: -- results/A results/B; exits with 1 if something got slower."""
     bench_environment(session)
     session.run("python", "-m", "bench", "compare", *session.posargs)
 
 
 @nox.session
 def report(session: nox.Session) -> None:
-    """Rebuild every chart and table of a campaign from its records: -- results/CAMPAIGN."""
+    """Rebuild the report, charts and tables of a campaign from its records: -- results/A."""
     bench_environment(session)
     session.run("python", "-m", "bench", "report", *session.posargs)
 
 
 @nox.session
 def claims(session: nox.Session) -> None:
-    """Famous sentences, then and now: -- results/CAMPAIGN; --measure runs the experiments."""
+    """Test well-known claims against a campaign: -- results/A; --measure runs the experiments."""
     bench_environment(session)
     session.run("python", "-m", "bench", "claims", *session.posargs)
 
 
 @nox.session
 def doctor(session: nox.Session) -> None:
-    """Say what about this machine would spoil the measurements, and how to mend it."""
+    """Check this machine for anything that would skew the results, and suggest fixes."""
     bench_environment(session)
     session.run("python", "-m", "bench", "doctor", *session.posargs)

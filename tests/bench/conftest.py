@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.probes import procfs
+from bench.machine.probes import procfs
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Small real trials and campaigns for the harness's tests."""
+"""Runs small trials and campaigns for the harness's tests."""
 
 from __future__ import annotations
 
@@ -12,41 +12,72 @@ from pathlib import Path
 
 import psutil
 
-from bench import backends, workloads
-from bench.order import Turn
-from bench.probes import cpu
-from bench.process import ROOT
+from bench.launch import ROOT
+from bench.machine.probes import cpu
+from bench.plan import backends, workloads
+from bench.plan.cast import Cast
+from bench.plan.labels import Label
+from bench.plan.order import Turn
+from bench.plan.workloads import Point
+from bench.run.protocol import Result
+from bench.run.servers import Server
+from bench.run.state import Bench
+from bench.run.trial import run
 from bench.schema import TrialRecord
-from bench.servers import Server
-from bench.trial import Bench, run
-from bench.workloads import Point
+from crawlers.registry import MODELS
 
 OUTSIDE = Path(__file__).parent / "outside"
-"""On ``PYTHONPATH``, it brings the backends that go wrong."""
+"""Put this folder on ``PYTHONPATH`` to get the backends that fail."""
 
-NAMES = (*workloads.MODELS, *("hang", "crash", "killed", "lazy", "greedy", "twice", "talking"))
-"""The backends that trials of the tests may use."""
+NAMES = (*MODELS, *("hang", "crash", "killed", "lazy", "greedy", "twice", "talking"))
+"""The backends that tests may run trials of."""
 
-ONE = ("--profile", "smoke", "--only", "throughput-1", "--seed", "1")
-"""The smallest campaign there is."""
+ONE = ("--profile", "smoke", "--only", "waiting-10", "--seed", "1")
+"""The options of the smallest campaign. Its point needs no ceiling, which takes a second."""
+
+RESULT = Result(
+    elapsed_s=1.0,
+    pages=10,
+    bytes=100,
+    answered=10,
+    urls=10,
+    redirects=0,
+    retries=0,
+    statuses={"200": 10},
+    errors={},
+    stopped=None,
+    digest="d",
+    mechanism={},
+    call_s=1.0,
+    user_s=0.5,
+    system_s=0.5,
+    switches_voluntary=0,
+    switches_involuntary=0,
+    page_faults=0,
+    late=0,
+    last_due_s=None,
+    service=10,
+    response=0,
+)
+"""What a worker answers after a crawl of ten pages."""
 
 
 def point(site: str = "tree:60:5:1024", slots: int = 4, **changes: object) -> Point:
-    """A workload point whose trial takes a moment."""
+    """A workload point with a very short trial."""
     values: dict[str, object] = {
         "id": f"throughput-{slots}",
         "workload": "throughput",
         "kind": "crawl",
         "site": site,
         "slots": slots,
-        "blocks": 1,
+        "cast": Cast(1),
     }
     return Point(**(values | changes))  # type: ignore[arg-type]
 
 
 @contextmanager
 def bench(scratch: Path, deadline_s: float | None = None) -> Iterator[Bench]:
-    """What trials share, with a warm-up server."""
+    """The state that trials share, with a warm-up server."""
     pinning = cpu.split_cores()
     known = {backend.name: backend for backend in backends.look_up(NAMES)}
     with Server(workloads.WARMUP_SITE, seed=workloads.SITE_SEED, cores=pinning.server) as warmup:
@@ -54,8 +85,8 @@ def bench(scratch: Path, deadline_s: float | None = None) -> Iterator[Bench]:
 
 
 def trial(shared: Bench, where: Point, label: str, server: Server | None = None) -> TrialRecord:
-    """One trial of one label, against a server of its own unless one is given."""
-    turn = Turn(0, where.id, 0, label)
+    """Run one trial of one label, against this server or else its own."""
+    turn = Turn(0, where.id, 0, Label.parse(label))
     if server is not None:
         return run(shared, where, turn, server, 0)
     with Server(
@@ -65,7 +96,7 @@ def trial(shared: Bench, where: Point, label: str, server: Server | None = None)
 
 
 def environment(*, outside: bool = False) -> dict[str, str]:
-    """The environment of a harness started by a test."""
+    """The environment for a harness that a test starts."""
     own = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "COV"))}
     return own | ({"PYTHONPATH": str(OUTSIDE)} if outside else {})
 
@@ -76,7 +107,7 @@ def harness(
     timeout: float = 110,
     env: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """``python -m bench`` to its end."""
+    """Run ``python -m bench`` to its end."""
     return subprocess.run(
         [sys.executable, "-m", "bench", *arguments],
         cwd=ROOT,
@@ -88,12 +119,14 @@ def harness(
 
 
 @contextmanager
-def started(*arguments: str, outside: bool = False) -> Iterator[subprocess.Popen[bytes]]:
-    """``python -m bench`` in the background, surely ended."""
+def started(
+    *arguments: str, outside: bool = False, env: Mapping[str, str] | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Run ``python -m bench`` in the background, and kill it in the end."""
     process = subprocess.Popen(
         [sys.executable, "-m", "bench", *arguments],
         cwd=ROOT,
-        env=environment(outside=outside),
+        env=environment(outside=outside) | dict(env or {}),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
@@ -105,7 +138,7 @@ def started(*arguments: str, outside: bool = False) -> Iterator[subprocess.Popen
 
 
 def wait_for_lines(results: Path, count: int, timeout: float = 60) -> Path:
-    """The one campaign's folder, once its file has so many lines."""
+    """Wait until the only campaign has ``count`` records, and return its folder."""
     until = time.monotonic() + timeout
     while time.monotonic() < until:
         for file in results.glob("*/trials.jsonl"):
@@ -116,11 +149,11 @@ def wait_for_lines(results: Path, count: int, timeout: float = 60) -> Path:
 
 
 def family(pid: int) -> list[psutil.Process]:
-    """All that a process has started, and what those have."""
+    """Every child of a process, and their children."""
     children: list[psutil.Process] = psutil.Process(pid).children(recursive=True)
     return children
 
 
 def all_gone(processes: Sequence[psutil.Process], timeout: float = 10) -> bool:
-    """Whether these processes end within the time."""
+    """Wait for these processes; whether they ended in time."""
     return not psutil.wait_procs(processes, timeout=timeout)[1]

@@ -11,14 +11,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from bench import stats
+from bench.analysis import stats
+from bench.analysis.analysis import Analysis
 from bench.claims import records
 from bench.claims.experiments import NAMES
-from bench.fairness import fairness
+from bench.plan.labels import Label, on_each, twin_of
+from bench.run.fairness import fairness
 from bench.schema import (
     AnyRecord,
     CampaignRecord,
@@ -37,11 +40,11 @@ from bench.schema import (
     Status,
     TrialRecord,
 )
-from bench.workloads import interpreter_of, model_of, on_each
+from bench.store import Records, sort_out
+from bench.text import KIB
 
-KIB = 1024
 CHARTED = ("throughput", "waiting", "c10k", "real", "openloop", "cost")
-"""The workloads of a campaign from before there was a ladder."""
+"""The workloads of an early campaign, without a ladder."""
 EVERY = (*CHARTED, "ladder", "regime", "fairness")
 MODELS = ("threads", "callbacks", "generators", "async_await")
 CEILING = 205_000.0
@@ -49,7 +52,7 @@ CEILING = 205_000.0
 
 @dataclass(frozen=True)
 class Model:
-    """How one pretended backend behaves."""
+    """The behaviour of one made-up backend."""
 
     family: str
     rung: int
@@ -76,7 +79,7 @@ KNOWN = {
 
 
 def rungs(backends: Sequence[str], most: dict[str, int] | None = None) -> list[Rung]:
-    """A ladder on which each backend changes one thing of the one before; one is missing."""
+    """A ladder whose backends each change one thing about the one before; one is missing."""
     found = []
     for place, name in enumerate([*backends, "absent"]):
         before = backends[place - 1] if place else None
@@ -96,7 +99,7 @@ def rungs(backends: Sequence[str], most: dict[str, int] | None = None) -> list[R
 
 
 def environment(**changes: Any) -> Environment:
-    """An environment like a small cloud machine's."""
+    """The environment of a small cloud machine."""
     values: dict[str, Any] = {
         "python": "CPython 3.11.9",
         "python_build": {"compiler": "GCC 12.2.0", "pgo": True, "lto": True, "debug": False},
@@ -117,7 +120,7 @@ def environment(**changes: Any) -> Environment:
 
 
 class _Maker:
-    """Carries the seed, the running number and the noise of one campaign."""
+    """Makes the trials of one campaign: its seed, running number and noise."""
 
     def __init__(self, seed: int, noise: float, effects: bool, samples: int) -> None:
         self.rng = np.random.default_rng(seed)
@@ -129,7 +132,7 @@ class _Maker:
     def model(self, backend: str) -> Model:
         if not self.effects:
             return KNOWN["callbacks"]
-        backend = model_of(backend)
+        backend = Label.parse(backend).name
         if backend in KNOWN:
             return KNOWN[backend]
         wobble = np.random.default_rng(sum(backend.encode()))
@@ -257,7 +260,7 @@ class _Maker:
 
     @staticmethod
     def ramp(count: int, fixed: int, grown: int) -> Ramp:
-        """Up in 20 steps, one look at the barrier, down in five."""
+        """Up in 20 steps, one sample at the barrier, down in five."""
         up = [count * step // 20 for step in range(21)]
         down = [count * step // 5 for step in range(4, -1, -1)]
         return Ramp(
@@ -364,7 +367,7 @@ class _Maker:
         )
 
     def fair(self, block: int, position: int, label: str, slots: int) -> TrialRecord:
-        """Every slot takes about 50 ms for an exchange; one in fifty threads a lot longer."""
+        """Every slot takes about 50 ms per exchange; one in fifty threads takes much longer."""
         each = 25
         usual = np.full(slots, 0.05)
         if label == "threads" and self.effects:
@@ -420,7 +423,7 @@ def campaign(
     a whole block shares (a slow minute of the machine).
     """
     make = _Maker(seed, noise, effects, samples)
-    labels = [*backends, *([f"{twin}#2"] if twin else [])]
+    labels = [*backends, *([twin_of(twin)] if twin else [])]
     wanted = list(workloads)
     points: list[str] = []
     for workload in wanted:
@@ -523,7 +526,7 @@ INTERPRETERS = {
     "3.13.9": (SILENT, 0.8),
     "3.14.1": (SILENT, 0.6),
 }
-"""Name -> build, and what a page and a connection cost there beside 3.11.7."""
+"""Name -> build, and the cost of a page and a connection relative to 3.11.7."""
 AT_POINTS = ("throughput-100", "c10k-1000")
 
 
@@ -542,7 +545,7 @@ def across(**changes: Any) -> list[AnyRecord]:
 
 
 def _moved(record: AnyRecord) -> AnyRecord:
-    """A record as it would be on its interpreter, with one point for each workload."""
+    """The record adapted to its interpreter, with one point for each workload."""
     if isinstance(record, CampaignRecord):
         return record.model_copy(
             update={
@@ -555,7 +558,7 @@ def _moved(record: AnyRecord) -> AnyRecord:
         )
     if not isinstance(record, TrialRecord):
         return record
-    name = interpreter_of(record.backend)
+    name = Label.parse(record.backend).interpreter
     factor = INTERPRETERS[name][1]
     gil = "disabled" if name.endswith("t") else "enabled"
     update: dict[str, Any] = {"mechanism": {"gil": gil, "parser": "python"}}
@@ -573,8 +576,18 @@ def _moved(record: AnyRecord) -> AnyRecord:
     return record.model_copy(update=update)
 
 
+def gathered(lines: Iterable[AnyRecord]) -> Records:
+    """Lines in the form that :func:`bench.store.load` returns."""
+    return sort_out(lines, Path("synthetic"))
+
+
+def analysed(lines: Iterable[AnyRecord]) -> Analysis:
+    """The analysis of these lines."""
+    return Analysis(gathered(lines))
+
+
 def measured(values: dict[str, list[float]], run: str = "one") -> list[records.AnyLine]:
-    """A run whose experiments found these values, one for each repeat; names are a.b."""
+    """A run whose experiments found these values, one per repeat. Names are EXPERIMENT.VALUE."""
     lines: list[records.AnyLine] = [
         records.RunRecord(
             run=run,

@@ -1,4 +1,4 @@
-"""trials.jsonl: nothing recorded is lost, nothing wrong is read."""
+"""trials.jsonl: no record gets lost, and no wrong one is read."""
 
 from __future__ import annotations
 
@@ -71,7 +71,14 @@ def test_an_end_before_a_resume_is_not_the_end(tmp_path: Path) -> None:
 
 
 def line(**changes: object) -> bytes:
+    """The campaign's record, changed."""
     record = json.loads(RECORDS[0].model_dump_json()) | changes
+    return json.dumps(record).encode() + b"\n"
+
+
+def trial(**changes: object) -> bytes:
+    """The record of a trial, changed."""
+    record = json.loads(RECORDS[2].model_dump_json()) | changes
     return json.dumps(record).encode() + b"\n"
 
 
@@ -83,16 +90,17 @@ def line(**changes: object) -> bytes:
         (b"[" * 100_000 + b"\n", ":1: not JSON"),
         (b'{"some": "json"}\n', ":1: not a record of this suite"),
         (b"[1, 2]\n", ":1: not a record of this suite"),
-        (line(schema_version=99), ":1: schema version 99, this program reads 1"),
+        (line(schema_version=99), ":1: schema version 99, but this program reads 1"),
         (line(surprise=1), ":1: not a valid record: .*surprise"),
         (line(kind="novel"), ":1: not a valid record"),
         (line() + b"\xff\xfe\n" + line(), ":2: not JSON"),
         (line() + line(), "two campaigns in one file"),
-        (RECORDS[1].model_dump_json().encode() + b"\n", "no campaign record"),
+        (line() + 2 * trial(), "callbacks#2 at throughput-1 is there twice for block 0"),
+        (RECORDS[1].model_dump_json().encode() + b"\n", "not a campaign record"),
     ],
     ids=[
         *("empty", "text", "deep", "foreign", "list", "version", "field", "kind", "bytes", "two"),
-        "headless",
+        *("repeated", "headless"),
     ],
 )
 def test_unreadable_records_get_one_clear_line(
@@ -105,9 +113,29 @@ def test_unreadable_records_get_one_clear_line(
     assert "\n" not in str(caught.value)
 
 
-def test_a_missing_campaign_is_said(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["pages_per_s", "offered_per_s", "achieved_per_s", "elapsed_s"])
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -1.0, 1e308])
+def test_an_impossible_rate_or_time_is_not_a_record(
+    tmp_path: Path, name: str, value: float
+) -> None:
+    file = tmp_path / store.FILE_NAME
+    file.write_bytes(line() + trial(**{name: value}))
+    with pytest.raises(StoreError, match=f":2: not a valid record: {name}: "):
+        store.load(file)
+
+
+def test_a_rate_that_no_clock_could_give_is_not_a_record(tmp_path: Path) -> None:
+    file = tmp_path / store.FILE_NAME
+    file.write_bytes(line() + trial(pages_per_s=1e-300))
+    with pytest.raises(StoreError, match="too small to be measured"):
+        store.load(file)
+
+
+def test_a_missing_campaign_is_reported(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="no campaign here"):
         store.load(tmp_path / "nowhere")
+    with pytest.raises(StoreError, match="File name too long"):
+        store.load(tmp_path / ("x" * 300))
 
 
 def test_two_writers_cannot_share_a_campaign(tmp_path: Path) -> None:

@@ -109,7 +109,8 @@ def test_response_times_of_a_stall_match_the_schedule(name: str, start_server: S
     assert report.pages == 200
     response = sorted(recorder.response)
     slow = [time for time in response if time > 0.1]
-    assert 20 <= len(slow) <= 60, "on paper: 40"
+    # A machine that is busy with other things adds slow ones; only the half matters here.
+    assert 20 <= len(slow) < 100, "on paper: 40"
     assert 0.3 < response[-1] < 1.0, "on paper: 0.5"
     assert response[100] < 0.1, "three quarters are not touched"
 

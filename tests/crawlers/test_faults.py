@@ -11,6 +11,9 @@ from crawlers.registry import MODELS
 from tests.torture.arena import Lane, arena, differences
 from tests.torture.cases import Case, cases, every_kind
 
+EXAMPLES = settings().max_examples
+"""Fewer where slow tests are left out."""
+
 quick = settings(
     deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
 )
@@ -27,13 +30,13 @@ def test_every_kind_has_its_outcome(lanes: list[Lane]) -> None:
     assert differences(lanes, every_kind()) == []
 
 
-@settings(quick, max_examples=200)
+@settings(quick, max_examples=2 * EXAMPLES)
 @given(cases())
 def test_the_outcome_is_that_of_the_graph(lanes: list[Lane], case: Case) -> None:
     assert differences(lanes, case) == []
 
 
-@settings(quick, max_examples=5)
+@settings(quick, max_examples=EXAMPLES // 20)
 @given(cases(timed=True))
 def test_what_never_answers_times_out_everywhere(lanes: list[Lane], case: Case) -> None:
     assert differences(lanes, case) == []

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from crawlers.http import ERROR_KINDS, MAX_HEAD, MAX_INTERIM, Exchange, error_kind, request_tail
 from crawlers.job import Fetch, Origin
+from crawlers.page import read_page
 from tests.crawlers.parsers import in_python
 
 
@@ -52,6 +53,32 @@ OK = b"HTTP/1.1 200 OK\r\n"
 CASES = [
     Case("length", OK + b"Content-Length: 3\r\n\r\nabc", body=b"abc", keep_alive=True),
     Case("empty", OK + b"Content-Length: 0\r\n\r\n", keep_alive=True),
+    Case(
+        "folded",
+        OK + b"X: a\r\n b \r\n\t c\r\nContent-Length:\r\n 5\r\n\r\na\r\n b",
+        body=b"a\r\n b",
+        keep_alive=True,
+    ),
+    Case(
+        "folded after 103",
+        b"HTTP/1.1 103 Early Hints\r\nX: a\r\n b\r\n\r\n"
+        + OK
+        + b"X: a\r\n b\r\nContent-Length: 3\r\n\r\nabc",
+        body=b"abc",
+        keep_alive=True,
+    ),
+    Case(
+        "folded status line",
+        OK + b" X: a\r\nContent-Length: 0\r\n\r\n",
+        status=None,
+        error="protocol",
+    ),
+    Case(
+        "folded and wrong",
+        OK + b"X: a\r\n b\r\nnonsense\r\n\r\n",
+        status=None,
+        error="protocol",
+    ),
     Case(
         "chunked",
         OK + b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\nT: 1\r\n\r\n",
@@ -102,6 +129,13 @@ CASES = [
     ),
     Case("end in the head", OK + b"Content-Len", eof=True, status=None, error="closed"),
     Case("nothing", b"", eof=True, status=None, error="closed"),
+    Case("RTSP", b"RTSP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n", status=None, error="protocol"),
+    Case(
+        "ICE after blank lines",
+        b"\r\n\r\nICE/1.0 200 OK\r\nContent-Length: 0\r\n\r\n",
+        status=None,
+        error="protocol",
+    ),
     Case("not HTTP", b"SSH-2.0-OpenSSH_9.2\r\n", status=None, error="protocol"),
     Case(
         "bad chunk size",
@@ -296,3 +330,66 @@ def test_any_bytes_end_in_a_documented_way(data: bytes) -> None:
     made.feed(b"")
     assert made.done
     assert made.error is None or made.error in ERROR_KINDS
+
+
+TRAILERS = b"Content-Encoding: gzip\r\nLocation: /b\r\nContent-Type: text/plain\r\nX: y\r\n"
+
+
+def test_trailers_are_ignored() -> None:
+    """RFC 9110, 6.5.1: merged into the head they would change what the page is."""
+    made = exchange()
+    made.feed(OK + b"Transfer-Encoding: chunked\r\nContent-Type: text/html\r\n\r\n")
+    made.feed(b"3\r\nabc\r\n0\r\n" + TRAILERS + b"\r\n")
+    assert (made.done, made.error, made.body) == (True, None, b"abc")
+    assert made.headers == {b"transfer-encoding": b"chunked", b"content-type": b"text/html"}
+    assert made.location == ""
+
+
+@pytest.mark.parametrize(
+    "coding", [b"identity", b"gzip", b"chunked, gzip", b"gzip\r\nTransfer-Encoding: identity"]
+)
+def test_a_body_whose_last_coding_is_not_chunked_is_read_to_close(coding: bytes) -> None:
+    """RFC 9112, 6.3."""
+    made = exchange()
+    made.feed(OK + b"Transfer-Encoding: " + coding + b"\r\n\r\nabc")
+    assert not made.done
+    made.feed(b"")
+    assert (made.error, made.status, made.body, made.keep_alive) == (None, 200, b"abc", False)
+
+
+def test_a_chunked_body_that_is_cut_is_not_complete() -> None:
+    made = exchange()
+    made.feed(OK + b"Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n")
+    made.feed(b"")
+    assert made.error == "closed"
+
+
+@pytest.mark.parametrize("value", [b"identity", b"identity ", b" IDENTITY\t", b""])
+def test_blanks_around_a_content_encoding_do_not_count(value: bytes) -> None:
+    made = exchange()
+    head = OK + b"Content-Type: text/html\r\nContent-Encoding: " + value
+    made.feed(head + b"\r\nContent-Length: 13\r\n\r\n<a href=/b>x<")
+    page = read_page(Fetch("http://site.test/", ORIGIN, "/"), made, follow=True)
+    assert page.links == ["http://site.test/b"]
+
+
+@pytest.mark.parametrize(
+    ("locations", "found"),
+    [
+        ([b"/a"], "/a"),
+        (["/é".encode("latin-1")], "/%E9"),
+        (["/é".encode()], "/%C3%A9"),
+        ([b" /a\t"], "/a"),
+        ([b"/a", b"/a"], "/a"),
+        ([b"/a", b"/b"], ""),
+        ([b"/a", b"/b", b"/a"], ""),
+        ([b""], ""),
+        ([], ""),
+    ],
+)
+def test_locations(locations: list[bytes], found: str) -> None:
+    made = exchange()
+    lines = b"".join(b"Location: %b\r\n" % location for location in locations)
+    made.feed(b"HTTP/1.1 302 Found\r\n" + lines + b"Content-Length: 0\r\n\r\n")
+    assert made.error is None
+    assert made.location == found

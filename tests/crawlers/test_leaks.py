@@ -15,8 +15,9 @@ from tests.crawlers.conftest import FixtureServer
 from tests.crawlers.test_backends import Start
 from tests.torture import leaks
 
-SOME = (*registry.MODELS, "processes", "threads_pool", "trio", "uvloop", "twisted")
-"""Those that have something of their own to leave: children, threads, loops, a log."""
+USUAL = (*registry.MODELS, "processes")
+OTHERS = ("threads_pool", "trio", "uvloop", "twisted")
+"""These too have something of their own to leave: threads, loops, a log."""
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +25,9 @@ def small(start_server: Start) -> FixtureServer:
     return start_server(*leaks.SITE)
 
 
-@pytest.mark.parametrize("name", SOME)
+@pytest.mark.parametrize(
+    "name", [*USUAL, *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)]
+)
 def test_nothing_is_left_of_a_crawl(name: str, small: FixtureServer) -> None:
     try:
         backend = registry.load(name)
@@ -33,7 +36,7 @@ def test_nothing_is_left_of_a_crawl(name: str, small: FixtureServer) -> None:
     leaks.warm(backend, small.url)
 
     @settings(
-        max_examples=6 if name in registry.MODELS else 3,
+        max_examples=settings().max_examples // (15 if name in registry.MODELS else 30),
         deadline=None,
         suppress_health_check=list(HealthCheck),
     )

@@ -1,18 +1,38 @@
-"""Link extraction and URL normalisation: tables, properties, and other parsers' word."""
+"""Link extraction: tables, properties, and a comparison with other parsers."""
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from crawlers.links import extract, normalise
+from crawlers import links, tokens
+from crawlers.links import extract
+from crawlers.urls import normalise
+from tests.crawlers.test_urls import PAGE, assert_normal
 
-PAGE = "http://host/dir/page.html"
+TOKENIZER = ((links, "TOKEN"), (links, "HREF"), (tokens, "STEP"), (tokens, "RAW"))
+
+
+@pytest.fixture(scope="module", params=["possessive groups", "greedy groups"], autouse=True)
+def patterns(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Every test runs with the patterns for a correct ``re`` and for a faulty one."""
+    if request.param == "possessive groups":
+        if tokens.WORKAROUND:
+            pytest.skip("the re module of this interpreter is faulty")
+        yield
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        for module, name in TOKENIZER:
+            pattern = getattr(module, name)
+            greedy = re.compile(tokens.without_possessive_groups(pattern.pattern), pattern.flags)
+            patch.setattr(module, name, greedy)
+        yield
 
 
 def found(html: str, url: str = PAGE, charset: str | None = "utf-8") -> list[str]:
@@ -235,171 +255,12 @@ def test_base(base: str, links: list[str]) -> None:
         assert found(f"{plain}{base}") == links
 
 
-@pytest.mark.parametrize(
-    ("body", "charset", "links"),
-    [
-        ('<a href="/é">'.encode(), None, ["/%C3%A9"]),
-        ('<a href="/é">'.encode(), "utf-8", ["/%C3%A9"]),
-        ('<a href="/é">'.encode(), "no-such-encoding", ["/%C3%A9"]),
-        ('<a href="/é">'.encode(), "unicode_escape", ["/%C3%A9"]),
-        ('<a href="/é">'.encode(), "utf-7", ["/%C3%A9"]),
-        ('<a href="/é">'.encode("latin-1"), "ISO-8859-1", ["/%C3%A9"]),
-        ('<a href="/é">'.encode("latin-1"), '"latin1"', ["/%C3%A9"]),
-        (b"<a href=/\x80>", "us-ascii", ["/%E2%82%AC"]),
-        (b"<a href=/\xff>", "utf-8", ["/%EF%BF%BD"]),
-        ('<meta charset="latin-1"><a href="/é">'.encode("latin-1"), None, ["/%C3%A9"]),
-        ('<meta charset="utf-16"><a href="/é">'.encode(), None, ["/%C3%A9"]),
-        ('<meta charset="latin-1"><a href="/é">'.encode(), "utf-8", ["/%C3%A9"]),
-        ('<a href="/ソ">'.encode("shift_jis"), "Shift_JIS", ["/%E3%82%BD"]),
-        ('<a href="/ソ">'.encode("iso-2022-jp"), "iso-2022-jp", ["/%E3%82%BD"]),
-        ('<a href="/é">'.encode("utf-16-le"), "utf-16", ["/%C3%A9"]),
-        ('<a href="/é">'.encode("utf-16"), None, ["/%C3%A9"]),
-        ('\ufeff<a href="/é">'.encode("utf-16-be"), "latin-1", ["/%C3%A9"]),
-        ('\ufeff<a href="/é">'.encode(), "latin-1", ["/%C3%A9"]),
-        (b'<a href="/a\0b">', "utf-8", ["/a%EF%BF%BDb"]),
-        (b"<a\0 href=/b><a hre\0f=/b>", "utf-8", []),
-        (b"", None, []),
-    ],
-)
-def test_encodings(body: bytes, charset: str | None, links: list[str]) -> None:
-    assert extract(body, "http://host/", charset) == [f"http://host{link}" for link in links]
-
-
-# --- URLs -----------------------------------------------------------------------
-
-BASE = "http://host:8000/a/b/c?d"
-
-
-@pytest.mark.parametrize(
-    ("href", "url"),
-    [
-        # RFC 3986 section 5.4, on http://a/b/c/d?q
-        ("g", "http://a/b/c/g"),
-        ("./g", "http://a/b/c/g"),
-        ("g/", "http://a/b/c/g/"),
-        ("/g", "http://a/g"),
-        ("//g", "http://g/"),
-        ("?y", "http://a/b/c/d?y"),
-        ("g?y", "http://a/b/c/g?y"),
-        ("#s", "http://a/b/c/d?q"),
-        ("g?y#s", "http://a/b/c/g?y"),
-        (";x", "http://a/b/c/;x"),
-        ("", "http://a/b/c/d?q"),
-        (".", "http://a/b/c/"),
-        ("./", "http://a/b/c/"),
-        ("..", "http://a/b/"),
-        ("../g", "http://a/b/g"),
-        ("../..", "http://a/"),
-        ("../../../../g", "http://a/g"),
-        ("/../g", "http://a/g"),
-        ("g.", "http://a/b/c/g."),
-        ("..g", "http://a/b/c/..g"),
-        ("./g/.", "http://a/b/c/g/"),
-        ("g;x=1/../y", "http://a/b/c/y"),
-        ("g?y/../x", "http://a/b/c/g?y/../x"),
-        ("http:g", "http://a/b/c/g"),
-        # the URL Standard
-        ("http:/g", "http://a/g"),
-        ("http:\\\\g\\h", "http://g/h"),
-        ("https:g", "https://g/"),
-        ("https:///g", "https://g/"),
-        ("///g", "http://g/"),
-        ("\\g\\h?i\\j", "http://a/g/h?i\\j"),
-        ("/\\g", "http://g/"),
-        ("  \x00 g\t\n/h \r", "http://a/b/c/g/h"),
-        ("%2e%2E/g/%2e/h", "http://a/b/g/h"),
-        (".%2e/g", "http://a/b/g"),
-        ("//////g", "http://g/"),
-        ("/a//b///c", "http://a/a//b///c"),
-        ("/a//../b", "http://a/a/b"),
-        ("HTTP://EXAMPLE.com:80", "http://example.com/"),
-        ("http://example.com:", "http://example.com/"),
-        ("http://example.com:0080/", "http://example.com/"),
-        ("http://example.com:443/", "http://example.com:443/"),
-        ("https://example.com:443?x", "https://example.com/?x"),
-        ("http://u:p@example.com/", "http://example.com/"),
-        ("http://u@v@example.com", "http://example.com/"),
-        ("http://ex%41mple.com", "http://example.com/"),
-        ("http://bücher.de/ä", "http://xn--bcher-kva.de/%C3%A4"),
-        ("http://\uff45xample.com", "http://example.com/"),
-        ("http://0x7f.1", "http://127.0.0.1/"),
-        ("http://017700000001", "http://127.0.0.1/"),
-        ("http://127.0.0.1.", "http://127.0.0.1/"),
-        ("http://[::1]:8080/x", "http://[::1]:8080/x"),
-        ("http://[1:0:0:2:0:0:0:3]", "http://[1:0:0:2::3]/"),
-        ("http://[0:0:0:0:0:FFFF:1.2.3.4]", "http://[::ffff:102:304]/"),
-        # percent-encoding
-        ("ä b\"<>`{}^'|", "http://a/b/c/%C3%A4%20b%22%3C%3E%60%7B%7D%5E'|"),
-        ("?ä b\"<>`{}^'|", "http://a/b/c/d?%C3%A4%20b%22%3C%3E`{}^%27|"),
-        ("%c3%A4%zz%", "http://a/b/c/%c3%A4%zz%"),
-        ("\U0001f600", "http://a/b/c/%F0%9F%98%80"),
-        ("a\ud800b", "http://a/b/c/a%EF%BF%BDb"),
-        ("a:b/c", None),
-        ("./a:b/c", "http://a/b/c/a:b/c"),
-        # no URL
-        ("http://", None),
-        ("http:///", None),
-        ("http://:80/", None),
-        ("http://u@/x", None),
-        ("http://a b/", None),
-        ("http://a%20b/", None),
-        ("http://a<b/", None),
-        ("http://example.com:x", None),
-        ("http://example.com:65536", None),
-        ("http://example.com:8\uff10", None),
-        ("http://256.1.1.1", None),
-        ("http://1.2.3.4.5", None),
-        ("http://1.2.3.0x", "http://1.2.3.0/"),
-        ("http://1.2.3.09", None),
-        ("http://[::1", None),
-        ("http://[::1]x", None),
-        ("http://[::1::2]", None),
-        ("http://[1:2:3:4:5:6:7]", None),
-        ("http://[::1%25eth0]", None),
-        ("http://\xad/", None),
-        # other schemes
-        ("mailto:a@b", None),
-        ("javascript:void(0)", None),
-        ("JavaScript:x", None),
-        (" \tjava\nscript:x", None),
-        ("data:text/html,x", None),
-        ("ftp://host/", None),
-        ("file:///x", None),
-        ("about:blank", None),
-    ],
-)
-def test_normalise(href: str, url: str | None) -> None:
-    assert normalise("http://a/b/c/d?q", href) == url
-
-
-def test_a_base_that_is_no_base() -> None:
-    assert normalise("mailto:a@b", "x") is None
-    assert normalise("", "//host/x") is None
-    assert normalise("", "http:host/x") == "http://host/x"
-    assert normalise("about:blank", "http://host/x") == "http://host/x"
-    assert extract(b'<a href="x"><a href="http://host/y">', "about:blank", None) == [
-        "http://host/y"
-    ]
-
-
 def test_a_page_url_that_is_not_normal() -> None:
     for url in ("HTTP://host/a/x", "http://host:80/a/x", "http://host/b/../a/x", "http://host/a/é"):
         assert found('<a href="b"><a href="/c"><a href="../d">', url) == ["/a/b", "/c", "/d"]
 
 
 # --- properties -----------------------------------------------------------------
-
-REFERENCE = st.lists(
-    st.sampled_from(
-        [
-            *("http:", "https:", "mailto:", "/", "//", "///", "\\", ".", "..", "./", "../", "%2e"),
-            *("a", "b.c", "é", "%41", "%zz", "?", "#", "&", "=", "@", ":", ":80", ":x", "host"),
-            *("[::1]", "1.2", "~", "-", "_", '"', "'", "<", ">", "`", "{", "}", "|", "^"),
-            *(" ", "\t", "\n", "\0", "\x7f", "\ud800", "\uff0e"),
-        ]
-    ),
-    max_size=8,
-).map("".join)
 
 PIECES = [
     *("<", ">", "/", "=", '"', "'", " ", "\n", "-", "!", "&", "x", "é", "\0", "#f", "?q=", "../"),
@@ -415,30 +276,6 @@ PIECES = [
 FOREIGN = ["<svg>", "</svg>", "<svg/>", "<math>", "</math>", "<title/>", "<style/>", "<desc>"]
 SOUP = st.lists(st.sampled_from(PIECES), max_size=14).map("".join)
 FOREIGN_SOUP = st.lists(st.sampled_from(PIECES + FOREIGN), max_size=14).map("".join)
-
-
-def assert_normal(link: str) -> None:
-    """A URL as the frontier and the request line need it."""
-    assert link.startswith(("http://", "https://"))
-    assert link.isascii()
-    assert link.isprintable()
-    assert not set(' "<>#') & set(link)
-    assert "/" in link[8:]
-
-
-@given(REFERENCE, st.sampled_from([PAGE, "https://[::1]:8080/?q", "http://host"]))
-def test_normalising_again_changes_nothing(href: str, base: str) -> None:
-    url = normalise(base, href)
-    if url is not None:
-        assert_normal(url)
-        assert normalise(base, url) == url
-        assert normalise(url, "") == url
-
-
-@given(st.text(), st.text())
-def test_normalise_never_raises(base: str, href: str) -> None:
-    url = normalise(base, href)
-    assert url is None or url == normalise(url, url)
 
 
 @given(
@@ -467,7 +304,7 @@ def test_plain_links_are_resolved_as_any_other(href: str, more: str) -> None:
         )
 
 
-# --- other parsers' word ----------------------------------------------------------
+# --- other parsers ----------------------------------------------------------------
 
 
 def lexbor_links(html: str) -> set[str]:
@@ -561,13 +398,13 @@ def test_time_grows_with_the_size_of_the_page(page: Callable[[int], str]) -> Non
     def seconds(size: int) -> float:
         body = page(size).encode()
         best = float("inf")
-        for _ in range(3):
-            start = time.perf_counter()
+        for _ in range(2):
+            start = time.process_time()
             extract(body, PAGE, None)
-            best = min(best, time.perf_counter() - start)
+            best = min(best, time.process_time() - start)
         return best
 
-    for _ in range(4):  # others use the machine too: one good round is proof
+    for _ in range(4):  # the machine is shared: one good round is proof
         if seconds(64_000) < 30 * max(seconds(8_000), 1e-4):
             return
     pytest.fail("the time grows faster than the page")

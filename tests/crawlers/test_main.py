@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
+from bench.launch import ROOT
 from crawlers import registry
+from crawlers.__main__ import main
 from tests.crawlers.conftest import FixtureServer
 
 pytestmark = pytest.mark.timeout(60)
@@ -75,7 +79,7 @@ def test_quiet_and_verbose(tree: FixtureServer) -> None:
         (["threads"], "name a backend and a URL"),
         (["fibers", "http://127.0.0.1/"], "no backend named 'fibers': choose one of threads"),
         (["threads", "ftp://127.0.0.1/"], "not an http:// URL"),
-        (["threads", "https://127.0.0.1/"], "https is not crawled here"),
+        (["threads", "https://127.0.0.1/"], "https is not supported"),
         (["threads", "http://"], "not a usable URL"),
         (["threads", "http://127.0.0.1:99999/"], "not a usable URL"),
         (["threads", "http://127.0.0.1/", "--concurrency", "0"], "must be at least 1"),
@@ -84,14 +88,38 @@ def test_quiet_and_verbose(tree: FixtureServer) -> None:
         (["threads", "http://127.0.0.1/", "--exclude", "("], "not a regular expression"),
         (["threads", "http://127.0.0.1/", "--timeout", "0"], "must be at least"),
         (["threads", "http://127.0.0.1/", "--nonsense"], "--nonsense"),
+        (["threads", "http://127.0.0.1/", "--timeout", "1e300"], "must be at most 1000000"),
+        (["threads", "http://127.0.0.1/", "--delay", "1e300"], "must be at most 1000000"),
+        (["threads", "http://127.0.0.1/", "--deadline", "inf"], "must be at most 1000000"),
+        (["threads", "http://127.0.0.1/", "--deadline", "nan"], "must be at most 1000000, not nan"),
+        (["threads", "http://127.0.0.1/", "--deadline", "-1"], "must be at least 0.001, not -1"),
+        (["threads", "http://127.0.0.1/", "--deadline", "0"], "must be at least 0.001, not 0"),
+        (["threads", "http://127.0.0.1/", "--max-tries", "9" * 400], "must be at most"),
+        (["threads", "http://127.0.0.1/", "-c", "9" * 5000], "not a number"),
+        (["threads", "javascript:1"], "not an http:// URL"),
+        (["threads", "mailto:a@b"], "not an http:// URL"),
+        (["threads", "\x1b[31mred"], "not a usable URL"),
     ],
 )
-def test_bad_usage_is_one_line_and_exit_status_2(arguments: list[str], says: str) -> None:
-    done = run(*arguments)
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert len(done.stderr.splitlines()) == 1
-    assert says in done.stderr
+def test_bad_usage_is_one_line_and_exit_status_2(
+    arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        status = main(arguments)
+    except SystemExit as left:
+        status = int(left.code or 0)
+    printed, complained = capsys.readouterr()
+    assert status == 2
+    assert printed == ""
+    assert len(complained.splitlines()) == 1
+    assert says in complained
+    assert complained.rstrip("\n").isprintable()
+
+
+def test_the_exit_status_is_that_of_the_process() -> None:
+    done = run("threads")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "name a backend and a URL" in done.stderr
 
 
 def test_conformance_hands_to_pytest_what_follows_the_names() -> None:
@@ -108,7 +136,7 @@ def test_conformance_of_all_is_of_every_backend() -> None:
 @pytest.mark.parametrize(
     ("url", "says"),
     [
-        ("http://127.0.0.1:1/", "refused: the server does not listen there"),
+        ("http://127.0.0.1:1/", "refused: nothing listens at that address"),
         ("http://no-such-host.invalid/", "unknown_host: the host name does not resolve"),
     ],
 )
@@ -130,8 +158,13 @@ def test_one_bad_root_does_not_hide_the_good_one(tree: FixtureServer) -> None:
     assert json.loads(done.stdout)["pages"] == 500
 
 
-@pytest.mark.parametrize("name", registry.MODELS)
-def test_an_interrupt_still_reports(name: str, start_server: type[FixtureServer]) -> None:
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [*((name, signal.SIGINT) for name in registry.MODELS), ("callbacks", signal.SIGHUP)],
+)
+def test_an_interrupt_still_reports(
+    name: str, number: signal.Signals, start_server: type[FixtureServer]
+) -> None:
     server = start_server("--site", "tree:500:6:2048", "--delay", "fixed:50")
     crawler = subprocess.Popen(
         [sys.executable, "-m", "crawlers", name, server.url, "--json", "-c", "2"],
@@ -142,7 +175,7 @@ def test_an_interrupt_still_reports(name: str, start_server: type[FixtureServer]
     while server.control("/ledger?summary=1")["total"] < 5:
         assert crawler.poll() is None
         time.sleep(0.05)
-    crawler.send_signal(signal.SIGINT)
+    crawler.send_signal(number)
     out, err = crawler.communicate(timeout=20)
     server.stop()
     assert crawler.returncode == 130
@@ -164,7 +197,108 @@ def test_a_reader_that_leaves_is_no_traceback(tree: FixtureServer) -> None:
         timeout=50,
     )
     os.close(write)
-    assert "Traceback" not in done.stderr
+    assert done.stderr == ""
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize("options", [["-vv"], ["--json"]], ids=" ".join)
+def test_output_that_nobody_can_read_is_no_traceback(
+    options: list[str], tree: FixtureServer
+) -> None:
+    """A pager that has seen enough, a full disk, and no standard output or error at all."""
+    command = [sys.executable, "-m", "crawlers", "callbacks", tree.url, *options]
+    line = shlex.join(command)
+    for shell, status, says in (
+        (f"{{ {line}; echo $? >&3; }} 3>&2 | head -c 1 > /dev/null", "0", ""),
+        (f"{line} > /dev/full; echo $? >&2", "1", "cannot write the output: No space left"),
+        (f"{line} >&-; echo $? >&2", "0", ""),
+        (f"{{ {line} 2>&- >&-; }}; echo $? >&2", "0", ""),
+    ):
+        done = subprocess.run(["sh", "-c", shell], capture_output=True, text=True, timeout=50)
+        assert "Traceback" not in done.stderr, (shell, done.stderr)
+        assert done.stderr.split()[-1] == status, (shell, done.stderr)
+        assert says in done.stderr
+
+
+def test_an_encoding_without_our_characters_is_no_traceback(tree: FixtureServer) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "crawlers", "callbacks", tree.url],
+        env=os.environ | {"PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        text=True,
+        timeout=50,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "500 ? 200" in done.stdout
+
+
+def test_an_interrupt_while_it_starts_is_no_traceback(tmp_path: Path) -> None:
+    (tmp_path / "rich").mkdir()
+    (tmp_path / "rich" / "__init__.py").write_text(
+        "import time\nprint('importing', flush=True)\ntime.sleep(30)\n"
+    )
+    crawler = subprocess.Popen(
+        [sys.executable, "-m", "crawlers", "--list"],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert crawler.stdout is not None
+    assert crawler.stdout.readline() == "importing\n"
+    crawler.send_signal(signal.SIGINT)
+    _, complained = crawler.communicate(timeout=20)
+    assert complained == ""
+    assert crawler.returncode == -signal.SIGINT
+
+
+def test_a_backend_that_cannot_be_imported_hides_no_other(tmp_path: Path) -> None:
+    points = {"broken": "raise ValueError('\\x1b[31mno')", "leaves": "raise SystemExit(3)"}
+    for name, code in points.items():
+        (tmp_path / f"c10k_{name}.py").write_text(code)
+        metadata = tmp_path / f"c10k_{name}-0.1.dist-info"
+        metadata.mkdir()
+        (metadata / "METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: c10k-{name}\nVersion: 0\n"
+        )
+        (metadata / "entry_points.txt").write_text(
+            f"[crawlers.backends]\n{name} = c10k_{name}:BACKEND\n"
+        )
+    done = subprocess.run(
+        [sys.executable, "-m", "crawlers", "--list"],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])},
+        capture_output=True,
+        text=True,
+        timeout=50,
+    )
+    assert done.returncode == 0, done.stderr
+    lines = {line.split()[0]: line for line in done.stdout.splitlines()}
+    assert lines.keys() == {*registry.names(), *points}
+    for name in points:
+        assert "cannot be imported" in lines[name]
+    assert "\x1b" not in done.stdout
+
+
+def test_no_file_of_the_current_folder_is_executed(tmp_path: Path, tree: FixtureServer) -> None:
+    """A crawlers.py there was taken for the package by the children of processes."""
+    for name in ("crawlers", "socket", "rich", "pytest"):
+        (tmp_path / f"{name}.py").write_text(f"raise SystemExit('executed {name}.py')")
+    start = "import sys; from crawlers.__main__ import main; sys.exit(main(sys.argv[1:]))"
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    for arguments in (
+        ("processes", tree.url, "--json"),
+        ("conformance", "processes", "-q", "-k", "more_slots"),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-P", "-c", start, *arguments],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=50,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "executed" not in done.stdout + done.stderr
 
 
 def test_help_teaches() -> None:

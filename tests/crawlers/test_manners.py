@@ -9,8 +9,8 @@ import pytest
 from crawlers import origins, registry
 from crawlers.conformance.scripted import Connection, ScriptedServer, ok, page, redirect
 from crawlers.frontier import Frontier
-from crawlers.job import Address, Job, JobError, Origin, PageResult
-from crawlers.manners import on_this_machine
+from crawlers.job import LONGEST_S, Address, Job, JobError, Origin, PageResult
+from crawlers.manners import RobotsManners, on_this_machine
 from crawlers.origins import make_origin
 from crawlers.recorder import NullRecorder
 from tests.crawlers.test_main import run
@@ -128,6 +128,9 @@ def test_a_host_met_on_the_way_does_not_end_the_crawl() -> None:
 def test_what_is_on_this_machine() -> None:
     here = [Address(2, ("127.0.0.1", 80)), Address(2, ("127.9.9.9", 80)), Address(10, ("::1", 80))]
     assert on_this_machine(here)
+    anywhere = [Address(2, ("0.0.0.0", 80)), Address(10, ("::", 80, 0, 0))]  # nosec B104
+    assert on_this_machine([*anywhere, Address(10, ("::ffff:127.0.0.1", 80, 0, 0))])
+    assert not on_this_machine([Address(10, ("::ffff:10.0.0.1", 80, 0, 0))])
     assert not on_this_machine([*here, Address(2, ("10.0.0.1", 80))])
     assert not on_this_machine([Address(10, ("fe80::1%lo", 80, 0, 2))])
 
@@ -138,3 +141,15 @@ def test_on_this_machine_nobody_asks_for_robots_txt() -> None:
         job = Job((server.url,), any_host=True)
         assert registry.load("callbacks").crawl(job, NullRecorder()).pages == 1
         assert set(server.requests) == {"/"}
+
+
+@pytest.mark.parametrize("asked", ["1e300", "inf", "nan", "99999999"])
+def test_a_delay_beyond_all_clocks_is_cut(asked: str) -> None:
+    """Another server chooses it: it must not overflow a timer."""
+
+    class Rules:
+        def crawl_delay(self, agent: str) -> float:
+            return float(asked)
+
+    manners = RobotsManners(Rules(), 1.0)  # type: ignore[arg-type]
+    assert [manners.due(0.0), manners.due(0.0)] == [0.0, LONGEST_S]

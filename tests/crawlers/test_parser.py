@@ -31,7 +31,7 @@ CODINGS = [
     *(b"chunked", b"Chunked ", b"gzip, chunked", b"gzip", b"chunked, gzip", b"xchunked", b""),
     *(b"chunkedx", b"chunked\t"),
 ]
-LENGTHS = [b"3", b"0", b"3 ", b"3\t", b"03", b"+3", b"", b"3, 3", b"9" * 23]
+LENGTHS = [b"3", b"0" * 30 + b"3", b"0", b"3 ", b"3\t", b"03", b"+3", b"", b"3, 3", b"9" * 23]
 CONNECTIONS = [
     *(b"close", b"Keep-Alive", b"foo, close", b"close, keep-alive", b"upgrade", b"closer"),
     *(b"close ", b", close", b"close;x", b"close x"),
@@ -47,7 +47,18 @@ HEADERS = st.sampled_from(
     ]
 )
 SIZES = [
-    *(b"3", b"0003", b"3;x=y", b"3;a;b", b'3;x="a b"', b'3;x="a\\"b"', b"3;x=", b"3;=y", b"3;"),
+    *(
+        b"3",
+        b"0003",
+        b"0" * 30 + b"3",
+        b"3;x=y",
+        b"3;a;b",
+        b'3;x="a b"',
+        b'3;x="a\\"b"',
+        b"3;x=",
+        b"3;=y",
+        b"3;",
+    ),
     *(b"3 ", b"3;a =b", b'3;x="a"b', b'3;x=7"a"', b"x", b"f" * 17, b"4"),
 ]
 ENDS = [

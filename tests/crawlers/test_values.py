@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import resource
 import signal
 import time
@@ -32,6 +33,12 @@ ORIGIN = Origin("http://site.test", [Address(2, ("127.0.0.1", 80))], request_tai
         ({"timeout_s": 0.0}, "timeout_s"),
         ({"timeout_s": float("nan")}, "timeout_s"),
         ({"deadline_s": -1.0}, "deadline_s"),
+        ({"deadline_s": float("inf")}, "deadline_s"),
+        ({"deadline_s": float("nan")}, "deadline_s"),
+        ({"timeout_s": 1e300}, "timeout_s"),
+        ({"delay_s": 1e300}, "delay_s"),
+        ({"follow": False, "schedule": (float("inf"),)}, "due times"),
+        ({"follow": False, "schedule": (-1.0,)}, "due times"),
         ({"schedule": (0.0,)}, "schedule"),
         ({"schedule": (0.0, 1.0), "follow": False}, "schedule"),
     ],
@@ -224,11 +231,25 @@ def test_backends_from_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "_foreign", lambda: group)
     assert registry.names()[-3:] == ["gone", "mine", "odd"]
     assert registry.load("mine") is MINE
-    assert registry.describe("mine") == "summary"
+    assert registry.about("mine") is MINE
     with pytest.raises(registry.BackendError, match="not a Backend"):
         registry.load("odd")
     with pytest.raises(registry.BackendError, match="cannot be imported"):
         registry.load("gone")
+    assert "cannot be imported" in registry.about("gone").summary
+    assert registry.about("gone").missing == registry.about("gone").summary
+    with pytest.raises(registry.BackendError, match="no backend named 'nowhere'"):
+        registry.about("nowhere")
+
+
+@pytest.mark.parametrize("name", registry.names())
+def test_a_description_survives_json_and_does_not_crawl(name: str) -> None:
+    backend = registry.about(name)
+    copy = registry.Backend(**json.loads(json.dumps(backend.facts())))
+    assert copy == backend
+    assert copy.against == backend.against
+    with pytest.raises(registry.BackendError, match=r"registry\.load"):
+        copy.crawl(JOB, NullRecorder())
 
 
 def _never(job: Job, recorder: object) -> CrawlReport:

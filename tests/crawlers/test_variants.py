@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 import tomllib
+from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,6 +21,7 @@ from typing import Any
 import pytest
 
 from crawlers import registry
+from crawlers.catalogue import OURS
 from crawlers.conformance.scripted import Connection, ScriptedServer, page
 from crawlers.http import RECV_SIZE
 from crawlers.job import CrawlReport, Job, JobError
@@ -67,7 +69,7 @@ def test_names_and_descriptions_import_no_library() -> None:
     """Listing the backends must stay cheap, and must not patch the process."""
     script = (
         "import sys; from crawlers import registry\n"
-        "for name in registry.names(): registry.describe(name), registry.alone(name)\n"
+        "for name in registry.names(): registry.about(name)\n"
         "print([m for m in sys.modules if m.startswith('crawlers.variants')"
         " or m in ('asyncio', 'uvloop', 'trio', 'gevent', 'aiohttp', 'twisted')])"
     )
@@ -75,7 +77,7 @@ def test_names_and_descriptions_import_no_library() -> None:
     assert done.stdout.strip() == b"[]"
 
 
-@pytest.mark.parametrize("name", [n for n in NAMES if not registry.alone(n)])
+@pytest.mark.parametrize("name", [n for n in NAMES if not registry.about(n).alone])
 def test_a_variant_says_what_it_changes_and_against_what(name: str) -> None:
     backend = load(name)
     assert backend.name == name
@@ -97,7 +99,7 @@ def test_what_is_said_to_be_the_most_is_the_most() -> None:
 
 
 def test_rungs_are_one_order() -> None:
-    entries = registry._OURS
+    entries = OURS
     rungs = [entry.rung for entry in entries.values()]
     assert len(set(rungs)) == len(rungs)
     variants = [name for name in registry.names() if name in NAMES]
@@ -106,7 +108,7 @@ def test_rungs_are_one_order() -> None:
 
 def test_known_differences_name_real_tests() -> None:
     suite = (Path(registry.__file__).parent / "conformance" / "test_conformance.py").read_text()
-    for entry in registry._OURS.values():
+    for entry in OURS.values():
         for test in entry.differs:
             assert f"def {test}(" in suite
 
@@ -128,7 +130,7 @@ def test_what_the_interpreter_lacks_is_said() -> None:
 def test_a_full_crawl_equals_the_digest_and_the_ledger(name: str, tree: FixtureServer) -> None:
     """Every variant fetches what the models fetch, over no more connections than slots."""
     tree.control("/reset", {})
-    if registry.alone(name):
+    if registry.about(name).alone:
         command = [sys.executable, "-m", "crawlers", name, tree.url, "--json"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60)
         if "pip install" in done.stderr:
@@ -296,18 +298,25 @@ def test_a_process_that_dies_ends_the_crawl_with_an_error() -> None:
     assert children() == before
 
 
-AT_ONCE = 3
+USUAL = (*registry.MODELS, "uvloop", "trio", "aiohttp")
+"""Their conformance is tested each time; that of the others with the slow tests."""
+
+OTHERS = [name for name in registry.names() if name not in USUAL]
+AT_ONCE = 4
 """Suites that run at the same time: each of them spends most of its time waiting."""
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize(
     "names",
-    [registry.names()[n : n + AT_ONCE] for n in range(0, len(registry.names()), AT_ONCE)],
+    [
+        pytest.param(names[n : n + AT_ONCE], marks=[pytest.mark.slow] if names is OTHERS else [])
+        for names in (USUAL, OTHERS)
+        for n in range(0, len(names), AT_ONCE)
+    ],
     ids=",".join,
 )
-def test_conformance(names: list[str]) -> None:
+def test_conformance(names: Sequence[str]) -> None:
     """The whole suite, as a third party runs it; about seven seconds each."""
     command = [sys.executable, "-m", "crawlers", "conformance"]
     running = {
@@ -348,4 +357,4 @@ def test_the_backend_of_the_documentation_is_conformant(tmp_path: Path) -> None:
         timeout=170,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "26 passed" in done.stdout
+    assert "28 passed" in done.stdout

@@ -1,4 +1,4 @@
-"""Starts the fixture server as its users do, and talks to it by hand."""
+"""Start the fixture server as its users do, and talk to it by hand."""
 
 from __future__ import annotations
 
@@ -55,15 +55,15 @@ class Running:
         """The ledger."""
         return self.control("/ledger")[1]
 
-    def wait_for(self, path: str, condition: Callable[[Any], bool]) -> Any:
-        """Ask the control plane until the answer is as wanted."""
+    def wait_for(self, path: str, condition: Callable[[Any], bool], every_s: float = 0.01) -> Any:
+        """Ask the control plane until the answer meets a condition."""
         until = time.monotonic() + PATIENCE
         while True:
             answer = self.control(path)[1]
             if condition(answer):
                 return answer
             assert time.monotonic() < until, f"{path} stays {answer}"
-            time.sleep(0.01)
+            time.sleep(every_s)
 
 
 def command(*arguments: str, python: str = sys.executable) -> list[str]:

@@ -1,6 +1,6 @@
-"""What is run seldom and long: leaks, soaks, races, limits, signals.
+"""Tests that run for a long time: attacks, faults, fuzzing, leaks, soaks, races, limits, signals.
 
-Each module is a command, ``python -m tests.torture.NAME``, that writes what it
-counted to ``results/reliability/NAME.json`` and its part of docs/reliability.md.
-CI runs a handful of the same cases; see the tests that import from here.
+Each module is a command, ``python -m tests.torture.NAME``. It writes its counts to
+``results/reliability/NAME.json`` and a table into docs/reliability.md. CI runs a few of
+the same cases, in the tests that import from here.
 """

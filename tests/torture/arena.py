@@ -1,4 +1,4 @@
-"""Lanes side by side: each is a backend with a fixture server of its own."""
+"""Lanes: backends that crawl side by side, each with its own fixture server."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.torture.cases import Case
 from tests.torture.oracle import Outcome, expected
 
 HANG_S = 150.0
-"""A crawl that has not ended by then never will: three tries may take 30 s each."""
+"""A crawl that takes longer hangs: three tries may take 30 s each."""
 
 
 class Lane:
@@ -39,9 +39,9 @@ class Lane:
         self._worker.stdin.flush()
 
     def outcome(self) -> dict[str, Any]:
-        """What the crawl came to; leaves the program when it does not end.
+        """The outcome of the crawl. Exits the program if the crawl does not end.
 
-        Not by an error: Hypothesis would look for a smaller site, with a lane that is stuck.
+        An error would not do: Hypothesis would go on to shrink the site with a stuck lane.
         """
         assert self._worker.stdout is not None
         readable, _, _ = select.select([self._worker.stdout], [], [], HANG_S)
@@ -52,11 +52,11 @@ class Lane:
         return found
 
     def expected(self, case: Case) -> Outcome:
-        """What it must come to."""
+        """The outcome that the graph implies."""
         return expected(case, self.hello)
 
     def check(self, case: Case) -> list[str]:
-        """The differences between a crawl that was begun and what it must come to."""
+        """Compare a crawl that was begun with what the graph implies: the differences."""
         found, wanted = self.outcome(), self.expected(case)
         prefix = f"http://{self.hello['listening']}"
         reported = wanted.as_reported(prefix)
@@ -82,7 +82,7 @@ class Lane:
 
 @contextmanager
 def arena(names: Sequence[str]) -> Iterator[list[Lane]]:
-    """A lane for each backend, until the end of the ``with``."""
+    """Open a lane for each backend, until the end of the ``with``."""
     with ExitStack() as stack:
         lanes = []
         for name in names:
@@ -101,7 +101,7 @@ def arena(names: Sequence[str]) -> Iterator[list[Lane]]:
 
 
 def differences(lanes: Sequence[Lane], case: Case) -> list[str]:
-    """Crawl one case in all lanes at once; what differs from the oracle, in lines."""
+    """Crawl one case in all lanes at once; the differences from the oracle, one a line."""
     for lane in lanes:
         lane.begin(case)
     return [line for lane in lanes for line in lane.check(case)]

@@ -1,4 +1,4 @@
-"""Sites drawn at random, with faults, cuts and pauses, and the job to crawl them with."""
+"""Random sites with faults, cuts and pauses, and the jobs that crawl them."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from server.faults import FAULTS, Page
+from server.sites.fault_kinds import FAULTS, Page
 
 TIMED = frozenset({"silent", "stall", "drip"})
 """Kinds that cost a whole timeout for each try."""
 
 AGAIN = ("stall", "reset_in_head", "reset_in_body", "close_in_head", "close_in_body")
-"""Failures that may mend after some tries.
+"""Failures that may go away after some tries.
 
-Those that fail before the first byte are not among them: whether they cost a
-try depends on whether the connection had been used before.
+It leaves out failures before the first byte: whether these cost a try depends on
+whether the connection had been used before.
 """
 
 AWAY = ("http://127.0.0.2:9/away", "https://127.0.0.1/tls", "//[broken/", "", "http://:0/")
-"""Redirects that lead nowhere: off the host, to another scheme, to no URL at all."""
+"""Redirects that lead nowhere: to another host or scheme, or to something that is not a URL."""
 
 TIMEOUT_S = 2.5
 PATIENCE_S = 30.0
@@ -51,7 +51,7 @@ _OURS = frozenset({"pages", "ports"})
 
 @st.composite
 def cases(draw: st.DrawFn, timed: bool = False) -> Case:
-    """A case of up to two dozen pages; with ``timed`` some of them run into the timeout."""
+    """Draw a case of up to 24 pages; with ``timed``, some of them run into the timeout."""
     size = draw(st.integers(1, 24))
     faults = [kind for kind in FAULTS if timed or kind not in TIMED]
     kinds = st.one_of(
@@ -94,7 +94,7 @@ def _page(draw: st.DrawFn, number: int, size: int, kind: str, timed: bool) -> Pa
 
 
 def every_kind() -> Case:
-    """One page of each kind, named like it, and a link to each from the root."""
+    """One page of each kind, named after it and linked from the root."""
     pages = [Page(f"/{kind}", kind, ("/after",)) for kind in FAULTS] + [
         Page("/redirect_to_itself", "redirect", (), 302, "/redirect_to_itself"),
         Page("/redirect_loop", "redirect", (), 307, "/redirect_back"),

@@ -1,10 +1,10 @@
-"""Random broken sites by the thousand, and the outcome of each fault in each backend.
+"""Thousands of random broken sites, and the outcome of each fault in each backend.
 
-``python -m tests.torture.faults`` lets the four models crawl ten thousand sites
-side by side, and every other backend that is installed a part of them. Each
-crawl is compared with what the graph implies: status, error and redirect of
-every URL, digest, retries, and the requests that the server has counted. The
-first difference ends the run, cut down to the smallest site that shows it.
+With ``python -m tests.torture.faults`` the four models crawl ten thousand sites side by
+side, and every other installed backend crawls some of them. Each crawl must match the
+graph of the site: status, error and redirect of every URL, digest, retries, and the
+requests that the server counted. The first difference ends the run, and Hypothesis
+shrinks it to the smallest site that shows it.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from tests.torture.cases import Case, cases, every_kind
 from tests.torture.oracle import expected
 
 TIMED_EVERY = 100
-"""One case in so many has pages that never answer: those take seconds each."""
+"""One in this many cases has pages that never answer. Each takes seconds."""
 
 AT_ONCE = 8
-"""Backends that crawl side by side: more, and the machine makes them late."""
+"""Backends that crawl side by side. With more, the machine would cause timeouts."""
 
 
 def installed() -> dict[str, str]:
-    """The backends that can run here, with their families."""
+    """The backends that can run here, by name, with their families."""
     found = {}
     for name in registry.names():
-        # In a process of its own later; here only whether its library is there.
+        # Some must not share a process: they are loaded later, in processes of their own.
         try:
-            if not registry.alone(name):
+            if not registry.about(name).alone:
                 found[name] = registry.load(name).family
             else:
                 found[name] = ""
@@ -47,7 +47,7 @@ def installed() -> dict[str, str]:
 
 
 def hold(lanes: Sequence[Lane], count: int, chosen: int, timed: bool, title: str) -> int:
-    """Crawl so many cases; raises AssertionError at a difference. Returns their number."""
+    """Crawl ``count`` cases and return their number. Raises AssertionError for a difference."""
     done = 0
     with Progress() as progress:
         task = progress.add_task(title, total=count)
@@ -73,7 +73,7 @@ def hold(lanes: Sequence[Lane], count: int, chosen: int, timed: bool, title: str
 
 
 def outcomes(lane: Lane) -> dict[str, str]:
-    """What each fault comes to in one backend."""
+    """The outcome of each fault in one backend."""
     lane.begin(every_kind())
     return named(lane.outcome()["rows"], lane.hello)
 
@@ -91,7 +91,7 @@ def named(rows: Mapping[str, Sequence[Any]], hello: Mapping[str, Any]) -> dict[s
 
 
 def to_markdown(found: Mapping[str, Any]) -> str:
-    """What docs/reliability.md says of it."""
+    """The text and table for docs/reliability.md."""
     table = found["table"]
     agreeing = [name for name in table if table[name] == found["expected"]]
     others = [name for name in table if name not in agreeing]
@@ -116,14 +116,14 @@ def to_markdown(found: Mapping[str, Any]) -> str:
 
 
 def main() -> int:
-    """Run them all, and write down how many there were and what each fault came to."""
+    """Run all cases; record their number and the outcome of each fault."""
     parser = argparse.ArgumentParser(prog="python -m tests.torture.faults", description=__doc__)
     parser.add_argument("--cases", type=int, default=10_000, help="for the four models")
     parser.add_argument("--others", type=int, default=400, help="for every other backend")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     families = installed()
-    # A whole stack has its own parser and pool; it is held to the table only.
+    # A whole stack has its own parser and pool, so it only appears in the table.
     variants = [name for name in families if families[name] != "stack" and name not in MODELS]
     counted = {}
     for title, names, total in (

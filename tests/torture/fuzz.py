@@ -1,9 +1,9 @@
-"""Bytes that libFuzzer makes up, for whatever reads what strangers wrote.
+"""Feeds bytes from libFuzzer to everything that reads bytes from strangers.
 
-``python -m tests.torture.fuzz`` gives the exchange, the link extractor and the
-record loader some millions of inputs each (it needs atheris: pip install
-atheris). A target fails when it raises what is not documented, when an input
-takes longer than a few seconds, or when the process grows beyond its limit.
+``python -m tests.torture.fuzz`` gives the exchange, the link extractor and the record
+loader some millions of inputs each (``pip install atheris`` first). A target fails if it
+raises an undocumented error, if an input takes longer than a few seconds, or if the
+process grows beyond its limit.
 """
 
 from __future__ import annotations
@@ -21,12 +21,14 @@ from pathlib import Path
 from typing import Any
 
 from bench import store
-from bench.process import RESULTS
-from crawlers import links
+from bench.launch import RESULTS
+from bench.schema import RECORD
 from crawlers.http import ERROR_KINDS, Exchange
 from crawlers.job import Fetch, Origin
+from crawlers.links import extract
 from crawlers.page import read_page
-from server.faults import KINDS, Page
+from crawlers.urls import normalise
+from server.sites.fault_kinds import KINDS, Page
 from tests.torture import document
 
 TIMEOUT_S = 5
@@ -38,7 +40,7 @@ ORIGIN = Origin("http://site.test", [], b" HTTP/1.1\r\n\r\n")
 
 
 def exchange(data: bytes) -> None:
-    """A response, whole and cut in two places: the same outcome, and a documented one."""
+    """A response has the same, documented outcome whole and cut in two places."""
     outcomes = []
     first, second = (data[0], data[1]) if len(data) > 1 else (0, 0)
     for cut in (0, first, first + second):
@@ -59,23 +61,23 @@ def exchange(data: bytes) -> None:
 
 
 def extractor(data: bytes) -> None:
-    """A page: its links are normal URLs, whatever it holds."""
+    """The links of a page are normal URLs, whatever the page contains."""
     charset = (None, "utf-8", "utf-16", "shift_jis", "no-such")[data[0] % 5] if data else None
-    for url in links.extract(data[1:], "http://site.test/a/b", charset):
+    for url in extract(data[1:], "http://site.test/a/b", charset):
         assert url.startswith(("http://", "https://"))
         assert url.isascii()
-        assert links.normalise(url, url) == url
+        assert normalise(url, url) == url
 
 
 def loader(data: bytes) -> None:
-    """A line of a record file: a record, or StoreError in one line."""
+    """A line of a record file is a record, or gives a StoreError of one line."""
     try:
-        store.parse(data, "line")
+        store.parse(data, "line", RECORD)
     except store.StoreError as error:
-        said = str(error)
+        message = str(error)
     else:
-        said = ""
-    assert "\n" not in said
+        message = ""
+    assert "\n" not in message
 
 
 TARGETS: dict[str, Callable[[bytes], None]] = {
@@ -86,7 +88,7 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
 
 
 def seeds(target: str) -> list[bytes]:
-    """Inputs to begin with: every fault, odd pages, real records."""
+    """Inputs to start from: every fault, odd pages, real records."""
     if target == "loader":
         lines = (RESULTS / "reference" / store.FILE_NAME).read_bytes().splitlines()
         return [line for line in lines if len(line) < MAX_BYTES][:50]
@@ -100,7 +102,7 @@ def seeds(target: str) -> list[bytes]:
 
 
 def fuzz(target: str, arguments: list[str]) -> None:
-    """Hand the target over to libFuzzer, which ends the process."""
+    """Hand the target to libFuzzer, which ends the process."""
     import atheris
 
     atheris.Setup([sys.argv[0], *arguments], atheris.instrument_func(TARGETS[target]))
@@ -108,7 +110,7 @@ def fuzz(target: str, arguments: list[str]) -> None:
 
 
 def run(target: str, runs: int, seconds: int, seed: int) -> dict[str, Any]:
-    """Fuzz one target in a process of its own, and count."""
+    """Fuzz one target in its own process, and count the inputs."""
     with tempfile.TemporaryDirectory() as folder:
         for number, data in enumerate(seeds(target)):
             Path(folder, str(number)).write_bytes(data)
@@ -148,10 +150,10 @@ def to_markdown(found: Mapping[str, Any]) -> str:
 
 
 def main() -> int:
-    """Fuzz all targets, and write down how many inputs there were."""
+    """Fuzz all targets, and record the number of inputs."""
     parser = argparse.ArgumentParser(prog="python -m tests.torture.fuzz", description=__doc__)
     parser.add_argument("--runs", type=int, default=10_000_000, help="for each target")
-    parser.add_argument("--seconds", type=int, default=1800, help="for all of them, at most")
+    parser.add_argument("--seconds", type=int, default=1800, help="limit for all of them")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--target", choices=TARGETS, help=argparse.SUPPRESS)
     options, rest = parser.parse_known_args()

@@ -1,7 +1,7 @@
-"""Crawls that end in every way at any moment leave nothing behind.
+"""Crawls leave nothing behind, however and whenever they end.
 
-``python -m tests.torture.leaks`` tries every installed backend, each in a
-process of its own, with endings and moments that Hypothesis picks.
+``python -m tests.torture.leaks`` tries every installed backend, each in its own process,
+with endings and moments that Hypothesis picks.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bench.process import ROOT
+from bench.launch import ROOT
 from crawlers import registry
 from crawlers.job import Job
 from crawlers.recorder import NullRecorder
@@ -32,17 +32,17 @@ from tests.torture import document, resources
 
 SITE = ("--site", "tree:60:5:1024", "--delay", "exponential:4")
 LONGEST_S = 0.12
-"""About how long a crawl of the site takes with few slots: moments are drawn up to here."""
+"""About how long a crawl of the site takes with few slots. Moments are drawn up to here."""
 
 ENDINGS = ("whole", "deadline", "interrupt", "failure")
 
 
 class Failure(Exception):
-    """What the recorder raises."""
+    """Raised by the recorder."""
 
 
 class Failing(NullRecorder):
-    """A recorder that fails at the so-manieth answer."""
+    """A recorder that fails after a number of answers."""
 
     def __init__(self, answers: int) -> None:
         self.answers = answers
@@ -56,7 +56,7 @@ class Failing(NullRecorder):
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One crawl and how it ends: ``moment`` is a share of :data:`LONGEST_S`, or of the pages."""
+    """A crawl and its ending; ``moment`` is a share of :data:`LONGEST_S` or of the pages."""
 
     ending: str
     moment: float
@@ -73,9 +73,9 @@ cases = st.builds(
 
 @contextmanager
 def interrupted(after_s: float) -> Iterator[None]:
-    """Send this process SIGINT once, after so long, if the crawl still listens.
+    """Send SIGINT to this process once, after ``after_s``, if the crawl still handles it.
 
-    By the kernel's timer, so that no thread of ours is counted.
+    The kernel's timer does this, because a thread of ours would be counted.
     """
 
     def strike(number: int, frame: FrameType | None) -> None:
@@ -93,7 +93,7 @@ def interrupted(after_s: float) -> Iterator[None]:
 
 
 def crawl(backend: Backend, url: str, case: Case) -> str:
-    """Crawl, and end as the case says; what came of it, in a word."""
+    """Crawl with the ending of the case; the outcome in a word."""
     after_s = case.moment * LONGEST_S
     job = Job(
         (url,),
@@ -111,7 +111,7 @@ def crawl(backend: Backend, url: str, case: Case) -> str:
 
 
 def check(backend: Backend, url: str, case: Case) -> str:
-    """Crawl, and see that nothing is left behind."""
+    """Crawl, and check that nothing is left behind; the outcome in a word."""
     before = resources.count()
     outcome = crawl(backend, url, case)
     more = resources.left(before)
@@ -120,14 +120,14 @@ def check(backend: Backend, url: str, case: Case) -> str:
 
 
 def warm(backend: Backend, url: str) -> None:
-    """Let a library open what it keeps for the life of the process (uvloop: a pipe)."""
+    """Let libraries open whatever they keep for the life of the process (uvloop: a pipe)."""
     for ending in ENDINGS:
         crawl(backend, url, Case(ending, 0.1, 2))
 
 
 @contextmanager
 def no_warnings() -> Iterator[None]:
-    """A warning, and an error that nobody can catch (as in ``__del__``), fail what is inside."""
+    """Fail if there is a warning inside, or an error that cannot be caught (in ``__del__``)."""
     unraised: list[str] = []
     before = sys.unraisablehook
     sys.unraisablehook = lambda hook: unraised.append(repr(hook.exc_value))
@@ -137,11 +137,11 @@ def no_warnings() -> Iterator[None]:
             yield
     finally:
         sys.unraisablehook = before
-    assert not unraised, f"said by objects that were not closed: {unraised}"
+    assert not unraised, f"from objects that were not closed: {unraised}"
 
 
 def try_backend(name: str, count: int) -> dict[str, int]:
-    """How many crawls of a backend came to which end; raises AssertionError for a leak."""
+    """Count the crawls of a backend by outcome; raises AssertionError for a leak."""
     backend = registry.load(name)
     outcomes: Counter[str] = Counter()
     with running(*SITE) as server:
@@ -164,7 +164,7 @@ def try_backend(name: str, count: int) -> dict[str, int]:
 
 
 def in_a_process(name: str, count: int) -> dict[str, Any]:
-    """Try a backend in a process of its own; what was counted, or why it failed."""
+    """Try a backend in its own process; the counts, or why it failed."""
     command = [sys.executable, "-m", "tests.torture.leaks", "--only", name, "--cases", str(count)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     if done.returncode == SKIPPED:
@@ -198,7 +198,9 @@ def main() -> int:
     """Try every backend, one process each."""
     parser = argparse.ArgumentParser(prog="python -m tests.torture.leaks", description=__doc__)
     parser.add_argument("--cases", type=int, default=100, help="crawls of each backend")
-    parser.add_argument("--only", metavar="BACKEND", help="this one, here; prints JSON")
+    parser.add_argument(
+        "--only", metavar="BACKEND", help="only this one, in this process; prints JSON"
+    )
     options = parser.parse_args()
     if options.only:
         try:

@@ -1,7 +1,7 @@
-"""What becomes of a crawl and of a campaign on a machine that runs out of something.
+"""What a crawl and a campaign do on a machine that runs out of something.
 
-``python -m tests.torture.limits`` tries every case and writes the table. Most
-need root, for a namespace or another user; the others say why they were left out.
+``python -m tests.torture.limits`` tries every case and writes the table. Most cases need
+root, for a namespace or another user. Cases that cannot run here give the reason.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.process import ROOT
+from bench.launch import ROOT
 from tests.bench import small
 from tests.server.fixture_server import running
 from tests.torture import document
@@ -35,8 +35,9 @@ MOUNTS = ("unshare", "--mount", "sh", "-c")
 UP = "ip link set lo up && "
 GO = ' && exec "$@"'
 ANOTHER_USER = (
-    *("setpriv", "--reuid=54321", "--clear-groups"),
-    # Root is exempt from the limit, and another user may not read where this lies.
+    # Another one in each process: the limit counts the tasks of all processes of a user.
+    *("setpriv", f"--reuid={54321 + os.getpid() % 10_000}", "--clear-groups"),
+    # Root is exempt from the limit, and another user may not be able to read this folder.
     *("--inh-caps=+dac_read_search,+dac_override", "--ambient-caps=+dac_read_search,+dac_override"),
 )
 FILL = """
@@ -61,12 +62,12 @@ int clock_gettime(clockid_t clock, struct timespec *now) {
     return failed;
 }
 """
-"""A clock that steps by two days, to and fro, every second."""
+"""A clock that steps by two days, back and forth, every second."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The exit code, and words that must be in what is printed."""
+    """The exit code, and words that must be in the output."""
 
     code: int
     words: str
@@ -74,10 +75,10 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One thing there is too little of, and what should come of it.
+    """A thing that there is too little of, and the expected outcomes.
 
-    ``wrap`` is put before the command; ``{folder}`` stands for an empty folder
-    where results go. ``inside`` says that the server must be under the limit too.
+    ``wrap`` goes before the command; ``{folder}`` stands for an empty folder for the
+    results. With ``inside`` the server is under the limit too.
     """
 
     name: str
@@ -107,7 +108,7 @@ CASES = (
         "threads",
         "60 threads for this user (`RLIMIT_NPROC`)",
         (*ANOTHER_USER, "prlimit", "--nproc=60"),
-        Expected(2, "the system starts no more than 59 threads"),
+        Expected(2, "this system starts no more than 59 threads"),
         Expected(1, "RLIMIT_NPROC leaves room for 5"),
         backend="threads",
         options=("-c", "100"),
@@ -117,7 +118,7 @@ CASES = (
         "120 MB of address space (`RLIMIT_AS`), and pages of 8 MB",
         ("prlimit", "--as=120000000"),
         Expected(1, "out of memory"),
-        Expected(2, "needs an address space of 1 GiB"),
+        Expected(2, "needs 1 GiB of address space"),
         root=False,
         options=("-c", "20"),
         site="tree:50:3:8000000",
@@ -180,13 +181,13 @@ CASES = (
         "no IPv6",
         "switched off, and an IPv6 address to crawl",
         (*NETWORK, UP + "echo 1 >/proc/sys/net/ipv6/conf/all/disable_ipv6" + GO, "sh"),
-        Expected(1, "no local address is left to connect with"),
+        Expected(1, "or local address is left for a new connection"),
         Expected(0, "3 trials, 0 bad"),
         url="http://[::1]:8000/",
     ),
     Case(
         "clock",
-        "the wall clock steps by two days, to and fro, every second",
+        "the wall clock steps by two days, back and forth, every second",
         ("env", "LD_PRELOAD={clock}"),
         Expected(0, "no errors"),
         Expected(0, "3 trials, 0 bad"),
@@ -196,7 +197,7 @@ CASES = (
 
 
 def why_not(case: Case) -> str | None:
-    """Why a case cannot be set up here, None when it can."""
+    """Why a case cannot be set up here; None if it can."""
     if not sys.platform.startswith("linux"):
         return "needs Linux"
     if case.root and os.geteuid() != 0:
@@ -212,7 +213,7 @@ def why_not(case: Case) -> str | None:
 
 
 def confined(case: Case, folder: Path, command: list[str]) -> tuple[int, str, str]:
-    """Run a command under the limit: exit code, output, error output."""
+    """Run a command under the limit; exit code, output and error output."""
     (folder / "results").mkdir()
     clock = folder / "clock.so"
     if "{clock}" in case.wrap[-1]:
@@ -234,9 +235,9 @@ def confined(case: Case, folder: Path, command: list[str]) -> tuple[int, str, st
 
 
 def crawl(case: Case, folder: Path) -> str:
-    """Crawl under the limit; what came of it, in a line."""
+    """Crawl under the limit; the outcome in a line."""
     if case.inside:
-        # The server lives under the limit as well, so this program does.
+        # The server must be under the limit as well, so this program runs there.
         arguments = ["-m", "tests.torture.limits", "--inside", case.name]
         found = confined(case, folder, [sys.executable, *arguments])
     else:
@@ -260,20 +261,20 @@ def crawler(case: Case, url: str) -> list[str]:
 
 
 def inside(case: Case) -> int:
-    """Serve and crawl, both in this namespace."""
+    """Serve and crawl in this namespace."""
     with running("--site", case.site) as server:
         command = crawler(case, f"http://{server.ready['listening']}/")
         return subprocess.run(command).returncode
 
 
 def campaign(case: Case, folder: Path) -> str:
-    """Run a small campaign under the limit; what came of it, in a line."""
+    """Run a small campaign under the limit; the outcome in a line."""
     command = [*HARNESS, "--results", str(folder / "results")]
     code, output, errors = confined(case, folder, command)
     parts = []
-    told = ("refus", "failed", "void", "warning: processors", "python -m bench")
+    telling = ("refus", "failed", "void", "warning: processors", "python -m bench")
     for line in errors.splitlines():
-        if line.startswith(told):
+        if line.startswith(telling):
             parts.append(line.removeprefix("python -m bench: "))
             break
     if output and not any(part.startswith("refusal") for part in parts):
@@ -283,7 +284,7 @@ def campaign(case: Case, folder: Path) -> str:
 
 
 def judge(case: Case, expected: Expected, code: int, line: str, errors: str) -> str:
-    """The outcome in a line; raises AssertionError when it is not the expected one."""
+    """The outcome in a line; raises AssertionError if it is not the expected one."""
     assert code == expected.code, f"{case.name}: exit code {code}: {errors}"
     assert expected.words in line, f"{case.name}: {line!r}: {errors}"
     return f"exit {code}: {line}"
@@ -298,7 +299,7 @@ def to_markdown(found: Mapping[str, Any]) -> str:
 
 
 def main() -> int:
-    """Try every case, and write down what came of it."""
+    """Try every case, and record its outcome."""
     parser = argparse.ArgumentParser(prog="python -m tests.torture.limits", description=__doc__)
     parser.add_argument("--inside", metavar="CASE", help="serve and crawl here, for that case")
     options = parser.parse_args()

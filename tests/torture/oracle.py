@@ -1,4 +1,4 @@
-"""What a crawl must come to, from the graph alone: no crawler's code is used here."""
+"""The outcome of a crawl, from the graph alone: this uses no code of the crawlers."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 from urllib.parse import urljoin
 from zlib import crc32
 
-from server.faults import FAULTS, Page
-from server.site import NOT_FOUND_BODY
+from server.sites.fault_kinds import FAULTS, Page
+from server.sites.site import NOT_FOUND_BODY
 from tests.torture.cases import AWAY, Case
 
 ERRORS = {
@@ -31,7 +31,7 @@ ERRORS = {
     "endless_head": "too_large",
     "endless_body": "too_large",
 }
-"""The error kind of each fault; the kinds that are not here are read as pages."""
+"""The error kind of each fault; kinds that are missing here are read as pages."""
 
 RETRIED = frozenset({"timeout", "reset", "closed", "refused"})
 LINKLESS = frozenset({"bomb"})
@@ -39,7 +39,7 @@ LINKLESS = frozenset({"bomb"})
 
 @dataclass(frozen=True)
 class Row:
-    """The outcome of one URL; ``checksum`` only where there is a status."""
+    """The outcome of one URL; ``checksum`` only if there is a status."""
 
     status: int | None
     error: str | None = None
@@ -49,14 +49,14 @@ class Row:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of a crawl. ``requests`` bounds those that each path sees, from and to."""
+    """The outcome of a crawl. ``requests`` has the least and most requests for each path."""
 
     rows: dict[str, Row]
     retries: int
     requests: dict[str, tuple[int, int]]
 
     def as_reported(self, prefix: str) -> dict[str, Any]:
-        """In the form of the worker's report."""
+        """The outcome in the form of the worker's report."""
         rows = self.rows
         statuses = [row.status for row in rows.values() if row.status is not None]
         errors = [row.error for row in rows.values() if row.error is not None]
@@ -88,7 +88,7 @@ def _digest(rows: dict[str, Row], prefix: str) -> str:
 
 
 def expected(case: Case, hello: dict[str, Any]) -> Outcome:
-    """What every backend must report of a case on the server that said ``hello``."""
+    """The report that every backend must give on a case and the server that sent ``hello``."""
     prefix = f"http://{hello['listening']}"
     scope = [prefix, *(f"http://{hello[name]}" for name in case.ports)]
     inside = tuple(f"{origin}/" for origin in scope)
@@ -118,7 +118,7 @@ def expected(case: Case, hello: dict[str, Any]) -> Outcome:
     requests = {}
     for url in rows:
         if url.startswith(f"{prefix}/"):
-            # On a connection that was used before, an end without an answer is free once.
+            # If the connection was used before, one end without an answer does not count.
             free = url in site and site[url].kind in ("reset_before", "close_before")
             requests[url.removeprefix(prefix)] = (tries[url], tries[url] + free)
     return Outcome(rows, sum(tries.values()) - len(tries), requests)
@@ -127,7 +127,7 @@ def expected(case: Case, hello: dict[str, Any]) -> Outcome:
 def _fetch(
     url: str, page: Page | None, case: Case, hello: dict[str, Any]
 ) -> tuple[Row, tuple[str, ...], int]:
-    """One URL's outcome, the links it brings, and how many tries it takes."""
+    """The outcome of one URL, its links, and the number of tries."""
     for name, kind in (("refusing", "refused"), ("silent", "timeout")):
         if url.startswith(f"http://{hello[name]}/"):
             return Row(None, kind), (), case.max_tries
@@ -135,8 +135,8 @@ def _fetch(
         return Row(404, checksum=crc32(NOT_FOUND_BODY)), (), 1
     tries = 1
     if (error := ERRORS.get(page.kind)) is not None:
-        mended = error in RETRIED and 0 < page.times < case.max_tries
-        if not mended:
+        recovers = error in RETRIED and 0 < page.times < case.max_tries
+        if not recovers:
             return Row(None, error), (), case.max_tries if error in RETRIED else 1
         page, tries = replace(page, kind="page"), page.times + 1
     if page.kind == "status":

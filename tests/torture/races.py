@@ -1,12 +1,11 @@
-"""Small crawls by the thousand, while the interpreter switches threads at every chance.
+"""Thousands of small crawls, while the interpreter switches threads as often as it can.
 
-``python -m tests.torture.races`` runs ten thousand with ``threads`` and a tenth
-of that with each other backend of its family. No page may be fetched twice or
-lost, and a crawl that is not over in a minute is a deadlock.
+``python -m tests.torture.races`` runs ten thousand with ``threads`` and a tenth of that
+with each other backend of its family. No page may be fetched twice or lost, and a crawl
+that takes more than a minute is a deadlock.
 
-Run it with a free-threaded interpreter too: its table stands beside the other.
-The server's packages have no wheels there, so ``--server-python`` names an
-interpreter that has them.
+Run it with a free-threaded interpreter too, for a second table. The server's packages
+have no wheels for it, so give ``--server-python`` an interpreter that has them.
 """
 
 from __future__ import annotations
@@ -31,14 +30,14 @@ from tests.torture import document
 
 SITE = ("--site", "tree:20:4:1024")
 SWITCH_S = 1e-6
-"""The interpreter is asked to switch threads after so long; usually it is 5 ms."""
+"""Time after which the interpreter switches threads; the default is 5 ms."""
 DEADLOCK_S = 60.0
 OTHERS = ("threads_small_stack", "threads_pool", "urllib3", "requests")
 
 
 @contextmanager
 def switching() -> Iterator[None]:
-    """Switch threads at every chance."""
+    """Switch threads as often as possible."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH_S)
     try:
@@ -48,7 +47,7 @@ def switching() -> Iterator[None]:
 
 
 def check(backend: Backend, server: Running, slots: int, keep_alive: bool) -> None:
-    """One crawl; raises AssertionError when a page was fetched twice, or lost."""
+    """Crawl once; raises AssertionError if a page was fetched twice, or lost."""
     server.control("/reset", {})
     url = f"http://{server.ready['listening']}/"
     report = backend.crawl(Job((url,), slots=slots, keep_alive=keep_alive), NullRecorder())
@@ -60,7 +59,7 @@ def check(backend: Backend, server: Running, slots: int, keep_alive: bool) -> No
 
 
 def many(backend: Backend, server: Running, crawls: Iterable[int], rng: random.Random) -> None:
-    """So many crawls, with any number of slots up to more than there are pages."""
+    """Crawl many times, with numbers of slots up to more than there are pages."""
     with switching():
         for _ in crawls:
             faulthandler.dump_traceback_later(DEADLOCK_S, exit=True)
@@ -85,7 +84,7 @@ def to_markdown(found: Mapping[str, Any]) -> str:
 
 
 def main() -> int:
-    """Run them all, and write down how many there were."""
+    """Run all crawls, and record their number."""
     parser = argparse.ArgumentParser(prog="python -m tests.torture.races", description=__doc__)
     parser.add_argument("--crawls", type=int, default=10_000, help="with threads")
     parser.add_argument("--seed", type=int, default=1, help="of slots and connection policies")
@@ -101,7 +100,7 @@ def main() -> int:
             continue
         crawls = options.crawls if name == "threads" else options.crawls // 10
         outcomes[name] = {"crawls": crawls, "failed": None}
-        # A server of its own each: ports that wait for their end are counted for each server.
+        # A new server for each backend, because ports in TIME_WAIT count per server.
         with running(*SITE, python=options.server_python) as server:
             try:
                 many(backend, server, track(range(crawls), name), rng)

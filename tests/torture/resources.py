@@ -1,4 +1,4 @@
-"""What a crawl could leave behind in its process, counted before and after."""
+"""Counts everything that a crawl could leave behind in its process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections import Counter
 from pathlib import Path
 
 PATIENCE_S = 5.0
-"""A thread that has ended, or a child that was reaped, may still be listed for a moment."""
+"""Ended threads and reaped children may still be listed for a moment."""
 
 KINDS = frozenset({
     *("Task", "Future", "Slot", "Shared", "Frontier", "Exchange"),
@@ -39,7 +39,7 @@ def count() -> Counter[str]:
 
 
 def left(before: Counter[str]) -> Counter[str]:
-    """What there is more of than ``before``; gives it a moment to go."""
+    """What there is more of than ``before``, after a moment for it to go away."""
     give_up = time.monotonic() + PATIENCE_S
     while (more := count() - before) and time.monotonic() < give_up:
         time.sleep(0.02)

@@ -1,8 +1,8 @@
 """SIGINT, SIGTERM and SIGKILL to each process of a campaign, at random moments.
 
-``python -m tests.torture.signals`` strikes a hundred small campaigns. After
-each: what was recorded is still there, no process is left, the exit code says
-what happened, and ``--resume`` finishes the campaign.
+``python -m tests.torture.signals`` strikes a hundred small campaigns. After each, all
+records are still there, no process is left, the exit code tells what happened, and
+``--resume`` completes the campaign.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from typing import Any
 import psutil
 from rich.progress import track
 
-from bench import plan, store
-from bench.process import ROOT
+from bench import store
+from bench.launch import ROOT
+from bench.plan import order, plan
 from bench.store import Records
 from tests.bench import small
 from tests.torture import document
@@ -32,11 +33,11 @@ from tests.torture import document
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 CAMPAIGN = ("--profile", "smoke", "--blocks", "2", "--seed", "1", "--backends", "callbacks")
 COMMANDS = {
-    "harness": ("-m", "bench", "run", *CAMPAIGN, "--only", "throughput-1", "--no-charts"),
-    "front end": ("-m", "pytest", "bench", *CAMPAIGN, "-k", "throughput and callbacks-1]"),
+    "harness": ("-m", "bench", "run", *CAMPAIGN, "--only", "waiting-10", "--no-charts"),
+    "front end": ("-m", "pytest", "bench", *CAMPAIGN, "-k", "waiting and callbacks-10]"),
 }
-MARKS = {"worker": "bench.worker", "server": "server"}
-"""The argument by which a child of the harness is known."""
+MARKS = {"worker": "bench.run.worker", "server": "server"}
+"""The argument that identifies a child of the harness."""
 
 VICTIMS = (*COMMANDS, *MARKS)
 PATIENCE_S = 60.0
@@ -53,9 +54,9 @@ class Strike:
 
 
 def strike(what: Strike, results: Path) -> str:
-    """Run a campaign, strike, check and resume it; what came of it, in a few words.
+    """Run a campaign, strike, check and resume it; the outcome in a few words.
 
-    Raises AssertionError when something was lost, left behind or badly told.
+    Raises AssertionError if something was lost, left behind or reported wrongly.
     """
     scratch = results / "scratch"
     scratch.mkdir(parents=True)
@@ -86,7 +87,7 @@ def strike(what: Strike, results: Path) -> str:
 
 
 def find(name: str, harness: subprocess.Popen[bytes]) -> psutil.Process | None:
-    """The process to strike, as soon as it is there; None when the campaign ended first."""
+    """The process to strike, as soon as it exists; None if the campaign ended first."""
     while harness.poll() is None:
         if name in COMMANDS:
             return psutil.Process(harness.pid)
@@ -101,7 +102,7 @@ def find(name: str, harness: subprocess.Popen[bytes]) -> psutil.Process | None:
 
 
 def offspring(scratch: Path) -> list[psutil.Process]:
-    """Every process that was started with this folder for its temporary files."""
+    """All processes that were started with this folder for temporary files."""
     found = []
     for process in psutil.process_iter():
         try:
@@ -127,14 +128,14 @@ def judge(what: Strike, code: int, results: Path, *, struck: bool) -> str:
     (folder,) = (results / "campaigns").iterdir()
     records = store.load(folder)
     bad = sum(trial.status in ("failed", "void") for trial in records.trials)
-    assert bad <= 1, f"{what}: {bad} trials were spoilt"
+    assert bad <= 1, f"{what}: {bad} bad trials"
     if records.end is None:
         assert died, f"{what}: exit code {code} and no last record"
     elif not records.end.complete:
         interrupted = what.victim in COMMANDS and what.number != signal.SIGKILL
         assert code == (INTERRUPTED if interrupted else 1), f"{what}: exit code {code}"
     else:
-        # Struck while nothing was left to record: it may still be drawing or saying goodbye.
+        # Struck after its last record, while it was drawing or shutting down.
         assert died or code in (int(bad > 0), INTERRUPTED), f"{what}: exit code {code}"
         whole(records)
         return "one trial failed, and is recorded as failed" if bad else "complete already"
@@ -143,7 +144,7 @@ def judge(what: Strike, code: int, results: Path, *, struck: bool) -> str:
 
 
 def resume(folder: Path, records: Records) -> None:
-    """Finish a campaign; all that was recorded is still there."""
+    """Resume a campaign; all records must still be there."""
     done = small.harness("run", "--resume", str(folder), "--no-charts")
     after = store.load(folder)
     bad = any(trial.status in ("failed", "void") for trial in after.trials)
@@ -155,26 +156,26 @@ def resume(folder: Path, records: Records) -> None:
 
 
 def whole(records: Records) -> None:
-    """Every turn of the plan was recorded, once."""
-    planned = sorted(turn.key for turn in plan.rebuild(records.campaign).turns)
-    assert sorted((t.block, t.point, t.label) for t in records.trials) == planned
+    """Check that every turn of the plan was recorded once."""
+    planned = Counter(turn.key for turn in plan.rebuild(records.campaign).turns)
+    assert Counter(map(order.key, records.trials)) == planned
 
 
 def to_markdown(found: Mapping[str, Any]) -> str:
     """The table for docs/reliability.md."""
     rows = []
     for key, outcomes in found["outcomes"].items():
-        told = "; ".join(f"{count} × {words}" for words, count in outcomes.items())
-        rows.append([*key.split(" gets "), sum(outcomes.values()), told])
+        counted = "; ".join(f"{count} × {words}" for words, count in outcomes.items())
+        rows.append([*key.split(" gets "), sum(outcomes.values()), counted])
     head = ["process", "signal", "times", "outcome"]
     return f"{found['strikes']} campaigns were struck.\n\n{document.table(head, rows)}"
 
 
 def main() -> int:
-    """Strike, and write down what came of it."""
+    """Strike, and record the outcomes."""
     parser = argparse.ArgumentParser(prog="python -m tests.torture.signals", description=__doc__)
     parser.add_argument("--strikes", type=int, default=108, help="how many campaigns")
-    parser.add_argument("--seed", type=int, default=1, help="of the moments")
+    parser.add_argument("--seed", type=int, default=1, help="for the moments")
     options = parser.parse_args()
     rng = random.Random(options.seed)
     with tempfile.TemporaryDirectory() as folder:
@@ -200,7 +201,7 @@ def main() -> int:
 
 
 def undisturbed(results: Path) -> float:
-    """How many seconds a campaign takes that nobody strikes."""
+    """The duration in seconds of a campaign without a strike."""
     began = time.monotonic()
     command = [sys.executable, *COMMANDS["harness"], "--results", str(results)]
     subprocess.run(command, cwd=ROOT, env=small.environment(), capture_output=True, check=True)

@@ -1,8 +1,8 @@
-"""Crawl after crawl of a broken site in one process: does its memory grow?
+"""Crawls a broken site again and again in one process: does its memory grow?
 
-``python -m tests.torture.soak`` lets each backend fetch 200,000 URLs, draws its
-memory against them, and judges: flat is a slope below eight bytes a URL. Where
-it is more, the blocks that Python holds tell a leak from a torn heap.
+With ``python -m tests.torture.soak`` each backend fetches 200,000 URLs. Its memory is
+flat if the slope is below eight bytes per URL. If it is not, the number of blocks that
+Python holds tells a leak from a fragmented heap.
 """
 
 from __future__ import annotations
@@ -11,18 +11,20 @@ import argparse
 import gc
 import json
 import os
+import platform
 import subprocess
 import sys
 import threading
 from array import array
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from rich.progress import track
 
-from bench.probes import memory
-from bench.process import ROOT
+from bench.launch import ROOT
+from bench.machine.probes import memory
 from crawlers import registry
 from crawlers.job import Job
 from crawlers.recorder import NullRecorder
@@ -31,7 +33,8 @@ from tests.server.fixture_server import running
 from tests.torture import document
 
 if TYPE_CHECKING:
-    from bench.charts.style import Plan, Slide
+    from bench.report.charts.design import Design
+    from bench.report.charts.slide import Slide
 
 KINDS = (
     *("interim", "close_after", "reset_after", "surplus", "pipelined", "null_bytes", "bomb"),
@@ -39,17 +42,17 @@ KINDS = (
     *("close_in_head", "close_in_body", "close_in_chunks", "bad_chunk", "bad_status_line"),
     *("bad_length", "interim_storm"),
 )
-"""All faults but those that are waited for, or that send megabytes."""
+"""All faults except those that take a timeout, or send megabytes."""
 
 SITE = ("--site", f"faults:2000:{','.join(KINDS)}")
 SLOTS = 20
 WARM_SHARE = 0.2
-"""The first fifth is left out of the judgement: caches fill, the allocator finds its size."""
+"""The first fifth does not count: caches fill, and the allocator finds its size."""
 FLAT_BYTES = 8.0
 """Growth per URL that counts as flat: half of the smallest object that Python has."""
 MIB = 1024.0**2
 FLAT_BLOCKS = 0.001
-"""More blocks per URL than this is a leak: one object kept for each thousand URLs."""
+"""More blocks per URL than this is a leak: one object kept for every thousand URLs."""
 SKIPPED = 3
 
 
@@ -62,7 +65,7 @@ def soak(name: str, urls: int) -> list[tuple[int, ...]]:
         job = Job((f"http://{server.ready['listening']}/",), slots=SLOTS, max_tries=2)
         while done < urls:
             report = backend.crawl(job, NullRecorder())
-            assert report.errors, "the site has faults, and none was met"
+            assert report.errors, "the site has faults, and the crawl met none"
             done += len(report.rows)
             del report
             gc.collect()
@@ -74,11 +77,11 @@ def soak(name: str, urls: int) -> list[tuple[int, ...]]:
     return list(zip(*[iter(samples)] * 5, strict=True))
 
 
-# What judges and draws is imported where it is used: a process that is soaked has no use for it.
+# Imports for judging and drawing are local, because the soaked process does not need them.
 
 
 def judge(samples: Sequence[Sequence[int]]) -> dict[str, Any]:
-    """Is it flat? The slope is Theil and Sen's, which a few odd samples do not move."""
+    """Decide whether memory is flat, by the Theil–Sen slope, which tolerates odd samples."""
     from scipy.stats import theilslopes
 
     kept = [sample for sample in samples if sample[0] >= WARM_SHARE * samples[-1][0]]
@@ -98,17 +101,20 @@ def judge(samples: Sequence[Sequence[int]]) -> dict[str, Any]:
     }
 
 
-def chart(found: Mapping[str, Any]) -> Plan:
+def chart(found: Mapping[str, Any]) -> Design:
     """User memory against URLs fetched, one line per backend."""
-    from bench.charts.style import EndLabel, Plan, number, value_axis
+    from bench.report.charts.axes import value_axis
+    from bench.report.charts.design import Design
+    from bench.report.charts.slide import EndLabel
+    from bench.text import number
 
     lines = {name: row["samples"] for name, row in found.items() if "samples" in row}
     flat = [name for name in lines if found[name]["flat"]]
     urls = min(row[-1][0] for row in lines.values())
     leaks = [name for name in lines if found[name]["leaks"]]
-    said = f"{len(flat)} of {len(lines)} crawlers stay flat over {urls:,} URLs of a broken site"
+    finding = f"{len(flat)} of {len(lines)} crawlers stay flat over {urls:,} URLs of a broken site"
     if not leaks and len(flat) < len(lines):
-        said += ", none leaks"
+        finding += ", none leaks"
 
     def paint(slide: Slide) -> None:
         size = slide.label_size(len(lines))
@@ -128,23 +134,32 @@ def chart(found: Mapping[str, Any]) -> Plan:
         axes.set_title("private memory after each crawl", color=slide.palette.muted)
         slide.label_ends(axes, ends, size)
 
-    return Plan(
+    return Design(
         name="soak",
         title="Memory of crawl after crawl",
-        finding=said,
-        subtitle=f"{SLOTS} slots; one page in ten resets, breaks off or lies; each failure twice",
-        alt=f"Line chart: memory against URLs fetched. {said}.",
+        finding=finding,
+        subtitle=f"{SLOTS} slots; one page in ten resets, is cut short or lies; each failure twice",
+        alt=f"Line chart: memory against URLs fetched. {finding}.",
         draw=paint,
         notes=(
-            f"Flat: Theil–Sen slope below {FLAT_BYTES:g} bytes a URL after the first fifth. "
-            f"Leak: more than {FLAT_BLOCKS:g} blocks of Python's allocator a URL.",
+            f"Flat: Theil–Sen slope below {FLAT_BYTES:g} bytes per URL after the first fifth. "
+            f"Leak: more than {FLAT_BLOCKS:g} blocks of Python's allocator per URL.",
         ),
     )
 
 
+def draw_chart(found: Mapping[str, Any], folder: Path) -> None:
+    """Draw the chart into a folder, in both themes."""
+    from bench.report.charts import Sheet
+
+    versions = sorted({row["python"] for row in found.values() if "python" in row})
+    footer = [f"python -m tests.torture.soak; CPython {', '.join(versions)}"]
+    Sheet(folder, list(found), footer).draw(chart(found))
+
+
 def to_markdown(found: Mapping[str, Any]) -> str:
     """The table for docs/reliability.md."""
-    from bench.charts.style import size_words
+    from bench.text import size_words
 
     rows = []
     for name, row in found.items():
@@ -152,7 +167,7 @@ def to_markdown(found: Mapping[str, Any]) -> str:
             rows.append([f"`{name}`", "", "", "", "", "", row["skipped"]])
             continue
         used = median(used for _, used in row["samples"][-5:])
-        what = "flat" if row["flat"] else "the heap is torn; nothing is kept"
+        what = "flat" if row["flat"] else "the heap is fragmented; nothing is kept"
         if row["leaks"]:
             what = "**leaks**"
         same = row["descriptors"][0] == row["descriptors"][1]
@@ -164,8 +179,8 @@ def to_markdown(found: Mapping[str, Any]) -> str:
         "backend",
         "URLs",
         "memory at the end",
-        "bytes a URL",
-        "blocks a URL",
+        "bytes per URL",
+        "blocks per URL",
         "descriptors, threads",
         "",
     ]
@@ -177,10 +192,12 @@ def to_markdown(found: Mapping[str, Any]) -> str:
 def main() -> int:
     """Soak each backend in a process of its own, and judge."""
     parser = argparse.ArgumentParser(prog="python -m tests.torture.soak", description=__doc__)
-    parser.add_argument("--urls", type=int, default=200_000, help="to be fetched by each backend")
+    parser.add_argument("--urls", type=int, default=200_000, help="URLs that each backend fetches")
     parser.add_argument("--backends", metavar="A,B", help="these only (default: the four models)")
     parser.add_argument("--all", action="store_true", help="every backend, also the variants")
-    parser.add_argument("--only", metavar="BACKEND", help="this one, here; prints JSON")
+    parser.add_argument(
+        "--only", metavar="BACKEND", help="only this one, in this process; prints JSON"
+    )
     options = parser.parse_args()
     if options.only:
         try:
@@ -203,12 +220,9 @@ def main() -> int:
             return 1
         else:
             found[name] = judge(json.loads(done.stdout))
-    from bench.charts import draw
-
+            found[name]["python"] = platform.python_version()
     document.keep("soak", found)
-    for theme in ("light", "dark"):
-        footer = [f"python -m tests.torture.soak; CPython {sys.version.split()[0]}"]
-        draw(chart(found), document.FOLDER, names, footer, themes=[theme])
+    draw_chart(found, document.FOLDER)
     document.fill("soak", to_markdown(found))
     return int(any(row.get("leaks", False) for row in found.values()))
 

@@ -1,7 +1,7 @@
-"""One backend in its own process: a job on each line of input, its outcome on a line of output.
+"""Runs one backend: reads a job from each line of input, writes its outcome on a line.
 
-A process for each, because some backends change the process they are in, and
-so that one that hangs can be ended.
+Each backend gets its own process, because some change the process they are in, and so
+that a hanging one can be killed.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from crawlers.recorder import NullRecorder
 
 
 def main(name: str) -> None:
-    """Crawl until there is no more input."""
-    frontier.BACKOFF_S = 0.01  # whole tenths of a second, ten thousand times, would be hours
+    """Crawl until the input ends."""
+    frontier.BACKOFF_S = 0.01  # with tenths of a second, ten thousand crawls would take hours
     backend = registry.load(name)
     for line in sys.stdin:
         settings = json.loads(line)

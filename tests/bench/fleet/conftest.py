@@ -1,4 +1,4 @@
-"""A dask cluster of two workers, started as its users start one."""
+"""Dask clusters of two workers, started as users start them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +16,7 @@ import pytest
 
 from tests.bench import small
 
-pytest.importorskip("distributed")
+distributed = pytest.importorskip("distributed")
 
 PATIENCE_S = 100.0
 DASK = "from distributed.cli.dask_{} import main; main()"
@@ -28,7 +29,7 @@ class Cluster:
     address: str
     workers: list[subprocess.Popen[bytes]]
 
-    def crew(self, module: str) -> list[psutil.Process]:
+    def children(self, module: str) -> list[psutil.Process]:
         """The children of all workers that run a module."""
         return [
             child
@@ -48,17 +49,31 @@ def runs(child: psutil.Process, module: str) -> bool:
 
 
 def wait_for(condition: Callable[[], object]) -> None:
-    """Until it holds; fails after a while."""
+    """Wait until a condition is true; fail after :data:`PATIENCE_S`."""
     until = time.monotonic() + PATIENCE_S
     while not condition():
-        assert time.monotonic() < until, "it never came to that"
+        assert time.monotonic() < until, "the condition never became true"
         time.sleep(0.05)
 
 
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Two dask workers of one thread each, shared by all tests that leave them running."""
+    with started(tmp_path_factory.mktemp("dask")) as made:
+        yield made
+
+
 @pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[Cluster]:
-    """Two dask workers of one thread each."""
-    file = tmp_path / "scheduler.json"
+def own_cluster(tmp_path: Path) -> Iterator[Cluster]:
+    """A cluster for one test that stops a host."""
+    with started(tmp_path) as made:
+        yield made
+
+
+@contextmanager
+def started(folder: Path) -> Iterator[Cluster]:
+    """A scheduler and two workers, with their files in ``folder``."""
+    file = folder / "scheduler.json"
 
     def start(role: str, *arguments: str) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
@@ -74,9 +89,12 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
     processes = [start("scheduler", "--port", "0")]
     try:
         wait_for(lambda: file.exists() and file.read_text().endswith("}"))
-        options = ("--nthreads", "1", "--no-nanny", "--local-directory", str(tmp_path))
+        options = ("--nthreads", "1", "--no-nanny", "--local-directory", str(folder))
         processes += [start("worker", *options) for _ in range(2)]
-        yield Cluster(json.loads(file.read_text())["address"], processes[1:])
+        address = json.loads(file.read_text())["address"]
+        with distributed.Client(address) as client:
+            client.wait_for_workers(2, timeout=PATIENCE_S)
+        yield Cluster(address, processes[1:])
     finally:
         for process in processes:
             process.kill()

@@ -40,7 +40,7 @@ class Network:
         return ["ip", "netns", "exec", self.space(host), *command]
 
     def cut(self, host: int) -> None:
-        """Pull the host's cable: nothing comes and goes any more, and nobody is told."""
+        """Unplug the host: all its packets are lost from now on."""
         ip("-n", self.space(0), "link", "set", f"to{host}", "down")
 
     def up(self) -> None:

@@ -1,4 +1,4 @@
-"""The fleet from its command line: held and released, crawled once, and lost without hanging."""
+"""The fleet from its command line: hold and release, crawl once, lose a host without hanging."""
 
 from __future__ import annotations
 
@@ -7,42 +7,65 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
 
-from bench.fleet import store
+from bench.__main__ import main
+from bench.fleet import cluster as clusters
+from bench.fleet import report, store
 from bench.fleet.store import FleetRecords
-from bench.process import ROOT
+from bench.launch import ROOT
 from tests.bench import small
 from tests.bench.fleet.conftest import PATIENCE_S, Cluster, wait_for
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="reads /proc"),
+    pytest.mark.xdist_group("fleet"),  # one cluster for all
+]
 
 CONNECTIONS = 2000
 
 
-def fleet(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """``python -m bench fleet`` to its end."""
-    return small.harness("fleet", *arguments, timeout=110)
+@pytest.fixture(autouse=True)
+def own_signals() -> Iterator[None]:
+    """Restore the handler of SIGTERM, which the command replaces."""
+    before = signal.getsignal(signal.SIGTERM)
+    yield
+    signal.signal(signal.SIGTERM, before)
+
+
+def fleet(*arguments: str) -> int:
+    """Run ``python -m bench fleet`` in this process; returns its exit code."""
+    return main(["fleet", *arguments])
 
 
 def records(results: Path) -> FleetRecords:
-    """The one fleet in a folder."""
+    """The only fleet in a folder."""
     (folder,) = results.glob("fleet-*")
     return store.load(folder)
 
 
-def test_two_thousand_connections_meet_at_one_barrier(cluster: Cluster, tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_two_thousand_connections_meet_at_one_barrier(
+    cluster: Cluster,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    drawn: list[tuple[int, Path]] = []  # test_report.py draws the charts
+    monkeypatch.setattr(report, "write", lambda found, out: drawn.append((len(found.trials), out)))
     results = tmp_path / "results"
-    done = fleet(
+    code = fleet(
         *("hold", "--connections", str(CONNECTIONS), "--scheduler", cluster.address),
         *("--results", str(results), "--json"),
     )
-    assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout)
-    assert (said["trials"], said["bad"]) == (1, 0)
+    printed = capsys.readouterr()
+    assert code == 0, printed.err
+    summary = json.loads(printed.out)
+    assert (summary["trials"], summary["bad"]) == (1, 0)
     found = records(results)
     (trial,) = found.trials
     assert (trial.status, trial.reason) == ("ok", None)
@@ -63,17 +86,16 @@ def test_two_thousand_connections_meet_at_one_barrier(cluster: Cluster, tmp_path
         assert (worker.status, worker.digest) == ("ok", worker.digest_expected)
         assert worker.ledger is not None
         assert worker.ledger.peak_connections == worker.connections
-    folder = Path(said["folder"])
-    assert (folder / "charts" / "fleet-ramp.svg").is_file()
-    assert f"{CONNECTIONS:,}" in (folder / "summary.md").read_text()
-    assert cluster.crew("bench.worker") == cluster.crew("server") == []
+    folder = Path(summary["folder"])
+    assert drawn == [(1, folder)]
+    assert cluster.children("bench.run.worker") == cluster.children("server") == []
 
-    # The same cluster shares a crawl; the records go on in the same file.
-    done = fleet(
+    # The same cluster shares a crawl, whose records go to the same file.
+    code = fleet(
         *("crawl", "--workers", "1,2", "--site", "tree:300:5:1024", "--slots", "8"),
         *("--backends", "async_await", "--scheduler", cluster.address, "--into", str(folder)),
     )
-    assert done.returncode == 0, done.stderr
+    assert code == 0, capsys.readouterr().err
     alone, shared = records(results).ok("crawl")
     assert (alone.workers, shared.workers) == (1, 2)
     assert (alone.trial, shared.trial) == (1, 2)
@@ -89,6 +111,7 @@ def test_two_thousand_connections_meet_at_one_barrier(cluster: Cluster, tmp_path
     parts = [worker for worker in records(results).workers if worker.trial == shared.trial]
     assert sum(part.pages or 0 for part in parts) == shared.pages
     assert all(part.pages and part.digest == part.digest_expected for part in parts)
+    assert drawn[1:] == [(3, folder)]
 
 
 def begun(cluster: Cluster, results: Path, *more: str) -> subprocess.Popen[str]:
@@ -107,7 +130,7 @@ def begun(cluster: Cluster, results: Path, *more: str) -> subprocess.Popen[str]:
 
     def opened() -> bool:
         assert process.poll() is None, process.communicate()[0]
-        crew = cluster.crew("bench.worker")
+        crew = cluster.children("bench.run.worker")
         return len(crew) == 2 and all(len(one.net_connections("tcp4")) > 5 for one in crew)
 
     wait_for(opened)
@@ -118,56 +141,69 @@ def test_a_worker_that_is_killed_voids_the_trial_and_is_named(
     cluster: Cluster, tmp_path: Path
 ) -> None:
     with begun(cluster, tmp_path / "results") as process:
-        cluster.crew("bench.worker")[0].kill()
-        said = process.communicate(timeout=PATIENCE_S)[0]
-    assert process.returncode == 1, said
+        cluster.children("bench.run.worker")[0].kill()
+        printed = process.communicate(timeout=PATIENCE_S)[0]
+    assert process.returncode == 1, printed
     (trial,) = records(tmp_path / "results").trials
     assert trial.status == "void"
     assert trial.reason is not None
     assert "killed by SIGKILL" in trial.reason
     assert "worker " in trial.reason
-    assert cluster.crew("bench.worker") == []
+    assert cluster.children("bench.run.worker") == []
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
-def test_a_host_that_is_gone_is_noticed_and_leaves_nobody_waiting(
-    how: signal.Signals, cluster: Cluster, tmp_path: Path
+@pytest.mark.parametrize(
+    "how", [pytest.param(signal.SIGKILL, marks=pytest.mark.slow), signal.SIGSTOP]
+)
+@pytest.mark.slow
+def test_a_lost_host_is_noticed_and_the_others_stop(
+    how: signal.Signals, own_cluster: Cluster, tmp_path: Path
 ) -> None:
+    cluster = own_cluster
     with begun(cluster, tmp_path / "results", "--answer", "3") as process:
-        crew = cluster.crew("bench.worker")
+        crew = cluster.children("bench.run.worker")
         os.kill(cluster.workers[0].pid, how)
-        said = process.communicate(timeout=PATIENCE_S)[0]
-    assert process.returncode == 1, said
+        printed = process.communicate(timeout=PATIENCE_S)[0]
+    assert process.returncode == 1, printed
     found = records(tmp_path / "results")
     (trial,) = found.trials
     assert trial.status == "void"
     assert trial.reason is not None
     lost = [host.host for host in found.fleet.hosts if host.host in trial.reason]
     assert len(lost) == 1, trial.reason
-    # The other host has let go; what the lost one had ends with it.
+    # The other host has stopped; the lost one's processes end with it.
     assert [left.host for left in trial.left_behind] == [
         host.host for host in found.fleet.hosts if host.host not in lost
     ]
     cluster.workers[0].kill()
-    assert small.all_gone([*crew, *cluster.crew("server")])
+    assert small.all_gone([*crew, *cluster.children("server")])
 
 
-def test_too_much_is_refused_before_anything_starts(tmp_path: Path) -> None:
-    done = fleet("hold", "--connections", "900000000", "--results", str(tmp_path / "results"))
-    assert done.returncode == 2
-    assert "memory" in done.stderr
-    assert "needed" in done.stderr
-    assert "at most" in done.stderr
+def test_too_much_is_refused_before_anything_starts(
+    cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = fleet(
+        *("hold", "--connections", "900000000", "--scheduler", cluster.address),
+        *("--results", str(tmp_path / "results")),
+    )
+    assert code == 2
+    printed = capsys.readouterr().err
+    assert "memory" in printed
+    assert "needed" in printed
+    assert "at most" in printed
     assert not (tmp_path / "results").exists()
 
 
-def test_no_scheduler_is_one_line(tmp_path: Path) -> None:
-    done = fleet("plan", "--scheduler", "tcp://127.0.0.1:9")
-    assert done.returncode == 2
-    assert "dask scheduler" in done.stderr
-    assert "Traceback" not in done.stderr
+def test_no_scheduler_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(clusters, "CONNECT_S", 0.2)
+    assert fleet("plan", "--scheduler", "tcp://127.0.0.1:9") == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "dask scheduler" in line
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_every_process(tmp_path: Path) -> None:
     with subprocess.Popen(
         [
@@ -184,11 +220,11 @@ def test_ctrl_c_stops_every_process(tmp_path: Path) -> None:
 
         def working() -> bool:
             children[:] = small.family(process.pid)
-            return any("bench.worker" in child.cmdline() for child in children)
+            return any("bench.run.worker" in child.cmdline() for child in children)
 
         wait_for(working)
         os.killpg(process.pid, signal.SIGINT)
-        said = process.communicate(timeout=PATIENCE_S)[1]
-    assert process.returncode == 130, said
-    assert b"Traceback" not in said, said
+        printed = process.communicate(timeout=PATIENCE_S)[1]
+    assert process.returncode == 130, printed
+    assert b"Traceback" not in printed, printed
     assert small.all_gone(children)

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench import stats
+from bench.analysis import stats
 from bench.fleet import merge
 from bench.fleet.schema import Growth
-from bench.probes.memory import KernelGrowth
+from bench.machine.probes.memory import KernelGrowth
 from bench.schema import Ledger
 
 TIMES = st.lists(st.floats(0, 1000), max_size=60)

@@ -1,6 +1,6 @@
 """The same command across three hosts, and one of them cut off in the middle of a ramp.
 
-Host 1 gives the orders and has the scheduler; hosts 2 and 3 work. Needs root:
+Host 1 runs the coordinator and the scheduler; hosts 2 and 3 work. Needs root:
 ``sudo python -m pytest tests/bench/fleet/test_network.py``.
 """
 
@@ -17,7 +17,7 @@ import pytest
 
 from bench.fleet import store
 from bench.fleet.store import FleetRecords
-from bench.process import ROOT
+from bench.launch import ROOT
 from tests.bench import small
 from tests.bench.fleet import namespaces
 from tests.bench.fleet.conftest import DASK, PATIENCE_S, wait_for
@@ -27,6 +27,7 @@ WHY_NOT = namespaces.missing()
 pytestmark = [
     pytest.mark.skipif(WHY_NOT is not None, reason=WHY_NOT or ""),
     pytest.mark.timeout(300),
+    pytest.mark.slow,
 ]
 
 ANSWER_S = 3.0
@@ -93,7 +94,7 @@ def records(results: Path) -> FleetRecords:
 
 
 def established(hosts: Network, host: int) -> int:
-    """Connections that stand on a host."""
+    """The number of established connections on a host."""
     done = subprocess.run(
         hosts.inside(host, "cat", "/proc/net/sockstat"), capture_output=True, text=True, timeout=20
     )
@@ -110,8 +111,8 @@ def test_connections_are_held_across_hosts_and_a_lost_host_is_noticed(
 ) -> None:
     wait_for(lambda: workers_are_there(hosts))
     with hold(hosts, tmp_path / "whole", "--connections", "600") as process:
-        said = process.communicate(timeout=PATIENCE_S)[0]
-    assert process.returncode == 0, said
+        printed = process.communicate(timeout=PATIENCE_S)[0]
+    assert process.returncode == 0, printed
     found = records(tmp_path / "whole")
     (trial,) = found.trials
     assert (trial.status, trial.hosts, trial.held) == ("ok", 2, 600)
@@ -126,14 +127,14 @@ def test_connections_are_held_across_hosts_and_a_lost_host_is_noticed(
         wait_for(lambda: established(hosts, 2) > 40)
         hosts.cut(3)
         cut = time.monotonic()
-        said = process.communicate(timeout=PATIENCE_S)[0]
+        printed = process.communicate(timeout=PATIENCE_S)[0]
         noticed_s = time.monotonic() - cut
-    assert process.returncode == 1, said
+    assert process.returncode == 1, printed
     (trial,) = records(tmp_path / "cut").trials
     assert trial.status == "void"
     assert trial.reason is not None
     assert hosts.address(3) in trial.reason
     assert f"no answer for {ANSWER_S:g} s" in trial.reason
-    # Long before the ramp would have come to its end.
+    # Long before the end of the ramp.
     assert noticed_s < 4000 / 50
     assert [left.host.partition(":")[0] for left in trial.left_behind] == [hosts.address(2)]

@@ -1,4 +1,4 @@
-"""A crawl shared out by hash: the outcome of one frontier, whoever owns what."""
+"""A crawl divided by hash gives the same result as one frontier."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.fleet.partition import Find, Part, owner
+from bench.fleet.partition import Find, Partition, owner
 from crawlers.frontier import Frontier
 from crawlers.job import Address, Job, Origin, PageResult
 
@@ -59,7 +59,7 @@ def alone(graph: Graph) -> set[str]:
 
 def shared(graph: Graph, workers: int) -> list[set[str]]:
     """What each of several parts fetches, round by round."""
-    parts = [Part(number, workers, f"{PREFIX}/", BUDGET) for number in range(workers)]
+    parts = [Partition(number, workers, f"{PREFIX}/", BUDGET) for number in range(workers)]
     fetched: list[set[str]] = [set() for _ in parts]
     waiting: list[list[Find]] = [[] for _ in parts]
     waiting[owner(url(0), workers)].append((url(0), BUDGET))

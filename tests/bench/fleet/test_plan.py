@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.fleet import limits, plan
-from bench.fleet.limits import MAPS, Limits, Tasks
+from bench.fleet.limits import Limits
+from bench.machine.doctor.limits import MAX_MAP_COUNT, ThreadLimit
 
 HOST = Limits(
     host="10.0.0.1:1",
@@ -23,8 +24,8 @@ HOST = Limits(
     backlog=4096,
     watches=5_000_000,
     tasks=(
-        Tasks("kernel.pid_max", 32_000, "sysctl kernel.pid_max={}"),
-        Tasks(MAPS, 32_265, "sysctl vm.max_map_count={maps}"),
+        ThreadLimit("kernel.pid_max", 32_000, "sysctl kernel.pid_max={}"),
+        ThreadLimit(MAX_MAP_COUNT, 32_265, "sysctl vm.max_map_count={maps}"),
     ),
 )
 
@@ -53,7 +54,7 @@ def test_connections_cross_the_network_where_there_is_one() -> None:
 
 def test_a_share_fits_the_descriptors_and_the_ports() -> None:
     made = plan.make(1_000_000, "callbacks", [HOST])
-    assert not made.stops
+    assert not made.unmet
     assert len(made.shares) == 89
     assert max(part.connections for part in made.shares) < HOST.descriptors
     few_ports = plan.make(1_000_000, "callbacks", [replace(HOST, ports=4000)])
@@ -61,45 +62,45 @@ def test_a_share_fits_the_descriptors_and_the_ports() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "what", "mend"),
+    ("change", "what", "fix"),
     [
         ({"memory_bytes": 1 << 30}, "memory", "more memory"),
         ({"files_left": 1000}, "file table", "sysctl fs.file-max="),
         ({"watches": 1000}, "epoll watches", "sysctl fs.epoll.max_user_watches="),
-        ({"tasks": (Tasks("pids.max", 70, "raise to {}"),)}, "tasks by pids.max", "raise to"),
+        ({"tasks": (ThreadLimit("pids.max", 70, "raise to {}"),)}, "tasks by pids.max", "raise to"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_limit_that_is_too_low_is_named_with_its_numbers(
-    change: dict[str, object], what: str, mend: str
+    change: dict[str, object], what: str, fix: str
 ) -> None:
     low = [replace(HOST, **change)]  # type: ignore[arg-type]
     made = plan.make(200_000, "callbacks", low)
-    (stop,) = made.stops
+    (stop,) = made.unmet
     assert stop.what == what
-    assert mend in str(stop)
+    assert fix in str(stop)
     most = plan.most(200_000, "callbacks", low)
     assert f"at most {most:,}" in plan.refusal(made, most)
     assert most < 200_000
-    assert not most or not plan.make(most, "callbacks", low).stops
-    assert plan.make(most + 1, "callbacks", low).stops
+    assert not most or not plan.make(most, "callbacks", low).unmet
+    assert plan.make(most + 1, "callbacks", low).unmet
 
 
 def test_too_large_a_share_is_refused_by_descriptors_and_ports() -> None:
     made = plan.make(60_000, "callbacks", [HOST], share=30_000)
-    assert [stop.what.partition(" ")[0] for stop in made.stops] == ["descriptors", "ephemeral"]
+    assert [stop.what.partition(" ")[0] for stop in made.unmet] == ["descriptors", "ephemeral"]
 
 
 def test_threads_are_stopped_by_the_process_table() -> None:
     made = plan.make(100_000, "threads", [HOST], threads=True)
-    assert "tasks by kernel.pid_max" in [stop.what for stop in made.stops]
+    assert "tasks by kernel.pid_max" in [stop.what for stop in made.unmet]
     assert 30_000 < plan.most(100_000, "threads", [HOST], threads=True) < 32_000
 
 
 def test_hosts_of_one_machine_share_its_memory() -> None:
     def memory(found: list[Limits]) -> list[int]:
         made = plan.make(100_000, "callbacks", found)
-        return [need.needed for need in made.needs if need.what == "memory"]
+        return [need.needed for need in made.requirements if need.what == "memory"]
 
     (both,) = memory(hosts(2, machines=1))
     apart = memory(hosts(2, machines=2))
@@ -108,9 +109,9 @@ def test_hosts_of_one_machine_share_its_memory() -> None:
 
 
 def test_no_host_and_no_descriptor_are_said() -> None:
-    with pytest.raises(plan.PlanError, match="dask worker"):
+    with pytest.raises(plan.FleetPlanError, match="dask worker"):
         plan.make(10, "callbacks", [])
-    with pytest.raises(plan.PlanError, match="ulimit"):
+    with pytest.raises(plan.FleetPlanError, match="ulimit"):
         plan.make(10, "callbacks", [replace(HOST, descriptors=50)])
 
 
@@ -118,4 +119,4 @@ def test_this_machine_can_be_read() -> None:
     here = limits.read("here")
     assert here.memory_bytes > 0
     assert here.descriptors > 0
-    assert not plan.make(10, "callbacks", [here]).stops
+    assert not plan.make(10, "callbacks", [here]).unmet

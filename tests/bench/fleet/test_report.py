@@ -1,4 +1,4 @@
-"""Charts and tables of a fleet: from its records alone, and nothing said that they do not show."""
+"""Charts and tables of a fleet, from its records alone."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from bench.charts import fleet_memory, fleet_ramp, fleet_throughput
-from bench.charts.style import Plan, Skip
 from bench.fleet import report, store
+from bench.fleet.charts import memory, ramp, throughput
 from bench.fleet.schema import FleetRecord, FleetTrialRecord, Growth, HostFacts, Sample
 from bench.fleet.store import FleetRecords
+from bench.report.charts.design import Design, Skip
 from bench.store import StoreError
+from bench.text import KIB, marks
 from tests.bench import synthetic
 
-KIB = 1024
 PARTS = (
     *("user_bytes", "page_table_bytes", "kernel_stack_bytes", "send_buffer_bytes"),
     *("kernel_socket_bytes", "kernel_other_bytes", "server_user_bytes"),
@@ -25,7 +25,7 @@ PARTS = (
 def trial(
     number: int, backend: str, connections: int, kib: int = 1, **changes: object
 ) -> FleetTrialRecord:
-    """A trial that held connections, each part of which took so many KiB."""
+    """A trial that held connections, with ``kib`` KiB per connection in each part."""
     values: dict[str, object] = {
         "trial": number,
         "workload": "hold",
@@ -100,9 +100,9 @@ def test_everything_is_drawn_from_the_file(tmp_path: Path) -> None:
     assert "| callbacks | 2 | 1,000 | 1,500 | 7 | 500 | 50% |" in text
 
 
-def test_the_tables_go_between_the_markers_of_a_document(tmp_path: Path) -> None:
+def test_tables_go_between_the_markers_of_a_document(tmp_path: Path) -> None:
     document = tmp_path / "doc.md"
-    document.write_text(f"before\n{report.BEGIN}\nold\n{report.END}\nafter\n")
+    document.write_text("before\n" + "\nold\n".join(marks(report.BLOCK)) + "\nafter\n")
     for _ in range(2):  # the second time changes nothing
         report.fill(document, fleet(trial(0, "callbacks", 1000)))
         text = document.read_text()
@@ -111,41 +111,43 @@ def test_the_tables_go_between_the_markers_of_a_document(tmp_path: Path) -> None
         assert "old" not in text
         assert text.count("callbacks, 1,000") == 1
     document.write_text("no markers")
-    with pytest.raises(StoreError, match="fleet tables"):
+    with pytest.raises(StoreError, match="it has no <!-- fleet:begin --> … <!-- fleet:end -->"):
         report.fill(document, fleet())
 
 
-def test_what_was_refused_is_told_with_its_reason() -> None:
+def test_a_refused_trial_is_listed_with_its_reason() -> None:
     refused = trial(0, "threads", 10**6, status="refused", reason="pid_max", growth=None)
     text = report.tables(fleet(refused))
     assert "- refused: threads, 1,000,000 connections, 2 workers: pid_max" in text
 
 
-def test_flat_is_said_only_where_it_is() -> None:
-    flat = fleet_memory.plan(fleet(trial(0, "callbacks", 1000), trial(1, "callbacks", 10**6)))
-    steep = fleet_memory.plan(fleet(trial(0, "callbacks", 1000), trial(1, "callbacks", 10**6, 2)))
-    assert isinstance(flat, Plan)
-    assert isinstance(steep, Plan)
-    assert flat.finding == "A connection of callbacks costs the same from 1,000 to 1,000,000"
+def test_memory_is_called_flat_only_if_it_is() -> None:
+    flat = memory.design(fleet(trial(0, "callbacks", 1000), trial(1, "callbacks", 10**6)))
+    steep = memory.design(fleet(trial(0, "callbacks", 1000), trial(1, "callbacks", 10**6, 2)))
+    assert isinstance(flat, Design)
+    assert isinstance(steep, Design)
+    assert flat.finding == (
+        "A connection of callbacks takes as much memory with 1,000,000 open as with 1,000"
+    )
     assert steep.finding is not None
-    assert "the same" not in steep.finding
-    blind = fleet_memory.plan(fleet(trial(0, "callbacks", 1000, growth=Growth())))
+    assert "as much memory" not in steep.finding
+    blind = memory.design(fleet(trial(0, "callbacks", 1000, growth=Growth())))
     assert isinstance(blind, Skip)
 
 
 def test_a_single_trial_is_no_finding() -> None:
-    once = fleet_throughput.plan(fleet(crawl(0, 1, 900.0), crawl(1, 2, 1800.0)))
-    assert isinstance(once, Plan)
+    once = throughput.design(fleet(crawl(0, 1, 900.0), crawl(1, 2, 1800.0)))
+    assert isinstance(once, Design)
     assert once.finding is None
     trials = [crawl(n, 1 + n % 2, 900.0 * (1 + n % 2), share=0.95) for n in range(6)]
-    often = fleet_throughput.plan(fleet(*trials))
-    assert isinstance(often, Plan)
+    often = throughput.design(fleet(*trials))
+    assert isinstance(often, Design)
     assert often.finding == "callbacks: 2 workers crawl 2.0 times as fast as 1"
     assert often.hollow
 
 
-def test_only_those_who_reached_the_summit_are_on_its_chart() -> None:
-    found = fleet_ramp.summits(
+def test_the_ramp_shows_only_the_largest_trials() -> None:
+    found = ramp.summits(
         fleet(
             trial(0, "callbacks", 10**6),
             trial(1, "generators", 1000),
@@ -153,17 +155,17 @@ def test_only_those_who_reached_the_summit_are_on_its_chart() -> None:
         )
     )
     assert list(found) == ["callbacks"]
-    assert isinstance(fleet_ramp.plan(fleet()), Skip)
+    assert isinstance(ramp.design(fleet()), Skip)
 
 
-def test_a_damaged_file_is_said_with_its_line(tmp_path: Path) -> None:
+def test_a_damaged_file_is_reported_with_its_line(tmp_path: Path) -> None:
     folder = saved(fleet(trial(0, "callbacks", 1000)), tmp_path)
     file = folder / store.FILE_NAME
     whole = file.read_text()
     file.write_text(whole + '{"kind": "trial", "torn')
     assert len(store.load(folder).trials) == 1
     file.write_text(whole + '{"kind": "trial"}\n')
-    with pytest.raises(StoreError, match=":3: not a fleet's record"):
+    with pytest.raises(StoreError, match=r"fleet\.jsonl:3: not a valid record"):
         store.load(folder)
     with pytest.raises(StoreError, match="No such file"):
         store.load(tmp_path / "nowhere")

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from bench.micro import account
 from bench.micro.account import MicroError, MicroRecord, Model, PageTrial, Price
-from bench.micro.measure import price, read, save
+from bench.micro.measure import save
 from bench.micro.operations import GROUPS, OPERATIONS, SLEEPS, SWITCH_OF_THREADS, WAKES
+from bench.micro.prices import price, read
 from bench.schema import CampaignRecord, Environment
 from tests.bench.synthetic import campaign
 
@@ -50,7 +51,7 @@ def names(backend: str) -> set[str]:
     return {name for operation in OPERATIONS[backend] for name in operation.price}
 
 
-def rows(made: account.Account) -> dict[str, account.Row]:
+def rows(made: account.Account) -> dict[str, account.AccountRow]:
     return {row.title: row for row in made.rows}
 
 

@@ -1,4 +1,4 @@
-"""Counting: every call, in every thread; what begins is told from what goes on."""
+"""Counting: every call in every thread, with starts and resumes apart."""
 
 from __future__ import annotations
 

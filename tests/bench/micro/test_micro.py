@@ -12,29 +12,32 @@ import pytest
 from rich.console import Console
 
 from bench.__main__ import main
-from bench.micro import account, measure
+from bench.launch import ROOT
+from bench.micro import account, prices
 from bench.micro.account import MicroError
 from bench.micro.conftest import CpuTime
 from bench.micro.operations import OPERATIONS, SWITCH_OF_THREADS
-from bench.process import ROOT, Child
+from bench.micro.steps import Steps
+from bench.run.process import Child
 from tests.bench import small
 
 PATIENCE_S = 280
-"""It takes a quarter of a minute, unless others want the processors."""
-pytestmark = pytest.mark.timeout(PATIENCE_S + 20)
+"""It takes a quarter of a minute, unless the processors are busy."""
+pytestmark = [pytest.mark.timeout(PATIENCE_S + 20), pytest.mark.xdist_group("micro")]
 
 TINY = ("--pages", "300", "--slots", "10", "--blocks", "1", "--rounds", "2", "--seed", "1")
 
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, float]]:
-    """A run that is too short to mean anything: its folder, and what it printed."""
+    """The folder and output of a run that is too short to mean anything."""
     folder = tmp_path_factory.mktemp("micro") / "out"
     done = small.harness("micro", *TINY, "--out", str(folder), "--json", timeout=PATIENCE_S)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder, json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_every_model_has_a_sum_and_a_measurement(measured: tuple[Path, dict[str, float]]) -> None:
     folder, shares = measured
     assert set(shares) == set(OPERATIONS)
@@ -45,8 +48,9 @@ def test_every_model_has_a_sum_and_a_measurement(measured: tuple[Path, dict[str,
         assert made.measured.count == 1
 
 
+@pytest.mark.slow
 def test_every_operation_was_priced_and_counted(measured: tuple[Path, dict[str, float]]) -> None:
-    """Fails where a function that is counted was given another name."""
+    """Fails if a function that is counted has been renamed."""
     record = account.load(measured[0])
     for made in account.accounts(record):
         for row in made.rows:
@@ -62,12 +66,12 @@ def test_every_operation_was_priced_and_counted(measured: tuple[Path, dict[str, 
 def test_a_benchmark_that_fails_is_one_clear_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(measure, "ROOT", tmp_path)
+    monkeypatch.setattr(prices, "ROOT", tmp_path)
     with (
-        measure.Steps(Console(quiet=True), 1) as steps,
-        pytest.raises(MicroError, match=r"failed: .*error: unrecognized .*; see"),
+        Steps(Console(quiet=True), 1) as steps,
+        pytest.raises(MicroError, match=r"failed: .*error: unrecognized .*; run"),
     ):
-        measure.benchmarks(measure.Options(tmp_path), steps, "a pass")
+        prices.benchmarks(2, 300, steps, "a pass")
 
 
 def test_progress_counts_each_benchmark_once(tmp_path: Path) -> None:
@@ -76,20 +80,21 @@ def test_progress_counts_each_benchmark_once(tmp_path: Path) -> None:
     (folder / "test_two.py").write_text("def test_a(): pass\ndef test_b(): pass\n")
     console = Console(quiet=True)
     with (
-        measure.Steps(console, 0) as steps,
+        Steps(console, 0) as steps,
         Child("two tests", ["-u", "-m", "pytest", "-v", str(folder)]) as child,
     ):
-        said = measure.follow(child, steps, "a pass")
-    assert child.process.returncode == 0, said
+        printed = prices.follow(child, steps, "a pass")
+    assert child.process.returncode == 0, printed
     assert steps.progress == (2, 2)
 
 
+@pytest.mark.slow
 def test_prices_are_of_one_operation(measured: tuple[Path, dict[str, float]]) -> None:
-    prices = account.load(measured[0]).prices
-    assert len(prices) > 45
-    for name, price in prices.items():
+    found = account.load(measured[0]).prices
+    assert len(found) > 45
+    for name, price in found.items():
         assert 0 < price.min_us < 10_000, name  # a batch would take longer
-    assert prices[SWITCH_OF_THREADS].median_us <= prices["threads.hand_off"].median_us * 5
+    assert found[SWITCH_OF_THREADS].median_us <= found["threads.hand_off"].median_us * 5
 
 
 @pytest.mark.parametrize(
@@ -112,14 +117,15 @@ def test_prices_are_of_one_operation(measured: tuple[Path, dict[str, float]]) ->
         ("send and recv", {"sockets"}),
     ],
 )
-def test_what_is_compared_stands_in_one_group(
+@pytest.mark.slow
+def test_comparable_operations_share_a_group(
     measured: tuple[Path, dict[str, float]], group: str, files: set[str]
 ) -> None:
-    prices = account.load(measured[0]).prices
-    assert {name.partition(".")[0] for name in prices if prices[name].group == group} == files
+    found = account.load(measured[0]).prices
+    assert {name.partition(".")[0] for name in found if found[name].group == group} == files
 
 
-def test_micro_benchmarks_know_nothing_of_campaigns() -> None:
+def test_micro_benchmarks_are_independent_of_campaigns() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "bench/micro", "--profile", "smoke"],
         cwd=ROOT, env=small.environment(), capture_output=True, text=True, timeout=60,
@@ -141,6 +147,7 @@ def test_the_timer_counts_work_and_not_sleep() -> None:
     assert timer() - before < worked
 
 
+@pytest.mark.slow
 def test_counts_are_those_of_the_site(measured: tuple[Path, dict[str, float]]) -> None:
     """What every fetch does exactly once is counted alike for all, however they wait."""
     record = account.load(measured[0])
@@ -151,6 +158,7 @@ def test_counts_are_those_of_the_site(measured: tuple[Path, dict[str, float]]) -
         assert min(counted) >= 1.0
 
 
+@pytest.mark.slow
 def test_summary_and_charts_are_written(measured: tuple[Path, dict[str, float]]) -> None:
     folder, _ = measured
     text = (folder / "summary.md").read_text()
@@ -161,6 +169,7 @@ def test_summary_and_charts_are_written(measured: tuple[Path, dict[str, float]])
         assert (folder / "charts" / name).stat().st_size > 5000
 
 
+@pytest.mark.slow
 def test_redrawing_gives_the_same_to_the_byte(measured: tuple[Path, dict[str, float]]) -> None:
     folder, _ = measured
     files = [folder / "summary.md", *sorted((folder / "charts").iterdir())]
@@ -176,7 +185,7 @@ def test_redrawing_gives_the_same_to_the_byte(measured: tuple[Path, dict[str, fl
     [
         (["--redraw", "--out", "nowhere"], "measure with python -m bench micro"),
         (["--backends", "nonesuch"], "no backend named 'nonesuch'"),
-        (["--backends", "uvloop"], "no operations are named for it"),
+        (["--backends", "uvloop"], "uvloop has no operations in bench/micro/operations.py"),
     ],
 )
 def test_bad_usage_is_one_line_and_exit_code_2(

@@ -1,0 +1,114 @@
+"""The findings, and that the README says what the reference campaign says."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from bench import store
+from bench.__main__ import main
+from bench.analysis import findings
+from bench.analysis.analysis import Analysis
+from bench.cli.exits import DONE, USAGE
+from bench.report import readme
+from bench.text import block, marks
+from tests.bench.synthetic import MODELS, across, analysed, campaign, rungs
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_findings_come_from_the_records() -> None:
+    said = findings.markdown(analysed(campaign(blocks=6, samples=30)))
+    assert "An idle connection takes" in said
+    assert "One backend compared with itself" in said
+
+
+def test_models_come_first_and_stacks_stand_apart() -> None:
+    backends = (*MODELS, "uvloop", "aiohttp")
+    ladder = [
+        rung.model_copy(update={"family": "stack"}) if rung.name == "aiohttp" else rung
+        for rung in rungs(backends)
+    ]
+    lines = campaign(
+        backends=backends, base="callbacks", ladder=ladder, samples=30, workloads=("throughput",)
+    )
+    (pages,) = (s for s in findings.findings(analysed(lines)) if "fewer pages" in s)
+    headline, details = pages.split(".** ")
+    assert headline.startswith("**Async/await crawls 4")
+    assert "% fewer pages per second than callbacks, threads 3" in headline
+    assert "uvloop" not in headline
+    models, variants, stacks = details.split(". ")
+    assert models.startswith("A crawl, at 100 slots: `async_await` 4")
+    assert variants.startswith("Variants: `uvloop` 2")
+    assert stacks.startswith("HTTP stacks: `aiohttp` 8")
+
+
+def test_nothing_is_said_without_data() -> None:
+    assert findings.findings(analysed(campaign(blocks=1, samples=1)[:1])) == []
+
+
+@pytest.mark.parametrize(
+    ("page", "campaign"), [("README.md", "reference"), ("docs/interpreters.md", "interpreters")]
+)
+def test_a_page_quotes_its_campaign(page: str, campaign: str) -> None:
+    """Rebuild with: python -m bench findings results/reference --into README.md."""
+    analysis = Analysis(store.load(ROOT / "results" / campaign / store.FILE_NAME))
+    assert block((ROOT / page).read_text(), findings.NAME) == findings.markdown(analysis)
+
+
+@pytest.mark.parametrize(
+    ("page", "campaign", "charts"),
+    [("docs/reading-the-charts.md", "reference", 4), ("docs/interpreters.md", "interpreters", 1)],
+)
+def test_a_page_shows_the_charts_of_its_campaign(page: str, campaign: str, charts: int) -> None:
+    """Rebuild with: python -m bench findings results/reference --into docs/reading-the-charts.md.
+
+    Missing charts come from: python -m bench report results/reference.
+    """
+    folder = ROOT / "results" / campaign
+    analysis = Analysis(store.load(folder / store.FILE_NAME))
+    text = (ROOT / page).read_text()
+    address = Path(os.path.relpath(folder / "charts", (ROOT / page).parent)).as_posix()
+    shown = readme.markdown(analysis, address, folder / "charts")
+    assert block(text, readme.NAME) == shown
+    assert shown.count("<img ") >= charts
+
+
+def test_what_each_release_changed_is_said_step_by_step() -> None:
+    said = findings.markdown(analysed(across()))
+    assert "**Processor time per page, 3.13.9 → 3.14.1**: `" in said
+    assert "**User memory per connection, 3.11.7 → 3.12.1**: within ±2 %: `" in said
+    assert "3.12.1 → 3.13.9" not in said  # another build
+    assert "Not measured: CPython 3.14t" in said
+    assert "An idle connection takes" not in said
+
+
+def test_the_gallery_of_a_campaign_across_interpreters_is_its_chart(tmp_path: Path) -> None:
+    (tmp_path / "interpreters.svg").touch()
+    shown = readme.markdown(analysed(across()), "charts", tmp_path)
+    assert shown.count("<img ") == 1
+    assert 'src="charts/interpreters.svg"' in shown
+
+
+def test_a_readme_gets_new_findings_and_keeps_the_rest(tmp_path: Path) -> None:
+    page = tmp_path / "README.md"
+    around = ("before\n", "between", "after\n")
+    old = ["old".join(marks(name)) for name in (findings.NAME, readme.NAME)]
+    page.write_text(around[0] + old[0] + around[1] + old[1] + around[2])
+    (tmp_path / "a").mkdir()
+    records = campaign(blocks=5, samples=200, workloads=("c10k",))
+    lines = "".join(record.model_dump_json() + "\n" for record in records)
+    (tmp_path / "a" / store.FILE_NAME).write_text(lines)
+    assert main(["findings", str(tmp_path / "a"), "--into", str(page)]) == DONE
+    text = page.read_text()
+    assert "An idle connection takes" in block(text, findings.NAME)
+    assert "old" not in text
+    assert all(words in text for words in around)
+    page.write_text("old".join(marks(readme.NAME)))
+    assert main(["findings", str(tmp_path / "a"), "--into", str(page)]) == DONE
+    assert block(page.read_text(), readme.NAME) == ""
+    page.write_text("no marks")
+    assert main(["findings", str(tmp_path / "a"), "--into", str(page)]) == USAGE
+    assert page.read_text() == "no marks"

@@ -1,0 +1,501 @@
+"""The statistics on data whose truth is known."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pytest
+from hdrh.histogram import HdrHistogram
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats as sps
+
+from bench.analysis import naive, stats
+from bench.schema import TrialRecord
+from bench.store import Records
+from tests.bench import synthetic
+
+
+@lru_cache(maxsize=8)
+def made(**kwargs: Any) -> Records:
+    """A campaign, made once per set of arguments."""
+    return synthetic.gathered(synthetic.campaign(**kwargs))
+
+
+def changed(records: Records, change: Callable[[TrialRecord], TrialRecord]) -> Records:
+    """The same campaign with every trial changed."""
+    return replace(records, trials=[change(trial) for trial in records.trials])
+
+
+def blocks_of(values: list[float]) -> dict[int, float]:
+    return dict(enumerate(values))
+
+
+# --- the interval ------------------------------------------------------------------------
+
+
+def noise(rng: np.random.Generator, kind: str, sets: int, blocks: int) -> np.ndarray:
+    """Log ratios with mean 0."""
+    if kind == "normal":
+        return rng.normal(0, 0.03, (sets, blocks))
+    if kind == "heavy":
+        return np.asarray(rng.standard_t(3, (sets, blocks)) * 0.02)
+
+    def side() -> np.ndarray:
+        burst = (rng.random((sets, blocks)) < 0.1) * rng.exponential(0.15, (sets, blocks))
+        return np.asarray(rng.normal(0, 0.03, (sets, blocks)) + burst)
+
+    return np.asarray(side() - side())
+
+
+@pytest.mark.parametrize("kind", ["normal", "heavy", "bursts"])
+@pytest.mark.parametrize("blocks", [5, 6, 8, 12])
+def test_interval_covers_the_truth(kind: str, blocks: int) -> None:
+    rng = np.random.default_rng(7)
+    truth, sets = 0.18, 600
+    covered = 0
+    for row in noise(rng, kind, sets, blocks):
+        low, high = stats.log_interval([float(x) + truth for x in row], resamples=1500)
+        covered += low <= truth <= high
+    # Three standard errors of a proportion of 600 are 2.7 %.
+    assert 0.92 <= covered / sets <= 0.995
+
+
+@pytest.mark.parametrize("blocks", [5, 8])
+def test_percentile_interval_alone_would_undercover(blocks: int) -> None:
+    """The reason for the expansion; if this ever fails the docstring is wrong."""
+    rng = np.random.default_rng(11)
+    covered = 0
+    for row in rng.normal(0, 1, (600, blocks)):
+        means = row[rng.integers(0, blocks, (800, blocks))].mean(axis=1)
+        low, high = np.quantile(means, (0.025, 0.975))
+        covered += low <= 0 <= high
+    assert covered / 600 < 0.925
+
+
+def test_interval_is_never_shorter_than_students() -> None:
+    rng = np.random.default_rng(3)
+    for blocks in (5, 7, 11):
+        for row in rng.normal(0.1, 0.05, (40, blocks)):
+            low, high = stats.log_interval([float(x) for x in row])
+            reach = float(sps.t.ppf(0.975, blocks - 1)) * row.std(ddof=1) / math.sqrt(blocks)
+            assert low <= row.mean() - reach + 1e-12
+            assert high >= row.mean() + reach - 1e-12
+            assert high - low < 2 * 1.35 * reach  # and not wildly longer
+
+
+def test_interval_of_equal_values_is_a_point() -> None:
+    assert stats.log_interval([0.2] * 6) == pytest.approx((0.2, 0.2))
+
+
+def test_interval_needs_two_values() -> None:
+    with pytest.raises(ValueError, match="at least two"):
+        stats.log_interval([0.1])
+
+
+# --- ratios ------------------------------------------------------------------------------
+
+positive = st.floats(min_value=0.5, max_value=2.0)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(positive, positive), min_size=5, max_size=9), st.randoms())
+def test_ratio_ignores_the_order_of_blocks(
+    pairs: list[tuple[float, float]], random: object
+) -> None:
+    base, other = blocks_of([a for a, _ in pairs]), blocks_of([b for _, b in pairs])
+    order = list(range(len(pairs)))
+    random.shuffle(order)  # type: ignore[attr-defined]
+    shuffled_base = {i: base[j] for i, j in enumerate(order)}
+    shuffled_other = {i: other[j] for i, j in enumerate(order)}
+    one = stats.ratio(base, other, resamples=500)
+    two = stats.ratio(shuffled_base, shuffled_other, resamples=500)
+    assert one.value == pytest.approx(two.value)
+    assert one.low == pytest.approx(two.low)
+    assert one.high == pytest.approx(two.high)
+    assert one.verdict == two.verdict
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.tuples(positive, positive), min_size=5, max_size=9),
+    st.floats(min_value=1e-3, max_value=1e6),
+)
+def test_ratio_ignores_the_scale(pairs: list[tuple[float, float]], scale: float) -> None:
+    base, other = [a for a, _ in pairs], [b for _, b in pairs]
+    one = stats.ratio(blocks_of(base), blocks_of(other), resamples=500)
+    two = stats.ratio(
+        blocks_of([scale * x for x in base]),
+        blocks_of([scale * x for x in other]),
+        resamples=500,
+    )
+    assert one.value == pytest.approx(two.value)
+    assert one.low == pytest.approx(two.low)
+    assert one.high == pytest.approx(two.high)
+
+
+def test_a_slow_block_does_not_matter_when_both_met_it() -> None:
+    drift = [1.0, 0.5, 1.2, 0.9, 2.0, 1.0]
+    base = blocks_of(drift)
+    other = blocks_of([1.1 * x * (1 + 0.001 * i) for i, x in enumerate(drift)])
+    result = stats.ratio(base, other)
+    assert result.verdict == "faster"
+    assert result.low is not None
+    assert result.low > 1.09
+
+
+def test_swapping_the_sides_inverts_the_ratio() -> None:
+    base, other = blocks_of([1.0, 1.1, 0.9, 1.0, 1.05]), blocks_of([1.3, 1.2, 1.3, 1.25, 1.4])
+    one, two = stats.ratio(base, other), stats.ratio(other, base)
+    assert one.value
+    assert two.value == pytest.approx(1 / one.value)
+    assert (one.verdict, two.verdict) == ("faster", "slower")
+
+
+@pytest.mark.parametrize("blocks", range(1, stats.MIN_BLOCKS))
+def test_too_few_blocks_are_refused(blocks: int) -> None:
+    result = stats.ratio(blocks_of([1.0] * blocks), blocks_of([2.0] * blocks))
+    assert result.verdict == "too few blocks"
+    assert (result.low, result.high, result.p) == (None, None, None)
+    assert result.value == pytest.approx(2.0)
+    assert f"{blocks} of at least {stats.MIN_BLOCKS}" in result.reason
+    assert not result.shown
+
+
+def test_blocks_without_a_partner_are_left_out() -> None:
+    result = stats.ratio({0: 1.0, 1: 1.0, 9: 5.0}, {0: 2.0, 1: 2.0, 7: 9.0})
+    assert result.blocks == 2
+    assert result.per_block == (2.0, 2.0)
+    assert stats.ratio({0: 1.0}, {1: 1.0}).value is None
+
+
+def test_a_difference_within_the_noise_floor_is_not_shown() -> None:
+    base = blocks_of([1.0] * 6)
+    other = blocks_of([1.02, 1.021, 1.019, 1.02, 1.022, 1.018])
+    assert stats.ratio(base, other).verdict == "faster"
+    result = stats.ratio(base, other, floor=math.log(1.05))
+    assert result.verdict == "undecided"
+    assert "noise floor" in result.reason
+
+
+def test_words_follow_the_metric() -> None:
+    base = blocks_of([1.0] * 6)
+    other = blocks_of([0.5, 0.51, 0.49, 0.5, 0.52, 0.5])
+    assert stats.ratio(base, other, metric=stats.CPU_PER_1000).verdict == "less CPU"
+    assert stats.ratio(base, other, metric=stats.USER_PER_CONNECTION).verdict == "less memory"
+
+
+def test_benjamini_hochberg() -> None:
+    assert stats.benjamini_hochberg([]) == []
+    assert stats.benjamini_hochberg([0.04]) == [True]
+    # 0.04 > 0.05 * 2/3, but 0.045 <= 0.05 * 3/3 carries all below it along.
+    assert stats.benjamini_hochberg([0.001, 0.04, 0.045]) == [True, True, True]
+    assert stats.benjamini_hochberg([0.001, 0.04, 0.2]) == [True, False, False]
+
+
+def test_equivalence_needs_the_whole_interval_and_the_floor_within_the_margin() -> None:
+    base = dict.fromkeys(range(8), 100.0)
+    near = {block: 100.0 + (-1) ** block for block in range(8)}
+    same = stats.ratio(base, near)
+    assert (same.verdict, same.margin) == ("equivalent", 0.02)
+    # The machine cannot tell what its own A/A pairs differ by.
+    assert stats.ratio(base, near, floor=math.log(1.04)).margin == 0.05
+    noisy = stats.ratio(base, near, floor=math.log(1.08))
+    assert (noisy.verdict, noisy.margin) == ("undecided", None)
+    wide = stats.ratio(base, {block: 100.0 + 12 * (-1) ** block for block in range(8)})
+    assert wide.verdict == "undecided"
+    assert wide.smallest is not None
+    assert wide.smallest > 0.05
+
+
+def test_what_is_undecided_says_how_many_blocks_would_decide() -> None:
+    rng = np.random.default_rng(4)
+    logs = {block: float(rng.normal(0.03, 0.06)) for block in range(200)}
+    first = {block: math.exp(logs[block]) for block in range(6)}
+    early = stats.ratio(dict.fromkeys(first, 1.0), first)
+    assert early.verdict == "undecided"
+    assert early.blocks_to_settle is not None
+    assert early.blocks_to_settle > 6
+    # With far more than that it is decided.
+    every = {block: math.exp(logs[block]) for block in logs}
+    assert stats.ratio(dict.fromkeys(every, 1.0), every).verdict != "undecided"
+
+
+def test_no_number_of_blocks_beats_a_high_floor() -> None:
+    values = {block: 1.02 + 0.01 * (-1) ** block for block in range(6)}
+    found = stats.ratio(dict.fromkeys(values, 1.0), values, floor=math.log(1.2))
+    assert found.verdict == "undecided"
+    assert found.blocks_to_settle is None
+
+
+# --- campaigns ---------------------------------------------------------------------------
+
+
+def test_true_differences_are_found_and_false_ones_are_not() -> None:
+    records = made(blocks=8, samples=50, workloads=("throughput", "waiting"))
+    verdicts = {(c.point, c.label): c.ratio.verdict for c in stats.compare(records)}
+    assert verdicts["throughput-100", "callbacks"] == "faster"
+    assert verdicts["throughput-100", "async_await"] == "slower"
+    assert verdicts["waiting-10", "callbacks"] == "equivalent"
+
+
+@pytest.mark.parametrize("drift", [0.0, 0.1])
+def test_aa_false_alarm_rate_is_near_nominal(drift: float) -> None:
+    tested = alarms = interval_alarms = 0
+    for seed in range(4):
+        records = made(
+            workloads=("throughput", "waiting", "real", "c10k"),
+            backends=("callbacks",),
+            base="callbacks",
+            blocks=6,
+            samples=30,
+            noise=0.05,
+            drift=drift,
+            seed=seed,
+        )
+        result = stats.aa_check(records, resamples=1500)
+        tested += result.tested
+        alarms += result.alarms
+        interval_alarms += result.interval_alarms
+    assert tested >= 80
+    assert alarms / tested <= 0.05
+    assert interval_alarms / tested <= 0.11
+
+
+def test_no_effect_gives_no_claims() -> None:
+    compared = stats.compare(made(effects=False, blocks=6, samples=30, noise=0.04))
+    assert sum(c.ratio.shown for c in compared) <= 1
+
+
+def test_noise_floor_grows_with_the_noise() -> None:
+    floors = [
+        stats.aa_noise_floor(made(noise=scale, samples=30, workloads=("throughput", "waiting"))).log
+        for scale in (0.01, 0.08)
+    ]
+    assert floors[0] is not None
+    assert floors[1] is not None
+    assert floors[0] < floors[1]
+
+
+def test_noise_floor_without_a_twin_is_unknown() -> None:
+    floor = stats.aa_noise_floor(made(twin=None, samples=30, workloads=("throughput",)))
+    assert floor.log is None
+    assert "unknown" in floor.words
+
+
+def test_naive_harness_claims_more_than_this_suite() -> None:
+    result = naive.naive_claims(made(noise=0.03, drift=0.08, samples=30, blocks=6))
+    assert result.tested >= 40
+    assert max(result.by_threshold, result.by_ranges) / result.tested > 0.08
+    assert result.ours.alarms / result.ours.tested <= 0.05
+    assert "fixed order" in result.words
+
+
+def test_void_trials_are_never_averaged() -> None:
+    whole = made(samples=30, workloads=("throughput",))
+    trial, *others = whole.trials
+    void = trial.model_copy(update={"status": "void", "pages_per_s": 1e12})
+    records = replace(whole, trials=[void, *others])
+    assert all(t.pages_per_s != 1e12 for t in stats.trials_of(records))
+    values = stats.block_values(stats.trials_of(records), stats.PAGES_PER_S)
+    assert trial.block not in values[trial.point, trial.label]
+
+
+def test_unbalanced_order_is_noticed() -> None:
+    records = made(samples=30, blocks=8, workloads=("throughput",))
+    fair = stats.position_balance(records)
+    assert fair is not None
+    assert fair.balanced
+    order = {"threads": 0, "callbacks": 1, "callbacks#2": 2, "generators": 3, "async_await": 4}
+    fixed = changed(records, lambda t: t.model_copy(update={"position": order[t.label]}))
+    unfair = stats.position_balance(fixed)
+    assert unfair is not None
+    assert not unfair.balanced
+    assert "threads" in unfair.words
+
+
+def test_host_spread() -> None:
+    records = made(samples=30, workloads=("throughput",))
+    host = stats.host_spread(records)
+    assert host is not None
+    assert host.probe_p95_over_median >= 1
+    assert host.steal_share is not None
+    assert stats.host_spread(replace(records, trials=[])) is None
+
+
+# --- latency -----------------------------------------------------------------------------
+
+
+def test_latency_round_trip() -> None:
+    times = np.random.default_rng(5).lognormal(-6, 0.7, 20_000)
+    latency = stats.encode_latency(times)
+    assert latency is not None
+    assert latency.count == 20_000
+    assert latency.p50_ms == pytest.approx(1000 * np.quantile(times, 0.5), rel=0.01)
+    assert latency.p99_ms == pytest.approx(1000 * np.quantile(times, 0.99), rel=0.01)
+    assert latency.p99_9_ms == pytest.approx(1000 * np.quantile(times, 0.999), rel=0.01)
+    assert latency.min_ms == pytest.approx(1000 * times.min(), abs=0.001)
+    assert latency.max_ms == pytest.approx(1000 * times.max(), abs=0.001)
+    merged = stats.merge_histograms([latency.hdr, latency.hdr])
+    assert merged.count == 40_000
+    assert merged.at_ms(50) == pytest.approx(latency.p50_ms)
+    percentiles, values = merged.curve()
+    assert (np.diff(values) >= 0).all()
+    assert percentiles[-1] <= 100 * (1 - 10 / 40_000) + 1e-9
+
+
+def test_percentiles_are_those_of_the_package() -> None:
+    latency = stats.encode_latency(np.random.default_rng(8).lognormal(-5, 2, 3001))
+    assert latency is not None
+    theirs = HdrHistogram.decode(latency.hdr.encode())
+    ours = stats.merge_histograms([latency.hdr])
+    for percentile in (0.01, 1, 33.3, 50, 90, 99, 99.9, 100):
+        assert ours.at_ms(percentile) == theirs.get_value_at_percentile(percentile) / 1000
+
+
+@pytest.mark.parametrize(("count", "known"), [(9_999, False), (10_000, True)])
+def test_p99_9_needs_ten_samples_beyond_it(count: int, known: bool) -> None:
+    latency = stats.encode_latency(np.full(count, 0.001))
+    assert latency is not None
+    assert (latency.p99_9_ms is not None) is known
+
+
+def test_latency_edges() -> None:
+    assert stats.encode_latency([]) is None
+    tiny = stats.encode_latency([0.0, 1e-9])
+    assert tiny is not None
+    assert tiny.max_ms == 0.001
+    long = stats.encode_latency([7200.0])
+    assert long is not None
+    assert long.max_ms == pytest.approx(3.6e6)
+    for bad in ([-1.0], [math.nan], [math.inf]):
+        with pytest.raises(ValueError, match="finite"):
+            stats.encode_latency(bad)
+    with pytest.raises(ValueError, match="HdrHistogram"):
+        stats.merge_histograms(["not a histogram"])
+    assert stats.merge_histograms([]).curve()[0].size == 0
+
+
+# --- memory ------------------------------------------------------------------------------
+
+
+def test_theil_sen_agrees_with_scipy() -> None:
+    rng = np.random.default_rng(2)
+    x = np.repeat([100.0, 1000.0, 5000.0, 10_000.0], 5)
+    y = 3.0 * x + rng.normal(0, 400, x.size)
+    slope, intercept, low, high = stats.theil_sen(list(x), list(y))
+    expected = sps.theilslopes(y, x, alpha=0.95, method="joint")
+    assert (slope, intercept) == pytest.approx((expected[0], expected[1]))
+    assert (low, high) == pytest.approx((expected[2], expected[3]), rel=0.02)
+    with pytest.raises(ValueError, match="different x"):
+        stats.theil_sen([1.0, 1.0], [1.0, 2.0])
+
+
+def test_theil_sen_is_not_moved_by_a_wild_trial() -> None:
+    x = [100.0, 1000.0, 5000.0, 10_000.0] * 3
+    y = [5.0 * v + 7 for v in x]
+    y[3] *= 10
+    assert stats.theil_sen(x, y)[0] == pytest.approx(5.0)
+
+
+def test_memory_fit_finds_the_slopes() -> None:
+    fits = stats.fit_memory(made(workloads=("c10k",), samples=30, blocks=3))
+    assert set(fits) == set(synthetic.MODELS)
+    for label, fit in fits.items():
+        model = synthetic.KNOWN[label]
+        user = fit.parts["user"]
+        assert user.slope == pytest.approx(model.user_kib * 1024, rel=0.05)
+        assert user.low is not None
+        assert user.high is not None
+        assert user.low <= (user.slope or 0) <= user.high
+        assert fit.fixed == pytest.approx(model.fixed_mib * 1024**2, rel=0.1)
+        assert fit.server.slope == pytest.approx(4.6 * 1024, rel=0.05)
+        assert fit.total == pytest.approx(
+            sum(p.slope or 0 for p in fit.parts.values())
+        )  # the server's side is not in it
+        assert fit.agreement == pytest.approx(1.0, abs=0.2)
+    assert fits["callbacks"].parts["kernel stacks"].slope == 0.0
+
+
+def test_missing_part_is_none_with_its_reason() -> None:
+    def without_sockets(trial: TrialRecord) -> TrialRecord:
+        if trial.memory is None:
+            return trial
+        gone = {"kernel_socket_bytes": None}
+        memory = trial.memory.model_copy(
+            update={
+                "before": trial.memory.before.model_copy(update=gone),
+                "held": trial.memory.held.model_copy(update=gone),
+                "reasons": {"kernel_socket_bytes": "needs root"},
+            }
+        )
+        return trial.model_copy(update={"memory": memory, "extra": {"memory_agreement": None}})
+
+    records = changed(made(workloads=("c10k",), samples=30, blocks=3), without_sockets)
+    fit = stats.fit_memory(records)["threads"]
+    assert fit.parts["kernel sockets"].slope is None
+    assert fit.parts["kernel sockets"].reason == "needs root"
+    assert fit.total is None
+    assert fit.parts["user"].slope is not None
+    assert fit.agreement is None
+
+
+def test_too_few_connection_counts_are_refused() -> None:
+    whole = made(workloads=("c10k",), samples=30, blocks=3)
+    records = replace(whole, trials=[t for t in whole.trials if t.point != "c10k-5000"])
+    part = stats.fit_memory(records)["threads"].parts["user"]
+    assert part.slope is None
+    assert part.reason == "3 of at least 4 connection counts"
+
+
+# --- the rest ----------------------------------------------------------------------------
+
+
+def test_parity_differs_when_one_backend_opens_more_connections() -> None:
+    def opening_more(trial: TrialRecord) -> TrialRecord:
+        if trial.ledger is None or trial.label != "threads":
+            return trial
+        ledger = trial.ledger.model_copy(update={"connections_opened": 999})
+        return trial.model_copy(update={"ledger": ledger})
+
+    records = made(samples=30, workloads=("throughput",))
+    assert stats.parity(records).equal
+    parity = stats.parity(changed(records, opening_more))
+    assert not parity.equal
+    assert "connections opened" in parity.words
+
+
+def test_recorder_cost() -> None:
+    costs = stats.recorder_cost(made(workloads=("cost",), blocks=8, samples=30, noise=0.001))
+    assert costs["threads"].value == pytest.approx(0.993, abs=0.003)
+    assert costs["threads"].verdict == "slower"
+
+
+def test_share_of_ceiling_uses_the_nearest_measurement() -> None:
+    records = made(samples=30, workloads=("throughput",), blocks=5)
+    trials = [
+        t for t in stats.trials_of(records) if t.point == "throughput-100" and t.label == "threads"
+    ]
+    share = stats.share_of_ceiling(records, trials)
+    assert share is not None
+    assert 0.2 < share.median < 0.5
+    assert stats.ceiling_for(replace(records, ceilings=[]), trials[0]) is None
+
+
+def test_natural_order_of_points() -> None:
+    names = ["throughput-1000", "throughput-10", "throughput-1", "throughput-100"]
+    assert sorted(names, key=stats.natural_key) == [f"throughput-{n}" for n in (1, 10, 100, 1000)]
+
+
+def test_limiter_by_majority() -> None:
+    trials = stats.trials_of(made(samples=30, workloads=("throughput",)))
+    one = trials[0]
+    as_ = [one.model_copy(update={"limiter": x}) for x in ("server", "server", "client")]
+    assert stats.limiter_of(as_) == "server"
+    assert stats.limiter_of(as_[1:]) == "unclear"
+    assert stats.limiter_of([one.model_copy(update={"limiter": None})]) is None

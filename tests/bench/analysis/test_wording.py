@@ -1,0 +1,46 @@
+"""Ratios in words: percentages below twice, multiples from there."""
+
+from __future__ import annotations
+
+import pytest
+
+from bench.analysis import stats
+from bench.analysis.stats import Comparison, Ratio
+from bench.analysis.wording import change, interval, says
+
+
+@pytest.mark.parametrize(
+    ("ratio", "less", "words"),
+    [
+        (0.65, "fewer", "35 % fewer"),
+        (1.52, "less", "52 % more"),
+        (3.3, "less", "3.3 times as much"),
+        (2.0, "fewer", "2.0 times as many"),
+        (0.996, "less", "0.4 % less"),
+    ],
+)
+def test_a_ratio_is_a_change(ratio: float, less: str, words: str) -> None:
+    assert change(ratio, less) == words
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "words"),
+    [
+        (0.65, 0.49, 0.86, "14 to 51 %"),
+        (1.52, 1.17, 2.02, "17 to 102 %"),
+        (3.3, 2.88, 3.77, "2.9 to 3.8"),
+        (0.65, None, None, ""),
+    ],
+)
+def test_an_interval_has_the_unit_of_its_change(
+    value: float, low: float | None, high: float | None, words: str
+) -> None:
+    ratio = Ratio(value, low, high, 6, None, (), "slower", "")
+    found = Comparison("w", "p", stats.PAGES_PER_S, "a", "b", ratio, server_limited=False)
+    assert interval(found) == words
+
+
+def test_names_agree_with_their_verbs() -> None:
+    assert says("threads", "fetch") == "threads fetch"
+    assert says("async_await", "fetch") == "async/await fetches"
+    assert says("uvloop", "need") == "uvloop needs"

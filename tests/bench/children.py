@@ -1,0 +1,118 @@
+"""Small Python processes for the probes to look at."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+
+
+def wait_for(true: Callable[[], bool], what: str) -> None:
+    """Wait until something is true; fail after 20 s."""
+    deadline = time.monotonic() + 20
+    while not true():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.02)
+
+
+class Child:
+    """A Python process that runs ``code``, prints "ready", and answers each line it is sent."""
+
+    def __init__(self, code: str, *arguments: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-u", "-c", code, *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.pid = self.process.pid
+
+    def read(self) -> str:
+        """Its next line."""
+        assert self.process.stdout is not None
+        return self.process.stdout.readline().strip()
+
+    def send(self, line: str) -> str:
+        """Send it a line and return its answer."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+        return self.read()
+
+
+@contextlib.contextmanager
+def child(code: str, *arguments: str) -> Iterator[Child]:
+    """A child that is always stopped afterwards."""
+    started = Child(code, *arguments)
+    try:
+        yield started
+    finally:
+        started.process.kill()
+        started.process.communicate()
+
+
+SERVER = """
+import socket, select
+listener = socket.create_server(("127.0.0.1", 0), backlog=1000)
+listener.setblocking(False)
+poll = select.epoll()
+poll.register(listener.fileno(), select.EPOLLIN)
+held = {}
+print(listener.getsockname()[1])
+while True:
+    for fd, _ in poll.poll():
+        if fd == listener.fileno():
+            try:
+                while True:
+                    connection, _ = listener.accept()
+                    connection.setblocking(False)
+                    held[connection.fileno()] = connection
+                    poll.register(connection.fileno(), select.EPOLLIN)
+            except BlockingIOError:
+                pass
+        elif not held[fd].recv(100):
+            poll.unregister(fd)
+            held.pop(fd).close()
+"""
+
+CLIENT = """
+import select, socket, sys, threading
+port, held, poll = int(sys.argv[1]), [], select.epoll()
+def thread():
+    connection = socket.create_connection(("127.0.0.1", port))
+    connection.sendall(b"x")
+    held.append(connection)
+    connection.recv(1)
+print("ready")
+for line in sys.stdin:
+    what, count = line.split()
+    goal = len(held) + int(count)
+    for _ in range(int(count)):
+        if what == "threads":
+            threading.Thread(target=thread, daemon=True).start()
+        else:
+            connection = socket.create_connection(("127.0.0.1", port))
+            connection.sendall(b"x")
+            poll.register(connection.fileno(), select.EPOLLIN)
+            held.append(connection)
+    while len(held) < goal:
+        threading.Event().wait(0.01)
+    print(len(held))
+"""
+
+SLEEPER = """
+import sys, threading
+for _ in range(int(sys.argv[1])):
+    threading.Thread(target=threading.Event().wait, daemon=True).start()
+print("ready")
+sys.stdin.readline()
+"""
+
+PARENT = """
+import subprocess, sys
+child = subprocess.Popen(["cat"], stdin=subprocess.PIPE)
+print("ready")
+sys.stdin.readline()
+"""

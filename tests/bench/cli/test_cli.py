@@ -1,0 +1,239 @@
+"""``python -m bench``: its help, its exit codes, its errors of one line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bench import store
+from bench.__main__ import main
+from bench.cli import command
+from bench.launch import RESULTS, ROOT
+from bench.run import runner
+from bench.schema import AnyRecord, CampaignRecord, PointPlan, TrialRecord
+from crawlers.backend import Backend
+from tests.bench.synthetic import campaign
+
+DONE, FAILED, USAGE = 0, 1, 2
+
+
+def save(folder: Path, records: list[AnyRecord]) -> Path:
+    folder.mkdir()
+    lines = [record.model_dump_json() for record in records]
+    (folder / store.FILE_NAME).write_text("\n".join(lines) + "\n")
+    return folder
+
+
+WORDS = {
+    "": "python -m bench doctor",
+    "bundle": "--verify",
+    "check": "fault",
+    "cite": "BibTeX",
+    "claims": "--measure",
+    "compare": "noise floor",
+    "doctor": "suggest fixes",
+    "export": "parquet",
+    "findings": "--into README.md",
+    "fleet": "dask",
+    "interpreters": "never downloaded",
+    "list": "profile",
+    "micro": "--redraw",
+    "report": "trials.jsonl",
+    "run": "--resume",
+    "sidebyside": "slide",
+    "tracebacks": "broken",
+}
+"""A word that the help of each command must have; the overview's under the empty name."""
+
+
+def test_every_module_is_a_command() -> None:
+    assert set(command.names()) == set(WORDS) - {""}
+    for name in command.names():
+        module = command.load(name)
+        assert callable(module.add_arguments)
+        assert callable(module.run)
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_help_teaches(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main([*name.split(), "--help"])
+    assert stopped.value.code == DONE
+    text = capsys.readouterr().out
+    assert WORDS[name] in text
+    assert "Exit codes" in text
+
+
+def test_the_overview_lists_every_command_with_its_summary(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    text = " ".join(capsys.readouterr().out.split())
+    for name in command.names():
+        summary = command.description(name).partition("\n")[0]
+        assert summary.endswith(".")
+        assert f"{name} {summary[0].lower()}{summary[1:-1]}" in text
+
+
+def test_a_light_command_does_not_import_heavy_libraries() -> None:
+    script = (
+        "import sys; from bench.__main__ import main; from bench.plan import backends; "
+        "backends.look_up = lambda: []; main(['list', '--json']); "
+        "sys.exit(' '.join({'matplotlib', 'numpy', 'scipy'} & sys.modules.keys()) or None)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, cwd=ROOT)
+    assert (done.returncode, done.stderr) == (DONE, b"")
+
+
+def test_help_is_spelled_as_the_program_was_started(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["/usr/bin/c10k-bench"])
+    for arguments in (["--help"], ["run", "--help"]):
+        with pytest.raises(SystemExit):
+            main(arguments)
+        text = capsys.readouterr().out
+        assert "usage: c10k-bench" in text
+        assert "python -m bench" not in text
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run", "--profile", "huge"],
+        ["run", "--backends", "nonesuch"],
+        ["run", "--only", "nonesuch"],
+        ["run", "--resume", "nowhere"],
+        ["report", "nowhere"],
+        ["bundle", "nowhere"],
+        ["bundle", "nowhere", "--rebuild"],
+        ["cite", "nowhere"],
+        ["export", "nowhere"],
+        ["compare", "nowhere", "nowhere"],
+        ["check", "nowhere"],
+        ["list", "--profile", "huge"],
+    ],
+    ids=" ".join,
+)
+def test_bad_usage_is_one_line_and_exit_code_2(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == USAGE
+    text = capsys.readouterr().err.strip()
+    assert text.startswith("python -m bench: ")
+    assert "\n" not in text
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["frobnicate"],
+        ["run", "--blocks", "0"],
+        ["run", "--blocks", "x"],
+        ["run", "--only", ","],
+    ],
+)
+def test_bad_arguments_are_exit_code_2(arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    assert stopped.value.code == USAGE
+
+
+def test_list_shows_points_and_backends(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = [Backend("threads", "threads", 10, "one thread per slot", "")]
+    monkeypatch.setattr("bench.plan.backends.look_up", lambda names=None: known)
+    assert main(["list", "--profile", "quick"]) == DONE
+    text = capsys.readouterr().out
+    assert "c10k-10000" in text
+    assert "one thread per slot" in text
+    assert main(["list", "--json"]) == DONE
+    listed = json.loads(capsys.readouterr().out)
+    assert set(listed["profiles"]) == {"smoke", "quick", "full", "interpreters"}
+    assert listed["backends"][0]["name"] == "threads"
+
+
+def test_compare_exits_1_when_something_got_slower(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = campaign(blocks=6, noise=0.01, drift=0.0, workloads=["throughput"])
+    slower = [
+        record.model_copy(update={"pages_per_s": record.pages_per_s * 0.7})
+        if isinstance(record, TrialRecord) and record.pages_per_s and record.label == "threads"
+        else record
+        for record in made
+    ]
+    first, second = save(tmp_path / "a", made), save(tmp_path / "b", slower)
+    assert main(["compare", str(first), str(first)]) == DONE
+    assert "Nothing got worse" in capsys.readouterr().out
+    assert main(["compare", str(first), str(second), "--json"]) == FAILED
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert {row["label"] for row in rows if row["verdict"] == "worse"} == {"threads"}
+    assert main(["compare", str(second), str(first)]) == DONE
+
+
+def test_compare_says_that_a_campaign_is_incomplete_and_exits_1(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = campaign(blocks=6, noise=0.01, drift=0.0, workloads=["throughput"])
+    first, second = save(tmp_path / "a", made), save(tmp_path / "b", made[:-5])
+    assert main(["compare", str(first), str(second)]) == FAILED
+    text = " ".join(capsys.readouterr().out.split())
+    assert "is incomplete (it has no end record): what it lacks cannot be compared" in text
+
+
+def test_check_names_every_fault(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = save(tmp_path / "a", campaign(blocks=1, voids=1, ended=False))
+    (folder / "charts").mkdir()
+    (folder / "charts" / "one.png").write_text("no picture")
+    assert main(["check", str(folder)]) == FAILED
+    text = capsys.readouterr().out
+    for fault in ("no end record", "void", "no svg chart", "one.png is not png", "no summary.md"):
+        assert fault in text
+
+
+@pytest.mark.parametrize(("failed", "code"), [(1, DONE), (9, FAILED)])
+def test_a_few_failed_trials_are_noted_and_many_are_a_fault(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], failed: int, code: int
+) -> None:
+    records: list[AnyRecord] = []
+    for record in campaign(blocks=8, samples=10, workloads=["throughput", "waiting"]):
+        if isinstance(record, TrialRecord) and record.trial <= failed:
+            record = record.model_copy(update={"status": "failed", "reason": "no luck"})
+        elif isinstance(record, CampaignRecord):
+            plan = PointPlan(point="p", workload="w", blocks=320, labels=["x"], params={})
+            record = record.model_copy(update={"plan": [plan]})
+        records.append(record)
+    folder = save(tmp_path / "a", records)
+    (folder / "charts").mkdir()
+    (folder / "charts" / "one.svg").write_text("<?xml")
+    for name in ("report.html", "summary.md", "citation.bib"):
+        (folder / name).write_text("text")
+    assert main(["check", str(folder)]) == code
+    text = capsys.readouterr().out
+    assert text.count("note: failed: ") == (failed if code == DONE else 0)
+    assert text.count("failed: ") == failed
+
+
+def test_the_reference_campaign_passes_its_check(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", str(RESULTS / "reference")]) == DONE, capsys.readouterr().out
+
+
+def test_a_report_of_nothing_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = save(tmp_path / "a", campaign(blocks=1)[:1])
+    assert main(["report", str(folder)]) == USAGE
+    assert "nothing to report" in capsys.readouterr().err
+
+
+def test_recorded_command_lines_hold_no_folder() -> None:
+    given = ["bench", "run", "--results=/home/me/x", "--out", "/tmp/y", "--profile", "full"]
+    assert runner.own_command(given) == [
+        *("bench", "run", "--results=x", "--out", "y", "--profile", "full"),
+    ]

@@ -1,0 +1,208 @@
+"""``python -m bench`` as a program: its streams, its signals, and where it puts things."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench import launch, store
+from bench.__main__ import main
+from bench.cli import options
+from bench.launch import PACKAGES, ROOT
+from tests.bench.synthetic import campaign
+
+BENCH = (sys.executable, "-m", "bench")
+
+
+def bench(*arguments: str, shell: str = "", cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    """Run the program with this redirection."""
+    return subprocess.run(
+        ["sh", "-c", f'exec "$@" {shell}', "sh", *BENCH, *arguments],
+        cwd=cwd,
+        env=os.environ | {"PYTHONPATH": str(cwd)},
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a made-up campaign."""
+    folder = tmp_path_factory.mktemp("campaign")
+    lines = [record.model_dump_json() for record in campaign(samples=10, workloads=["throughput"])]
+    (folder / store.FILE_NAME).write_text("\n".join(lines) + "\n")
+    return folder
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+@pytest.mark.parametrize("command", ["--help", "export", "cite"])
+def test_a_full_disk_is_one_line(command: str, recorded: Path) -> None:
+    done = bench(command, *([] if "-" in command else [str(recorded)]), shell="> /dev/full")
+    assert done.returncode == 1
+    assert done.stderr == "python -m bench: standard output: No space left on device\n"
+
+
+@pytest.mark.parametrize("shell", [">&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("command", ["--help", "cite"])
+def test_closed_streams_are_no_error(command: str, shell: str, recorded: Path) -> None:
+    done = bench(command, *([] if "-" in command else [str(recorded)]), shell=shell)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_a_reader_that_leaves_is_no_traceback(recorded: Path) -> None:
+    done = bench("export", str(recorded), shell="| head -c 1")
+    assert done.stderr == ""
+
+
+def test_a_locale_without_our_characters_is_no_error(recorded: Path) -> None:
+    done = subprocess.run(
+        [*BENCH, "findings", str(recorded)],
+        cwd=ROOT,
+        env=os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+        capture_output=True,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.isascii()
+    assert b"\\xb1" in done.stdout
+
+
+@pytest.mark.parametrize("module", ["bench.cli.exits", "rich.segment", "numpy", "matplotlib"])
+def test_ctrl_c_during_the_start_is_no_traceback(module: str, recorded: Path) -> None:
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-X", "importtime", *BENCH[1:]),
+            *("report", str(recorded), "--out", str(recorded / "out")),
+        ],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.rpartition("|")[2].strip() == module:
+            break
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130
+    others = [line for line in stderr.splitlines() if not line.startswith("import time:")]
+    assert others == ["interrupted"]
+
+
+@pytest.mark.slow  # waits for the processes that draw charts; test_campaign has the quick one
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_leaves_no_temporary_folder(
+    number: signal.Signals, recorded: Path, tmp_path: Path
+) -> None:
+    process = subprocess.Popen(
+        [*BENCH, "bundle", str(recorded), "--out", str(tmp_path / "a.tar")],
+        cwd=ROOT,
+        env=os.environ | {"TMPDIR": str(tmp_path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    until = time.monotonic() + 60
+    while not list(tmp_path.glob("c10k-*/charts/*")) and time.monotonic() < until:
+        time.sleep(0.01)
+    process.send_signal(number)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert stderr.endswith("interrupted\n")
+    assert "Traceback" not in stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("text", ["inf", "nan", "-1", "0", "1e300", "soon", ""])
+def test_a_deadline_is_a_time_that_can_pass(text: str) -> None:
+    with pytest.raises(Exception, match="must be a number of seconds above 0"):
+        options.seconds(text)
+
+
+def test_an_overloaded_machine_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(command: object, **options: Any) -> None:
+        raise subprocess.TimeoutExpired("python", options["timeout"])
+
+    monkeypatch.setattr(subprocess, "run", run)
+    assert main(["list"]) == 2
+    assert (
+        "the backends did not load in 60 s: this machine is overloaded" in capsys.readouterr().err
+    )
+    assert main(["tracebacks"]) == 1
+    assert "s: this machine is overloaded" in capsys.readouterr().err
+
+
+# --- installed as a wheel ----------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with our packages alone, as in site-packages."""
+    folder = tmp_path_factory.mktemp("site-packages")
+    for package in PACKAGES:
+        shutil.copytree(
+            ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__")
+        )
+    return folder
+
+
+def installed(site: Path, script: str, cwd: Path) -> str:
+    """What a script prints that is run with the installed packages."""
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=cwd,
+        env=os.environ | {"PYTHONPATH": str(site)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_an_installed_suite_puts_campaigns_in_the_current_folder(
+    site: Path, tmp_path: Path
+) -> None:
+    script = "from bench import launch; print(launch.RESULTS.absolute(), launch.install('bench'))"
+    assert installed(site, script, tmp_path) == (
+        f"{tmp_path / 'results'} python -m pip install 'c10k-crawlers[bench]'\n"
+    )
+
+
+def test_a_clone_puts_campaigns_in_the_clone(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert launch.RESULTS == ROOT / "results"
+    monkeypatch.chdir(ROOT)
+    assert launch.install("bench") == "python -m pip install '.[bench]'"
+    monkeypatch.chdir(ROOT / "tests")
+    assert launch.install("bench") == f"python -m pip install '{ROOT}[bench]'"
+
+
+def test_paths_are_shown_as_you_would_type_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for path in (tmp_path / "results" / "a", Path("results/a"), Path("x/../results/a")):
+        assert launch.shown(path) == Path("results/a")
+    assert launch.shown(Path("/elsewhere/a")) == Path("/elsewhere/a")
+
+
+def test_a_missing_library_names_the_extra(site: Path, tmp_path: Path) -> None:
+    script = (
+        "import sys; sys.modules['pydantic'] = None; sys.argv = ['c10k-bench']\n"
+        "from bench.cli import command\n"
+        "sys.stderr = sys.stdout\n"
+        "print(command.main(['cite', 'x']))"
+    )
+    assert installed(site, script, tmp_path).splitlines() == [
+        "c10k-bench: pydantic is not installed: python -m pip install 'c10k-crawlers[bench]'",
+        "2",
+    ]

@@ -1,0 +1,84 @@
+"""The controls: they fetch what they claim, and count each exchange."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from bench.controls import CONTROLS, FAMILY, REPEATS, bare
+from bench.controls.prepare import prepare
+from bench.run.servers import Server
+from crawlers import registry
+from crawlers.job import Job
+from crawlers.recorder import ProgressRecorder, TimesRecorder
+
+PAGES = 300
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    """A server with a list of pages."""
+    with Server(f"list:{PAGES}:2048", seed=1, cores=[]) as running:
+        yield running
+
+
+@pytest.fixture
+def job(server: Server) -> Job:
+    """The list in ten slots."""
+    urls = tuple(f"{server.prefix}/p/{number}" for number in range(PAGES))
+    return Job(urls, slots=10, follow=False)
+
+
+def run(name: str, job: Job, server: Server) -> int:
+    """Run a control; returns what it counted."""
+    shared = memoryview(bytearray(8)).cast("Q")
+    crawl = prepare(name, job)
+    server.reset()
+    report = crawl(job, ProgressRecorder(shared))
+    assert report.pages == PAGES
+    return int(shared[0])
+
+
+def test_bare_asks_for_every_page_equally_often(job: Job, server: Server) -> None:
+    assert run("bare", job, server) == REPEATS * PAGES
+    ledger = server.ledger()
+    assert ledger.requests == REPEATS * PAGES
+    assert ledger.distinct == PAGES
+    assert ledger.connections_opened == 10
+
+
+def test_shared_opens_no_connection_and_gets_the_right_pages(job: Job, server: Server) -> None:
+    assert run("shared", job, server) == REPEATS * PAGES
+    assert server.ledger().requests == 0
+    report = prepare("shared", job)(job, TimesRecorder())
+    assert report.digest == server.digest
+
+
+def test_shared_follows_links_like_a_crawl() -> None:
+    with Server("tree:120:10:2048", seed=1, cores=[]) as server:
+        job = Job((f"{server.prefix}/",), slots=10)
+        report = prepare("shared", job)(job, TimesRecorder())
+        assert report.digest == server.digest
+
+
+def test_no_control_can_be_taken_for_a_backend() -> None:
+    assert not CONTROLS.keys() & set(registry.names())
+    assert {control.family for control in CONTROLS.values()} == {FAMILY}
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nX: y\r\ncontent-length:7\r\nZ: 1\r\n\r\n",
+    ],
+)
+def test_the_size_of_an_answer_is_its_head_and_its_length(head: bytes) -> None:
+    assert bare.answer_size(head) == len(head) + 7
+    assert bare.answer_size(head + b"1234567") == len(head) + 7
+
+
+def test_an_incomplete_head_has_no_size() -> None:
+    with pytest.raises(ValueError):
+        bare.answer_size(b"HTTP/1.1 200 OK\r\nContent-Le")

@@ -1,0 +1,130 @@
+"""Processor time of processes, and pinning."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench.machine.probes import cpu
+from tests.bench.children import SLEEPER, child
+from tests.bench.fake_root import put
+
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+
+
+class TestCpu:
+    @given(
+        st.floats(0, 1e4),
+        st.floats(0, 1e4),
+        st.floats(0, 0.00999),
+        st.floats(0, 0.00999),
+    )
+    def test_divide_is_exact_in_sum_and_half_a_tick_in_parts(
+        self, user: float, system: float, lost_user: float, lost_system: float
+    ) -> None:
+        total = user + lost_user + system + lost_system
+        got_user, got_system = cpu.divide(user, system, total, 0.01)
+        assert got_user + got_system == pytest.approx(total)
+        assert got_user == pytest.approx(user + lost_user, abs=0.0051)
+        assert got_system == pytest.approx(system + lost_system, abs=0.0051)
+
+    def test_divide_keeps_the_ratio_when_clocks_disagree(self) -> None:
+        assert cpu.divide(3.0, 1.0, 8.0, 0.01) == (6.0, 2.0)
+        assert cpu.divide(0.0, 0.0, 8.0, 0.01) == (8.0, 0.0)
+        assert cpu.divide(3.0, 1.0, None, 0.01) == (3.0, 1.0)
+
+    def test_threads_count_and_also_those_that_ended(self) -> None:
+        before = sum(cpu.times(os.getpid()))
+        spent: list[float] = []
+
+        def spend() -> None:
+            started = time.thread_time()
+            while time.thread_time() - started < 0.05:
+                pass
+            spent.append(time.thread_time() - started)
+
+        threads = [threading.Thread(target=spend) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sum(cpu.times(os.getpid())) - before >= sum(spent) * 0.9
+
+    def test_another_process(self) -> None:
+        with child("sum(range(3_000_000)); print('ready'); input()") as other:
+            other.read()
+            user, system = cpu.times(other.pid)
+            assert user > 0
+            assert system >= 0
+
+    def test_an_ended_process_is_an_error(self) -> None:
+        with child("print('ready'); input()") as other:
+            other.read()
+            other.process.communicate("\n")
+            with pytest.raises(psutil.NoSuchProcess):
+                cpu.times(other.pid)
+
+    @LINUX
+    def test_no_clock_for_an_ended_process(self) -> None:
+        with child("pass") as other:
+            other.process.communicate()
+        assert cpu.total_clock(other.pid) is None
+
+    @LINUX
+    def test_two_cores(self, empty: Path) -> None:
+        assert cpu.split_cores([0, 1]) == cpu.Pinning([1], [0], None, [0])
+
+    @LINUX
+    def test_one_core_says_why(self) -> None:
+        pinning = cpu.split_cores([3])
+        assert pinning.client == pinning.server == []
+        assert "one processor" in (pinning.reason or "")
+
+    @LINUX
+    def test_hyper_threads_are_kept_apart(self, empty: Path) -> None:
+        for core, text in enumerate(("0,2", "1,3", "0,2", "1,3")):
+            path = f"sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list"
+            put(empty, path, text)
+        pinning = cpu.split_cores([0, 1, 2, 3])
+        assert (pinning.client, pinning.server) == ([3], [0])
+        shared = cpu.split_cores([1, 3])
+        assert (shared.client, shared.server) == ([3], [1])
+        assert "hyper-threads" in (shared.reason or "")
+
+    @LINUX
+    def test_slow_cores_are_avoided(self, empty: Path) -> None:
+        for core, speed in enumerate((3000, 3000, 1000, 1000)):
+            path = f"sys/devices/system/cpu/cpu{core}/cpufreq/cpuinfo_max_freq"
+            put(empty, path, str(speed))
+        pinning = cpu.split_cores([0, 1, 2, 3])
+        assert (pinning.client, pinning.server) == ([1], [0])
+        assert pinning.harness == [2, 3]
+
+    @LINUX
+    def test_pin_moves_every_thread(self) -> None:
+        core = cpu.usable_cores()[-1]
+        with child(SLEEPER, "3") as other:
+            other.read()
+            assert cpu.pin(other.pid, [core]) is None
+            for thread in os.listdir(f"/proc/{other.pid}/task"):
+                assert os.sched_getaffinity(int(thread)) == {core}
+
+    @LINUX
+    def test_pin_says_why_not(self) -> None:
+        assert "could not pin" in (cpu.pin(os.getpid(), [100_000]) or "")
+        assert cpu.pin(os.getpid(), []) is not None
+
+    def test_without_affinity(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        for name in ("sched_setaffinity", "sched_getaffinity"):
+            monkeypatch.delattr(os, name, raising=False)
+        assert cpu.usable_cores() == list(range(os.cpu_count() or 1))
+        assert "cannot pin" in (cpu.split_cores().reason or "")
+        assert "cannot pin" in (cpu.pin(1, [0]) or "")

@@ -1,0 +1,95 @@
+"""Blocks that a slow machine has no time for are cut, in order, and the record says which."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench.analysis.stats import MIN_BLOCKS
+from bench.plan import budget, plan
+from bench.plan.budget import INTERVAL_BLOCKS
+from bench.plan.cast import Cast
+from bench.plan.labels import Label
+from bench.plan.plan import PlannedPoint
+from bench.plan.profiles import PROFILES, profile
+from bench.plan.workloads import openloop, throughput
+from crawlers import registry
+from crawlers.registry import MODELS
+
+QUICK = plan.select("quick", profile("quick").backends or ())
+FULL = plan.select("full", [*MODELS, "uvloop", "trio", "aiohttp", "curio", "httpx"])
+
+
+def blocks(entries: list[PlannedPoint]) -> dict[str, int]:
+    return {entry.point.id: entry.blocks for entry in entries}
+
+
+def test_an_interval_needs_as_many_blocks_as_the_analysis_says() -> None:
+    assert INTERVAL_BLOCKS == MIN_BLOCKS
+
+
+@pytest.mark.parametrize("name", [name for name in PROFILES if profile(name).budget_s])
+def test_a_profile_fits_its_budget_on_the_reference_machine(name: str) -> None:
+    found = profile(name)
+    assert found.budget_s is not None
+    entries = plan.select(name, found.backends or registry.names())
+    kept, record = budget.fit(entries, found.budget_s, slowness=1.0)
+    assert kept == entries
+    assert record.cuts == []
+    assert record.planned_s == record.expected_s <= found.budget_s
+
+
+@given(st.floats(0.2, 6.0), st.floats(30, 2000), st.sampled_from([QUICK, FULL]))
+def test_cuts_reach_the_budget_or_the_last_block(
+    slowness: float, budget_s: float, entries: list[PlannedPoint]
+) -> None:
+    kept, record = budget.fit(entries, budget_s, slowness)
+    assert [entry.point for entry in kept] == [entry.point for entry in entries]
+    assert [list(entry.cast) for entry in kept] == [list(entry.cast) for entry in entries]
+    assert record.expected_s == budget.plan_s(kept, slowness)
+    assert record.expected_s <= budget_s or set(blocks(kept).values()) == {1}
+    for cut in record.cuts:
+        assert (
+            1 <= cut.blocks == blocks(kept)[cut.point] < cut.planned == blocks(entries)[cut.point]
+        )
+    untouched = {cut.point for cut in record.cuts}.isdisjoint
+    assert all(untouched([e.point.id]) == (k == e) for e, k in zip(entries, kept, strict=True))
+
+
+def test_spare_blocks_go_first_and_intervals_last() -> None:
+    order = [FULL[place] for place in budget.order_of_cuts(FULL)]
+    left = blocks(FULL)
+    stages = []
+    for entry in order:
+        had = left[entry.point.id]
+        left[entry.point.id] -= 1
+        if had > INTERVAL_BLOCKS:
+            stages.append("spare")
+        elif entry.blocks < INTERVAL_BLOCKS and entry.point.kind != "hold":
+            stages.append("few")
+        else:
+            stages.append("interval")
+    assert stages == sorted(stages, key=["spare", "few", "interval"].index)
+    assert set(stages) == {"spare", "few", "interval"}
+    assert set(left.values()) == {1}
+
+
+def test_one_point_after_the_other_loses_its_interval() -> None:
+    """The points with the fewest backends first; the one with all variants last."""
+    losing = [QUICK[place].point.id for place in budget.order_of_cuts(QUICK)]
+    assert losing[:4] == ["cost-100"] * 4
+    assert losing[-4:] == ["fetch-100"] * 4
+    changes = sum(a != b for a, b in pairwise(losing))
+    assert changes == len(set(losing)) - 1
+
+
+def test_a_slower_machine_takes_longer_but_waits_no_longer() -> None:
+    work, wait = throughput(100, 5000, Cast(1)), openloop(1000, 2.0, Cast(1))
+    label = Label("callbacks")
+    assert budget.trial_s(work, label, 2.0) == pytest.approx(2 * budget.trial_s(work, label))
+    assert budget.trial_s(wait, label, 2.0) < 1.5 * budget.trial_s(wait, label)
+    assert budget.trial_s(work, Label("aiohttp")) > budget.trial_s(work, label)
+    assert budget.trial_s(work, Label("nonesuch")) > budget.trial_s(work, label)

@@ -1,0 +1,165 @@
+"""Interpreters: found, asked, and measured side by side."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+from pathlib import Path
+
+import pytest
+
+from bench import store
+from bench.plan import interpreters
+from bench.plan.interpreters import FoundInterpreter, InterpreterError
+from bench.plan.labels import Label
+from bench.schema import Interpreter
+from tests.bench.small import harness
+
+HERE = Path(sys.executable)
+
+
+def found(name: str, path: str = "/nowhere", pgo: bool = True) -> FoundInterpreter:
+    version = tuple(int(part) for part in name.rstrip("t").split("."))
+    return FoundInterpreter(Interpreter(name=name, build={"pgo": pgo}), version, Path(path))
+
+
+def test_an_interpreter_tells_what_it_is() -> None:
+    here = interpreters.examine(HERE)
+    assert here.name.rstrip("t") == platform.python_version()
+    assert here.version == sys.version_info[:3]
+    assert here.record.build["compiler"] == platform.python_compiler()
+    assert here.release in here.name
+
+
+@pytest.mark.parametrize("content", [None, "#!/bin/sh\nexit 127\n", "#!/bin/sh\necho hello\n"])
+def test_anything_else_is_refused_in_one_line(content: str | None, tmp_path: Path) -> None:
+    path = tmp_path / "python3.13"
+    if content is not None:
+        path.write_text(content)
+        path.chmod(0o755)
+    with pytest.raises(InterpreterError, match=r"python3\.13: [^\n]+$"):
+        interpreters.examine(path)
+
+
+def test_an_old_one_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "python3"
+    answer = {"implementation": "CPython", "version": [3, 9, 2], "name": "3.9.2", "build": {}}
+    path.write_text(f"#!/bin/sh\necho '{json.dumps(answer)}'\n")
+    path.chmod(0o755)
+    with pytest.raises(InterpreterError, match=r"CPython 3\.9\.2.*3\.11 and later"):
+        interpreters.examine(path)
+
+
+def test_found_on_the_path_and_under_pyenv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By name, each once, and not the ones that do not run."""
+    release = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    first, second = tmp_path / "bin", tmp_path / "versions" / "x" / "bin"
+    for folder in (first, second):
+        folder.mkdir(parents=True)
+        (folder / f"python{release}").symlink_to(HERE.resolve())
+    broken = first / "python3.14t"
+    broken.write_text("#!/bin/sh\nexit 127\n")
+    broken.chmod(0o755)
+    monkeypatch.setenv("PATH", str(first))
+    monkeypatch.setenv("PYENV_ROOT", str(tmp_path))
+    assert interpreters.candidates() == [HERE.resolve(), broken]
+    there, missing = interpreters.find()
+    assert [each.path for each in there] == [HERE.resolve()]
+    assert set(missing) == set(interpreters.RELEASES) - {there[0].release}
+
+
+def test_two_interpreters_of_one_name_are_refused(tmp_path: Path) -> None:
+    """Their trials would have the same labels, whatever their builds are."""
+    second = tmp_path / "python3"
+    second.symlink_to(HERE)
+    with pytest.raises(InterpreterError, match=r"are both CPython 3\.[^\n]+: give one"):
+        interpreters.chosen([HERE, second])
+
+
+def test_releases_that_were_not_named_are_missing() -> None:
+    there, missing = interpreters.chosen([HERE])
+    assert set(missing) == set(interpreters.RELEASES) - {there[0].release}
+    assert set(missing.values()) == {"not among the paths given"}
+
+
+def test_oldest_first_and_none_twice() -> None:
+    names = ["3.13.10", "3.13.2t", "3.11.9", "3.13.2", "3.11.9"]
+    ordered = interpreters.in_order(found(name, f"/{n}") for n, name in enumerate(names))
+    assert [each.name for each in ordered] == ["3.11.9", "3.13.2", "3.13.2t", "3.13.10"]
+    assert ordered[0].path == Path("/2")
+    assert [each.release for each in ordered] == ["3.11", "3.13", "3.13t", "3.13"]
+
+
+def test_a_resumed_campaign_needs_the_same_builds() -> None:
+    recorded = [found("3.11.9").record, found("3.13.2").record]
+    here = [found("3.13.2"), found("3.11.9"), found("3.14.0")]
+    assert [each.name for each in interpreters.again(recorded, here)] == ["3.11.9", "3.13.2"]
+    for lost in (here[:1], [here[0], found("3.11.9", pgo=False)]):
+        with pytest.raises(InterpreterError, match=r"3\.11\.9.*same build"):
+            interpreters.again(recorded, lost)
+
+
+def test_a_backend_must_run_on_every_interpreter(tmp_path: Path) -> None:
+    old = next((each for each in interpreters.find()[0] if each.version < (3, 14)), None)
+    if old is None:
+        pytest.skip("no CPython before 3.14 on PATH or under pyenv")
+    done = harness(
+        *("interpreters", str(old.path), "--backends", "subinterpreters"),
+        *("--results", str(tmp_path)),
+    )
+    assert done.returncode == 2
+    assert "needs Python 3.14 or later" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a campaign on the harness's own interpreter and another one."""
+    own = interpreters.examine(HERE).name
+    second = next((each.path for each in interpreters.find()[0] if each.name != own), None)
+    if second is None:
+        pytest.skip("no other CPython of 3.11 to 3.14 on PATH or under pyenv")
+    options = ("--only", "throughput-100", "--blocks", "1", "--backends", "callbacks", "--json")
+    results = tmp_path_factory.mktemp("results")
+    done = harness(
+        *("interpreters", str(HERE), str(second), *options, "--no-charts"),
+        *("--results", str(results)),
+    )
+    assert done.returncode == 0, done.stderr
+    return Path(json.loads(done.stdout)["folder"])
+
+
+@pytest.mark.slow
+def test_a_campaign_on_two_interpreters(campaign: Path) -> None:
+    records = store.load(campaign)
+    names = [each.name for each in records.campaign.interpreters]
+    assert len(names) == 2
+    assert records.campaign.backends == [f"callbacks@{name}" for name in names]
+    assert records.campaign.twin == records.campaign.base == f"callbacks@{names[0]}"
+    assert str(HERE) not in (campaign / "trials.jsonl").read_text()
+    assert [trial.status for trial in records.trials] == ["ok"] * 3
+    for trial in records.trials:
+        name = Label.parse(trial.backend).interpreter
+        assert trial.mechanism["python"] == name.rstrip("t")
+        assert trial.mechanism["gil"] == ("disabled" if name.endswith("t") else "enabled")
+        assert trial.mechanism["parser"] == "python"
+
+
+@pytest.mark.slow
+@pytest.mark.slow
+def test_its_report_has_the_charts_for_interpreters_only(campaign: Path, tmp_path: Path) -> None:
+    done = harness("report", str(campaign), "--out", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "charts" / "interpreters.svg").is_file()
+    assert not (tmp_path / "charts" / "throughput.svg").exists()
+
+
+def test_missing_releases_are_reported_and_none_at_all_is_an_error(tmp_path: Path) -> None:
+    done = harness("interpreters", env={"PATH": "/nowhere", "PYENV_ROOT": str(tmp_path)})
+    assert done.returncode == 2
+    for release in interpreters.RELEASES:
+        assert f"NOT MEASURED: CPython {release}:" in done.stdout
+    assert "no CPython found" in done.stderr
+    assert os.linesep not in done.stderr.strip()

@@ -1,0 +1,48 @@
+"""Labels: text to value and back."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench.plan.labels import Label, on_each, twin_of
+
+NAMES = st.from_regex(r"[a-z][a-z0-9_]{0,12}", fullmatch=True)
+RELEASES = st.one_of(st.just(""), st.from_regex(r"3\.1[1-4]\.[0-9]t?", fullmatch=True))
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("callbacks", Label("callbacks")),
+        ("callbacks#2", Label("callbacks", twin=True)),
+        ("callbacks/null", Label("callbacks", null_recorder=True)),
+        ("callbacks@3.13.5t", Label("callbacks", "3.13.5t")),
+        (
+            "callbacks@3.13.5t#2/null",
+            Label("callbacks", "3.13.5t", twin=True, null_recorder=True),
+        ),
+    ],
+)
+def test_a_label_is_parsed(text: str, label: Label) -> None:
+    assert Label.parse(text) == label
+    assert str(label) == text
+    assert label.backend == text.partition("#")[0].partition("/")[0]
+    assert label.recorded == text.partition("/")[0]
+
+
+@given(st.builds(Label, NAMES, RELEASES, st.booleans(), st.booleans()))
+def test_every_label_survives_as_text(label: Label) -> None:
+    assert Label.parse(str(label)) == label
+
+
+def test_the_twin_of_a_backend() -> None:
+    assert twin_of("callbacks@3.11.7") == "callbacks@3.11.7#2"
+
+
+def test_every_backend_on_every_interpreter() -> None:
+    assert on_each(["a", "b"], ["3.11.7", "3.14.0"]) == [
+        *("a@3.11.7", "b@3.11.7"),
+        *("a@3.14.0", "b@3.14.0"),
+    ]

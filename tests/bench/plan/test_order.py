@@ -1,0 +1,104 @@
+"""The order of trials: balanced, random, and the same again from the same seed."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench.plan import order
+from bench.plan.labels import Label
+
+SIZES = st.integers(1, 12)
+A, B, C, D = map(Label, "abcd")
+
+
+@given(SIZES)
+def test_a_design_holds_each_position_equally_often(size: int) -> None:
+    rows = order.williams(size)
+    for column in zip(*rows, strict=True):
+        assert set(Counter(column).values()) == {len(rows) // size}
+
+
+@given(SIZES)
+def test_who_follows_whom_is_balanced(size: int) -> None:
+    follows = Counter(pair for row in order.williams(size) for pair in pairwise(row))
+    if size > 1:
+        assert len(follows) == size * (size - 1)
+        assert len(set(follows.values())) == 1
+
+
+@given(SIZES, st.integers(1, 4), st.integers(0, 1000))
+def test_positions_balance_over_full_rounds(size: int, rounds: int, seed: int) -> None:
+    labels = [Label(f"label {number}") for number in range(size)]
+    result = order.orders(labels, size * rounds, random.Random(seed))
+    assert all(Counter(row) == Counter(labels) for row in result)
+    for column in zip(*result, strict=True):
+        assert set(Counter(column).values()) == {rounds}
+
+
+@given(st.integers(1, 5), st.integers(1, 12), st.integers(0, 1000))
+def test_few_blocks_never_repeat_a_position(size: int, blocks: int, seed: int) -> None:
+    labels = [Label(f"label {number}") for number in range(size)]
+    result = order.orders(labels, blocks, random.Random(seed))
+    for column in zip(*result, strict=True):
+        spread = Counter(dict.fromkeys(labels, 0)) + Counter(column)
+        counts = [spread[label] for label in labels]
+        assert max(counts) - min(counts) <= 1
+
+
+@given(st.integers(1, 10), st.integers(1, 10), st.integers(0, 100))
+def test_some_labels_take_part_in_fewer_blocks_and_together(
+    blocks: int, share: int, seed: int
+) -> None:
+    rest = min(share, blocks)
+    cast = {A: blocks, B: blocks, C: rest, D: rest}
+    found = order.schedule({"p": cast}, seed)
+    assert Counter(turn.label for block in found for turn in block) == cast
+    for block in found:
+        assert [turn.position for turn in block] == list(range(len(block)))
+        assert len(block) in (2, 4)
+
+
+@given(st.integers(1, 20), st.integers(1, 20), st.integers(0, 19))
+def test_a_point_takes_part_as_often_as_it_should(blocks: int, of: int, phase: int) -> None:
+    taken = sum(order.takes_part(block, blocks, of, phase % of) for block in range(of))
+    assert taken == min(blocks, of)
+
+
+def test_the_same_seed_gives_the_same_schedule() -> None:
+    cast = {"p-1": {A: 4, B: 4, C: 4}, "p-2": {A: 2, B: 2}}
+    first, second = (order.schedule(cast, seed=7) for _ in range(2))
+    assert first == second
+    assert order.schedule(cast, seed=8) != first
+
+
+def test_every_turn_is_there_once() -> None:
+    blocks = order.schedule({"p": {A: 3, B: 3}, "q": {A: 2}}, seed=1)
+    keys = [turn.key for block in blocks for turn in block]
+    assert len(keys) == len(set(keys)) == 3 * 2 + 2
+    assert [turn.block for block in blocks for turn in block] == sorted(k[0] for k in keys)
+
+
+def test_backends_are_interleaved_within_each_block() -> None:
+    blocks = order.schedule({"p": {A: 6, B: 6, C: 6}}, seed=3)
+    assert [{turn.label for turn in block} for block in blocks] == [{A, B, C}] * 6
+    assert {len(block) for block in blocks} == {3}
+
+
+def test_points_with_one_block_are_spread_over_the_campaign() -> None:
+    turns = order.schedule({f"p-{number}": {A: 1} for number in range(40)} | {"q": {A: 5}}, seed=1)
+    assert min(len(block) for block in turns) > 1
+
+
+def test_nothing_to_do_is_no_block() -> None:
+    assert order.schedule({}, seed=1) == []
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_small_designs(size: int) -> None:
+    assert all(sorted(row) == list(range(size)) for row in order.williams(size))

@@ -1,0 +1,90 @@
+"""The plan of a campaign: chosen, recorded, rebuilt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from bench.plan import plan
+from bench.plan.labels import Label
+from bench.plan.plan import PlanError, PlannedPoint
+from bench.plan.profiles import ProfileError
+from bench.schema import CampaignRecord
+from crawlers.registry import MODELS
+from tests.bench import synthetic
+
+
+def shown(found: Sequence[PlannedPoint]) -> dict[str, list[str]]:
+    return {entry.point.id: list(map(str, entry.cast)) for entry in found}
+
+
+def recorded(found: Sequence[PlannedPoint], profile: str, seed: int = 5) -> CampaignRecord:
+    return plan.campaign_record(
+        plan.make(found, seed),
+        profile=profile,
+        backends=MODELS,
+        seed=seed,
+        command=[],
+        environment=synthetic.environment(),
+    )
+
+
+def test_a_selection_keeps_pairs_of_point_and_backend() -> None:
+    found = plan.select(
+        "smoke", MODELS, selection=[("throughput-1", "callbacks"), ("c10k-50", "threads")]
+    )
+    assert shown(found) == {
+        "throughput-1": ["callbacks", "callbacks#2"],
+        "c10k-50": ["threads"],
+    }
+
+
+def test_an_empty_or_unknown_selection_is_refused() -> None:
+    with pytest.raises(PlanError, match="nothing to measure"):
+        plan.select("smoke", ["threads"], only=["cost-100"])
+    with pytest.raises(ProfileError, match=r"point 'nonesuch'.*points: .*throughput-1,"):
+        plan.select("smoke", MODELS, only=["nonesuch"])
+
+
+def test_the_user_may_set_the_number_of_blocks() -> None:
+    (held,) = plan.select("full", [*MODELS, "trio", "curio"], only=["c10k-1000"], blocks=10)
+    assert set(held.cast.values()) == {10}
+    (held,) = plan.select("full", [*MODELS, "curio"], only=["c10k-10000"], blocks=7)
+    assert held.cast[Label("threads")] == 7
+    assert held.cast[Label("curio")] == 1
+
+
+def test_backends_that_are_named_are_in_every_block() -> None:
+    (held,) = plan.select("full", ["threads", "curio"], only=["c10k-10000"], named=True)
+    assert held.cast == {Label("threads"): 3, Label("curio"): 3}
+    (open_loop,) = plan.select("quick", ["trio"], only=["openloop-1000"], named=True)
+    assert list(open_loop.cast) == [Label("trio")]
+
+
+def test_a_rebuilt_plan_has_the_same_turns() -> None:
+    found = plan.select("full", [*MODELS, "trio", "curio"])
+    record = recorded(found, "full")
+    again = plan.rebuild(CampaignRecord.model_validate_json(record.model_dump_json()))
+    assert again.turns == plan.make(found, 5).turns
+    assert again.points == plan.make(found, 5).points
+    assert [entry.record for entry in again.entries] == record.plan
+
+
+def test_a_changed_table_of_workloads_cannot_continue_a_campaign() -> None:
+    record = recorded(plan.select("smoke", MODELS), "smoke")
+    changed = record.plan[0].model_copy(update={"params": {"slots": 77}})
+    with pytest.raises(PlanError, match="has changed since"):
+        plan.rebuild(record.model_copy(update={"plan": [changed]}))
+    with pytest.raises(PlanError, match="has no plan"):
+        plan.rebuild(record.model_copy(update={"plan": []}))
+
+
+def test_a_campaign_on_interpreters_has_one_twin_of_each() -> None:
+    names = ["threads@3.11.7", "callbacks@3.11.7", "threads@3.13.5t", "callbacks@3.13.5t"]
+    (entry, _) = plan.select("interpreters", names)
+    assert list(map(str, entry.cast)) == [
+        *names,
+        "callbacks@3.11.7#2",
+        "threads@3.11.7#2",
+    ]

@@ -1,0 +1,125 @@
+"""The profiles: whole, unambiguous, and what the charts need."""
+
+from __future__ import annotations
+
+import pytest
+
+from bench.analysis.stats import MIN_BLOCKS
+from bench.plan import plan, profiles, workloads
+from bench.plan.cast import MAIN_VARIANTS
+from bench.plan.labels import Label
+from bench.plan.profiles import ProfileError
+from bench.plan.workloads import Point
+from crawlers.registry import MODELS
+
+PROFILES = sorted(profiles.PROFILES)
+
+
+def points(profile: str) -> dict[str, Point]:
+    return {point.id: point for point in profiles.profile(profile).points}
+
+
+def test_an_unknown_profile_names_those_there_are() -> None:
+    with pytest.raises(ProfileError, match=r"unknown profile 'huge'.*smoke, quick, full"):
+        profiles.profile("huge")
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_point_ids_are_unique_and_begin_with_their_workload(profile: str) -> None:
+    found = profiles.profile(profile).points
+    assert len({point.id for point in found}) == len(found)
+    assert all(point.id.rpartition("-")[0] == point.workload for point in found)
+
+
+@pytest.mark.parametrize("profile", ["quick", "full"])
+def test_the_settings_that_the_charts_need_are_there(profile: str) -> None:
+    found = points(profile)
+    assert {f"waiting-{n}" for n in (1, 10, 100, 1000)} <= set(found)
+    assert {f"throughput-{n}" for n in (10, 100, 1000)} <= set(found)
+    assert {"fetch-100", "whole-100"} <= set(found)
+    assert {f"c10k-{n}" for n in (100, 1000, 5000, 10000)} <= set(found)
+
+
+@pytest.mark.parametrize("profile", ["smoke", "quick", "full"])
+def test_a_memory_slope_has_four_numbers_of_connections(profile: str) -> None:
+    held = {point.slots for point in profiles.profile(profile).points if point.kind == "hold"}
+    assert len(held) >= 4
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_the_records_name_no_folder_of_this_machine(profile: str) -> None:
+    for point in profiles.profile(profile).points:
+        assert not any("/" in str(value) for value in point.params.values())
+
+
+def labels(point: Point, *backends: str) -> list[str]:
+    return list(map(str, plan.cast(point, backends)))
+
+
+def test_labels_hold_the_twin_and_the_recorder_that_keeps_nothing() -> None:
+    found = points("quick")
+    twins = ["callbacks#2", "threads#2", "async_await#2"]
+    assert labels(found["throughput-100"], *MODELS) == [*MODELS, *twins]
+    assert labels(found["waiting-100"], *MODELS) == [*MODELS, "callbacks#2"]
+    assert labels(found["c10k-100"], *MODELS) == list(MODELS)
+    assert labels(found["cost-100"], *MODELS) == ["callbacks", "callbacks/null"]
+    assert labels(found["throughput-100"], "threads") == ["threads", "threads#2"]
+
+
+def test_variants_stay_out_of_points_meant_for_the_models() -> None:
+    found = points("quick")
+    assert "trio" not in labels(found["openloop-1000"], *MODELS, "trio")
+    assert "trio" in labels(found["c10k-10000"], *MODELS, "trio")
+
+
+def test_full_takes_every_backend_and_the_rest_in_fewer_blocks() -> None:
+    assert profiles.profile("full").backends is None
+    found = points("full")
+    main = (*MODELS, *MAIN_VARIANTS)
+    everyone = (*main, "curio", "mine")
+    twins = ["callbacks#2", "threads#2", "async_await#2"]
+    assert labels(found["ladder-100"], *everyone) == [*everyone, *twins]
+    assert len(set(plan.cast(found["ladder-100"], everyone).values())) == 1
+    assert labels(found["throughput-100"], *everyone) == [*main, *twins]
+    held = plan.cast(found["c10k-10000"], everyone)
+    assert list(map(str, held)) == list(everyone)
+    assert {str(label) for label, blocks in held.items() if blocks == 1} == {"curio", "mine"}
+    assert set(held.values()) == {1, 3}
+    assert labels(found["regime-10x1ms"], *everyone) == [*MODELS, "callbacks#2"]
+
+
+def test_full_holds_ten_thousand_and_four_numbers_of_connections_for_every_rung() -> None:
+    held = [p for p in profiles.profile("full").points if p.kind == "hold" and p.cast.rest]
+    assert len(held) >= 4
+    assert max(p.slots for p in held) == 10_000
+    # Pairs with the rung below, from a thousand connections on: enough for an interval.
+    assert sum(p.cast.rest for p in held if p.slots >= 1000) >= MIN_BLOCKS
+
+
+def test_full_has_sixty_comparisons_of_one_backend_with_itself() -> None:
+    """Pages/s and CPU at every point with a twin, whatever else there is."""
+    found = profiles.profile("full").points
+    assert 2 * sum(len(p.twins) for p in found if p.blocks >= MIN_BLOCKS) >= 60
+
+
+def test_the_regime_map_has_no_hole() -> None:
+    delays = {workloads.WAITING_DELAY: 50, "none": 0}
+    cells = {
+        (p.slots, delays.get(p.delay) or int(p.delay.rpartition(":")[2]))
+        for p in profiles.profile("full").points
+        if p.workload in ("waiting", "regime")
+    }
+    assert cells == {(slots, delay) for slots in (1, 10, 100, 1000) for delay in (1, 10, 50)}
+
+
+def test_the_smoke_profile_is_small() -> None:
+    chosen = plan.select("smoke", MODELS)
+    assert sum(sum(entry.cast.values()) for entry in chosen) <= 90
+    assert max(point.slots for point in profiles.profile("smoke").points) <= 500
+
+
+def test_the_null_recorder_is_planned_as_often_as_the_other() -> None:
+    assert plan.cast(points("quick")["cost-100"], MODELS) == {
+        Label("callbacks"): 5,
+        Label("callbacks", null_recorder=True): 5,
+    }

@@ -1,0 +1,66 @@
+"""Made-up campaigns to draw, each made once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from bench.report import charts
+from bench.schema import AnyRecord, TrialRecord
+from tests.bench import synthetic
+from tests.bench.turned import fetched
+
+
+@lru_cache(maxsize=12)
+def made(**kwargs: Any) -> tuple[AnyRecord, ...]:
+    """A campaign without ladder, regimes and fairness."""
+    defaults: dict[str, Any] = {"samples": 1100, "rates": (5000, 30_000)}
+    return tuple(synthetic.campaign(**defaults | kwargs))
+
+
+@lru_cache(maxsize=12)
+def whole(**kwargs: Any) -> tuple[AnyRecord, ...]:
+    """A campaign with every workload, on a ladder with whole stacks at its end."""
+    ladder = tuple(synthetic.rungs((*synthetic.MODELS, "uvloop", "aiohttp", "httpx")))
+    stacks = [
+        rung.model_copy(update={"family": "stack"}) if rung.name in ("aiohttp", "httpx") else rung
+        for rung in ladder
+    ]
+    names = tuple(rung.name for rung in ladder if rung.missing is None)
+    defaults: dict[str, Any] = {
+        "backends": names,
+        "workloads": synthetic.EVERY,
+        "ladder": stacks,
+        "samples": 1100,
+        "rates": (5000, 30_000),
+    }
+    lines = synthetic.campaign(**defaults | kwargs)
+    return (*lines[:-1], *fetched(lines), lines[-1])
+
+
+def unequal(records: Sequence[AnyRecord]) -> list[AnyRecord]:
+    """The records with other connections of threads at the server, which parity is about."""
+    return [
+        r.model_copy(update={"ledger": r.ledger.model_copy(update={"connections_opened": 999})})
+        if isinstance(r, TrialRecord) and r.ledger and r.label == "threads"
+        else r
+        for r in records
+    ]
+
+
+def changed(records: Sequence[AnyRecord], **update: Any) -> list[AnyRecord]:
+    """The records with these changes to every trial."""
+    return [r.model_copy(update=update) if isinstance(r, TrialRecord) else r for r in records]
+
+
+def designs(records: Sequence[AnyRecord]) -> dict[str, Any]:
+    """What every chart of the story says, by name."""
+    analysis = synthetic.analysed(records)
+    return {name: make(analysis) for name, make in charts.CHARTS}
+
+
+@lru_cache(maxsize=1)
+def standard() -> dict[str, Any]:
+    """What the charts of a campaign say that has something for each."""
+    return designs(unequal(whole()))

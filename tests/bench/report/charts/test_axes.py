@@ -1,0 +1,16 @@
+"""Scales, limits and ticks."""
+
+from __future__ import annotations
+
+from matplotlib.figure import Figure
+
+from bench.report.charts.axes import memory_axis
+
+
+def test_memory_that_hardly_differs_stands_on_an_axis_from_zero() -> None:
+    axes = Figure().subplots()
+    memory_axis(axes, [21.5 * 2**20, 24.0 * 2**20])
+    assert axes.get_yscale() == "linear"
+    assert axes.get_ylim()[0] == 0
+    memory_axis(axes, [21.5 * 2**20, 240.0 * 2**20])
+    assert axes.get_yscale() == "log"

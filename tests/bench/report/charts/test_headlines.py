@@ -1,0 +1,135 @@
+"""Headlines: true, about the models first, and silent where the data show nothing."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from bench.analysis import stats
+from bench.analysis.stats import Comparison, Metric, Ratio
+from bench.report.charts import Design, Skip
+from bench.report.charts.words import difference, leading, says, sentence, silence
+from crawlers.registry import MODELS
+from tests.bench import synthetic
+from tests.bench.report.charts.campaigns import designs, made, standard, whole
+
+STACKS = ("aiohttp", "httpx")
+
+
+def test_starving_needs_every_block() -> None:
+    records = whole(workloads=("fairness",), backends=synthetic.MODELS)
+    assert designs(records)["fairness"].finding == (
+        "Threads starve some of 200 slots in every block"
+    )
+    even = whole(workloads=("fairness",), backends=synthetic.MODELS, effects=False)
+    assert designs(even)["fairness"].finding == "No model starves any of 200 slots"
+    few = whole(workloads=("fairness",), backends=synthetic.MODELS, blocks=2)
+    assert designs(few)["fairness"].finding is None
+
+
+def test_ladder_and_map_are_silent_without_a_difference() -> None:
+    records = whole(
+        workloads=("throughput", "waiting", "regime", "ladder"), effects=False, samples=30
+    )
+    found = designs(records)
+    for name in ("ladder", "ladder-async", "ladder-stacks", "regime"):
+        assert found[name].finding is None, found[name].finding
+
+
+def test_titles_are_silent_without_a_difference() -> None:
+    found = designs(made(effects=False, noise=0.03))
+    for name in ("throughput", "waiting", "ratios", "cpu", "memory", "memory-total", "summit"):
+        assert found[name].finding is None, found[name].finding
+    for name in ("service-time", "open-loop", "hockey-stick"):
+        assert found[name].finding is None, found[name].finding
+    assert any("No difference shown" in note for note in found["throughput"].notes)
+
+
+def test_titles_are_silent_with_too_few_blocks() -> None:
+    found = designs(made(blocks=2))
+    for name in (
+        "throughput",
+        "waiting",
+        "ratios",
+        "cpu",
+        "memory-total",
+        "summit",
+        "hockey-stick",
+    ):
+        assert found[name].finding is None
+    assert found["throughput"].notes == ("No difference is claimed: 2 of at least 5 blocks.",)
+
+
+def test_headlines_of_a_campaign() -> None:
+    found = designs(made())
+    assert found["throughput"].finding == (
+        "Generators fetch 16 % more pages per second than threads at 100 slots"
+    )
+    assert "95 % interval" in " ".join(found["throughput"].notes)
+    assert re.fullmatch(
+        r"An idle connection takes 54 KiB with threads and 8\.9 KiB with callbacks",
+        found["memory"].finding,
+    )
+    assert "to differ from themselves" in found["noise"].finding
+
+
+def test_headlines_are_about_the_models_where_there_are_any() -> None:
+    """Where aiohttp, four times as slow, would make the larger headline."""
+    found = standard()
+    ladders = ("ladder-async", "ladder-stacks")
+    for name, design in found.items():
+        if name not in ladders and isinstance(design, Design):
+            assert not any(stack in design.headline for stack in (*STACKS, "uvloop")), name
+
+
+def test_no_sentence_of_a_chart_mixes_models_and_stacks() -> None:
+    for name, design in standard().items():
+        if isinstance(design, Skip):
+            continue
+        texts = (design.headline, design.subtitle, *re.split(r"\. ", design.alt))
+        for text in texts:
+            both = set(re.findall(r"[a-z_]+", text))
+            assert not (both & set(STACKS) and both & set(MODELS)), f"{name}: {text}"
+
+
+def comparison(value: float, *, limited: bool = False, label: str = "threads") -> Comparison:
+    """A shown difference to callbacks."""
+    ratio = Ratio(value, 0.95 * value, 1.05 * value, 6, 0.001, (), "faster", "shown")
+    point = "throughput-100"
+    return Comparison("throughput", point, stats.PAGES_PER_S, "callbacks", label, ratio, limited)
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        (comparison(0.65), "35 % fewer pages than callbacks"),
+        (comparison(1.4), "40 % more pages than callbacks"),
+        (comparison(1.4, limited=True), "at least 40 % more pages than callbacks"),
+        (comparison(2.42), "2.4 times the pages of callbacks"),
+        (comparison(0.4, limited=True), "60 % fewer pages than callbacks"),
+    ],
+)
+def test_differences_in_words(found: Comparison, words: str) -> None:
+    assert difference(found, "pages", "fewer") == words
+
+
+def test_verbs_agree() -> None:
+    found = [says(label, "fetch") for label in (*MODELS, "aiohttp")]
+    assert found == [
+        "threads fetch",
+        "callbacks fetch",
+        "generators fetch",
+        "async/await fetches",
+        "aiohttp fetches",
+    ]
+    assert sentence("async/await takes less") == "Async/await takes less"
+    assert sentence("aiohttp takes more") == "aiohttp takes more"
+
+
+@pytest.mark.parametrize("metric", [stats.PAGES_PER_S, stats.CPU_PER_1000])
+def test_a_headline_or_a_reason_for_none(metric: Metric) -> None:
+    for records in (made(), made(blocks=2), made(effects=False, noise=0.03)):
+        analysis = synthetic.analysed(records)
+        best = leading(analysis, metric, "throughput")
+        assert (best is None) == (silence(analysis, metric, "throughput") is not None)

@@ -1,0 +1,111 @@
+"""The flat table of trials, and how to cite a campaign."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bench import store
+from bench.__main__ import main
+from bench.cli.exits import DONE, USAGE
+from bench.report import cite, export
+from bench.store import Records
+from tests.bench.synthetic import campaign
+
+
+@pytest.fixture
+def records() -> Records:
+    return store.sort_out(campaign(blocks=2, samples=200, voids=1), Path("made"))
+
+
+@pytest.fixture
+def file(records: Records, tmp_path: Path) -> Path:
+    path = tmp_path / store.FILE_NAME
+    path.write_text("".join(record.model_dump_json() + "\n" for record in records.all))
+    return path
+
+
+def test_every_trial_is_a_row_with_the_same_columns(records: Records) -> None:
+    rows = export.table(records)
+    assert len(rows) == len(records.trials)
+    assert len({tuple(row) for row in rows}) == 1
+    assert all(value is None or isinstance(value, int | float | str) for value in rows[0].values())
+    held = next(row for row in rows if row["workload"] == "c10k")
+    trial = next(trial for trial in records.trials if trial.workload == "c10k")
+    assert trial.memory is not None
+    assert held["memory_held_user_bytes"] == trial.memory.held.user_bytes
+    assert held["cpu_client_user_s"] is None
+    assert any(row["status"] == "void" for row in rows)
+
+
+def test_csv_and_json_hold_the_same(records: Records) -> None:
+    from_json = json.loads(export.to_json(records))
+    from_csv = list(csv.DictReader(io.StringIO(export.to_csv(records))))
+    assert from_json == export.table(records)
+    assert [
+        {name: "" if value is None else str(value) for name, value in row.items()}
+        for row in from_json
+    ] == from_csv
+
+
+def test_parquet_holds_the_same(records: Records, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
+    export.write(records, tmp_path / "trials.parquet", "parquet")
+    assert parquet.read_table(tmp_path / "trials.parquet").to_pylist() == export.table(records)
+
+
+def test_a_missing_pyarrow_is_said(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    out = file.with_name("t.parquet")
+    assert main(["export", str(file), "--format", "parquet", "--out", str(out)]) == USAGE
+    assert "pip install" in capsys.readouterr().err
+    assert main(["export", str(file), "--format", "parquet"]) == USAGE
+    assert "--out" in capsys.readouterr().err
+
+
+def test_the_command_writes_to_a_file_or_to_standard_output(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = file.with_name("trials.csv")
+    assert main(["export", str(file), "--out", str(out)]) == DONE
+    assert capsys.readouterr().out == ""
+    assert main(["export", str(file)]) == DONE
+    assert capsys.readouterr().out == out.read_text()
+
+
+def test_a_citation_names_the_campaign_and_its_checksum(
+    file: Path, records: Records, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["cite", str(file)]) == DONE
+    text = capsys.readouterr().out
+    assert text.count(records.campaign.campaign) >= 2
+    assert text.count(cite.checksum(file)) == 2
+    assert "@misc{c10k-crawlers-20261121-051200-1a2b3c,\n" in text
+
+
+def test_a_name_cannot_break_the_bibtex_entry(records: Records) -> None:
+    head = records.campaign.model_copy(update={"campaign": "a}, b_{\\input x%", "profile": "p"})
+    entry = cite.bibtex(head, "0" * 64)
+    assert entry.startswith("@misc{c10k-crawlers-abinputx,\n")
+    assert "Campaign a, b\\_input x\\%," in entry
+    assert entry.count("{") == entry.count("}")
+
+
+def test_the_example_in_the_docs_runs(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "exporting.md").read_text()
+    code = page.partition("```python\n")[2].partition("```")[0]
+    monkeypatch.chdir(file.parent)
+    assert main(["export", str(file), "--out", "trials.csv"]) == DONE
+    said = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    ).stdout
+    assert "callbacks" in said
+    assert "of 2 trials" in said

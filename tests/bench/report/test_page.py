@@ -1,0 +1,328 @@
+"""The report of a campaign: what it says, and that it works in a browser and for everybody."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import re
+import shutil
+from collections.abc import Iterator
+from html import unescape
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+from markupsafe import escape
+
+from bench import store
+from bench.analysis.analysis import Analysis
+from bench.claims import ledger, verdict
+from bench.claims import records as experiments
+from bench.claims.extension import CLAIMS
+from bench.report import charts, cite, export, files, page, publish, summary
+from bench.store import Records
+from tests.bench.synthetic import MODELS, analysed, campaign, measured, rungs
+
+HOSTILE = '</script><img src=x onerror=alert(1)>"&'
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The records of a small campaign, and all that is made from them but most of the charts."""
+    folder = tmp_path_factory.mktemp("campaign")
+    records = campaign(
+        samples=1100,
+        workloads=("throughput", "c10k", "ladder", "regime", "fairness"),
+        ladder=rungs(MODELS),
+        blocks=5,
+        voids=1,
+    )
+    file = folder / store.FILE_NAME
+    lines = measured({"awaiting.task_turns": [2.0]})
+    for name, found in ((file.name, records), (experiments.FILE_NAME, lines)):
+        (folder / name).write_text("".join(line.model_dump_json() + "\n" for line in found))
+    with pytest.MonkeyPatch.context() as patch:
+        few = [chart for chart in charts.CHARTS if chart[0] in ("throughput", "summit")]
+        patch.setattr(charts, "CHARTS", few)
+        publish.build(Analysis(store.load(file)), folder, file, [CLAIMS])
+    return folder
+
+
+class Tags(HTMLParser):
+    """Every tag with its attributes, in order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+    def of(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.found if name == tag]
+
+
+def test_the_page_holds_all_it_needs_and_its_links_lead_somewhere(folder: Path) -> None:
+    text = (folder / files.PAGE).read_text()
+    assert len(text) < 5_000_000
+    tags = Tags(text)
+    ids = {attributes["id"] for _, attributes in tags.found if "id" in attributes}
+    found = [str(attributes["id"]) for _, attributes in tags.found if "id" in attributes]
+    assert len(found) == len(ids), "no two charts share an id"
+    assert tags.of("svg")
+    assert set(re.findall(r"url\(#([^)]*)\)", text)) <= ids
+    assert {str(use["xlink:href"]).removeprefix("#") for use in tags.of("use")} <= ids
+    assert not [*tags.of("link"), *tags.of("img")]
+    for link in tags.of("a"):
+        address = str(link["href"])
+        if address.startswith("#"):
+            assert address[1:] in ids
+        elif address.startswith("https://"):
+            assert link["rel"] == "noreferrer", "a claim's source"
+        elif not address.startswith("data:"):
+            assert (folder / unquote(address)).is_file()
+
+
+def test_the_page_says_what_the_records_say(folder: Path) -> None:
+    text = (folder / files.PAGE).read_text()
+    records = store.load(folder)
+    for word in (
+        "An idle connection takes",
+        records.campaign.campaign,
+        cite.checksum(folder / store.FILE_NAME),
+        "digest differs from the site",  # the void trial's reason
+        "noise floor",
+        "BibTeX",
+    ):
+        assert word in text
+    images = Tags(text).of("svg")
+    drawn = list((folder / files.CHARTS).glob("*.txt"))
+    assert len(images) == len(drawn) > 0
+    assert {image["role"] for image in images} == {"img"}
+    assert {f"{image['aria-label']}\n" for image in images} == {f.read_text() for f in drawn}
+
+
+def test_what_the_page_offers_for_download_is_what_the_records_give(folder: Path) -> None:
+    records = store.load(folder)
+    links = Tags((folder / files.PAGE).read_text()).of("a")
+    held = {
+        str(link["download"]): gzip.decompress(base64.b64decode(address.partition(",")[2])).decode()
+        for link in links
+        if (address := str(link["href"])).startswith("data:application/gzip;base64,")
+    }
+    assert held == {
+        "trials.csv.gz": export.to_csv(records),
+        "summary.json.gz": page.summary_json(Analysis(records)),
+    }
+
+
+def test_one_picture_serves_both_themes(folder: Path) -> None:
+    """The same picture as the file of each theme, but for its last decimals and its ids."""
+
+    def plain(svg: str) -> list[str]:
+        pieces = re.findall(r"#[0-9a-f]{6}\b|<text[^>]*>[^<]*|<(?:path|use|rect|clipPath)\b", svg)
+        return [re.sub(r"<text[^>]*>", "text ", piece) for piece in pieces]
+
+    text = (folder / files.PAGE).read_text()
+    for name in ("throughput", "summit"):
+        figure = text[text.index(f'<figure id="chart-{name}">') :]
+        held = figure[figure.index("<svg") : figure.index("</svg>")]
+        for theme, suffix in (("light", ""), ("dark", "-dark")):
+            style = re.search(rf"color-scheme: {theme};([^}}]*)", text)
+            assert style is not None
+            colours = dict(re.findall(r"(--c\d+): (#[0-9a-f]{6});", style.group(1)))
+            shown = held
+            for variable, colour in colours.items():
+                shown = shown.replace(f"var({variable})", colour)
+            assert plain(shown) == plain((folder / f"charts/{name}{suffix}.svg").read_text())
+
+
+def test_a_campaign_without_trials_enough_has_a_page_too(tmp_path: Path) -> None:
+    few = campaign(samples=200, workloads=("throughput",), blocks=1, twin=None)
+    text = page.page(analysed(few), [], tmp_path, "0" * 64)
+    assert "too small for a finding" in text
+    assert "Well-known claims" not in text
+
+
+def test_the_page_has_every_table_of_the_summary(folder: Path) -> None:
+    text = (folder / files.PAGE).read_text()
+    tables = summary.tables(Analysis(store.load(folder)))
+    assert len(tables) == 6
+    for table in tables:
+        start = text.index(f"<caption>{escape(table.caption)}</caption>")
+        end = text.index("</table>", start)
+        rest = text[end : text.find("<caption>", end)]
+        shown = text[start:end]
+        assert all(str(escape(title)) in shown for title in table.header)
+        assert all(str(escape(cell)) in shown for row in table.texts for cell in row)
+        assert all(line in unescape(rest) for line in (table.about, *table.notes))
+
+
+def test_the_page_shows_the_verdict_on_every_claim_that_was_tested(folder: Path) -> None:
+    text = (folder / files.PAGE).read_text()
+    section = unescape(text[text.index('<h2 id="claims">') : text.index('<h2 id="trust">')])
+    found = verdict.of_campaign(Analysis(store.load(folder)), folder)
+    assert {"thread-50k", "await-task"} <= {each.claim.name for each in found}
+    for each in found:
+        claim = each.claim
+        for words in (claim.title, claim.sentence, claim.url, claim.source, each.words):
+            assert words in section
+        for judged in each.judged:
+            assert ledger.now(judged) in section
+    assert 'id="chart-then-and-now"' in text
+
+
+def test_names_cannot_break_out_of_the_page(folder: Path, tmp_path: Path) -> None:
+    records = store.load(folder)
+    trials = [
+        trial.model_copy(update={"label": HOSTILE, "status": "void", "reason": HOSTILE})
+        for trial in records.trials[:3]
+    ]
+    head = records.campaign.model_copy(update={"campaign": HOSTILE, "base": HOSTILE})
+    text = page.page(Analysis(Records(head, trials + records.trials[3:])), [], tmp_path, "0" * 64)
+    assert "<img" not in text
+    assert text.count("</script>") == 1
+    assert "&lt;img src=x onerror" in text
+    assert Tags(text).found[-1][0] == "script"
+
+
+# --- in a browser -------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium, headless."""
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if BROWSER is None:
+        pytest.skip("no chromium here: apt-get install chromium")
+    with api.sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def shown(browser: Any, folder: Path) -> Iterator[Any]:
+    """The page in the browser; nothing may be complained of or asked for meanwhile."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme="light")
+    page = context.new_page()
+    asked: list[str] = []
+    said: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    address = (folder / files.PAGE).as_uri()
+    page.goto(address)
+    yield page
+    context.close()
+    assert said == []
+    assert [url for url in asked if not url.startswith("data:")] == [address]
+
+
+def numbers(page: Any, column: int) -> list[float]:
+    cells = page.locator(f"table >> nth=0 >> css=tbody td:nth-child({column})").all_inner_texts()
+    return [float(cell.split()[0].replace(",", "")) for cell in cells]
+
+
+def test_tables_are_sorted_by_keyboard(shown: Any) -> None:
+    button = shown.locator("table >> nth=0 >> css=thead th:nth-child(2) button")
+    head = shown.locator("table >> nth=0 >> css=thead th:nth-child(2)")
+    assert head.get_attribute("aria-sort") == "none"
+    button.focus()
+    shown.keyboard.press("Enter")
+    assert head.get_attribute("aria-sort") == "ascending"
+    rising = numbers(shown, 2)
+    assert rising == sorted(rising)
+    shown.keyboard.press("Enter")
+    assert head.get_attribute("aria-sort") == "descending"
+    assert numbers(shown, 2) == rising[::-1] != rising
+
+
+def test_words_are_sorted_by_the_numbers_in_them(shown: Any) -> None:
+    table = shown.locator("table", has=shown.locator("caption", has_text="Which model wins"))
+    shown.locator("summary", has_text="Which model wins").click()
+    table.locator("thead th:first-child button").click()
+    regimes = table.locator("tbody th").all_inner_texts()
+    slots = [int(regime.split()[0].replace(",", "")) for regime in regimes]
+    assert slots == sorted(slots)
+    assert slots[-1] == 1000
+
+
+def test_the_theme_is_the_systems_or_the_readers(shown: Any) -> None:
+    ground = "getComputedStyle(document.body).backgroundColor"
+    drawn = "getComputedStyle(document.querySelector('svg.chart path')).fill"
+    light = shown.evaluate(ground)
+    assert shown.evaluate(drawn) == light
+    shown.select_option("#theme", "dark")
+    dark = shown.evaluate(ground)
+    assert dark != light
+    assert shown.evaluate(drawn) == dark
+    shown.select_option("#theme", "")
+    assert shown.evaluate(ground) == shown.evaluate(drawn) == light
+    shown.emulate_media(color_scheme="dark")
+    assert shown.evaluate(ground) == shown.evaluate(drawn) == dark
+    shown.emulate_media(media="print")
+    assert shown.evaluate(ground) == shown.evaluate(drawn) == light
+
+
+def test_the_page_fits_a_phone_and_the_findings_a_screen(shown: Any) -> None:
+    for width, height in ((1280, 720), (390, 844)):
+        shown.set_viewport_size({"width": width, "height": height})
+        assert shown.locator(".answers > li").count() == page.ANSWERS
+        box = shown.locator(".answers").bounding_box()
+        assert box["y"] + box["height"] <= height
+        assert shown.evaluate("document.documentElement.scrollWidth") == width
+    shown.set_viewport_size({"width": 360, "height": 740})
+    assert shown.evaluate("document.documentElement.scrollWidth") == 360
+
+
+def test_paper_has_every_table_and_needs_no_words_for_charts(shown: Any) -> None:
+    shown.emulate_media(media="print")
+    shown.evaluate("dispatchEvent(new Event('beforeprint'))")
+    tables = shown.locator("table")
+    assert all(tables.nth(i).is_visible() for i in range(tables.count()))
+    assert not any(each.is_visible() for each in shown.locator("figcaption").all())
+    assert shown.locator("svg.chart >> nth=0").is_visible()
+    shown.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert not tables.nth(1).is_visible()
+
+
+def test_the_keyboard_skips_to_the_findings(shown: Any) -> None:
+    shown.keyboard.press("Tab")
+    assert shown.evaluate("document.activeElement.className") == "skip"
+    shown.keyboard.press("Enter")
+    assert shown.evaluate("document.activeElement.id") == "main"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_serious(shown: Any, theme: str) -> None:
+    axe = pytest.importorskip("axe_core_python", reason="axe-core-python is not installed")
+    shown.select_option("#theme", theme)
+    shown.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
+    # Rows of a table are alike: three of each are enough.
+    shown.evaluate(
+        "document.querySelectorAll('tbody')"
+        ".forEach(each => [...each.rows].slice(3).forEach(row => row.remove()))"
+    )
+    # The page's policy allows no script from outside; the debugger may add one anyway.
+    shown.evaluate((Path(axe.__file__).parent / "axe.min.js").read_text())
+    found = shown.evaluate("axe.run()")
+    bad = [
+        (each["id"], each["nodes"][0]["html"][:200])
+        for each in found["violations"]
+        if each["impact"] in ("serious", "critical")
+    ]
+    assert bad == []
+    assert len(found["passes"]) > 20, "axe ran"
+
+
+def test_no_address_of_the_net_is_in_the_page_itself(folder: Path) -> None:
+    """But for the sources of the claims, which a reader may follow."""
+    text = re.sub(r"data:[^\"]*", "", (folder / files.PAGE).read_text())
+    text = re.sub(r'<a href="https://[^"]*" rel="noreferrer">', "", text)
+    assert "http://" not in text
+    assert "https://" not in text

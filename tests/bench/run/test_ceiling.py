@@ -1,0 +1,75 @@
+"""The server's ceiling: wrk where it is, a client of our own where it is not."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+
+import pytest
+
+from bench.run import ceiling
+from bench.run.ceiling import BUILT_IN, CeilingError, Saturation
+from bench.run.servers import Server
+
+WRK = """\
+Running 1s test @ http://127.0.0.1:8080/
+  1 threads and 64 connections
+  Thread Stats   Avg      Stdev     Max   +/- Stdev
+    Latency   293.40us  110.82us   3.13ms   90.20%
+    Req/Sec   212.07k     9.20k  221.33k    90.91%
+  231958 requests in 1.10s, 479.62MB read
+Requests/sec: 210871.35
+Transfer/sec:    436.02MB
+"""
+WRK_ERRORS = """\
+  Socket errors: connect 1, read 2, write 3, timeout 4
+  Non-2xx or 3xx responses: 5
+Requests/sec:     12.50
+"""
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with Server("list:10:2048", seed=1, cores=[]) as running:
+        yield running
+
+
+def test_wrk_is_read() -> None:
+    assert ceiling.parse_wrk(WRK) == Saturation(210871.35, 0)
+    assert ceiling.parse_wrk(WRK_ERRORS) == Saturation(12.5, 15)
+
+
+def test_a_report_without_a_rate_is_an_error() -> None:
+    with pytest.raises(CeilingError, match="unable to connect"):
+        ceiling.parse_wrk("unable to connect to 127.0.0.1:1 Connection refused\n")
+
+
+@pytest.mark.parametrize("tool", [BUILT_IN, "wrk"])
+def test_the_ceiling_is_measured(server: Server, tool: str) -> None:
+    if tool == "wrk" and not shutil.which("wrk"):
+        pytest.skip("wrk is not installed")
+    server.reset()
+    record = ceiling.measure(server, 3, [], connections=8, seconds=1.0, tool=tool)
+    assert record.requests_per_s > 0
+    assert record.errors == 0
+    assert record.block == 3
+    assert record.server_cpu_share is not None
+    assert 0 < record.server_cpu_share <= 1
+    # Both the tool and the server counted the same requests, give or take
+    # those in flight at the end.
+    assert server.ledger().requests >= 0.5 * record.requests_per_s
+
+
+def test_the_built_in_client_states_its_own_limit(server: Server) -> None:
+    record = ceiling.measure(server, 0, [], connections=8, seconds=0.5, tool=BUILT_IN)
+    assert record.tool == BUILT_IN
+    assert record.client_cpu_share is not None
+    assert record.client_cpu_share > 0
+
+
+def test_a_server_that_is_gone_is_an_error() -> None:
+    with Server("list:10:2048", seed=1, cores=[]) as gone:
+        arguments = ceiling.command(BUILT_IN, gone, 2, 0.2)
+    assert arguments[-5:] == [*gone.listening.split(":"), "/p/0", "2", "0.2"]
+    with pytest.raises(OSError, match="refused"):
+        ceiling.saturate("127.0.0.1", int(gone.listening.split(":")[1]), "/", 1, 0.1)

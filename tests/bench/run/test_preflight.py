@@ -1,0 +1,128 @@
+"""Is there time for the campaign? On made-up speeds, and once on this machine."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from bench.plan import backends, plan, workloads
+from bench.plan.cast import Cast
+from bench.run import preflight, rehearsal
+from bench.schema import Budget, CampaignRecord
+from crawlers.backend import Backend
+from crawlers.registry import MODELS
+from tests.bench import synthetic
+
+KNOWN = [Backend(name, "", 0, "", "") for name in (*MODELS, "uvloop", "trio", "aiohttp")]
+QUICK = plan.select("quick", [backend.name for backend in KNOWN])
+
+
+def console() -> Console:
+    return Console(file=io.StringIO(), width=10_000)
+
+
+def said(console: Console) -> str:
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def at_speed(monkeypatch: pytest.MonkeyPatch, slowness: float | None) -> list[str]:
+    asked: list[str] = []
+
+    def made_up(backend: Backend) -> float | None:
+        asked.append(backend.name)
+        return slowness
+
+    monkeypatch.setattr(rehearsal, "slowness", made_up)
+    return asked
+
+
+def test_a_fast_machine_keeps_every_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = at_speed(monkeypatch, 0.8)
+    terminal = console()
+    kept, budget = preflight.in_time(QUICK, 285.0, KNOWN, terminal)
+    assert asked == ["callbacks"]
+    assert kept == QUICK
+    assert budget is not None
+    assert (budget.slowness, budget.cuts) == (0.8, [])
+    assert said(terminal) == ""
+
+
+def test_a_slow_machine_cuts_blocks_and_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
+    at_speed(monkeypatch, 1.5)
+    terminal = console()
+    kept, budget = preflight.in_time(QUICK, 285.0, KNOWN, terminal)
+    assert budget is not None
+    assert budget.expected_s <= 285.0 < budget.planned_s
+    text = said(terminal)
+    assert "trials take 1.5 times as long here" in text
+    assert "no more than 4:45 min" in text
+    assert "--no-budget" in text
+    assert "still" not in text
+    for cut in budget.cuts:
+        assert f"{cut.point} ({cut.blocks} of {cut.planned})" in text
+    assert {entry.point.id: entry.blocks for entry in kept} == {
+        entry.point.id: entry.blocks for entry in QUICK
+    } | {cut.point: cut.blocks for cut in budget.cuts}
+
+
+def test_a_very_slow_machine_is_told_that_it_takes_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    at_speed(monkeypatch, 6.0)
+    terminal = console()
+    _, budget = preflight.in_time(QUICK, 285.0, KNOWN, terminal)
+    assert budget is not None
+    assert budget.expected_s > 285.0
+    assert "That still takes about" in said(terminal)
+
+
+def test_a_machine_that_cannot_be_measured_keeps_every_block(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    at_speed(monkeypatch, None)
+    terminal = console()
+    assert preflight.in_time(QUICK, 285.0, KNOWN, terminal) == (QUICK, None)
+    assert "could not be measured" in said(terminal)
+
+
+def test_a_small_plan_is_not_rehearsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = at_speed(monkeypatch, 9.0)
+    small = plan.select("smoke", ["callbacks"], only=["throughput-1"])
+    assert preflight.in_time(small, 75.0, KNOWN, console()) == (small, None)
+    assert asked == []
+
+
+def test_a_cut_plan_is_recorded_and_rebuilt(monkeypatch: pytest.MonkeyPatch) -> None:
+    at_speed(monkeypatch, 2.0)
+    kept, budget = preflight.in_time(QUICK, 285.0, KNOWN, console())
+    todo = plan.make(kept, 3)
+    record = plan.campaign_record(
+        todo,
+        profile="quick",
+        backends=[backend.name for backend in KNOWN],
+        seed=3,
+        command=[],
+        environment=synthetic.environment(),
+        budget=budget,
+    )
+    text = record.model_dump_json()
+    again = CampaignRecord.model_validate_json(text)
+    assert again.budget == budget
+    assert plan.rebuild(again).turns == todo.turns
+    older = record.model_dump(mode="json")
+    del older["budget"]
+    assert CampaignRecord.model_validate(older).budget is None
+
+
+def test_this_machine_is_measured() -> None:
+    (base,) = backends.look_up(["callbacks"])
+    point = workloads.throughput(4, 200, Cast(1))
+    slowness = rehearsal.slowness(base, point, trials=1)
+    assert slowness is not None
+    assert slowness > 0
+
+
+def test_the_words_name_what_was_cut() -> None:
+    found = Budget(budget_s=60, slowness=2.04, planned_s=120, expected_s=59, cuts=[])
+    assert preflight.explain(found).startswith("trials take 2.0 times as long here")

@@ -1,0 +1,215 @@
+"""Interleaved turns: one process runs at a time, and none stays stopped or is forgotten."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from mmap import mmap
+from pathlib import Path
+
+import psutil
+import pytest
+
+from bench.launch import ROOT
+from bench.run.process import Child
+from bench.run.turns import Group, GroupEndedError, Taker, Turns, take_turns
+
+BUSY = """
+import mmap, sys, threading
+file = open(sys.argv[1], "r+b")
+count = memoryview(mmap.mmap(file.fileno(), 8)).cast("Q")
+print("ready", flush=True)
+sys.stdin.readline()
+while True:
+    sum(range(2000))
+    count[0] += 1
+"""
+
+PARENT = """
+import subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+print(child.pid, flush=True)
+while True: pass
+"""
+
+HARNESS = """
+import sys, random, subprocess
+from bench.run.process import Child
+from bench.run.turns import Group, Taker, take_turns
+children = [Child("a loop", ["-c", "while True: pass"]) for _ in range(4)]
+print(*(child.pid for child in children), flush=True)
+groups = [Group(child.pid) for child in children]
+for group in groups:
+    group.stop()
+takers = [
+    Taker(str(i), groups[i], groups[i + 1], lambda: 5, lambda: None, 10**9, 1) for i in (0, 2)
+]
+take_turns(takers, random.Random(1))
+"""
+
+
+@pytest.fixture
+def takers(tmp_path: Path) -> Iterator[list[Taker]]:
+    """Three takers that count as fast as they can, each with a server that only waits."""
+    children, made = [], []
+    for name in "abc":
+        file = tmp_path / name
+        file.write_bytes(bytes(8))
+        with open(file, "r+b") as opened:
+            shared = memoryview(mmap(opened.fileno(), 8)).cast("Q")
+        worker = Child(name, ["-c", BUSY, str(file)])
+        server = Child("a server", ["-c", "import sys; sys.stdin.read()"])
+        children += [worker, server]
+        assert worker.receive(time.monotonic() + 20) == "ready"
+        made.append(
+            Taker(
+                name,
+                Group(worker.pid),
+                Group(server.pid),
+                lambda shared=shared: int(shared[0]),  # type: ignore[misc]
+                lambda worker=worker: worker.send("go"),  # type: ignore[misc]
+                10**12,
+                1,
+            )
+        )
+    for taker in made:
+        taker.worker.stop()
+        taker.server.stop()
+    yield made
+    for taker in made:
+        taker.worker.resume()
+        taker.server.resume()
+    for child in children:
+        child.close(0.0)
+
+
+def rounds(takers: list[Taker], number: int) -> Turns:
+    """Take so many rounds, then stop."""
+
+    def after(done: int) -> None:
+        if done == number:
+            for taker in takers:
+                taker.total = 0
+
+    return take_turns(takers, random.Random(3), turn_s=0.005, after_round=after)
+
+
+def state(pid: int) -> str:
+    return str(psutil.Process(pid).status())
+
+
+def test_only_the_one_whose_turn_it_is_runs(takers: list[Taker]) -> None:
+    used = [taker.worker.cpu_s() for taker in takers]
+    counts = [taker.count() for taker in takers]
+    turns = rounds(takers, 5)
+    for number, taker in enumerate(takers):
+        mine = [turn for turn in turns.taken if turn.taker == number]
+        # Everything that a worker used or did was in its own turns.
+        assert taker.worker.cpu_s() - used[number] == pytest.approx(
+            sum(turn.cpu_s for turn in mine), abs=1e-3
+        )
+        assert taker.count() - counts[number] == sum(turn.exchanges for turn in mine)
+        assert sum(turn.exchanges for turn in mine) > 0
+
+
+def test_a_round_is_a_random_order_and_its_mirror_image(takers: list[Taker]) -> None:
+    turns = rounds(takers, 6)
+    orders = [[t.taker for t in turns.taken if t.round == number] for number in range(6)]
+    for order in orders:
+        assert order == order[::-1]
+        assert sorted(order) == [0, 0, 1, 1, 2, 2]
+    assert len({tuple(order) for order in orders}) > 1
+
+
+def test_all_are_stopped_when_the_turns_are_over(takers: list[Taker]) -> None:
+    rounds(takers, 1)
+    for taker in takers:
+        assert state(taker.worker.pid) == state(taker.server.pid) == psutil.STATUS_STOPPED
+
+
+def test_rounds_in_which_a_slot_may_be_idle_do_not_count(takers: list[Taker]) -> None:
+    turns = rounds(takers, 5)
+    first = [turn for turn in turns.taken if turn.round == 0]
+    assert not any(turn.counted for turn in first)  # nothing had been counted yet: slots filling
+    last = [turn for turn in turns.taken if turn.round == 4]
+    assert all(turn.counted for turn in last)
+    assert turns.rounds == len({turn.round for turn in turns.taken if turn.counted}) >= 3
+
+
+def test_a_worker_that_ends_is_lost_and_the_others_go_on(takers: list[Taker]) -> None:
+    os.kill(takers[1].worker.pid, signal.SIGKILL)
+    turns = rounds(takers, 3)
+    assert takers[1].lost == "the worker ended in its turn"
+    assert takers[0].lost is takers[2].lost is None
+    assert all(turn.taker != 1 for turn in turns.taken if turn.counted)
+    assert {turn.taker for turn in turns.taken if turn.counted} == {0, 2}
+
+
+def test_the_deadline_ends_the_turns(takers: list[Taker]) -> None:
+    began = time.monotonic()
+    turns = take_turns(takers, random.Random(1), turn_s=0.005, deadline=began + 0.2)
+    assert turns.taken
+    assert time.monotonic() - began < 10
+
+
+def test_an_interrupt_passes_between_turns_and_everything_is_stopped(takers: list[Taker]) -> None:
+    def interrupt(done: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        take_turns(takers, random.Random(1), turn_s=0.005, after_round=interrupt)
+    for taker in takers:
+        assert state(taker.worker.pid) == psutil.STATUS_STOPPED
+
+
+def test_a_group_that_has_ended_cannot_be_stopped() -> None:
+    child = Child("a child", ["-c", "pass"])
+    child.process.wait()
+    with pytest.raises(GroupEndedError):
+        Group(child.pid).stop()
+    child.close()
+
+
+def test_children_of_a_worker_are_stopped_and_their_time_is_counted() -> None:
+    with Child("a parent", ["-c", PARENT]) as parent:
+        grandchild = int(parent.receive(time.monotonic() + 20))
+        group = Group(parent.pid)
+        group.look_for_children()
+        group.stop()
+        deadline = time.monotonic() + 5
+        while state(grandchild) != psutil.STATUS_STOPPED and time.monotonic() < deadline:
+            time.sleep(0.001)
+        used = group.cpu_s()
+        time.sleep(0.05)
+        assert group.cpu_s() == used
+        group.resume()
+        time.sleep(0.2)
+        alone = Group(parent.pid).cpu_s()
+        assert group.cpu_s() > alone
+        parent.process.kill()
+        os.kill(grandchild, signal.SIGKILL)
+
+
+def test_killing_the_harness_leaves_no_stopped_process_behind() -> None:
+    """The new kind of leak: a stopped process that nobody will ever resume."""
+    harness = subprocess.Popen(
+        [sys.executable, "-c", HARNESS], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    )
+    assert harness.stdout is not None
+    with harness:
+        pids = [int(pid) for pid in harness.stdout.readline().split()]
+        assert len(pids) == 4
+        time.sleep(0.1)
+        harness.kill()
+    deadline = time.monotonic() + 10
+    while left := [pid for pid in pids if psutil.pid_exists(pid)]:
+        assert time.monotonic() < deadline, f"left behind: {left}"
+        time.sleep(0.01)
+    with suppress(ProcessLookupError):
+        harness.kill()

@@ -1,0 +1,166 @@
+"""The worker's protocol, and what the worker must not carry with it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from array import array
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench.launch import ROOT
+from bench.run import worker
+from bench.run.process import ProcessError
+from bench.run.protocol import Command, Result, Schedule
+from bench.run.servers import Server
+from bench.run.workers import WorkerError, WorkerProcess
+
+SOON_S = 30
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with Server("tree:30:4:1024", seed=1, cores=[]) as running:
+        yield running
+
+
+def command(server: Server, out: Path, backend: str = "callbacks") -> Command:
+    return Command(
+        backend=backend,
+        prefix=server.prefix,
+        warmup_prefix=server.prefix,
+        urls=None,
+        slots=2,
+        timeout_s=10,
+        schedule=None,
+        switch_interval_s=None,
+        recorder="times",
+        out=str(out / "times"),
+        watch_parent=False,
+    )
+
+
+def crawl(server: Server, told: Command) -> Result:
+    """What a worker answers to a command."""
+    with WorkerProcess() as worker:
+        worker.command(told)
+        worker.ready(SOON_S)
+        server.reset()
+        worker.go()
+        return worker.result(time.monotonic() + SOON_S)
+
+
+def test_ready_go_result(server: Server, tmp_path: Path) -> None:
+    result = crawl(server, command(server, tmp_path))
+    assert result.digest == server.digest
+    assert result.pages == 30
+    assert result.call_s >= result.elapsed_s > 0
+    assert int(result.mechanism["gc_collections"]) >= 0
+    times = array("d")
+    with open(tmp_path / "times.service", "rb") as file:
+        times.fromfile(file, result.service)
+    assert len(times) == result.answered == server.ledger().requests
+    assert all(0 < seconds < SOON_S for seconds in times)
+
+
+@pytest.mark.parametrize("after", ["nothing", "the command"])
+def test_it_ends_when_nobody_speaks_to_it_any_more(
+    server: Server, tmp_path: Path, after: str
+) -> None:
+    with WorkerProcess() as worker:
+        if after == "the command":
+            worker.command(command(server, tmp_path))
+            worker.ready(SOON_S)
+        worker.end(SOON_S)
+        assert worker.process.returncode in (0, 2)
+
+
+def test_a_backend_that_does_not_exist_is_said(server: Server, tmp_path: Path) -> None:
+    with WorkerProcess() as worker:
+        worker.command(command(server, tmp_path, backend="nonesuch"))
+        with pytest.raises(WorkerError, match=r"failed: .*nonesuch"):
+            worker.ready(SOON_S)
+        with pytest.raises(ProcessError, match="exit code 1"):
+            worker.ready(SOON_S)
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ('{"message": "command"}', "Command needs the fields"),
+        ('{"message": "ready"}', "expected a command"),
+        ("nonsense", "not a message"),
+    ],
+)
+def test_a_line_that_is_not_a_command_fails_the_worker(line: str, why: str) -> None:
+    with WorkerProcess() as worker:
+        worker.send(line)
+        with pytest.raises(WorkerError, match=why):
+            worker.ready(SOON_S)
+
+
+def test_it_carries_nothing_but_the_crawlers() -> None:
+    """Its memory and its start are measured, so the harness's libraries must stay out."""
+    code = "import sys, bench.run.worker; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    heavy = {"numpy", "scipy", "matplotlib", "pydantic", "psutil", "hdrh", "rich", "pytest"}
+    assert not heavy & set(done.stdout.split())
+
+
+@given(st.floats(1, 1e5), st.integers(1, 300))
+def test_a_constant_schedule_is_even(rate: float, count: int) -> None:
+    due = worker.due_times(Schedule(kind="constant", rate=rate), count)
+    assert len(due) == count
+    assert due[0] == 0
+    assert all(b - a == pytest.approx(1 / rate, rel=1e-6) for a, b in pairwise(due))
+
+
+@given(st.floats(1, 1e5), st.integers(1, 300), st.integers(0, 99))
+def test_a_poisson_schedule_is_seeded_and_only_goes_forward(
+    rate: float, count: int, seed: int
+) -> None:
+    schedule = Schedule(kind="poisson", rate=rate, seed=seed)
+    due = worker.due_times(schedule, count)
+    assert due == worker.due_times(schedule, count)
+    assert all(a < b for a, b in pairwise((0.0, *due)))
+
+
+def test_a_poisson_schedule_has_the_rate_it_was_asked_for() -> None:
+    due = worker.due_times(Schedule(kind="poisson", rate=1000, seed=1), 20_000)
+    assert len(due) / due[-1] == pytest.approx(1000, rel=0.05)
+    gaps = [b - a for a, b in pairwise((0.0, *due))]
+    # Exponential gaps: the share longer than the mean is 1/e.
+    assert sum(gap > 0.001 for gap in gaps) / len(gaps) == pytest.approx(0.368, abs=0.02)
+
+
+def test_the_processor_time_of_ended_children_counts() -> None:
+    before = sum(worker.processor_s())
+    burn = "import time\nwhile time.process_time() < 0.2: pass"
+    subprocess.run([sys.executable, "-c", burn], check=True)
+    assert sum(worker.processor_s()) - before > 0.15
+
+
+def test_the_record_says_when_links_are_found_another_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("crawlers.tokens.WORKAROUND", None)
+    assert "links" not in worker.interpreter("threads")
+    monkeypatch.setattr("crawlers.tokens.WORKAROUND", "another way")
+    assert worker.interpreter("stack")["links"] == "another way"
+
+
+def test_what_a_crawl_in_processes_took_to_start_is_left_out(
+    server: Server, tmp_path: Path
+) -> None:
+    result = crawl(server, command(server, tmp_path, backend="processes"))
+    start_s = int(result.mechanism["start_user_us"]) / 1e6
+    assert int(result.mechanism["processes"]) >= 1
+    assert start_s > 0.01
+    # Thirty pages take a fraction of what an interpreter takes to start.
+    assert 0 < result.user_s + result.system_s < start_s

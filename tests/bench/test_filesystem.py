@@ -1,0 +1,153 @@
+"""Files for people: complete or not there at all, in UTF-8 whatever the locale."""
+
+from __future__ import annotations
+
+import ast
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bench import filesystem
+from bench.filesystem import FileError
+from bench.launch import ROOT
+
+WRITES_TOO_MUCH = """
+import resource, sys
+from pathlib import Path
+from bench import filesystem
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))  # as if the disk were full
+try:
+    filesystem.write_text(Path(sys.argv[1]), "x" * 5000)
+except filesystem.FileError as error:
+    print(error)
+"""
+
+
+def test_text_is_utf_8_in_any_locale(tmp_path: Path) -> None:
+    script = (
+        "import sys; from pathlib import Path; from bench import filesystem; "
+        "file = Path(sys.argv[1]); "
+        "filesystem.write_text(file, '\\u2013'); filesystem.read_text(file)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path / "a")],
+        env=os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+        cwd=ROOT,
+        capture_output=True,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert (tmp_path / "a").read_bytes() == "–".encode()
+
+
+@pytest.mark.parametrize("before", [None, "the old text"])
+def test_a_full_disk_leaves_what_was_there(tmp_path: Path, before: str | None) -> None:
+    file = tmp_path / "report"
+    if before is not None:
+        file.write_text(before)
+    done = subprocess.run(
+        [sys.executable, "-c", WRITES_TOO_MUCH, str(file)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout == f"{file}: File too large\n"
+    assert [(f.name, f.read_text()) for f in tmp_path.iterdir()] == (
+        [] if before is None else [("report", before)]
+    )
+    assert resource.getrlimit(resource.RLIMIT_FSIZE) != (1000, 1000)
+
+
+def test_an_interrupt_leaves_no_file(tmp_path: Path) -> None:
+    def interrupted() -> None:
+        with filesystem.replacing(tmp_path / "a") as part:
+            part.write_text("half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_link_and_the_mode_of_a_file_stay(tmp_path: Path) -> None:
+    (tmp_path / "target").write_text("old")
+    (tmp_path / "target").chmod(0o640)
+    (tmp_path / "link").symlink_to("target")
+    filesystem.write_text(tmp_path / "link", "new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "target").read_text() == "new"
+    assert (tmp_path / "target").stat().st_mode & 0o777 == 0o640
+
+
+def test_a_device_is_written_to_and_not_replaced() -> None:
+    filesystem.write_text(Path("/dev/null"), "text")
+    assert Path("/dev/null").is_char_device()
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("a/file/below", "File exists|Not a directory"),
+        (".", "Is a directory"),
+        ("x" * 300, "too long"),
+    ],
+)
+def test_a_file_that_cannot_be_written_is_named(tmp_path: Path, path: str, message: str) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "file").touch()
+    with pytest.raises(FileError, match=message) as caught:
+        filesystem.write_text(tmp_path / path, "text")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match="nowhere: No such file"):
+        filesystem.read_text(tmp_path / "nowhere")
+    (tmp_path / "latin").write_bytes(b"\xe9")
+    with pytest.raises(FileError, match="latin: not UTF-8 text"):
+        filesystem.read_text(tmp_path / "latin")
+
+
+def test_every_text_file_and_pipe_of_the_harness_names_its_encoding() -> None:
+    """The locale's would give another report, or a traceback, on another machine."""
+    found = [
+        f"{file.relative_to(ROOT)}:{node.lineno}"
+        for file in sorted((ROOT / "bench").rglob("*.py"))
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and depends_on_the_locale(node)
+    ]
+    assert found == []
+
+
+def depends_on_the_locale(call: ast.Call) -> bool:
+    """Whether a call reads or writes text in the locale's encoding."""
+    options = {keyword.arg: ast.unparse(keyword.value) for keyword in call.keywords}
+    name = ast.unparse(call.func)
+    if "encoding" in options or name.startswith("filesystem."):
+        return False
+    if name.rpartition(".")[2] in ("read_text", "write_text") or options.get("text") == "True":
+        return True
+    mode = options.get("mode") or (ast.unparse(call.args[1]) if len(call.args) > 1 else "'r'")
+    return name in ("open", "os.fdopen") and "b" not in mode
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        ("file.read_text()", True),
+        ("(folder / 'a').write_text(text)", True),
+        ("file.read_text(encoding='utf-8')", False),
+        ("filesystem.write_text(file, text)", False),
+        ("open(file)", True),
+        ("open(file, 'rb')", False),
+        ("subprocess.run(['a'], text=True)", True),
+    ],
+)
+def test_a_dependence_on_the_locale_is_found(call: str, expected: bool) -> None:
+    (statement,) = ast.parse(call).body
+    assert isinstance(statement, ast.Expr)
+    assert isinstance(statement.value, ast.Call)
+    assert depends_on_the_locale(statement.value) is expected

@@ -1,0 +1,62 @@
+"""The terminal: no control code reaches it, and no error of it ends a campaign."""
+
+from __future__ import annotations
+
+import io
+from typing import TextIO, cast
+
+from rich.table import Table
+from rich.text import Text
+
+from bench.terminal import Output, Terminal
+from bench.text import printable
+
+HOSTILE = "a\x1b[2Jb\x07c\x9bd\u202ee\r"
+
+
+def shown(*printed: object) -> str:
+    """The text that a terminal without colours gets."""
+    file = io.StringIO()
+    console = Terminal(file)
+    console.print(*printed, markup=False)
+    return file.getvalue()
+
+
+def test_printable_keeps_text_and_shows_control_characters() -> None:
+    assert printable("µs – 漢字\ttab\nline 🙂") == "µs – 漢字\ttab\nline 🙂"
+    assert printable(HOSTILE) == r"a\x1b[2Jb\x07c\x9bd\u202ee\r"
+
+
+def test_no_control_character_reaches_the_terminal() -> None:
+    table = Table("name")
+    table.add_row(HOSTILE)
+    table.add_row(Text(HOSTILE, style="red"))
+    for printed in (HOSTILE, Text(HOSTILE), table):
+        text = shown(printed)
+        assert r"\x1b[2J" in text
+        assert set(text) & set("\x1b\x07\x9b\u202e\r") == set()
+
+
+class Full(io.StringIO):
+    """A stream whose disk is full."""
+
+    def write(self, text: str) -> int:
+        """Fail."""
+        raise OSError(28, "No space left on device")
+
+    def fileno(self) -> int:
+        """A file that may be redirected."""
+        return self.target.fileno()
+
+    def __init__(self, target: TextIO) -> None:
+        super().__init__()
+        self.target = target
+
+
+def test_an_error_of_the_output_is_remembered() -> None:
+    with open("/dev/null", "w") as target:
+        output = Output(cast("TextIO", Full(target)))
+        assert output.write("text") == 4
+        output.flush()
+    assert output.error is not None
+    assert output.error.strerror == "No space left on device"

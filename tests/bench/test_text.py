@@ -1,0 +1,28 @@
+"""Numbers, times and sizes in words."""
+
+from __future__ import annotations
+
+from bench.text import duration, number, significant, size_words, times
+
+
+def test_number_words() -> None:
+    assert [number(x) for x in (0, 0.05, 7.5, 320, 5000, 60_000, 1.2e6)] == [
+        "0",
+        "0.05",
+        "7.5",
+        "320",
+        "5,000",
+        "60k",
+        "1.2M",
+    ]
+    assert [duration(x) for x in (0.0423, 1.84, 27.3, 582, 1310)] == [
+        "42 µs",
+        "1.8 ms",
+        "27 ms",
+        "580 ms",
+        "1.3 s",
+    ]
+    assert size_words(8.86 * 1024, 2) == "8.9 KiB"
+    assert size_words(547 * 1024**2) == "547 MiB"
+    assert [times(x) for x in (0.661, 1.53, 6.09, 12.4)] == ["0.66", "1.53", "6.1", "12"]
+    assert significant(0, 2) == "0"

@@ -1,0 +1,289 @@
+"""Directories: served as a static file server would, and nothing outside them."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from zlib import crc32
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from server.sites import directory, reference
+from server.sites.directory import Directory
+from server.sites.site import Site, SiteError
+from server.sites.specs import make_site
+from tests.server.sites.outcomes import AUTHORITY, digest_by_definition
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    root = tmp_path / "root"
+    (root / "sub" / "deep").mkdir(parents=True)
+    (root / "empty").mkdir()
+    (root / "index.html").write_text(
+        '<a href="sub">s</a><a href="a%20b.txt">t</a><a href="gone.html">g</a>'
+        '<a href="caf&eacute;.html?x=1#y">c</a><a href="empty/">e</a><a href="big.bin">b</a>'
+        '<a href="out.html">o</a><a href="../secret.html">u</a><!-- <a href="no.html"> -->'
+    )
+    (root / "sub" / "index.html").write_text('<base href="deep/"><a href="../../archive.gz">d</a>')
+    (root / "a b.txt").write_text('<a href="not-html">')
+    (root / "café.html").write_text("<a href='/sub/'>s</a>")
+    (root / "archive.gz").write_bytes(b"\x1f\x8b")
+    (root / "big.bin").write_bytes(bytes(range(256)) * 20_000)
+    (tmp_path / "secret.html").write_text("secret")
+    (root / "out.html").symlink_to(tmp_path / "secret.html")
+    (root / "parent").symlink_to(tmp_path)
+    (root / "loop").symlink_to(root)
+    (root / "in.html").symlink_to("index.html")
+    return root
+
+
+def test_a_directory_is_served_as_a_static_server_would(folder: Path) -> None:
+    site = make_site(f"dir:{folder}", 1, AUTHORITY)
+    assert {key: status for key, (status, _) in site.expected().items()} == {
+        "/": 200,
+        "/sub": 301,
+        "/sub/": 200,
+        "/a%20b.txt": 200,
+        "/gone.html": 404,
+        "/caf%C3%A9.html?x=1": 200,
+        "/empty/": 404,
+        "/archive.gz": 200,
+        "/big.bin": 200,
+        "/out.html": 404,
+        "/secret.html": 404,
+    }
+    assert site.pages == 6
+    assert site.digest == digest_by_definition(site.expected())
+    kinds = {
+        "/": b"text/html; charset=utf-8",
+        "/a%20b.txt": b"text/plain; charset=utf-8",
+        "/archive.gz": b"application/octet-stream",
+        "/in.html": b"text/html; charset=utf-8",
+        "/loop/loop/sub/": b"text/html; charset=utf-8",
+    }
+    for target, kind in kinds.items():
+        found = site.find(target.encode())
+        assert found is not None
+        assert b"Content-Type: " + kind + b"\r\n" in found.payload
+    moved = site.find(b"/sub?q=1")
+    assert moved is not None
+    assert moved.location == "/sub/?q=1"
+    big = site.find(b"/big.bin")
+    assert big is not None
+    assert big.file is not None
+    assert crc32(big.body) == big.checksum
+    assert big.size == 256 * 20_000
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "/../secret.html",
+        "/sub/../../secret.html",
+        "/%2e%2e/secret.html",
+        "/.%2E/secret.html",
+        "/..%2fsecret.html",
+        "/sub%2f..%2f..%2fsecret.html",
+        "/%2e%2e%2fsecret.html",
+        "/%252e%252e/secret.html",
+        "/..\\secret.html",
+        "/..%5csecret.html",
+        "/parent/secret.html",
+        "/loop/parent/secret.html",
+        "/out.html",
+        "//secret.html",
+        "//etc/passwd",
+        "/%2fetc/passwd",
+        "/index.html%00.txt",
+        "/index.html/",
+        "/sub/.",
+        "/sub/..",
+        "/./index.html",
+        "/" + "a" * 5000,
+        "/" + "a/" * 3000,
+        "/%ff%fe",
+        "secret.html",
+        "",
+    ],
+)
+def test_nothing_outside_a_directory_is_served(folder: Path, target: str) -> None:
+    assert make_site(f"dir:{folder}", 1, AUTHORITY).find(target.encode()) is None
+
+
+SEGMENTS = st.lists(
+    st.sampled_from(
+        [
+            "..",
+            ".",
+            "",
+            "%2e%2e",
+            "%2f",
+            "..%2f",
+            "sub",
+            "parent",
+            "loop",
+            "secret.html",
+            "\\",
+            "%00",
+        ]
+    ),
+    max_size=8,
+)
+
+
+@given(segments=SEGMENTS)
+@settings(max_examples=300, deadline=None)
+def test_no_target_finds_the_secret(shared_folder: Directory, segments: list[str]) -> None:
+    found = shared_folder.find(("/" + "/".join(segments)).encode())
+    assert found is None or b"secret" not in found.body.replace(b"../secret.html", b"")
+
+
+@pytest.fixture(scope="module")
+def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Directory:
+    base = tmp_path_factory.mktemp("shared")
+    root = base / "root"
+    (root / "sub").mkdir(parents=True)
+    (root / "index.html").write_text("hello")
+    (root / "sub" / "index.html").write_text("hello")
+    (base / "secret.html").write_text("secret")
+    (root / "parent").symlink_to(base)
+    (root / "loop").symlink_to(root)
+    site = make_site(f"dir:{root}", 1, AUTHORITY)
+    assert isinstance(site, Directory)
+    return site
+
+
+def test_a_directory_needs_an_index(tmp_path: Path) -> None:
+    with pytest.raises(SiteError, match=r"no index\.html"):
+        make_site(f"dir:{tmp_path}", 1, None)
+
+
+@pytest.fixture
+def crawls(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Grows by one with each reference crawl."""
+    made: list[object] = []
+    crawl = reference.crawl
+
+    def counted(*arguments: object) -> object:
+        made.append(arguments)
+        return crawl(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(reference, "crawl", counted)
+    return made
+
+
+def test_outcomes_are_remembered_until_anything_changes(
+    folder: Path, tmp_path: Path, crawls: list[object]
+) -> None:
+    (folder / "loop").unlink()
+    (folder / "parent").unlink()
+    cache = tmp_path / "cache"
+
+    def digest() -> str | None:
+        return make_site(f"dir:{folder}", 1, AUTHORITY, cache).digest
+
+    first = digest()
+    assert digest() == first
+    assert len(crawls) == 1
+    for store in cache.iterdir():
+        store.write_text("damaged")
+    assert digest() == first
+    assert len(crawls) == 2
+    (folder / "gone.html").write_text("here now")
+    second = digest()
+    assert second != first
+    (folder / "empty" / "index.html").write_text("no longer empty")
+    assert digest() not in (first, second)
+    (folder / "gone.html").write_text(f'<a href="http://{AUTHORITY}/in.html">')
+    before = len(crawls)
+    digest()
+    digest()
+    assert len(crawls) == before + 2, "a page that names this very port is crawled each time"
+
+
+def test_outcomes_are_found_again_after_a_change_of_the_code(
+    folder: Path, tmp_path: Path, crawls: list[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "loop").unlink()
+    (folder / "parent").unlink()
+    package = tmp_path / "sites"
+    shutil.copytree(Path(directory.__file__).parent, package)
+    monkeypatch.setattr(directory, "__file__", str(package / "directory.py"))
+
+    def count() -> int:
+        make_site(f"dir:{folder}", 1, AUTHORITY, tmp_path / "cache")
+        return len(crawls)
+
+    assert (count(), count()) == (1, 1)
+    for number, name in enumerate(("directory", "reference", "site"), start=2):
+        with (package / f"{name}.py").open("a") as source:
+            source.write("# changed\n")
+        assert count() == number
+    # Another release may parse HTML or guess content types in another way.
+    monkeypatch.setattr(platform, "python_version", lambda: "3.99.0")
+    assert (count(), count()) == (5, 5)
+
+
+def test_no_outcome_depends_on_code_outside_the_package_that_is_hashed() -> None:
+    code = "import sys, server.sites.directory; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name for name in done.stdout.split() if name.partition(".")[0] == "server"}
+    assert "server.sites.reference" in loaded
+    assert {name for name in loaded if not name.startswith("server.sites.")} == {
+        "server",
+        "server.sites",
+    }
+
+
+def test_a_cache_that_cannot_be_written_is_no_error(folder: Path, tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    assert make_site(f"dir:{folder}", 1, AUTHORITY, blocked / "cache").pages == 6
+
+
+def test_a_full_disk_leaves_nothing_in_the_cache(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "loop").unlink()
+    (folder / "parent").unlink()
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(json, "dump", full)
+    cache = tmp_path / "cache"
+    assert make_site(f"dir:{folder}", 1, AUTHORITY, cache).pages == 6
+    assert list(cache.iterdir()) == []
+
+
+def test_no_file_depends_on_the_locale(folder: Path, tmp_path: Path) -> None:
+    (folder / "loop").unlink()
+    (folder / "parent").unlink()
+    code = (
+        "import sys; from pathlib import Path; from server.sites.specs import make_site\n"
+        "for _ in range(2): make_site(f'dir:{sys.argv[1]}', 1, None, Path(sys.argv[2]))"
+    )
+    options = ["-X", "warn_default_encoding", "-W", "error::EncodingWarning"]
+    command = [sys.executable, *options, "-c", code, str(folder), str(tmp_path / "cache")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_environment_does_not_change_a_site(tmp_path: Path) -> None:
+    """Content types come from Python's own table, not from the machine's."""
+    (tmp_path / "index.html").write_text("x")
+    (tmp_path / "x.woff2").write_text("x")
+    site: Site = make_site(f"dir:{tmp_path}", 1, None)
+    found = site.find(b"/x.woff2")
+    assert found is not None
+    assert b"Content-Type: application/octet-stream" in found.payload or b"font/" in found.payload
+    assert os.sep == "/"

@@ -1,0 +1,47 @@
+"""Lists: as many pages as they say, each with one name and a count of its own."""
+
+from __future__ import annotations
+
+from zlib import crc32
+
+import pytest
+
+from server.sites import reference
+from server.sites.specs import make_site
+from tests.server.sites.outcomes import AUTHORITY, digest_by_definition
+
+
+@pytest.mark.parametrize("pages", [1, 2, 9, 10, 11, 99, 100, 101, 1234])
+def test_a_list_is_n_pages(pages: int) -> None:
+    site = make_site(f"list:{pages}:300", 1, AUTHORITY)
+    expected = site.expected()
+    assert list(expected) == [f"/p/{number}" for number in range(pages)]
+    assert site.digest == digest_by_definition(expected)
+    page = site.find(b"/p/0")
+    assert page is not None
+    assert crc32(page.body) == page.checksum == expected["/p/0"][1]
+    assert len(page.body) == 300
+    assert reference.links(page.body, "http://x/") == []
+
+
+@pytest.mark.parametrize(
+    "target", ["/", "/p/", "/p/100", "/p/00", "/p/-1", "/p/+1", "/p/1_0", "/p/1 ", "/p/٣", "/p/1?x"]
+)
+def test_a_list_has_one_name_per_page(target: str) -> None:
+    assert make_site("list:100:10", 1, None).find(target.encode()) is None
+
+
+def test_a_list_counts_each_page() -> None:
+    site = make_site("list:50:0", 1, None)
+    for target in (b"/p/3", b"/p/3", b"/p/49"):
+        assert site.find(target) is not None
+    assert list(site.hits()) == [("/p/3", 200, 2), ("/p/49", 200, 1)]
+    site.reset()
+    assert list(site.hits()) == []
+
+
+def test_a_list_stays_the_same_from_release_to_release() -> None:
+    """A changed generator makes old results incomparable: change this only on purpose."""
+    assert make_site("list:1000:2048", 1, None).digest == (
+        "831e588a31f498cb5b595852b0f00a09fef1ef0fe1d83ca22b3b5dbba797894b"
+    )

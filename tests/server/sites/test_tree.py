@@ -1,0 +1,95 @@
+"""Trees: the same for the same seed, and with everything that they promise."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from server.sites import reference
+from server.sites.site import SiteError, digest_of
+from server.sites.specs import make_site
+from tests.server.sites.outcomes import AUTHORITY, digest_by_definition
+
+
+@given(
+    pages=st.integers(1, 400),
+    fanout=st.integers(1, 12),
+    seed=st.integers(),
+    authority=st.sampled_from([AUTHORITY, "[::1]:99", "127.0.0.1:80", None]),
+)
+@settings(max_examples=40, deadline=None)
+def test_an_independent_crawl_of_a_tree_finds_what_was_built(
+    pages: int, fanout: int, seed: int, authority: str | None
+) -> None:
+    site = make_site(f"tree:{pages}:{fanout}:4096", seed, authority)
+    found, page_bytes = reference.crawl(site.find, authority or "localhost")
+    assert found == site.expected()
+    assert digest_by_definition(found) == site.digest == digest_of(found)
+    assert site.pages == pages
+    assert site.urls == len(found)
+    assert site.page_bytes == page_bytes == pages * 4096
+
+
+@given(seed=st.integers(0, 50), size=st.integers(2000, 5000))
+@settings(max_examples=10, deadline=None)
+def test_a_tree_is_a_function_of_its_seed(seed: int, size: int) -> None:
+    first = make_site(f"tree:60:5:{size}", seed, AUTHORITY)
+    again = make_site(f"tree:60:5:{size}", seed, AUTHORITY)
+    other = make_site(f"tree:60:5:{size}", seed + 1, AUTHORITY)
+    payloads = {key: one.payload for key, one in first.routes.items()}
+    assert payloads == {key: one.payload for key, one in again.routes.items()}
+    assert first.digest == again.digest != other.digest
+
+
+def test_a_tree_stays_the_same_from_release_to_release() -> None:
+    """A changed generator makes old results incomparable: change this only on purpose."""
+    assert make_site("tree:200:5:2048", 1, None).digest == (
+        "4b6993bd3d41779c9d6af855c916e7ca0554ccb1fc88d81c84a018108ce92a07"
+    )
+
+
+def test_a_small_tree_has_every_special_kind() -> None:
+    site = make_site("tree:200:5:2048", 1, AUTHORITY)
+    expected = site.expected()
+    statuses = Counter(status for status, _ in expected.values())
+    assert statuses[200] == 200
+    assert statuses[404] == 2
+    redirects = sum(statuses[code] for code in (301, 302, 303, 307, 308))
+    assert redirects == 10
+    assert all(resource.size == 2048 for resource in site.routes.values() if resource.status == 200)
+    assert any("?" in key for key in expected)
+    assert any("%C3%A9" in key for key in expected)
+    assert any("%c3%af" in key for key in expected)
+    assert any("%20" in key for key in expected)
+    everything = b"".join(resource.payload for resource in site.routes.values())
+    for needle in (b'"../', b'"./', b"&amp;", b"//127.0.0.1", b"<!-- <a", b"mailto:", b"<base"):
+        assert needle in everything
+    locations = [resource.location for resource in site.routes.values() if resource.location]
+    targets = Counter(reference.resolve(f"http://{AUTHORITY}/moved/0", one) for one in locations)
+    assert max(targets.values()) > 1, "no two redirects merge"
+
+
+def test_redirect_chains_are_well_below_ten_hops() -> None:
+    site = make_site("tree:3000:5:2048", 1, AUTHORITY)
+    depths = []
+    for key, resource in site.routes.items():
+        target, hops, current = key[4:].decode(), 0, resource
+        while current.location is not None:
+            link = reference.resolve(f"http://{AUTHORITY}{target}", current.location)
+            assert link is not None
+            target = link.removeprefix(f"http://{AUTHORITY}")
+            found = site.find(target.encode())
+            assert found is not None
+            current, hops = found, hops + 1
+        depths.append(hops)
+    assert max(depths) == 5
+
+
+def test_the_size_a_tree_asks_for_is_enough() -> None:
+    with pytest.raises(SiteError) as caught:
+        make_site("tree:300:40:100", 1, AUTHORITY)
+    spec = str(caught.value).partition("write ")[2].partition(" ")[0]
+    assert make_site(spec, 1, AUTHORITY).pages == 300

@@ -1,0 +1,211 @@
+"""The control plane: the ledger, the barrier, delays, and what it refuses."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from http.client import HTTPConnection
+from zlib import crc32
+
+import pytest
+
+from tests.server.fixture_server import PATIENCE, Running, get, receive, running
+
+
+def test_the_barrier_releases_at_the_nth_request(server: Running) -> None:
+    assert server.control("/hold", {"n": 40})[1]["armed"] is True
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(server.connect()) for _ in range(40)]
+        for sock in sockets[:-1]:
+            sock.sendall(get("/"))
+        state = server.wait_for("/hold", lambda state: state["in_flight"] == 39)
+        assert state == {"armed": True, "in_flight": 39, "held": 39, "connections": 40}
+        sockets[0].settimeout(0.05)
+        with pytest.raises(TimeoutError):
+            sockets[0].recv(1)
+        sockets[0].settimeout(PATIENCE)
+        sockets[-1].sendall(get("/"))
+        assert {receive(sock)[0] for sock in sockets} == {200}
+        state = server.control("/hold")[1]
+        assert state == {"armed": False, "in_flight": 0, "held": 0, "connections": 40}
+        assert server.ledger()["peak_in_flight"] == 40
+
+
+def test_release_and_clients_that_gave_up(server: Running) -> None:
+    server.control("/hold", {"n": 0})
+    with server.connect() as patient, server.connect() as hasty:
+        patient.sendall(get("/"))
+        hasty.sendall(get("/"))
+        server.wait_for("/hold", lambda state: state["held"] == 2)
+        hasty.close()
+        server.wait_for("/hold", lambda state: state["held"] == 1)
+        assert server.control("/release", {}) == (200, {"released": 1})
+        assert receive(patient)[0] == 200
+    server.wait_for("/ledger", lambda ledger: ledger["connections_open"] == 0)
+
+
+def test_reset_releases_what_is_held(server: Running) -> None:
+    server.control("/hold", {"n": 0})
+    with server.connect() as sock:
+        sock.sendall(get("/"))
+        server.wait_for("/hold", lambda state: state["held"] == 1)
+        server.control("/reset", {"hold": 0})
+        assert receive(sock)[0] == 200
+    server.control("/reset", {"hold": 7})
+    assert server.control("/hold")[1]["armed"] is True
+    server.control("/reset", {})
+    assert server.control("/hold")[1]["armed"] is True, "not named, not changed"
+
+
+def test_delay_and_stall_hold_answers_back(server: Running) -> None:
+    """Only lower bounds: a busy machine may take longer, never less."""
+    server.control("/reset", {"delay": "fixed:60"})
+    with server.connect() as sock:
+        started = time.monotonic()
+        sock.sendall(get("/"))
+        receive(sock)
+        assert time.monotonic() - started >= 0.05
+        server.control("/reset", {"delay": "none"})
+        server.control("/stall", {"at_s": 0.0, "for_s": 0.2})
+        started = time.monotonic()
+        sock.sendall(get("/"))
+        receive(sock)
+        assert time.monotonic() - started >= 0.19
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "said"),
+    [
+        ("/hold", {}, "n must be a whole number"),
+        ("/hold", {"n": "3"}, "n must be a whole number"),
+        ("/hold", {"n": True}, "n must be a whole number"),
+        ("/hold", {"m": 3}, "unknown field 'm'"),
+        ("/hold", [], "must be a JSON object"),
+        ("/reset", {"delay": "slow"}, "not a delay"),
+        ("/reset", {"delay": 5}, "delay must be a string"),
+        ("/reset", {"hold": 1.5}, "hold must be a whole number"),
+        ("/stall", {"at_s": 1}, "for_s must be a number"),
+        ("/stall", {"at_s": -1, "for_s": 1}, "from 0 to 3600"),
+    ],
+)
+def test_a_bad_call_says_what_is_wrong(server: Running, path: str, body: object, said: str) -> None:
+    status, answer = server.control(path, body)
+    assert status == 400
+    assert said in answer["error"]
+    assert server.control("/hold")[1]["armed"] is False
+
+
+@pytest.mark.parametrize("per_s", [0, -1, "fast", True])
+def test_a_release_needs_a_pace_above_zero(server: Running, per_s: object) -> None:
+    assert server.control("/release", {"per_s": per_s})[0] == 400
+
+
+def test_unknown_calls_are_json_too(server: Running) -> None:
+    assert server.control("/nothing")[0] == 404
+    status, answer = server.control("/release", method="GET")
+    assert status == 405
+    assert "error" in answer
+
+
+def test_cpu_time_grows(server: Running) -> None:
+    first = server.control("/cpu")[1]
+    assert set(first) == {"user_s", "system_s", "work_s", "polling", "wall_s"}
+    second = server.control("/cpu")[1]
+    assert second["wall_s"] > first["wall_s"]
+    assert second["user_s"] + second["system_s"] >= first["user_s"] + first["system_s"] > 0
+
+
+def raw(server: Running, method: str, path: str, headers: dict[str, str], body: str = "") -> int:
+    """Call the control plane with just these headers; returns the status."""
+    host, _, port = str(server.ready["control"]).rpartition(":")
+    connection = HTTPConnection(host, int(port), timeout=PATIENCE)
+    with contextlib.closing(connection):
+        connection.request(method, path, body, headers)
+        answer = connection.getresponse()
+        assert "error" in json.load(answer) or answer.status == 200
+        return answer.status
+
+
+@pytest.mark.parametrize("path", ["/hold", "/shutdown", "/reset", "/poll", "/nothing"])
+def test_no_web_page_controls_a_server_without_a_token(server: Running, path: str) -> None:
+    # What a page's fetch(..., {mode: "no-cors"}) sends.
+    foreign = {"Origin": "http://evil.example", "Content-Type": "text/plain"}
+    assert raw(server, "POST", path, foreign, '{"n": 1}') == 403
+    assert (
+        raw(server, "OPTIONS", path, {**foreign, "Access-Control-Request-Headers": "x-token"})
+        == 403
+    )
+    assert server.control("/hold")[1]["armed"] is False
+    assert server.process.poll() is None
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("127.0.0.1:5", 200),
+        ("localhost", 200),
+        ("LOCALHOST:80", 200),
+        ("[::1]:5", 200),
+        ("evil.example", 403),
+        ("evil.example:80", 403),
+        ("127.0.0.1.evil.example", 403),
+        ("localhost.evil.example:1", 403),
+        ("", 403),
+    ],
+)
+def test_a_name_that_somebody_gave_to_this_address_is_refused(
+    server: Running, host: str, status: int
+) -> None:
+    """DNS rebinding: the page is then of the same origin and may set any header."""
+    assert raw(server, "POST", "/release", {"Host": host, "X-Token": ""}) == status
+    assert raw(server, "GET", "/ledger?summary=1", {"Host": host}) == status
+
+
+def test_an_odd_token_is_a_wrong_token() -> None:
+    with running("--site", "list:3:10", token="open sesame") as server:
+        assert raw(server, "GET", "/cpu", {"X-Token": "\xff\xfe"}) == 401
+        assert raw(server, "GET", "/cpu", {"X-Token": "open sesame", "Host": "any.name"}) == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "body"),
+    [
+        ("/release", {}, '{"per_s": 1' + "0" * 400 + "}"),
+        ("/release", {}, '{"per_s": 1e-320}'),
+        ("/stall", {}, '{"at_s": 0, "for_s": 1' + "0" * 400 + "}"),
+        ("/stall", {}, '{"at_s": NaN, "for_s": 1}'),
+        ("/hold", {}, "[" * 100_000),
+        ("/hold", {"Content-Type": "text/plain; charset=none-such"}, '{"n": '),
+        ("/hold", {}, "\xff\xfe"),
+        ("/hold", {"Content-Encoding": "gzip"}, "not gzip"),
+    ],
+)
+def test_a_hostile_call_is_a_bad_call(
+    server: Running, path: str, headers: dict[str, str], body: str
+) -> None:
+    server.control("/hold", {"n": 0})
+    with server.connect() as sock:
+        sock.sendall(get("/"))
+        server.wait_for("/hold", lambda state: state["held"] == 1)
+        assert raw(server, "POST", path, {"X-Token": "", **headers}, body) == 400
+        assert server.control("/hold")[1]["held"] == 1, "a bad call changes nothing"
+        server.control("/release", {})
+        assert receive(sock)[0] == 200
+
+
+def test_the_control_plane_wants_its_token() -> None:
+    with running("--site", "list:3:10", token="open sesame") as server:
+        assert server.control("/cpu")[0] == 200
+        for path in ("/cpu", "/ledger", "/nothing"):
+            status, answer = server.control(path, token="wrong")
+            assert status == 401
+            assert "X-Token" in answer["error"]
+        assert server.control("/shutdown", {}, token="")[0] == 401
+        with server.connect() as sock:
+            sock.sendall(get("/p/2"))
+            status, _, body = receive(sock)
+        assert (status, len(body)) == (200, 10)
+        assert server.control("/site")[1]["expected"]["/p/2"] == [200, f"{crc32(body):08x}"]
+        assert server.control("/shutdown", {}) == (200, {})
+        assert server.process.wait(PATIENCE) == 0

@@ -1,0 +1,170 @@
+"""The server as a process: its ready line, its pages and its end."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from server.sites import reference
+from server.sites.site import Resource
+from tests.server.fixture_server import PATIENCE, Running, command, ended, get, receive, running
+
+
+def test_the_ready_line_says_where_and_what(server: Running) -> None:
+    ready = server.ready
+    assert ready["site"] == "tree:120:5:2048"
+    assert (ready["seed"], ready["pages"], ready["delay"]) == (3, 120, "none")
+    assert ready["bytes"] == 120 * 2048
+    assert ready["pid"] == server.process.pid
+    assert re.fullmatch(r"uvloop \d[\d.]*, httptools \d[\d.]*", ready["server"])
+    assert set(ready) == {
+        "listening", "control", "site", "seed", "pages", "urls", "digest", "delay", "pid",
+        "server", "bytes",
+    }  # fmt: skip
+
+
+def test_a_crawl_over_http_gives_the_digest_and_the_ledger(server: Running) -> None:
+    with server.connect() as sock:
+        statuses: dict[str, int] = {}
+
+        def noted(target: bytes) -> Resource:
+            sock.sendall(get(target.decode()))
+            status, headers, body = receive(sock)
+            statuses[target.decode()] = status
+            return Resource(status, headers["content-type"], body, headers.get("location"))
+
+        found, _ = reference.crawl(noted, server.ready["listening"])
+    site = server.control("/site")[1]
+    expected = {key: (status, int(crc, 16)) for key, (status, crc) in site["expected"].items()}
+    assert found == expected
+    assert {key: status for key, (status, _) in expected.items()} == statuses
+    assert len(found) == server.ready["urls"] == site["urls"]
+    assert site["digest"] == server.ready["digest"]
+    ledger = server.ledger()
+    assert ledger["requests"] == dict.fromkeys(expected, 1)
+    assert ledger["total"] == ledger["distinct"] == len(expected)
+    assert ledger["repeated"] == 0
+    assert ledger["unknown"] == Counter(status for status, _ in expected.values())[404]
+    assert ledger["connections_opened"] == 1
+    assert ledger["requests_per_connection"] == {str(len(expected)): 1}
+    assert "requests" not in server.control("/ledger?summary=1")[1]
+    assert "expected" not in server.control("/site?summary=1")[1]
+
+
+def test_idle_connections_by_the_thousand(server: Running) -> None:
+    """Many at once, one request each, all held and all answered."""
+    count = 2000
+    server.control("/hold", {"n": count})
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(server.connect()) for _ in range(count)]
+        for sock in sockets:
+            sock.sendall(get("/"))
+        assert {receive(sock)[0] for sock in sockets} == {200}
+        ledger = server.ledger()
+    assert ledger["peak_in_flight"] == ledger["connections_opened"] == count
+    assert ledger["requests_per_connection"] == {"1": count}
+    server.wait_for("/ledger", lambda ledger: ledger["connections_open"] == 0)
+
+
+def test_closing_and_refusing_reach_the_client(server: Running) -> None:
+    for request, status in (
+        (get("/", "Connection: close"), 200),
+        (get("/", version="1.0"), 200),
+        (get("/", "Content-Length: 100000", method="POST") + b"x" * 100_000, 405),
+        (b"GET / HTTP/1.1\r\nX: " + b"y" * 100_000, 431),
+        (b"nonsense\r\n\r\n", 400),
+    ):
+        with server.connect() as sock:
+            sock.sendall(request)
+            answered, headers, _ = receive(sock)
+            assert answered == status
+            assert headers["connection"] == "close"
+            assert ended(sock)
+    with server.connect() as sock:
+        sock.sendall(get("/", method="HEAD") + get("/none"))
+        status, headers, _ = _first_head(sock)
+        assert (status, headers["content-length"]) == (200, "2048")
+
+
+def _first_head(sock: socket.socket) -> tuple[int, dict[str, str], bytes]:
+    """The answer to HEAD, when the answer to a GET follows at once."""
+    data = b""
+    while data.count(b"\r\n\r\n") < 2:
+        data += sock.recv(65536)
+    head, _, rest = data.partition(b"\r\n\r\n")
+    assert rest.startswith(b"HTTP/1.1 404 ")
+    lines = head.decode().split("\r\n")
+    return (
+        int(lines[0].split()[1]),
+        {name.lower(): value.strip() for name, _, value in (x.partition(":") for x in lines[1:])},
+        b"",
+    )
+
+
+def test_it_ends_with_its_parent() -> None:
+    with running("--site", "list:3:10") as server:
+        assert server.process.stdin is not None
+        server.process.stdin.close()
+        assert server.process.wait(PATIENCE) == 0
+
+
+def test_it_ends_when_its_parent_is_killed() -> None:
+    code = (
+        "import subprocess, sys, time\n"
+        "p = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)\n"
+        "p.stdout.readline(); print(p.pid, flush=True); time.sleep(60)"
+    )
+    arguments = command("--json", "--exit-with-parent", "--site", "list:3:10")
+    with subprocess.Popen(
+        [sys.executable, "-c", code, *arguments], stdout=subprocess.PIPE, text=True
+    ) as parent:
+        assert parent.stdout is not None
+        pid = int(parent.stdout.readline())
+        parent.kill()
+        until = time.monotonic() + PATIENCE
+        while _is_running(pid):
+            assert time.monotonic() < until, "an orphan"
+            time.sleep(0.02)
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state not in "ZX"
+
+
+def test_without_json_it_speaks_to_people() -> None:
+    process = subprocess.Popen(command("--site", "list:3:10"), stdout=subprocess.PIPE, text=True)
+    with process:
+        assert process.stdout is not None
+        first = process.stdout.readline()
+        process.terminate()
+        rest = process.stdout.read()
+    assert re.match(r"serving list:3:10 at http://127\.0\.0\.1:\d+/$", first)
+    assert "control plane: http://127.0.0.1:" in rest
+
+
+def test_a_wildcard_address_must_be_asked_for_and_then_works() -> None:
+    with running("--listen", "0.0.0.0:0", "--any-address", "--site", "tree:40:5:2048") as server:
+        _, port = server.address
+        with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as sock:
+            sock.sendall(get("/"))
+            assert receive(sock)[0] == 200
+
+
+def test_ipv6_loopback_is_loopback() -> None:
+    if not socket.has_ipv6 or not os.path.exists("/proc/net/if_inet6"):
+        pytest.skip("no IPv6 here")
+    with running("--listen", "[::1]:0", "--site", "list:3:10") as server:
+        assert server.ready["listening"].startswith("[::1]:")

@@ -1,0 +1,97 @@
+"""What is committed under results/ is light, and is what the records give."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import matplotlib
+import pytest
+
+from bench import store
+from bench.analysis.analysis import Analysis
+from bench.launch import RESULTS, ROOT
+from bench.report import cite, files, summary
+from bench.text import block
+from tests.torture import document
+from tools import rebuild
+
+MOST_BYTES = 8_000_000
+DRAWN_WITH = "3.11.2"
+"""The release of matplotlib that drew what is committed. Others may place a line elsewhere."""
+
+CAMPAIGNS = ("reference", "interpreters")
+
+
+@pytest.fixture(scope="module")
+def committed() -> list[Path]:
+    """The files under results/ that git has, relative to it."""
+    command = ["git", "ls-files", "-z", "."]
+    listed = subprocess.run(command, cwd=RESULTS, capture_output=True, text=True, check=False)
+    if listed.returncode or not listed.stdout:
+        pytest.skip("this is not a clone")
+    return [Path(name) for name in listed.stdout.split("\0") if name]
+
+
+def test_the_results_are_light(committed: list[Path]) -> None:
+    assert sum((RESULTS / file).stat().st_size for file in committed) < MOST_BYTES
+
+
+def test_the_images_that_are_linked_and_no_others_are_committed(committed: list[Path]) -> None:
+    documents = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    linked = re.compile(r"results/([\w/-]+\.(?:svg|png))")
+    wanted = {Path(name) for file in documents for name in linked.findall(file.read_text())}
+    assert {file for file in committed if file.suffix in (".svg", ".png", ".txt")} == wanted
+
+
+@pytest.mark.parametrize("name", CAMPAIGNS)
+def test_a_summary_is_what_the_records_give(name: str) -> None:
+    """Rebuild with: python -m tools.rebuild."""
+    folder = RESULTS / name
+    records, sha256 = store.load(folder), cite.checksum(folder / store.FILE_NAME)
+    assert (folder / files.SUMMARY).read_text() == summary.to_markdown(Analysis(records))
+    assert (folder / files.CITATION).read_text() == cite.bibtex(records.campaign, sha256)
+
+
+@pytest.mark.parametrize("name", [*rebuild.TORTURES, "soak"])
+def test_a_table_of_a_long_test_is_what_it_counted(name: str) -> None:
+    """Rebuild with: python -m tools.rebuild documents."""
+    assert block(document.DOCUMENT.read_text(), name) == rebuild.torture_table(name).strip()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("name", rebuild.FOLDERS)
+def test_a_folder_is_what_its_records_give(
+    name: str, committed: list[Path], tmp_path: Path
+) -> None:
+    """Rebuild with: python -m tools.rebuild."""
+    for records in (RESULTS / name).glob("*.jsonl"):  # the report links to them
+        shutil.copy(records, tmp_path)
+    rebuild.FOLDERS[name](tmp_path)
+    made = {file.relative_to(tmp_path): file for file in tmp_path.rglob("*") if file.is_file()}
+    mine = [file for file in committed if file.parts[0] == name]
+    inside = {file: Path(*file.parts[1:]) for file in mine}
+    rebuilt = {file for file in mine if inside[file] in made}
+    assert {file for file in mine if file.suffix in (".svg", ".html", ".md")} <= rebuilt
+    for file in rebuilt:
+        old, new = (RESULTS / file).read_text(), made[inside[file]].read_text()
+        assert words(new) == words(old)
+        if matplotlib.__version__ == DRAWN_WITH:
+            assert unpacked(new) == unpacked(old)
+
+
+def words(text: str) -> list[str]:
+    """What a file says to people: its text, and the names and alternative texts of its images."""
+    text = re.sub(r"<style.*?</style>", "", text, flags=re.DOTALL)
+    return re.findall(r">\s*([^<>\s][^<>]*)<|aria-label=\"([^\"]*)\"", text)
+
+
+def unpacked(text: str) -> str:
+    """With gzipped data as it was before, for another zlib may pack it differently."""
+    packed = re.compile(r"data:application/gzip;base64,([\w+/=]*)")
+    return packed.sub(lambda m: gzip.decompress(base64.b64decode(m[1])).decode(), text)
