@@ -1,0 +1,74 @@
+"""How a crawl ends before its work is done, in every backend."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+import pytest
+
+from crawlers.conformance.crawling import crawl, outcomes
+from crawlers.conformance.scripted import (
+    Connection,
+    ScriptedServer,
+    page,
+)
+from crawlers.job import Job
+from crawlers.recorder import NullRecorder
+from crawlers.registry import Backend
+
+pytestmark = [pytest.mark.timeout(60)]
+
+
+def test_a_deadline_ends_the_crawl_with_what_there_is(
+    backend: Backend, server: ScriptedServer, nothing_left: None
+) -> None:
+    server.script["/"] = page("/hang", "/never", "/never2")
+    server.script["/hang"] = Connection.hang
+    report = crawl(backend, server, slots=1, deadline_s=0.5, timeout_s=20.0)
+    assert report.stopped == "deadline"
+    assert outcomes(report) == {"/": 200, "/hang": "cancelled"}
+    assert report.left == 2
+
+
+def test_an_interrupt_ends_the_crawl_with_what_there_is(
+    backend: Backend, server: ScriptedServer, nothing_left: None
+) -> None:
+    before = signal.getsignal(signal.SIGINT)
+
+    def interrupt(connection: Connection) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        connection.hang()
+
+    server.script["/"] = page("/0", "/1", "/2", "/3")
+    server.script["/0"] = page()
+    server.script["/1"] = interrupt
+    server.script["/2"] = server.script["/3"] = Connection.hang
+    report = crawl(backend, server, slots=3, timeout_s=20.0)
+    assert report.stopped == "interrupted"
+    assert report.pages >= 1
+    assert report.errors["cancelled"] >= 1
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_retry_that_waits_is_dropped_at_the_deadline(
+    backend: Backend, server: ScriptedServer, nothing_left: None
+) -> None:
+    server.script["/"] = Connection.reset
+    began = time.monotonic()
+    report = crawl(backend, server, slots=2, deadline_s=0.5, max_tries=30)
+    assert report.stopped == "deadline"
+    assert time.monotonic() - began < 5
+
+
+def test_an_error_of_the_recorder_reaches_the_caller(
+    backend: Backend, server: ScriptedServer, nothing_left: None
+) -> None:
+    class Broken(NullRecorder):
+        def record(self, slot: int, due: float, started: float, ended: float) -> None:
+            raise ZeroDivisionError("recorder")
+
+    server.script["/"] = page("/a", "/b")
+    with pytest.raises(ZeroDivisionError, match="recorder"):
+        backend.crawl(Job((server.url,), slots=4), Broken())

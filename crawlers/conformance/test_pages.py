@@ -1,0 +1,182 @@
+"""What every backend fetches: pages, redirects and lists, over how many connections, and when."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from crawlers.conformance.crawling import crawl, outcomes
+from crawlers.conformance.scripted import (
+    Connection,
+    ScriptedServer,
+    html,
+    ok,
+    page,
+    redirect,
+)
+from crawlers.job import Job
+from crawlers.recorder import TimesRecorder
+from crawlers.registry import Backend
+
+pytestmark = [pytest.mark.timeout(60)]
+
+SLOTS = [1, 2, 100]
+
+
+@pytest.mark.parametrize("slots", SLOTS)
+def test_a_site_is_crawled_once(
+    backend: Backend, server: ScriptedServer, slots: int, nothing_left: None
+) -> None:
+    server.script["/"] = page(*(f"/{n}" for n in range(50)))
+    for n in range(50):
+        server.script[f"/{n}"] = page("/", *(f"{m}" for m in range(n)), "/gone")
+    report = crawl(backend, server, slots=slots)
+    assert report.backend == backend.name
+    assert report.stopped is None
+    assert report.pages == 51
+    assert report.statuses == {200: 51, 404: 1}
+    assert set(server.requests.values()) == {1}
+    assert server.connections <= slots
+    assert report.concurrency == slots
+
+
+def test_slots_are_used_at_once(backend: Backend, server: ScriptedServer) -> None:
+    """Ten answers that wait for each other arrive only if all are requested at once."""
+    barrier = threading.Barrier(10)
+
+    def together(connection: Connection) -> None:
+        barrier.wait(20)
+        connection.send(ok())
+
+    server.script["/"] = page(*(f"/{n}" for n in range(10)))
+    server.script.update({f"/{n}": together for n in range(10)})
+    report = crawl(backend, server, slots=10, timeout_s=30.0)
+    assert report.pages == 11
+    assert server.peak == 10
+
+
+def test_more_slots_than_pages_is_fine(backend: Backend, server: ScriptedServer) -> None:
+    server.script["/"] = page("/a")
+    server.script["/a"] = page()
+    report = crawl(backend, server, slots=50)
+    assert report.pages == 2
+    assert server.connections <= 2
+
+
+def test_keep_alive_reuses_and_close_does_not(backend: Backend, server: ScriptedServer) -> None:
+    server.script["/"] = page(*(f"/{n}" for n in range(20)))
+    server.script.update({f"/{n}": page() for n in range(20)})
+    crawl(backend, server, slots=1)
+    assert server.connections == 1
+    crawl(backend, server, slots=1, keep_alive=False)
+    assert server.connections == 1 + 21
+
+
+def test_bodies_of_every_framing(backend: Backend, server: ScriptedServer) -> None:
+    def to_close(connection: Connection) -> None:
+        connection.send(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n" + html("/c"))
+        connection.close()
+
+    server.script["/"] = page("/chunked", "/large")
+    server.script["/chunked"] = (
+        b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n"
+        b"5\r\n<a hr\r\n10\r\nef=/to-close>x</\r\n2\r\na>\r\n0\r\n\r\n"
+    )
+    server.script["/to-close"] = to_close
+    server.script["/c"] = b"HTTP/1.1 100 Continue\r\n\r\n" + page("/d")
+    server.script["/d"] = b"HTTP/1.1 204 No Content\r\n\r\n"
+    server.script["/large"] = ok(b"x" * 3_000_000, "text/plain")
+    report = crawl(backend, server, slots=2)
+    assert outcomes(report) == {
+        "/": 200, "/chunked": 200, "/to-close": 200, "/c": 200, "/d": 204, "/large": 200,
+    }  # fmt: skip
+    assert report.rows[server.url + "large"].size == 3_000_000
+
+
+def test_redirects_merge_and_end(backend: Backend, server: ScriptedServer) -> None:
+    server.script["/"] = page("/foo", "/bar", "/loop", "/r0", "/away", "/nowhere", "/bad")
+    server.script["/foo"] = redirect("/baz")
+    server.script["/bar"] = redirect("baz", 301)
+    server.script["/baz"] = page()
+    server.script["/loop"] = redirect("/pool", 307)
+    server.script["/pool"] = redirect("/loop", 308)
+    server.script.update({f"/r{n}": redirect(f"/r{n + 1}", 303) for n in range(10)})
+    server.script["/away"] = redirect("http://127.0.0.2:9/")
+    server.script["/nowhere"] = b"HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n"
+    server.script["/bad"] = redirect("http://[broken/")
+    report = crawl(backend, server, slots=3, max_redirects=3)
+    found = outcomes(report)
+    assert found.pop("/loop") == found.pop("/pool") == "redirect_loop"
+    assert found.pop("/nowhere") == found.pop("/bad") == "bad_redirect"
+    assert found == {
+        "/": 200, "/foo": 302, "/bar": 301, "/baz": 200, "/away": 302,
+        "/r0": 303, "/r1": 303, "/r2": 303, "/r3": "too_many_redirects",
+    }  # fmt: skip
+    assert set(server.requests.values()) == {1}
+
+
+def test_times_are_recorded_for_answers_only(backend: Backend, server: ScriptedServer) -> None:
+    def slow(connection: Connection) -> None:
+        time.sleep(0.2)
+        connection.send(page())
+
+    server.script["/"] = page("/slow", "/reset", "/gone")
+    server.script["/slow"] = slow
+    server.script["/reset"] = Connection.reset
+    recorder = TimesRecorder()
+    backend.crawl(Job((server.url,), slots=2, max_tries=1), recorder)
+    assert len(recorder.service) == 3
+    assert max(recorder.service) >= 0.2
+    assert len(recorder.response) == 0
+
+
+def test_an_open_loop_starts_when_it_is_due(backend: Backend, server: ScriptedServer) -> None:
+    """One slot and a first answer that takes 0.4 s: the second request is late, and
+    its response time counts from when it should have started."""
+
+    def slow(connection: Connection) -> None:
+        time.sleep(0.4)
+        connection.send(ok())
+
+    server.script.update({"/0": slow, "/1": ok(), "/2": ok()})
+    urls = tuple(f"{server.url}{n}" for n in range(3))
+    recorder = TimesRecorder()
+    job = Job(urls, slots=1, follow=False, schedule=(0.0, 0.1, 0.8))
+    report = backend.crawl(job, recorder)
+    assert report.pages == 3
+    assert report.elapsed_s >= 0.8
+    assert recorder.late >= 1
+    assert recorder.response[1] >= 0.3
+    assert recorder.response[1] > recorder.service[1]
+    assert recorder.response[1] - recorder.service[1] >= 0.25
+
+
+def test_without_following_only_the_list_is_fetched(
+    backend: Backend, server: ScriptedServer
+) -> None:
+    server.script["/a"] = page("/b")
+    server.script["/c"] = redirect("/d")
+    urls = (server.url + "a", server.url + "c")
+    report = crawl(backend, server, urls=urls, follow=False, slots=2)
+    assert outcomes(report) == {"/a": 200, "/c": 302}
+
+
+def test_several_hosts_share_the_slots(backend: Backend, server: ScriptedServer) -> None:
+    with ScriptedServer() as other:
+        for host in (server, other):
+            host.script["/"] = page(*(f"/{n}" for n in range(10)), server.url, other.url)
+            host.script.update({f"/{n}": page() for n in range(10)})
+        report = crawl(backend, server, urls=(server.url, other.url), slots=2)
+        assert report.pages == 22
+        assert set(other.requests.values()) == {1}
+
+
+@pytest.mark.timeout(120)  # some start processes for each
+def test_many_small_crawls(backend: Backend, server: ScriptedServer, nothing_left: None) -> None:
+    """Races hide at the end of a crawl: finish many crawls with more slots than work."""
+    server.script["/"] = page("/a", "/b", "/c")
+    server.script.update({path: page("/", "/a") for path in ("/a", "/b", "/c")})
+    for _ in range(30):
+        assert crawl(backend, server, slots=5).pages == 4
