@@ -13,7 +13,7 @@ from bench.analysis.analysis import Analysis
 from bench.analysis.stats import least_served
 from bench.report.charts.design import Design, Skip
 from bench.report.charts.slide import Slide
-from bench.report.charts.words import PLURALS, between, described, prose, sentence
+from bench.report.charts.words import PLURALS, described, listed, of_blocks, prose, sentence
 from bench.schema import Fairness
 from bench.text import count, duration, listing
 
@@ -33,8 +33,7 @@ def design(analysis: Analysis) -> Design | Skip:
     if not runs:
         return Skip(NAME, TITLE, "no valid trial of the fairness workload")
     slots = next(iter(runs.values()))[0].slots
-    counts = sorted({len(mine) for mine in runs.values()})
-    blocks = between(counts[0], counts[-1], "block")
+    blocks = of_blocks(len(mine) for mine in runs.values())
     return Design(
         name=NAME,
         title=TITLE,
@@ -49,6 +48,7 @@ def design(analysis: Analysis) -> Design | Skip:
         notes=(
             f"A slot is starved when it completes less than {STARVED:.0%} of what the median slot "
             "completes before the list of URLs runs out.",
+            *listed(stats.trials_of(analysis.records, "fairness")),
         ),
     )
 

@@ -11,7 +11,7 @@ from bench.report.charts.design import Design, Skip
 from bench.report.charts.marks import Lines, Point, draw_lines, extent, spreads_of
 from bench.report.charts.open_loop import by_rate
 from bench.report.charts.slide import Slide
-from bench.report.charts.words import apart, blocks_words, described, prose
+from bench.report.charts.words import apart, blocks_words, described, listed, prose
 from bench.text import duration, number
 from crawlers.registry import MODELS
 
@@ -47,20 +47,14 @@ def design(analysis: Analysis) -> Design | Skip:
         title=TITLE,
         finding=_finding(p99),
         subtitle=(
-            f"From the intended start to the last byte; {blocks_words(spreads_of(p99), 'shaded')}"
+            "From the intended start to the last byte; "
+            + blocks_words(spreads_of(p99), "shaded", " a rate")
         ),
         alt="Line chart: response time against offered rate. 99th percentiles: "
         + described(analysis, told),
         draw=partial(_draw, p99, p50),
-        notes=("These crawls fetch a list of URLs, so they extract no links from the pages.",)
-        if _from_a_list(analysis)
-        else (),
+        notes=listed(stats.trials_of(analysis.records, "openloop")),
     )
-
-
-def _from_a_list(analysis: Analysis) -> bool:
-    trials = stats.trials_of(analysis.records, "openloop")
-    return bool(trials) and all(t.params.get("urls") for t in trials)
 
 
 def _finding(p99: Lines) -> str | None:

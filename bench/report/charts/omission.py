@@ -13,7 +13,7 @@ from bench.report.charts.design import Design, Skip
 from bench.report.charts.open_loop import by_rate, highest_kept
 from bench.report.charts.percentiles import Curve, curve, percentile_axis
 from bench.report.charts.slide import Slide
-from bench.report.charts.words import between, described, prose
+from bench.report.charts.words import described, listed, of_blocks, prose
 from bench.schema import TrialRecord
 from bench.text import count, duration
 from crawlers.registry import MODELS
@@ -74,14 +74,14 @@ def design(analysis: Analysis) -> Design | Skip:
         notes=(
             "A closed loop sees service time only. What it misses is called coordinated omission. "
             + _merged(pairs),
+            *listed([t for label in pairs for t in data[label][rate]]),
             *((f"Not drawn: {left}.",) if absent else ()),
         ),
     )
 
 
 def _merged(pairs: Pairs) -> str:
-    counts = [service.trials for service, _ in pairs.values()]
-    return f"Each curve merges {between(min(counts), max(counts), 'block')}."
+    return f"Each curve merges {of_blocks(service.trials for service, _ in pairs.values())}."
 
 
 def _finding(pairs: Pairs, trials: Mapping[str, list[TrialRecord]]) -> str | None:

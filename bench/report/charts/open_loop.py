@@ -10,7 +10,15 @@ from bench.report.charts.axes import value_axis
 from bench.report.charts.design import Design, Skip
 from bench.report.charts.marks import Lines, Point, draw_lines, extent, spreads_of
 from bench.report.charts.slide import Slide
-from bench.report.charts.words import apart, blocks_words, described, prose, says, sentence
+from bench.report.charts.words import (
+    apart,
+    blocks_words,
+    described,
+    listed,
+    prose,
+    says,
+    sentence,
+)
 from bench.schema import TrialRecord
 from bench.text import number
 from crawlers.registry import MODELS
@@ -70,11 +78,14 @@ def design(analysis: Analysis) -> Design | Skip:
         finding=_finding(lines, kept),
         subtitle=(
             f"Requests start on a schedule, not when a slot is free; "
-            f"{blocks_words(spreads_of(lines))}"
+            f"{blocks_words(spreads_of(lines), each=' a rate')}"
         ),
         alt=f"Line chart: achieved against offered rate. {described(analysis, told)}",
         draw=partial(_draw, lines),
-        notes=(f"Keeping up: achieving at least {100 * KEEPS_UP:.0f} % of the offered rate.",),
+        notes=(
+            f"Keeping up: achieving at least {100 * KEEPS_UP:.0f} % of the offered rate.",
+            *listed(stats.trials_of(analysis.records, "openloop")),
+        ),
         hollow=any(point.hollow for points in lines.values() for point in points),
     )
 

@@ -14,7 +14,7 @@ from bench.report.charts.axes import value_axis
 from bench.report.charts.design import Design, Skip
 from bench.report.charts.marks import bar_label, bar_rows
 from bench.report.charts.slide import Slide
-from bench.report.charts.words import between, described, prose, says, sentence
+from bench.report.charts.words import described, of_blocks, prose, says, sentence
 from bench.text import duration, duration_tick, times
 from crawlers.registry import MODELS
 
@@ -56,7 +56,7 @@ def design(analysis: Analysis) -> Design | Skip:
         title=TITLE,
         finding=finding,
         subtitle="Processor time of the client per page at 100 slots, in turns; median of "
-        + between(min(blocks), max(blocks), "block"),
+        + of_blocks(blocks),
         alt=f"Stacked bar charts, processor time per page. {described(analysis, told)}",
         draw=partial(_draw, panels),
         notes=(

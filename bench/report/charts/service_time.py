@@ -12,8 +12,8 @@ from bench.report.charts.design import Design, Skip
 from bench.report.charts.percentiles import MARKS, Curve, curve, percentile_axis, position
 from bench.report.charts.slide import EndLabel, Slide
 from bench.report.charts.words import (
-    between,
     described,
+    of_blocks,
     of_models,
     point_words,
     prose,
@@ -60,8 +60,7 @@ def design(analysis: Analysis) -> Design | Skip:
         for label, found in curves.items()
     }
     counts = [found.trials for found in curves.values()]
-    blocks = between(min(counts), max(counts), "block")
-    shade = f"; shaded: range of {blocks}" if max(counts) > 1 else "; one block"
+    shade = "; " + ("shaded: range of " if max(counts) > 1 else "") + of_blocks(counts)
     return Design(
         name=NAME,
         title=TITLE,

@@ -12,7 +12,7 @@ from bench.report.charts.axes import memory_axis, value_axis
 from bench.report.charts.design import Design, Skip
 from bench.report.charts.memory_total import takes
 from bench.report.charts.slide import Slide
-from bench.report.charts.words import between, described
+from bench.report.charts.words import described, of_blocks
 from bench.schema import Ramp, TrialRecord
 from bench.text import KIB, count, duration, size_words
 
@@ -74,10 +74,10 @@ def design(analysis: Analysis) -> Design | Skip:
         f"answers. {described(analysis, told)}",
         draw=partial(_draw, lines, top),
         notes=(
-            f"Each line is one of {between(min(blocks), max(blocks), 'block')}: the one that had "
-            "all connections open at the median time."
+            f"Each line is one of {of_blocks(blocks)}: the one that had all connections open at "
+            "the median time."
             if max(blocks) > 1
-            else "One block.",
+            else f"Each line is {of_blocks(blocks)}.",
         ),
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from bench.analysis import stats
@@ -125,16 +125,34 @@ def between(low: int, high: int, word: str) -> str:
     return plural(high, word) if low == high else f"{count(low)} to {plural(high, word)}"
 
 
-def blocks_words(spreads: Iterable[Spread], ranges: str = "bars") -> str:
-    """``median of 6 blocks, bars from lowest to highest``, for the points that are drawn.
+def of_blocks(counts: Iterable[int], each: str = "") -> str:
+    """``6 blocks``, ``2 blocks a rate (indicative)``: the blocks of the points that are drawn.
 
-    Where points differ in their number of blocks, both ends: ``2 to 10 blocks``.
+    Where points differ, both ends: ``2 to 10 blocks (indicative below 5)``. ``each`` names
+    what has so many blocks, where a chart has several points to a line.
     """
-    counts = [spread.count for spread in spreads]
-    low, high = min(counts), max(counts)
-    if high == 1:
-        return "one block, no spread"
-    return f"median of {between(low, high, 'block')}, {ranges} from lowest to highest"
+    found = set(counts)
+    low, high = min(found), max(found)
+    words = f"one block{each}" if high == 1 else between(low, high, "block") + each
+    if low >= stats.MIN_BLOCKS:
+        return words
+    below = "" if high < stats.MIN_BLOCKS else f" below {stats.MIN_BLOCKS}"
+    return f"{words} (indicative{below})"
+
+
+def blocks_words(spreads: Iterable[Spread], ranges: str = "bars", each: str = "") -> str:
+    """``median of 6 blocks, bars from lowest to highest``, for the points that are drawn."""
+    counts = {spread.count for spread in spreads}
+    if counts == {1}:
+        return f"{of_blocks(counts, each)}, no spread"
+    return f"median of {of_blocks(counts, each)}, {ranges} from lowest to highest"
+
+
+def listed(trials: Sequence[TrialRecord]) -> tuple[str, ...]:
+    """A note for a chart whose crawls fetch a list, if all of them do."""
+    if trials and all(t.params.get("urls") for t in trials):
+        return ("These crawls fetch a list of URLs, so they extract no links from the pages.",)
+    return ()
 
 
 def ratio_words(found: Comparison) -> str:
