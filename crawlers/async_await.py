@@ -10,7 +10,6 @@ reader and writer of its stream. The functions below read like those of
 from __future__ import annotations
 
 import asyncio
-from asyncio.selector_events import _SelectorTransport  # type: ignore[attr-defined]
 from collections.abc import Callable, Coroutine
 from math import inf
 from time import monotonic
@@ -64,9 +63,6 @@ Fetcher: TypeAlias = Callable[[SharedT, SlotT, Fetch], Coroutine[Any, Any, Excha
 
 
 # The model's own machinery: none. It is asyncio's: loop, Task, Future.
-
-# Held equal: its transports would ask for 256 KiB, which malloc maps and unmaps each time.
-_SelectorTransport.max_size = RECV_SIZE
 
 
 async def connect(slot: Slot, item: Fetch) -> None:

@@ -181,6 +181,13 @@ _LADDER = (
         "against async_await: no reader; the transport feeds the exchange in a callback",
     ),
     _variant(
+        "asyncio_buffered",
+        "async",
+        57,
+        "asyncio's BufferedProtocol, one receive buffer of 64 KiB",
+        "against asyncio_protocol: no new memory for every receive; tuned, by public means",
+    ),
+    _variant(
         "uvloop",
         "async",
         60,

@@ -9,7 +9,6 @@ is the same source on trio.
 
 from __future__ import annotations
 
-from asyncio.selector_events import _SelectorTransport  # type: ignore[attr-defined]
 from errno import ECONNRESET
 from time import monotonic
 from typing import Any
@@ -25,9 +24,6 @@ from crawlers.stop import Stop
 from crawlers.variants import _slots
 from crawlers.variants._slots import Connection, Slot, disconnect, end, finish, overdue, taken
 from crawlers.variants._stack import version_of
-
-# Held equal, as in async_await: asyncio's transports would ask for 256 KiB.
-_SelectorTransport.max_size = RECV_SIZE
 
 
 class Shared(_slots.Shared):

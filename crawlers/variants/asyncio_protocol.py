@@ -18,7 +18,7 @@ from crawlers.http import Exchange
 from crawlers.job import CrawlReport, Fetch, Job
 from crawlers.recorder import Recorder
 from crawlers.variants import _asyncio
-from crawlers.variants._asyncio import LoopFactory, Shared, run
+from crawlers.variants._asyncio import LoopFactory, run
 
 
 class Slot(_asyncio.Slot):
@@ -75,12 +75,18 @@ class Connection(asyncio.Protocol):
             disconnect(self.slot)
 
 
+class Shared(_asyncio.Shared):
+    """The state that the slots of one crawl share; ``protocol`` makes their protocols."""
+
+    protocol: type[Connection] = Connection
+
+
 async def connect(shared: Shared, slot: Slot, item: Fetch) -> None:
     """Open the slot's connection; the coroutine is suspended until it is open."""
     disconnect(slot)
     host, port = item.address.sockaddr[:2]
     slot.sock, slot.connection = await shared.loop.create_connection(
-        lambda: Connection(slot), str(host), int(port)
+        lambda: shared.protocol(slot), str(host), int(port)
     )
     slot.origin = item.origin
 
