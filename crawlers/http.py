@@ -78,13 +78,11 @@ _ERRNO_KINDS: Final = {
     errno.ENOBUFS: "limit",
 }
 
-_WANTED: Final = frozenset(
-    {b"content-type", b"content-length", b"location", b"transfer-encoding", b"content-encoding"}
-)
+_WANTED: Final = frozenset({b"content-type", b"content-length", b"location", b"content-encoding"})
 
 _H: Final = ord("H")
 _FOLD: Final = re.compile(rb"[ \t]*+\r\n[ \t]++")
-_NOT_THE_FIRST: Final = frozenset({b"location", b"transfer-encoding"})
+_TRAILING: Final = re.compile(rb"[ \t]++(?=\r\n)")
 
 
 def _is_chunked(transfer_encoding: bytes) -> bool:
@@ -93,14 +91,17 @@ def _is_chunked(transfer_encoding: bytes) -> bool:
 
 
 def unfolded(data: bytes) -> bytes:
-    """A response whose folded header lines are joined; its body stays as it is."""
+    """A response whose folded header lines are joined, and end without blanks.
+
+    Its body stays as it is.
+    """
     at = 0
     while (fields := data.find(b"\r\n", at) + 2) >= 2:
         end = data.find(b"\r\n\r\n", fields - 2)
-        end = len(data) if end < 0 else end
-        head = _FOLD.sub(b" ", data[fields:end])
+        end = len(data) if end < 0 else end + 2
+        head = _TRAILING.sub(b"", _FOLD.sub(b" ", data[fields:end]))
         interim = data[at + 8 : at + 10] == b" 1"
-        data, at = data[:fields] + head + data[end:], fields + len(head) + 4
+        data, at = data[:fields] + head + data[end:], fields + len(head) + 2
         if not interim:
             break
     return data
@@ -207,12 +208,12 @@ class Exchange:
             parser.feed_data(data)
         except HttpParserUpgrade:
             self._conclude("protocol")
-        except HttpParserError:
+        except HttpParserError as error:
             if self._message_done:
                 # llhttp rejects bytes that follow a message with "Connection: close". The
                 # message itself was complete, and only the connection is unusable.
                 self._conclude(self._verdict())
-            elif self._unfold(data):
+            elif self._unfold(data) or self._in_trailers(error):
                 data = b""
             else:
                 self._conclude(self._or_too_large("protocol"))
@@ -271,9 +272,10 @@ class Exchange:
         return bool(start) and start[0] != _H
 
     def _unfold(self, data: bytes) -> bool:
-        """Parse the head again without its folded lines; False if that does not help.
+        """Parse the head again, plainer; False if that does not help.
 
-        Both parsers reject them, and a user agent must not (RFC 9112, 5.2).
+        Both parsers reject folded lines, and llhttp does not see that a body is chunked if a
+        tab follows the word. A user agent must read both (RFC 9112, 5.2; RFC 9110, 5.5).
         """
         head = self._head + data
         plain = unfolded(head)
@@ -285,9 +287,19 @@ class Exchange:
         self._parser = HttpResponseParser(self)
         try:
             self._parser.feed_data(plain)
-        except (HttpParserError, HttpParserUpgrade):
-            return self._message_done
+        except (HttpParserError, HttpParserUpgrade) as error:
+            return self._message_done or self._in_trailers(error)
         return True
+
+    def _in_trailers(self, error: Exception) -> bool:
+        """End a body with a length among its trailers, which are ignored (RFC 9110, 6.5.1).
+
+        Both parsers reject it. The body is whole, and only the connection is unusable.
+        """
+        if self._in_body and "Content-Length" in str(error):
+            self.keep_alive = False
+            self._message_done = True
+        return self._message_done
 
     def _conclude(self, error: str | None) -> None:
         self.done = True
@@ -327,8 +339,12 @@ class Exchange:
         if name in _WANTED and not self._in_body and self.headers is not None:
             value = value.strip(b" \t")
             known = self.headers.setdefault(name, value)
-            if known != value and name in _NOT_THE_FIRST:
-                self.headers[name] = b"" if name == b"location" else value
+            if known != value and name == b"location":
+                self.headers[name] = b""
+        elif name == b"transfer-encoding" and not self._in_body and self.headers is not None:
+            if value.rstrip(b" ").endswith(b"\t"):
+                raise HttpParserError("a tab that llhttp misreads")  # see _unfold
+            self.headers[name] = value.strip(b" \t")
 
     def on_headers_complete(self) -> None:
         """Keep the status; from here on, bytes belong to the body."""

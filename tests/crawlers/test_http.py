@@ -345,6 +345,42 @@ def test_trailers_are_ignored() -> None:
     assert made.location == ""
 
 
+@pytest.mark.parametrize("value", [b"9", b"3", b"x", b"-1", b"9" * 30, b"3\r\nContent-Length: 4"])
+def test_a_length_in_a_trailer_is_ignored(value: bytes) -> None:
+    """It was ``protocol``: both parsers take it for one in the head."""
+    head, body = OK + b"Transfer-Encoding: chunked\r\n", b"\r\n3\r\nabc\r\n0\r\n"
+    data = body + b"Content-Length: " + value + b"\r\n\r\n"
+    for start in (head, head + b"X: a\r\n b\r\n", OK + b"Transfer-Encoding: chunked\t\r\n"):
+        for cut in range(1, len(start + data)):
+            made = exchange()
+            made.feed((start + data)[:cut])
+            made.feed((start + data)[cut:])
+            assert (made.done, made.error, made.status, made.body) == (True, None, 200, b"abc")
+            assert not made.keep_alive
+
+
+@pytest.mark.parametrize(
+    "coding", [b"chunked\t", b"chunked \t ", b"gzip, chunked\t\t", b"\tchunked\t"]
+)
+def test_a_tab_behind_chunked_is_a_blank(coding: bytes) -> None:
+    """RFC 9110, 5.5. llhttp read to the end of the connection."""
+    early = b"HTTP/1.1 103 Early Hints\r\nTransfer-Encoding: chunked\t\r\n\r\n"
+    plain = b"HTTP/1.1 100 Continue\r\n\r\n"
+    head = OK + b"Transfer-Encoding: " + coding + b"\r\nContent-Type: text/html\r\n\r\n"
+    for start in (b"", plain, early, plain + early):
+        data = start + head + b"3\r\na\t\r\r\n0\r\n\r\n"
+        for cut in range(1, len(data)):
+            made = exchange()
+            made.feed(data[:cut])
+            made.feed(data[cut:])
+            assert (made.done, made.error, made.body) == (True, None, b"a\t\r")
+            assert made.keep_alive
+            assert made.headers == {
+                b"transfer-encoding": coding.strip(b" \t"),
+                b"content-type": b"text/html",
+            }
+
+
 @pytest.mark.parametrize(
     "coding", [b"identity", b"gzip", b"chunked, gzip", b"gzip\r\nTransfer-Encoding: identity"]
 )

@@ -29,7 +29,7 @@ STATUS_LINES = st.sampled_from(
 )
 CODINGS = [
     *(b"chunked", b"Chunked ", b"gzip, chunked", b"gzip", b"chunked, gzip", b"xchunked", b""),
-    *(b"chunkedx", b"chunked\t"),
+    *(b"chunkedx", b"chunked\t", b"gzip, chunked \t ", b"chunked\t, gzip"),
 ]
 LENGTHS = [b"3", b"0" * 30 + b"3", b"0", b"3 ", b"3\t", b"03", b"+3", b"", b"3, 3", b"9" * 23]
 CONNECTIONS = [
@@ -63,6 +63,7 @@ SIZES = [
 ]
 ENDS = [
     *(b"0\r\n\r\n", b"0\r\nContent-Type: x\r\n\r\n", b"0\r\nContent-Length: 3\r\n\r\n"),
+    b"0\r\nContent-Length: x\r\n\r\n",
     *(b"0\r\nConnection: close\r\n\r\n", b"0\r\nTransfer-Encoding: x\r\n\r\n", b"0\r\n"),
 ]
 CHUNKS = st.builds(b"%b\r\nabc\r\n%b".__mod__, st.tuples(*map(st.sampled_from, (SIZES, ENDS))))

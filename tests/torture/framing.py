@@ -181,6 +181,16 @@ CASES: Final = (
     ),
     Case("trailers", "7.1.2", "ignored", CHUNKED + b"3\r\nabc\r\n0\r\nX: y\r\n\r\n", KEPT),
     Case(
+        *("a length among the trailers", "9110, 6.5.1", "ignored"),
+        CHUNKED + b"3\r\nabc\r\n0\r\nContent-Length: 9\r\n\r\n",
+        WHOLE,
+    ),
+    Case(
+        *("a tab after chunked", "9110, 5.5", "valid"),
+        OK + b"Transfer-Encoding: chunked\t\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+        KEPT,
+    ),
+    Case(
         *("chunked twice", "6.1", "invalid: only once"),
         OK + b"Transfer-Encoding: chunked, chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
         EITHER,
