@@ -124,6 +124,35 @@ def test_no_page_fails_when_all_connections_are_stale(
     assert (report.pages, report.retries) == (13, 0)
 
 
+def test_no_page_fails_on_one_stale_connection_after_another(
+    backend: Backend, server: ScriptedServer
+) -> None:
+    """The server closes each idle connection when the next request arrives on it, so no crawler
+    can see in time that it is stale. A pool must not try one idle connection after the other.
+    """
+    together = threading.Barrier(3)
+
+    def answer_once(connection: Connection) -> None:
+        together.wait(20)
+        connection.send(page())
+        connection.sock.recv(65536)  # the next request, if there is one
+        connection.close()
+
+    def slow(connection: Connection) -> None:
+        time.sleep(0.3)  # the other connections are idle by now
+        connection.send(page("/last"))
+        connection.sock.recv(65536)
+        connection.close()
+
+    server.script["/"] = page("/slow", "/a", "/b", "/c")
+    server.script.update({"/slow": slow, "/a": answer_once, "/b": answer_once, "/c": answer_once})
+    server.script["/last"] = page()
+    report = crawl(backend, server, slots=4, max_tries=1)
+    assert report.errors == {}
+    assert (report.pages, report.retries) == (6, 0)
+    assert server.requests["/last"] == 1
+
+
 def test_a_silent_server_times_out(
     backend: Backend, server: ScriptedServer, nothing_left: None
 ) -> None:

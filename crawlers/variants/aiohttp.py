@@ -8,8 +8,10 @@ why this is a stack and not a model.
 The server sees these differences. Connections belong to a pool, not to the
 slots: the pool is as large as the number of slots, any slot may get an idle
 connection, and connections to a second host come on top of the idle ones. When a
-connection was stale, aiohttp sends the request again by itself. It tries the
-addresses of a host in its own order.
+connection was stale, aiohttp sends the request again by itself, on the next idle
+connection of its pool. If that was stale as well, the frontier repeats the request,
+and then the pool closes its idle connections until aiohttp opens a new one. It
+tries the addresses of a host in its own order.
 """
 
 from __future__ import annotations
@@ -34,8 +36,8 @@ KEEP_S = 3600.0
 """Seconds that the pool keeps an idle connection: as long as any crawl, like the models."""
 
 
-TARGET: ContextVar[str] = ContextVar("TARGET")
-"""The request target of the calling task's fetch."""
+CURRENT: ContextVar[tuple[Fetch, Answer]] = ContextVar("CURRENT")
+"""What the calling task fetches, and what it fills in."""
 
 
 class Request(aiohttp.ClientRequest):
@@ -43,8 +45,27 @@ class Request(aiohttp.ClientRequest):
 
     async def send(self, conn: Any) -> aiohttp.ClientResponse:  # noqa: ANN401
         """Send it; the target is read before the first wait."""
-        self.url._cache["raw_path_qs"] = TARGET.get()
+        self.url._cache["raw_path_qs"] = CURRENT.get()[0].target
         return await super().send(conn)
+
+
+class Connector(aiohttp.TCPConnector):
+    """A pool that tells the answer whether its connection was used before."""
+
+    async def connect(self, *request: Any, **more: Any) -> aiohttp.connector.Connection:  # noqa: ANN401
+        """A connection: any idle one, or a new one after a stale one."""
+        item, answer = CURRENT.get()
+        while True:
+            answer.reused = True
+            connection = await super().connect(*request, **more)
+            if not (answer.reused and item.stale):
+                return connection
+            connection.close()
+
+    async def _create_connection(self, *request: Any, **more: Any) -> Any:  # noqa: ANN401
+        """Connect; aiohttp calls this only if the pool has no idle connection."""
+        CURRENT.get()[1].reused = False
+        return await super()._create_connection(*request, **more)
 
 
 class Shared(_asyncio.Shared):
@@ -54,9 +75,9 @@ class Shared(_asyncio.Shared):
         super().__init__(job, recorder)
         self.mechanism["stack"] = version_of("aiohttp")
         connector = (
-            aiohttp.TCPConnector(limit=job.slots, keepalive_timeout=KEEP_S)
+            Connector(limit=job.slots, keepalive_timeout=KEEP_S)
             if job.keep_alive
-            else aiohttp.TCPConnector(limit=job.slots, force_close=True)
+            else Connector(limit=job.slots, force_close=True)
         )
         self.session = aiohttp.ClientSession(
             connector=connector,
@@ -81,15 +102,16 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
             await asyncio.sleep(item.due - monotonic())
         slot.started = monotonic()
         url = URL(item.url, encoded=True)
-        TARGET.set(item.target)
+        CURRENT.set((item, answer))
         async with shared.session.get(url, allow_redirects=False) as response:
+            answer.reused = False  # it has answered, so it was not stale
             async for data in response.content.iter_any():
                 if not answer.take_body(data):
                     response.close()
                     break
             answer.complete(response.status, response.raw_headers)
     except Exception as error:
-        answer.abort(kind_of(error))
+        answer.broken(kind_of(error))
     except asyncio.CancelledError:
         if slot.aborted is None:
             raise

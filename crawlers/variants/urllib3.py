@@ -92,6 +92,8 @@ class Connection(HTTPConnection):
     def request(self, method: str, url: str, *more: Any, **settings: Any) -> None:  # noqa: ANN401
         """Tell the slot, and send the frontier's target, whose escapes urllib3 would change."""
         settings["headers"] = {**settings["headers"], "Accept-Encoding": SKIP_HEADER}
+        if here.item.stale:
+            self.close()  # connect again: the pool's next connection might be stale as well
         here.answer.reused = self.sock is not None
         if self.sock is not None:
             self.tell()

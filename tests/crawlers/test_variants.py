@@ -190,6 +190,21 @@ def test_a_chunk_of_negative_size_ends_its_page_and_not_the_crawl(name: str) -> 
         assert outcomes == {"": None, "bad": "protocol", "good": None}
 
 
+def test_urllib3_takes_no_idle_connection_after_a_stale_one() -> None:
+    """Which connection the pool gives out next depends on what other threads did meanwhile."""
+    stack = pytest.importorskip("crawlers.variants.urllib3")
+    with ScriptedServer() as server:
+        server.script["/"] = page()
+        shared = stack.Shared(Job((server.url,), slots=1), NullRecorder())
+        shared.frontier.start(time.monotonic())
+        item = shared.frontier.take()
+        for stale, connections in ((False, 1), (False, 1), (True, 2)):
+            item.stale = stale
+            assert stack.fetch(shared, shared.slots[0], item).error is None
+            assert server.connections == connections
+        shared.pools.clear()
+
+
 def test_a_page_costs_httpx_no_walk_through_all_connections(
     tree: FixtureServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
