@@ -12,6 +12,7 @@ from functools import cached_property
 
 from bench.analysis import fairness, ladder, naive, regime, segments, stats, summary
 from bench.analysis.fairness import FairnessRow
+from bench.analysis.family import Family
 from bench.analysis.ladder import Ladder
 from bench.analysis.naive import NaiveResult
 from bench.analysis.regime import Cell
@@ -37,7 +38,8 @@ class Analysis:
         """Take the records of one campaign; they must not change afterwards."""
         self.records = records
         self.campaign = records.campaign
-        self._comparisons: dict[tuple[str, str], list[Comparison]] = {}
+        self._families: dict[str, Family] = {}
+        self._others: dict[tuple[str, str | None], Family] = {}
         self._floors: dict[str, stats.NoiseFloor] = {}
         self._regime: dict[str, list[Cell]] = {}
 
@@ -103,12 +105,33 @@ class Analysis:
 
     # --- comparisons --------------------------------------------------------------------
 
+    def family(self, metric: Metric) -> Family:
+        """Every pair that the tables, the regime map and the ladder compare by one metric."""
+        if metric.name not in self._families:
+            pairs = stats.star(self.records, metric, self.base)
+            if self.maps_regimes:
+                pairs += regime.pairs(self.records, metric)
+            if metric is stats.CPU_PER_1000:
+                pairs += ladder.pairs(self.records)
+            self._families[metric.name] = Family(self.records, metric, pairs)
+        return self._families[metric.name]
+
     def compare(self, metric: Metric, base: str | None = None) -> list[Comparison]:
-        """Every backend against the base at every point by one metric, as one family."""
-        key = metric.name, base or self.base
-        if key not in self._comparisons:
-            self._comparisons[key] = stats.compare(self.records, metric, base=key[1])
-        return self._comparisons[key]
+        """Every backend against the base at every point by one metric.
+
+        Pairs of another base than the campaign's that no table asks about are a family of
+        their own.
+        """
+        pairs = stats.star(self.records, metric, base or self.base)
+        family = self.family(metric)
+        if base in (None, self.base):
+            return family.of(pairs)
+        if (metric.name, base) not in self._others:
+            others = [pair for pair in pairs if family.get(pair) is None]
+            self._others[metric.name, base] = Family(self.records, metric, others)
+        further = self._others[metric.name, base]
+        found = (family.get(pair) or further.get(pair) for pair in pairs)
+        return [comparison for comparison in found if comparison]
 
     def floor(self, metric: Metric = stats.PAGES_PER_S) -> stats.NoiseFloor:
         """The noise floor by one metric."""
@@ -119,15 +142,20 @@ class Analysis:
     @cached_property
     def ladder(self) -> Ladder | None:
         """Every backend against the one it changes; None when the records do not say."""
-        return ladder.ladder(self.records)
+        return ladder.ladder(self.records, self.family(stats.CPU_PER_1000))
 
     def regime(self, metric: Metric) -> list[Cell]:
         """Which model wins at each number of slots and delay; empty where it was not measured."""
-        if not stats.trials_of(self.records, "regime"):
+        if not self.maps_regimes:
             return []
         if metric.name not in self._regime:
-            self._regime[metric.name] = regime.cells(self.records, metric)
+            self._regime[metric.name] = regime.cells(self.records, self.family(metric))
         return self._regime[metric.name]
+
+    @cached_property
+    def maps_regimes(self) -> bool:
+        """Whether the campaign measured cells of the regime map."""
+        return bool(stats.trials_of(self.records, "regime"))
 
     @cached_property
     def releases(self) -> Releases | None:

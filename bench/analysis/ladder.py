@@ -1,8 +1,8 @@
 """The ladder: every backend compared with the one it changes a single thing of.
 
 The campaign record says what each backend changes and against which other, as
-the registry described it at the time. A step's ratio is paired like any other,
-and the steps of one metric are one family of comparisons.
+the registry described it at the time. A step's ratio is paired like any other. Steps of
+CPU belong to the family of that metric, steps of memory are a family of their own.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bench.analysis import stats
-from bench.analysis.stats import CPU_PER_1000, Comparison, Metric, Ratio, Spread
+from bench.analysis.family import Family
+from bench.analysis.stats import CPU_PER_1000, Comparison, Metric, Pair, Ratio, Spread
 from bench.schema import Rung, TrialRecord
 from bench.store import Records
 
@@ -65,30 +66,41 @@ MEMORY = Metric(
 )
 
 
-def ladder(records: Records) -> Ladder | None:
-    """The ladder of a campaign; CPU comes from the point with the most backends.
+def point_of(records: Records) -> str | None:
+    """The point of the ladder's CPU, the one with the most backends.
 
     None where the records do not say what a backend changes, or have no trial.
     """
-    known = records.campaign.rungs
     backends: dict[str, set[str]] = defaultdict(set)
     for trial in stats.trials_of(records, "ladder", "throughput"):
         backends[trial.point].add(trial.backend)
-    if not known or not backends:
+    if not records.campaign.rungs or not backends:
         return None
-    point = max(backends, key=lambda point: len(backends[point]))
-    rungs = sorted(known, key=lambda rung: rung.rung)
+    return max(backends, key=lambda point: len(backends[point]))
+
+
+def pairs(records: Records) -> list[Pair]:
+    """The steps of CPU: each backend with the one that it changes; none without a ladder."""
+    point = point_of(records)
+    rungs = records.campaign.rungs if point else []
+    return [(point or "", rung.against, rung.name) for rung in rungs if rung.against]
+
+
+def ladder(records: Records, family: Family) -> Ladder | None:
+    """The ladder of a campaign; None where :func:`point_of` finds no point.
+
+    ``family`` holds the comparisons of :func:`pairs` by processor time.
+    """
+    point = point_of(records)
+    if point is None:
+        return None
+    rungs = sorted(records.campaign.rungs, key=lambda rung: rung.rung)
     cpu = _by_label(records, lambda t: t.point == point, CPU_PER_1000)
     held = stats.trials_of(records, "c10k", twins=False)
     top = max((t.memory.connections for t in held if t.memory), default=None)
     at_top = _by_label(records, lambda t: bool(t.memory and t.memory.connections == top), MEMORY)
     steps = [(rung.name, rung.against) for rung in rungs if rung.against]
-    cpu_ratios = {
-        c.label: c.ratio
-        for c in stats.compare_pairs(
-            records, [(point, against, name) for name, against in steps], CPU_PER_1000
-        )
-    }
+    cpu_ratios = {c.label: c.ratio for c in family.of(pairs(records))}
     memory_ratios = _memory_ratios(held, steps)
     measured = set(cpu) | set(at_top)
     return Ladder(

@@ -18,7 +18,7 @@ Everything here is a pure function of the records. Four rules apply throughout:
 from __future__ import annotations
 
 from bench.analysis.stats.ceiling import ceiling_for, requests_per_s, share_of_ceiling
-from bench.analysis.stats.comparisons import compare, compare_pairs
+from bench.analysis.stats.comparisons import Pair, compare, compare_pairs, star
 from bench.analysis.stats.memory import (
     MEMORY_PARTS,
     MIN_CONNECTION_COUNTS,
@@ -42,22 +42,27 @@ from bench.analysis.stats.metrics import (
     least_served,
 )
 from bench.analysis.stats.noise import (
+    WAYS,
     AaResult,
     Balance,
     HostSpread,
     NoiseFloor,
+    Way,
     aa_check,
     aa_noise_floor,
     aa_pairs,
+    floors_of,
     host_spread,
     position_balance,
     recorder_cost,
+    ways_of,
 )
 from bench.analysis.stats.parity import Parity, ParityRow, parity
 from bench.analysis.stats.ratios import (
     EQUIVALENT,
     FALSE_DISCOVERY_RATE,
     MIN_BLOCKS,
+    MOST_BLOCKS,
     RESAMPLES,
     SEED,
     TOO_FEW,
@@ -102,6 +107,7 @@ __all__ = [
     "MIN_BEYOND",
     "MIN_BLOCKS",
     "MIN_CONNECTION_COUNTS",
+    "MOST_BLOCKS",
     "OWN_PARTS",
     "PAGES_PER_S",
     "RESAMPLES",
@@ -111,6 +117,7 @@ __all__ = [
     "TOO_FEW",
     "UNDECIDED",
     "USER_PER_CONNECTION",
+    "WAYS",
     "AaResult",
     "Balance",
     "Comparison",
@@ -119,11 +126,13 @@ __all__ = [
     "MemoryFit",
     "Metric",
     "NoiseFloor",
+    "Pair",
     "Parity",
     "ParityRow",
     "PartFit",
     "Ratio",
     "Spread",
+    "Way",
     "aa_check",
     "aa_noise_floor",
     "aa_pairs",
@@ -137,6 +146,7 @@ __all__ = [
     "encode_latency",
     "fit_memory",
     "floor_words",
+    "floors_of",
     "host_spread",
     "labels_of",
     "least_served",
@@ -154,6 +164,8 @@ __all__ = [
     "requests_per_s",
     "share_of_ceiling",
     "spread",
+    "star",
     "theil_sen",
     "trials_of",
+    "ways_of",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from bench.analysis.stats.metrics import PAGES_PER_S, Metric
-from bench.analysis.stats.noise import NoiseFloor, aa_noise_floor
+from bench.analysis.stats.noise import NoiseFloor, floors_of, ways_of
 from bench.analysis.stats.ratios import (
     RESAMPLES,
     SEED,
@@ -17,6 +17,9 @@ from bench.analysis.stats.ratios import (
 )
 from bench.analysis.stats.records import labels_of, points_of, trials_of
 from bench.store import Records
+
+Pair = tuple[str, str, str]
+"""Point, base and label of a comparison."""
 
 
 def compare(
@@ -32,24 +35,34 @@ def compare(
     """Every backend against the base, at every point, as one family of comparisons.
 
     ``base`` defaults to the campaign's. ``bases`` gives each label a base of its
-    own instead, and leaves out labels it does not name. The noise floor defaults
-    to the one of these records. Differences that are not significant after
-    correcting for the size of the family become "undecided".
+    own instead, and leaves out labels it does not name. The noise floor defaults to
+    that of these records for the way in which a point was measured. Differences that are
+    not significant after correcting for the size of the family become "undecided".
     """
+    pairs = star(records, metric, base, bases)
+    return compare_pairs(records, pairs, metric, floor=floor, resamples=resamples, seed=seed)
+
+
+def star(
+    records: Records,
+    metric: Metric,
+    base: str | None = None,
+    bases: Mapping[str, str] | None = None,
+) -> list[Pair]:
+    """The pairs of :func:`compare`: every backend with its base, at every point."""
     labels = labels_of(records)
     against = dict.fromkeys(labels, base or records.campaign.base) if bases is None else bases
-    pairs = [
+    return [
         (point, against[label], label)
         for point in points_of(records, *metric.workloads)
         for label in labels
         if against.get(label, label) != label
     ]
-    return compare_pairs(records, pairs, metric, floor=floor, resamples=resamples, seed=seed)
 
 
 def compare_pairs(
     records: Records,
-    pairs: Iterable[tuple[str, str, str]],
+    pairs: Iterable[Pair],
     metric: Metric = PAGES_PER_S,
     *,
     floor: NoiseFloor | None = None,
@@ -61,11 +74,8 @@ def compare_pairs(
     Like :func:`compare`, for bases that differ from pair to pair.
     """
     trials = trials_of(records, *metric.workloads)
-    floors = {
-        turns: (floor or aa_noise_floor(records, metric, turns=turns)).log or 0.0
-        for turns in (True, False)
-    }
-    in_turns = {trial.point for trial in trials if trial.turns is not None}
+    ways = ways_of(records)
+    floors = floors_of(records, metric)
     values = block_values(trials, metric)
     workload_of = {t.point: t.workload for t in trials}
     limited = server_limited(records) if metric is PAGES_PER_S else set()
@@ -76,7 +86,7 @@ def compare_pairs(
         result = ratio(
             values[point, base],
             values[point, label],
-            floor=floors[point in in_turns],
+            floor=(floor.log or 0.0) if floor else floors[ways[point]],
             metric=metric,
             resamples=resamples,
             seed=seed,

@@ -6,6 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final, Literal
 
 import numpy as np
 
@@ -20,11 +21,32 @@ from bench.analysis.stats.ratios import (
     ratio,
     server_limited,
 )
-from bench.analysis.stats.records import labels_of, natural_key, trials_of
+from bench.analysis.stats.records import labels_of, limiter_of, natural_key, trials_of
 from bench.plan.labels import twin_of
 from bench.schema import TrialRecord
 from bench.store import Records
 from bench.text import plural
+
+Way = Literal["turns", "whole", "paced"]
+"""How a point was measured: in turns, in whole trials, or in whole trials whose rate is set.
+
+Where the server's delay sets the rate, whole trials hardly scatter.
+"""
+WAYS: Final[tuple[Way, ...]] = ("turns", "whole", "paced")
+
+
+def ways_of(records: Records) -> dict[str, Way]:
+    """Point -> how it was measured; paced where the schedule limited most of its trials."""
+    groups: dict[str, list[TrialRecord]] = defaultdict(list)
+    for trial in trials_of(records):
+        groups[trial.point].append(trial)
+    found: dict[str, Way] = {}
+    for point, trials in groups.items():
+        if any(trial.turns is not None for trial in trials):
+            found[point] = "turns"
+        else:
+            found[point] = "paced" if limiter_of(trials) == "schedule" else "whole"
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,17 +83,17 @@ class NoiseFloor:
         return text + "."
 
 
-def aa_pairs(
-    records: Records, metric: Metric, *, turns: bool | None = None
-) -> dict[tuple[str, str], dict[int, float]]:
-    """(point, backend) -> block -> log ratio of the twin over the backend.
+Pairs = dict[tuple[str, str], dict[int, float]]
+"""(point, backend) -> block -> log ratio of the twin over the backend."""
 
-    ``turns`` takes only pairs that took turns, or only those of whole trials.
-    """
+
+def aa_pairs(records: Records, metric: Metric, way: Way | None = None) -> Pairs:
+    """The A/A pairs of a campaign by one metric, of one way of measuring or of all."""
+    ways = ways_of(records)
     trials = [
         trial
         for trial in trials_of(records, *metric.workloads)
-        if turns is None or turns == (trial.turns is not None)
+        if way is None or ways[trial.point] == way
     ]
     values = block_values(trials, metric)
     found: dict[tuple[str, str], dict[int, float]] = {}
@@ -99,16 +121,21 @@ def _floor_from(metric: Metric, pairs: Sequence[Mapping[int, float]]) -> NoiseFl
 
 
 def aa_noise_floor(
-    records: Records, metric: Metric = PAGES_PER_S, *, turns: bool | None = None
+    records: Records, metric: Metric = PAGES_PER_S, way: Way | None = None
 ) -> NoiseFloor:
     """The campaign's noise floor for one metric, from its A/A pairs over all points.
 
-    Turns and whole trials differ in noise by an order of magnitude, so the floor is that
-    of one of them: of turns where there are any, unless ``turns`` says otherwise.
+    The ways of measuring differ in noise by an order of magnitude, so the floor is that of
+    one of them: the first of :data:`WAYS` that has any pair, unless ``way`` names another.
     """
-    if turns is None:
-        turns = any(trial.turns for trial in trials_of(records, *metric.workloads))
-    return _floor_from(metric, list(aa_pairs(records, metric, turns=turns).values()))
+    if way is None:
+        way = next((way for way in WAYS if aa_pairs(records, metric, way)), WAYS[0])
+    return _floor_from(metric, list(aa_pairs(records, metric, way).values()))
+
+
+def floors_of(records: Records, metric: Metric) -> dict[Way, float]:
+    """The noise floor of each way of measuring as a log ratio, 0 where it has no pair."""
+    return {way: aa_noise_floor(records, metric, way).log or 0.0 for way in WAYS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +182,7 @@ def aa_check(
     found: list[Comparison] = []
     tested = interval_alarms = refused = 0
     for metric in metrics:
-        kinds = [aa_pairs(records, metric, turns=turns) for turns in (True, False)]
+        kinds = [aa_pairs(records, metric, way) for way in WAYS]
         family: list[Comparison] = []
         for (point, backend), logs, alike in (
             (key, logs, pairs) for pairs in kinds for key, logs in pairs.items()

@@ -95,6 +95,18 @@ class Ratio:
         """Whether a difference is shown."""
         return self.verdict not in (EQUIVALENT, UNDECIDED, TOO_FEW)
 
+    def inverse(self, metric: Metric) -> Ratio:
+        """The same comparison with its sides swapped, and the same verdict from there."""
+        swapped = {metric.more: metric.less, metric.less: metric.more}
+        return replace(
+            self,
+            value=None if self.value is None else 1 / self.value,
+            low=None if self.high is None else 1 / self.high,
+            high=None if self.low is None else 1 / self.low,
+            per_block=tuple(1 / value for value in self.per_block),
+            verdict=swapped.get(self.verdict, self.verdict),
+        )
+
 
 @lru_cache(maxsize=64)
 def _resample_indices(blocks: int, resamples: int, seed: int) -> IntArray:
@@ -200,17 +212,26 @@ def ratio(
     )
 
 
-def blocks_to_settle(mean: float, spread: float, floor: float, blocks: int) -> int | None:
+def blocks_to_settle(
+    mean: float, spread: float, floor: float, blocks: int, threshold: float = 1.0 - LEVEL
+) -> int | None:
     """How many blocks would decide, if their log ratios go on with this mean and spread.
 
-    None when no number up to :data:`MOST_BLOCKS` would: the difference is below the noise
-    floor, and the floor or the difference is too large for any margin of equivalence.
+    The noise floor is that of means over blocks, so with more blocks it falls as their
+    standard error does. ``threshold`` is what p must not exceed for a difference: below
+    1 - :data:`LEVEL` in a large family. None when no number up to :data:`MOST_BLOCKS` would
+    decide.
     """
     widest = math.log1p(max(MARGINS))
     for number in range(max(blocks, MIN_BLOCKS), MOST_BLOCKS + 1):
-        half = _quantile(number) * spread / math.sqrt(number)
-        different = abs(mean) > max(half, floor)
-        same = max(abs(mean) + half, floor) <= widest
+        error = spread / math.sqrt(number)
+        half = _quantile(number) * error
+        lower = floor * math.sqrt(blocks / number)
+        different = abs(mean) > max(half, lower) and (
+            threshold >= 1.0 - LEVEL
+            or 2.0 * float(sps.t.sf(abs(mean) / max(error, 1e-12), number - 1)) <= threshold
+        )
+        same = max(abs(mean) + half, lower) <= widest
         if different or same:
             return number
     return None
@@ -257,6 +278,12 @@ class Comparison:
     ratio: Ratio
     server_limited: bool  # the server capped either side, so this is not the backend's speed
 
+    @property
+    def inverse(self) -> Comparison:
+        """The same comparison with its sides swapped."""
+        ratio = self.ratio.inverse(self.metric)
+        return replace(self, base=self.label, label=self.base, ratio=ratio)
+
 
 def block_values(
     trials: Iterable[TrialRecord], metric: Metric
@@ -281,16 +308,25 @@ def server_limited(records: Records) -> set[tuple[str, str]]:
 
 
 def corrected(found: Sequence[Comparison]) -> list[Comparison]:
-    """Withdraw the verdicts of one family that the Benjamini–Hochberg step does not keep."""
+    """Withdraw the verdicts of one family that the Benjamini–Hochberg step does not keep.
+
+    What is withdrawn names the blocks at which it would pass, if the others stay as they are.
+    """
     tested = [i for i, c in enumerate(found) if c.ratio.p is not None]
     kept = benjamini_hochberg([found[i].ratio.p or 0.0 for i in tested])
+    threshold = FALSE_DISCOVERY_RATE * (sum(kept) + 1) / max(1, len(tested))
     result = list(found)
     for i, keep in zip(tested, kept, strict=True):
-        if not keep and found[i].ratio.shown:
+        ratio = found[i].ratio
+        if not keep and ratio.shown:
+            logs = np.log(ratio.per_block)
+            mean, spread = float(logs.mean()), float(logs.std(ddof=1))
             taken_back = replace(
-                found[i].ratio,
+                ratio,
                 verdict=UNDECIDED,
                 reason=f"not significant after correcting for {len(tested)} comparisons",
+                # It was shown, so it exceeds the noise floor.
+                blocks_to_settle=blocks_to_settle(mean, spread, 0.0, ratio.blocks, threshold),
             )
             result[i] = replace(found[i], ratio=taken_back)
     return result

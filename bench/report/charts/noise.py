@@ -94,19 +94,17 @@ def design(analysis: Analysis) -> Design | Skip:
 
 
 def _groups(analysis: Analysis, drawn: Sequence[Comparison]) -> list[Group]:
-    """The comparisons by metric; in turns first, then in whole trials."""
-    in_turns = {trial.point for trial in analysis.records.trials if trial.turns is not None}
-    both = len({c.point in in_turns for c in drawn}) == 2
+    """The comparisons by metric, one group for each way of measuring."""
+    ways = stats.ways_of(analysis.records)
+    several = len({ways[c.point] for c in drawn}) > 1
     groups = []
     for metric in stats.METRICS:
-        for turns in (True, False):
-            mine = [
-                c for c in drawn if c.metric.name == metric.name and (c.point in in_turns) == turns
-            ]
+        for way in stats.WAYS:
+            mine = [c for c in drawn if c.metric.name == metric.name and ways[c.point] == way]
             if mine:
-                floor = stats.aa_noise_floor(analysis.records, metric, turns=turns).log
-                how = ("\nin turns" if turns else "\nwhole") if both else ""
-                groups.append(Group(SHORT.get(metric.name, metric.name) + how, floor, mine))
+                floor = stats.aa_noise_floor(analysis.records, metric, way).log
+                name = SHORT.get(metric.name, metric.name) + (f"\n{way}" if several else "")
+                groups.append(Group(name, floor, mine))
     return groups
 
 

@@ -42,7 +42,7 @@ def design(analysis: Analysis) -> Design | Skip:
     if not slots:
         return Skip(NAME, TITLE, "no number of slots was measured at two delays")
     maps = [(words, [c for c in cells if c.slots in slots]) for words, cells in maps]
-    winners = [Counter(c.best[0] for c in cells if _won(c)) for _, cells in maps]
+    winners = [Counter(c.best[0] for c in cells if c.won) for _, cells in maps]
     limited = any(c.server_limited for _, cells in maps for c in cells)
     return Design(
         name=NAME,
@@ -50,13 +50,15 @@ def design(analysis: Analysis) -> Design | Skip:
         finding=_finding(winners[0], winners[1], len(maps[0][1])),
         subtitle=(
             "Coloured: that model beats each of the other three, by paired 95 % intervals beyond "
-            "the noise floor. Hatched: undecided between the models named"
+            "the noise floor. Plain: the models named are equivalent. Hatched: undecided between "
+            "them"
         ),
         alt=_alt(maps),
         draw=partial(_draw, maps, slots, delays),
         notes=(
             "×: the winner’s lead on the next model. Where the delay sets the rate, all models "
-            "have the same rate, and the CPU decides.",
+            "have the same rate, and the CPU decides. ~: blocks in all that would decide a cell, "
+            "if they scatter like these.",
             *(("○: limited by the server; a winner is at least that far ahead.",) * limited),
         ),
     )
@@ -78,13 +80,10 @@ def _draw(maps: Maps, slots: Sequence[int], delays: Sequence[float], slide: Slid
     panels[0].set_ylabel("slots")
 
 
-def _won(cell: Cell) -> bool:
-    return cell.enough and len(cell.best) == 1
-
-
 def _cell(slide: Slide, axes: Axes, cell: Cell, x: int, y: int) -> None:
     palette = slide.palette
-    won = _won(cell)
+    won = cell.won
+    decided = won or cell.shared
     fill = mix(palette.models[cell.best[0]], palette.background, 0.45) if won else palette.band
     axes.add_patch(
         Rectangle(
@@ -93,7 +92,7 @@ def _cell(slide: Slide, axes: Axes, cell: Cell, x: int, y: int) -> None:
             0.96,
             facecolor=fill,
             edgecolor=fill if won else mix(palette.muted, palette.background, 0.65),
-            hatch=None if won else "//",
+            hatch=None if decided else "//",
             linewidth=0,
         )
     )
@@ -102,9 +101,12 @@ def _cell(slide: Slide, axes: Axes, cell: Cell, x: int, y: int) -> None:
     elif won:
         lines = [cell.best[0], f"×{times(cell.lead or 1)}"]
     elif len(cell.best) == len(MODEL_MARKERS):
-        lines = ["undecided"]
+        lines = [f"all ±{100 * (cell.margin or 0):.0f} %"] if cell.shared else ["undecided"]
     else:
         lines = list(cell.best)
+    if cell.enough and not decided:
+        needed = cell.blocks_to_settle
+        lines.append(f"(~{count(needed or stats.MOST_BLOCKS)} blocks)")
     if cell.server_limited:
         lines.append("○")
     axes.annotate(
@@ -142,9 +144,12 @@ def _alt(maps: Maps) -> str:
     parts = []
     for words, cells in maps:
         found = "; ".join(
-            f"{c.slots} slots, {c.delay_ms:g} ms: "
-            + (c.best[0] if _won(c) else "undecided between " + listing(c.best))
+            f"{c.slots} slots, {c.delay_ms:g} ms: " + (c.best[0] if c.won else _level(c))
             for c in cells
         )
         parts.append(f"{words}: {found}")
     return f"Two maps of slots by delay. {'. '.join(parts)}."
+
+
+def _level(cell: Cell) -> str:
+    return f"{'equivalent' if cell.shared else 'undecided between'} {listing(cell.best)}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.analysis.stats import UNDECIDED, Ratio, Spread
+from bench.analysis.stats import MOST_BLOCKS, TOO_FEW, UNDECIDED, Ratio, Spread
 from bench.report.tables.table import MISSING, Cell, Tone
 from bench.schema import Limiter
 from bench.text import count
@@ -53,7 +53,20 @@ def judged_ratio(found: Ratio | None) -> str:
     """A ratio, followed by its verdict where no difference is shown."""
     if found is None or found.shown:
         return ratio(found)
-    return f"{ratio(found)}, {found.verdict} ({found.reason})"
+    more = f"; {settling(found)}" if found.verdict == UNDECIDED else ""
+    return f"{ratio(found)}, {found.verdict} ({found.reason}{more})"
+
+
+def settling(found: Ratio) -> str:
+    """What would decide an undecided comparison; why there is none where blocks are too few."""
+    if found.verdict == TOO_FEW:
+        return found.reason
+    return f"{blocks(found.blocks_to_settle)} blocks would decide"
+
+
+def blocks(number: int | None) -> str:
+    """How many blocks it would take: ``about 24``, or more than anybody would measure."""
+    return f"more than {count(MOST_BLOCKS)}" if number is None else f"about {count(number)}"
 
 
 def verdict(found: Ratio | None, limiter: Limiter | None = None) -> str | Cell:
@@ -76,8 +89,7 @@ def why(found: Ratio | None) -> str:
     words = [found.reason]
     if found.verdict == UNDECIDED and found.smallest is not None:
         words.append(f"below {100 * found.smallest:.1f} % nothing could have been seen")
-        more = found.blocks_to_settle
-        words.append(f"about {count(more)} blocks would decide" if more else "blocks cannot decide")
+        words.append(settling(found))
     return "; ".join(words)
 
 

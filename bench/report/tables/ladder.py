@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from bench.analysis.analysis import Analysis
-from bench.analysis.ladder import PAIRED_FROM, Step
+from bench.analysis.ladder import PAIRED_FROM, Ladder, Step
+from bench.analysis.stats import EQUIVALENT, Ratio
 from bench.report.tables import cells
 from bench.report.tables.table import MISSING, Column, Row, Table, name, words
-from bench.text import KIB
+from bench.text import KIB, plural
 
 CAPTION: Final = "The ladder: one change per rung"
 COLUMNS: Final = (
@@ -36,8 +37,32 @@ def ladder(analysis: Analysis) -> Table:
             f"{found.point}; memory is per connection{held}, its ratio paired over all numbers of "
             f"connections from {PAIRED_FROM:,} up. HTTP stacks are not concurrency models."
         ),
-        notes=[f"Not run: {label}: {reason}" for label, reason in sorted(found.missing.items())],
+        notes=[
+            *([tally(compared)] if (compared := _compared(found)) else []),
+            *(f"Not run: {label}: {reason}" for label, reason in sorted(found.missing.items())),
+        ],
     )
+
+
+def _compared(found: Ladder) -> list[tuple[str, Ratio]]:
+    """Each rung that has a step by CPU."""
+    return [(step.rung.name, step.cpu_ratio) for step in found.steps if step.cpu_ratio]
+
+
+def tally(compared: list[tuple[str, Ratio]]) -> str:
+    """How many steps of CPU are decided one way or the other, and what the rest would take."""
+    shown = sum(ratio.shown for _, ratio in compared)
+    same = sum(ratio.verdict == EQUIVALENT for _, ratio in compared)
+    rest = [(name, r) for name, r in compared if not r.shown and r.verdict != EQUIVALENT]
+    text = (
+        f"By CPU, of {plural(len(compared), 'step')}: {shown} different, {same} equivalent, "
+        f"{len(rest)} undecided."
+    )
+    if rest:
+        text += " Undecided, with the blocks that would decide: "
+        text += "; ".join(f"{name}: {cells.blocks(r.blocks_to_settle)}" for name, r in rest)
+        text += "."
+    return text
 
 
 def _row(step: Step) -> Row:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from bench.analysis import regime, stats
+from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.regime import Cell
 from bench.report.tables import markdown
@@ -22,7 +22,7 @@ def made(**changes: Any) -> Records:
 
 
 def cells(records: Records, metric: stats.Metric) -> dict[tuple[int, float], Cell]:
-    return {(c.slots, c.delay_ms): c for c in regime.cells(records, metric)}
+    return {(c.slots, c.delay_ms): c for c in Analysis(records).regime(metric)}
 
 
 def test_every_pair_of_slots_and_delay_is_a_cell() -> None:
@@ -44,11 +44,11 @@ def test_where_the_delay_sets_the_rate_nobody_wins_by_rate() -> None:
 
 def test_equal_models_share_every_cell() -> None:
     for metric in (stats.PAGES_PER_S, stats.CPU_PER_1000):
-        assert all(len(c.best) == 4 for c in regime.cells(made(effects=False), metric))
+        assert all(len(c.best) == 4 for c in Analysis(made(effects=False)).regime(metric))
 
 
 def test_too_few_blocks_give_no_winner() -> None:
-    assert not any(c.enough for c in regime.cells(made(blocks=3), stats.CPU_PER_1000))
+    assert not any(c.enough for c in Analysis(made(blocks=3)).regime(stats.CPU_PER_1000))
     assert stats.TOO_FEW in "\n".join(markdown.section(regime_table(Analysis(made(blocks=3)))))
 
 

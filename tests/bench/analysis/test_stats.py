@@ -226,11 +226,38 @@ def test_what_is_undecided_says_how_many_blocks_would_decide() -> None:
     assert stats.ratio(dict.fromkeys(every, 1.0), every).verdict != "undecided"
 
 
-def test_no_number_of_blocks_beats_a_high_floor() -> None:
+def test_a_floor_falls_with_the_blocks_that_it_is_a_mean_of() -> None:
     values = {block: 1.02 + 0.01 * (-1) ** block for block in range(6)}
     found = stats.ratio(dict.fromkeys(values, 1.0), values, floor=math.log(1.2))
     assert found.verdict == "undecided"
+    assert found.blocks_to_settle is not None
+    # ±20 % of six blocks are ±5 % of 16 times as many; the difference itself is 2 %.
+    assert 60 < found.blocks_to_settle < 120
+
+
+def test_what_nobody_would_measure_is_not_named() -> None:
+    values = {block: math.exp(0.045 + 0.8 * (-1) ** block) for block in range(6)}
+    found = stats.ratio(dict.fromkeys(values, 1.0), values)
+    assert found.verdict == "undecided"
     assert found.blocks_to_settle is None
+
+
+def test_what_the_correction_withdraws_says_how_many_blocks_would_pass() -> None:
+    rng = np.random.default_rng(2)
+    weak = {block: math.exp(0.05 + 0.03 * x) for block, x in enumerate((-1.3, -1, 0.5, 0.8, 1))}
+    base = dict.fromkeys(weak, 1.0)
+    one = stats.ratio(base, weak)
+    assert one.shown
+    none = [stats.ratio(base, {b: math.exp(rng.normal(0, 0.03)) for b in weak}) for _ in range(200)]
+    family = [
+        stats.Comparison("w", str(n), stats.PAGES_PER_S, "a", "b", ratio, server_limited=False)
+        for n, ratio in enumerate([one, *(ratio for ratio in none if not ratio.shown)])
+    ]
+    withdrawn = stats.corrected(family)[0].ratio
+    assert withdrawn.verdict == "undecided"
+    assert "correcting for" in withdrawn.reason
+    assert withdrawn.blocks_to_settle is not None
+    assert one.blocks < withdrawn.blocks_to_settle < 50
 
 
 # --- campaigns ---------------------------------------------------------------------------

@@ -1,0 +1,132 @@
+"""One verdict for one pair, whoever asks and from whichever side."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bench import store
+from bench.analysis import stats
+from bench.analysis.analysis import Analysis
+from bench.analysis.family import Family
+from bench.launch import RESULTS
+from bench.report.tables.closed_loop import closed_loop
+from bench.report.tables.regime import regime as regime_table
+from bench.store import Records
+from crawlers.registry import MODELS
+from tests.bench.synthetic import campaign, gathered, rungs
+
+METRICS = (stats.PAGES_PER_S, stats.CPU_PER_1000)
+
+
+@lru_cache
+def made(**changes: Any) -> Records:
+    values: dict[str, Any] = {
+        "workloads": ("throughput", "waiting", "regime", "ladder"),
+        "ladder": tuple(rungs(MODELS)),
+        "samples": 30,
+        "base": "callbacks",
+        "noise": 0.04,
+    }
+    return gathered(campaign(**(values | changes)))
+
+
+def reference() -> Records:
+    """The campaign of README, in which map and table contradicted each other at waiting-1000."""
+    return store.load(RESULTS / "reference")
+
+
+def verdicts(analysis: Analysis, metric: stats.Metric) -> dict[tuple[str, frozenset[str]], str]:
+    """What the closed-loop comparisons say of each pair with the base, without a direction."""
+    return {
+        (c.point, frozenset((c.base, c.label))): "shown" if c.ratio.shown else c.ratio.verdict
+        for c in analysis.compare(metric)
+    }
+
+
+@pytest.mark.parametrize("records", [made, reference], ids=["made", "reference"])
+@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
+def test_the_map_never_contradicts_the_table(records: Any, metric: stats.Metric) -> None:
+    analysis = Analysis(records())
+    table = verdicts(analysis, metric)
+    asked = 0
+    for cell in analysis.regime(metric):
+        leader, *level = cell.best
+        for label in MODELS:
+            pair = cell.point, frozenset((leader, label))
+            if label == leader or pair not in table:
+                continue
+            asked += 1
+            assert (table[pair] == "shown") == (label not in level), (cell.point, label)
+            assert (table[pair] in (stats.UNDECIDED, stats.TOO_FEW)) == (label in cell.undecided)
+    assert asked >= 8
+
+
+def test_a_pair_of_two_families_would_have_two_verdicts() -> None:
+    """Why there is one family: what is shown among a few is withdrawn among many."""
+    records = reference()
+    few = stats.compare_pairs(records, [("waiting-1000", "callbacks", "threads")])
+    many = Analysis(records).compare(stats.PAGES_PER_S)
+    (same,) = (c for c in many if (c.point, c.label) == ("waiting-1000", "threads"))
+    assert few[0].ratio.value == same.ratio.value
+    assert (few[0].ratio.verdict, same.ratio.verdict) == ("slower", "undecided")
+
+
+def test_the_ladder_and_the_table_agree() -> None:
+    analysis = Analysis(made())
+    ladder = analysis.ladder
+    assert ladder is not None
+    table = {(c.point, c.label): c.ratio for c in analysis.compare(stats.CPU_PER_1000)}
+    step = next(s for s in ladder.steps if s.rung.against == "callbacks")
+    assert step.cpu_ratio == table[ladder.point, step.rung.name]
+
+
+def test_a_pair_is_compared_once_and_mirrored_for_the_other_side() -> None:
+    family = Family(
+        made(),
+        stats.CPU_PER_1000,
+        [("throughput-100", "callbacks", "threads"), ("throughput-100", "threads", "callbacks")],
+    )
+    assert len(family.compared) == 1
+    one = family.get(("throughput-100", "callbacks", "threads"))
+    other = family.get(("throughput-100", "threads", "callbacks"))
+    assert one is not None
+    assert other is not None
+    assert (one.ratio.verdict, other.ratio.verdict) == ("more CPU", "less CPU")
+    assert family.get(("throughput-100", "callbacks", "trio")) is None
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.floats(0.5, 2.0), min_size=5, max_size=9), st.floats(0, 0.3))
+def test_a_mirrored_ratio_is_the_ratio_of_the_other_side(values: list[float], floor: float) -> None:
+    found = stats.ratio(
+        dict.fromkeys(range(len(values)), 1.0), dict(enumerate(values)), floor=floor, resamples=300
+    )
+    mirrored = found.inverse(stats.PAGES_PER_S)
+    assert found.low is not None
+    assert mirrored.high == pytest.approx(1 / found.low)
+    assert mirrored.shown == found.shown
+    twice = mirrored.inverse(stats.PAGES_PER_S)
+    assert twice.verdict == found.verdict
+    assert twice.low == pytest.approx(found.low)
+
+
+@pytest.mark.parametrize("records", [made, reference], ids=["made", "reference"])
+def test_every_cell_and_rung_is_decided_or_says_what_it_would_take(records: Any) -> None:
+    analysis = Analysis(records())
+    for row in regime_table(analysis).texts:
+        for text in row[1:]:
+            named = " × " in text or "equivalent within" in text or "blocks would decide" in text
+            assert named or text == stats.TOO_FEW, text
+    for row in closed_loop(analysis).texts:
+        if row[4] == stats.UNDECIDED:
+            assert "blocks would decide" in row[5]
+    assert analysis.ladder is not None
+    for step in analysis.ladder.steps:
+        found = step.cpu_ratio
+        if found is not None and found.verdict == stats.UNDECIDED:
+            assert found.blocks_to_settle is None or found.blocks_to_settle >= found.blocks
