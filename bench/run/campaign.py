@@ -137,7 +137,7 @@ class Campaign:
     def _together(self, bench: Bench, campaign: ExitStack, point: Point, turns: list[Turn]) -> None:
         """One block of a point whose labels take turns; recorded when all of them have ended."""
         self._check_warmup(bench, campaign)
-        if point.ceiling:
+        if point.ceiling and not self._has_ceiling(turns[0].block):
             with start(point, bench.pinning) as server:
                 self._ceiling(bench, point, server, turns[0].block)
         here = {self._number + place: turn for place, turn in enumerate(turns)}
@@ -164,7 +164,7 @@ class Campaign:
 
     def _ceiling(self, bench: Bench, point: Point, server: Server, block: int) -> None:
         """Measure the server's ceiling, once in each block."""
-        if any(record.block == block for record in self.ceilings):
+        if self._has_ceiling(block):
             return
         self._show(f"{point.id}: the server's ceiling")
         try:
@@ -175,6 +175,10 @@ class Campaign:
         self.store.append(record)
         self.ceilings.append(record)
         self._learn_ceilings(bench)
+
+    def _has_ceiling(self, block: int) -> bool:
+        """Whether the server's ceiling was measured in this block."""
+        return any(record.block == block for record in self.ceilings)
 
     def _learn_ceilings(self, bench: Bench) -> None:
         """Update the ceiling that limiters are judged by: the median of those measured so far."""

@@ -108,7 +108,7 @@ def finish(trial: Trial) -> TrialRecord:
         ramp=trial.ramp,
         turns=trial.turns,
         stderr=trial.stderr,
-        host=host.finish(trial.noise),
+        host=trial.host or host.finish(trial.noise),
         trial_s=time.monotonic() - trial.began,
     )
 
@@ -128,8 +128,10 @@ def measured(trial: Trial, result: Result, ledger: Ledger) -> tuple[dict[str, An
         elapsed_s = result.answered / rate if rate else None
         client_share = turns.cpu_s / turns.wall_s if turns.wall_s else 0.0
         server_share = turns.server_cpu_s / turns.wall_s if turns.wall_s else 0.0
-    if trial.server_work_s is not None and user_s + system_s > 0:
-        # A server that polls is always busy; what counts is its work.
+    # A server that polls is always busy; what counts is its work.
+    if trial.server_working is not None:
+        server_share *= min(1.0, trial.server_working)
+    elif trial.server_work_s is not None and user_s + system_s > 0:
         server_share *= min(1.0, trial.server_work_s / (user_s + system_s))
     sampled = {"threads_sampled": trial.threads} if trial.threads else {}
     fields: dict[str, Any] = {

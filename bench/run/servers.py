@@ -55,6 +55,7 @@ class Server:
         arguments += ["--json", "--exit-with-parent"]
         self._child = Child("the fixture server", arguments, {"C10K_CONTROL_TOKEN": token})
         self.not_pinned = cpu.pin(self._child.pid, cores) if cores else None
+        self._control: http.client.HTTPConnection | None = None
         if wait:
             self.ready()
 
@@ -108,6 +109,7 @@ class Server:
 
         Raises :class:`ServerError` unless it answers with status 200.
         """
+        assert self._control is not None, "the server is not ready"
         data = None if body is None else json.dumps(body)
         headers = {**self._headers, "Content-Type": "application/json"} if data else self._headers
         try:
@@ -200,7 +202,8 @@ class Server:
 
     def stop(self) -> None:
         """End the server."""
-        self._control.close()
+        if self._control is not None:
+            self._control.close()
         if self.alive:
             self._child.process.terminate()
         self._child.close()

@@ -15,7 +15,7 @@ from bench.plan.order import Turn
 from bench.plan.workloads import Params, Point
 from bench.run.protocol import Result
 from bench.run.servers import Server
-from bench.schema import Ledger, Memory, Ramp, Status, Turns
+from bench.schema import HostNoise, Ledger, Memory, Ramp, Status, Turns
 from bench.text import now
 from crawlers.backend import Backend
 
@@ -41,7 +41,11 @@ class Bench:
 
 @dataclass(slots=True)
 class Trial:
-    """One trial while it runs; whatever it did not reach stays None."""
+    """One trial while it runs; whatever it did not reach stays None.
+
+    ``server_working`` is the share of the server's processor time that was work and not
+    polling. ``host`` is set where several trials share the probes around them.
+    """
 
     bench: Bench
     point: Point
@@ -51,6 +55,7 @@ class Trial:
     started: str = field(default_factory=now)
     began: float = field(default_factory=time.monotonic)
     noise: host.Before = field(default_factory=host.start)
+    host: HostNoise | None = None
     ready_s: float | None = None
     result: Result | None = None
     ledger: Ledger | None = None
@@ -59,6 +64,7 @@ class Trial:
     server_growth: int | None = None
     server_cpu: tuple[float, float] = (0.0, 0.0)
     server_work_s: float | None = None
+    server_working: float | None = None
     kernel: dict[str, int | None] = field(default_factory=dict)
     threads: int = 0
     status: Status = "ok"

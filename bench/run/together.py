@@ -1,16 +1,17 @@
 """One block of one point with all its labels alive together: start, take turns, finish, record.
 
-Each label gets a server and a worker of its own. They start and warm up side by side,
-are stopped, take turns (:mod:`bench.run.turns`) until the first crawl runs out of work,
-and then finish one after the other, so that every crawl is complete and its digest and
-ledger can be checked like those of any other trial.
+Each label gets a server and a worker of its own. All of them start and warm up at the
+same time, on both processors, and are stopped; so it does not matter which was ready
+first. They take turns (:mod:`bench.run.turns`) until the first crawl runs out of work.
+Then all crawls run to their ends at the same time, uncounted, so that every crawl is
+complete and its digest and ledger can be checked like those of any other trial.
 """
 
 from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from mmap import mmap
@@ -22,7 +23,7 @@ import numpy.typing as npt
 
 from bench.controls import FAMILY, REPEATS
 from bench.histograms import FloatArray
-from bench.machine.probes import cpu, kernel
+from bench.machine.probes import cpu, host, kernel
 from bench.plan.order import Turn
 from bench.plan.workloads import SITE_SEED, Point
 from bench.run import record
@@ -50,6 +51,21 @@ class Member:
     worker: WorkerProcess
     taker: Taker
 
+    @property
+    def progress(self) -> Path:
+        """The file in which the worker counts its exchanges."""
+        return self.trial.bench.scratch / f"progress-{self.trial.number}"
+
+    def end(self) -> None:
+        """End its processes at once, stopped or not, and whatever they have started."""
+        self.taker.worker.kill()
+        self.taker.server.kill()
+
+    def forget(self) -> None:
+        """Remove its files."""
+        for file in (self.progress, *self.progress.parent.glob(f"{self.trial.times.name}.*")):
+            file.unlink(missing_ok=True)
+
 
 def run(
     bench: Bench, point: Point, turns: Mapping[int, Turn]
@@ -62,56 +78,53 @@ def run(
     go on. Raises :class:`bench.run.servers.ServerError` when no server starts.
     """
     began = time.monotonic()
+    noise = host.start()
     with ExitStack() as stack:
-        # Leaving the stack ends every process, stopped or not: SIGKILL needs no SIGCONT.
-        servers = [
-            stack.enter_context(
-                Server(
-                    point.site, delay=point.delay, seed=SITE_SEED,
-                    cores=bench.pinning.server, wait=False,
-                )
-            )
-            for _ in turns
-        ]  # fmt: skip
-        for server in servers:
-            server.ready()
         members = [
-            start(stack, bench, point, turn, server, number)
-            for (number, turn), server in zip(turns.items(), servers, strict=True)
+            start(stack, bench, point, turn, number, noise) for number, turn in turns.items()
         ]
-        for member in members:
-            warm(member)
-        for member in members:
-            pause(member)
-        before = kernel.counters()
-        rng = random.Random(members[0].trial.hash_seed)
-        taken = take_turns(
-            [member.taker for member in members],
-            rng,
-            processors=bench.pinning.client,
-            deadline=time.monotonic() + TURNS_DEADLINE_S,
-        )
-        for member in rng.sample(members, len(members)):
-            finish(member)
-        # The machine keeps these for all processes together.
-        moved = kernel.delta(before, kernel.counters())
-        records = []
-        for place, member in enumerate(members):
-            member.trial.kernel = moved
-            member.trial.turns = summary(taken, place, member.trial)
-            records.append(record.finish(member.trial))
-        # Each has its share of the time that they spent together.
-        share = (time.monotonic() - began) / len(records)
-        records = [one.model_copy(update={"trial_s": share}) for one in records]
+        try:
+            for member in members:
+                member.trial.server.ready()
+                set_to_work(member)
+            for member in members:
+                warm(member)
+            before = kernel.counters()
+            taken = take_turns(
+                [member.taker for member in members],
+                random.Random(members[0].trial.hash_seed),
+                processors=bench.pinning.client,
+                deadline=time.monotonic() + TURNS_DEADLINE_S,
+            )
+            finish(members)
+        finally:
+            # Together and at once: SIGTERM would wait until a stopped process is resumed.
+            for member in members:
+                member.end()
+    # The machine keeps these for all processes together.
+    moved, after = kernel.delta(before, kernel.counters()), host.finish(noise)
+    records = []
+    for place, member in enumerate(members):
+        member.trial.kernel, member.trial.host = moved, after
+        member.trial.turns = summary(taken, place, member.trial)
+        records.append(record.finish(member.trial))
+        member.forget()
+    # Each has its share of the time that they spent together.
+    share = (time.monotonic() - began) / len(records)
+    records = [one.model_copy(update={"trial_s": share}) for one in records]
     return records, log(taken, point, members[0].trial.turn.block)
 
 
 def start(
-    stack: ExitStack, bench: Bench, point: Point, turn: Turn, server: Server, number: int
+    stack: ExitStack, bench: Bench, point: Point, turn: Turn, number: int, noise: host.Before
 ) -> Member:
-    """Start a label's worker and let it warm up; it is not waited for."""
-    server.warm()
-    trial = Trial(bench, point, turn, server, number, together=True)
+    """Start a label's server and its worker; neither is waited for."""
+    server = stack.enter_context(
+        Server(
+            point.site, delay=point.delay, seed=SITE_SEED, cores=bench.pinning.server, wait=False
+        )
+    )
+    trial = Trial(bench, point, turn, server, number, noise=noise, together=True)
     worker = stack.enter_context(
         WorkerProcess(
             f"the worker of {turn.label}",
@@ -121,19 +134,25 @@ def start(
     )
     cores = bench.pinning.client
     trial.unpinned = cpu.pin(worker.pid, cores) if cores else bench.pinning.reason
-    progress = bench.scratch / f"progress-{number}"
-    shared = shared_number(progress)
-    worker.command(command(trial, progress=progress, timeout_s=PATIENCE * trial.deadline_s))
+    shared = shared_number(bench.scratch / f"progress-{number}")
     taker = Taker(
         name=str(turn.label),
         worker=Group(worker.pid),
         server=Group(server.pid),
         count=lambda: int(shared[0]),
         begin=worker.go,
-        total=server.urls * (REPEATS if trial.backend.family == FAMILY else 1),
+        total=0,
         slots=point.slots,
     )
     return Member(trial, worker, taker)
+
+
+def set_to_work(member: Member) -> None:
+    """Tell a worker what to crawl, now that its server is there; it warms up at once."""
+    trial = member.trial
+    member.taker.total = trial.server.urls * (REPEATS if trial.backend.family == FAMILY else 1)
+    patience_s = PATIENCE * trial.deadline_s
+    member.worker.command(command(trial, progress=member.progress, timeout_s=patience_s))
 
 
 def shared_number(file: Path) -> memoryview:
@@ -144,27 +163,22 @@ def shared_number(file: Path) -> memoryview:
 
 
 def warm(member: Member) -> None:
-    """Wait until a worker has warmed up, and zero its server's ledger."""
-    trial = member.trial
+    """Wait until a worker has warmed up, warm its server, and stop both until their turn."""
+    trial, taker = member.trial, member.taker
     began = time.monotonic()
     try:
         member.worker.ready(START_S)
+        taker.worker.stop()
+        trial.server.warm()
         trial.server.reset()
         if trial.server_polls:
             trial.server.poll(True)
+        taker.server.stop()
+    except GroupEndedError:
+        lose(member, "a process ended before its first turn")
     except (TimeoutError, ProcessError, WorkerError, ServerError) as error:
         lose(member, str(error))
     trial.ready_s = time.monotonic() - began
-
-
-def pause(member: Member) -> None:
-    """Stop a label's worker and server until it is their turn."""
-    if member.taker.lost is None:
-        try:
-            member.taker.worker.stop()
-            member.taker.server.stop()
-        except GroupEndedError:
-            lose(member, "a process ended before its first turn")
 
 
 def lose(member: Member, reason: str) -> None:
@@ -176,33 +190,68 @@ def lose(member: Member, reason: str) -> None:
     trial.stderr = member.worker.stderr_tail()
 
 
-def finish(member: Member) -> None:
-    """Let one crawl run to its end alone, and ask its server what it saw."""
-    trial, taker = member.trial, member.taker
-    if trial.status == "failed":
-        return
+def finish(members: Sequence[Member]) -> None:
+    """Let all crawls run to their ends at the same time, and ask the servers what they saw."""
+    going = [member for member in members if may_finish(member)]
+    for member in going:
+        sleep_again(member)
+    for member in going:
+        if member.trial.status == "ok":
+            trial, taker = member.trial, member.taker
+            pinning = trial.bench.pinning
+            if pinning.client:  # nothing is timed any more
+                cpu.pin(member.worker.pid, [*pinning.client, *pinning.server])
+            taker.worker.resume()
+            if not taker.begun:
+                taker.begin()
+            trial.threads = threads(member.worker.pid)
+    for member in going:
+        if member.trial.status == "ok":
+            collect(member, patience=len(going))
+
+
+def may_finish(member: Member) -> bool:
+    """Whether a crawl can still end well; a label whose worker or server is gone is lost."""
+    taker = member.taker
+    if member.trial.status == "failed":
+        return False
     # A worker that is done in its turn did less than the others; its result says what.
     if taker.lost is not None and member.worker.process.poll() != 0:
         lose(member, f"{taker.lost}: {member.worker.ending()}")
-        return
-    taker.server.resume()
-    taker.worker.resume()
-    if not taker.begun:
-        taker.begin()
-    trial.threads = threads(member.worker.pid)
+        return False
+    return True
+
+
+def sleep_again(member: Member) -> None:
+    """Read what a server did in the turns; it polls no longer: others need the processor."""
+    trial = member.trial
+    member.taker.server.resume()
     try:
-        trial.result = member.worker.result(time.monotonic() + trial.deadline_s)
+        user_s, system_s = trial.server.cpu()
+        trial.server_working = trial.server.work_s() / (user_s + system_s)
+        if trial.server_polls:
+            trial.server.poll(False)
+    except ServerError as error:
+        lose(member, str(error))
+
+
+def collect(member: Member, patience: int) -> None:
+    """Wait for a worker's result, and ask its server what it served.
+
+    ``patience`` is how many crawls share the processors meanwhile.
+    """
+    trial = member.trial
+    limit_s = patience * trial.deadline_s
+    try:
+        trial.result = member.worker.result(time.monotonic() + limit_s)
         trial.server_cpu = trial.server.cpu()
         trial.server_work_s = trial.server.work_s()
         trial.ledger = trial.server.ledger()
     except TimeoutError:
         member.worker.abort()
-        lose(member, f"no result in {trial.deadline_s:g} s; the worker was ended")
+        lose(member, f"no result in {limit_s:g} s; the worker was ended")
     except (ProcessError, WorkerError, ServerError) as error:
         lose(member, str(error))
-    else:
-        member.worker.end()
-        taker.server.stop()  # a server that polls must not do so beside the next crawl
 
 
 def summary(turns: Turns, place: int, trial: Trial) -> TurnsSummary | None:

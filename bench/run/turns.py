@@ -77,6 +77,11 @@ class Group:
         with suppress(ProcessLookupError):
             os.kill(-self.pid, signal.SIGCONT)
 
+    def kill(self) -> None:
+        """End every process of the group at once, stopped or not."""
+        with suppress(ProcessLookupError):
+            os.kill(-self.pid, signal.SIGKILL)
+
     def look_for_children(self) -> None:
         """Find the child's own children, whose processor time belongs to it."""
         self._members = [self.pid]

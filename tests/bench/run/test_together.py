@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 
 from bench import turnlog
@@ -19,6 +21,7 @@ from bench.plan.labels import Label
 from bench.plan.order import Turn
 from bench.run import together
 from bench.run.campaign import out_of_the_way, warmup_server
+from bench.run.servers import Server, ServerError
 from bench.run.state import Bench
 from bench.run.turns import TurnTaken, take_turns
 from bench.schema import TrialRecord, TurnsRecord
@@ -127,6 +130,45 @@ def test_a_worker_that_dies_is_recorded_and_the_others_count(
     records, _ = together.run(bench, POINT, turns(*LABELS))
     assert [record.status for record in records] == ["ok", "failed", "ok"]
     assert "SIGKILL" in (records[1].reason or "")
+
+
+def test_no_process_has_to_be_waited_for_at_the_end_of_a_block(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stopped server does not see SIGTERM: each used to take two seconds to end."""
+    late = []
+    real = subprocess.Popen.wait
+
+    def wait(self, timeout=None):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+        try:
+            return real(self, timeout)
+        except subprocess.TimeoutExpired:
+            late.append(self.args)
+            raise
+
+    monkeypatch.setattr(subprocess.Popen, "wait", wait)
+    records, _ = together.run(bench, POINT, turns("callbacks", "threads"))
+    assert [record.status for record in records] == ["ok", "ok"]
+    assert late == []
+    assert not list(bench.scratch.iterdir())
+
+
+def test_a_server_that_never_gets_ready_ends_all_that_was_started(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = []
+
+    def fail(self: Server) -> None:
+        started.extend(psutil.Process().children(recursive=True))
+        raise ServerError("no")
+
+    monkeypatch.setattr(Server, "ready", fail)
+    with pytest.raises(ServerError):
+        together.run(bench, POINT, turns("callbacks", "threads"))
+    mine = [one for one in started if one.pid != bench.warmup.pid]
+    assert len(mine) >= 4
+    _, alive = psutil.wait_procs(mine, timeout=20)
+    assert not alive
 
 
 def test_turns_are_kept_beside_the_trials(block: Block, tmp_path: Path) -> None:
