@@ -20,7 +20,8 @@ from bench.analysis.releases import Releases
 from bench.analysis.stats import Comparison, Metric
 from bench.analysis.wording import change, interval, prose, says
 from bench.plan.labels import Label
-from bench.text import KIB, listing, plural, significant
+from bench.plan.workloads import mean_delay_s
+from bench.text import KIB, count, listing, plural, significant
 from crawlers.registry import MODELS
 
 NAME: Final = "findings"
@@ -64,15 +65,19 @@ QUESTIONS: Final = (
         "fewer",
         "pages per second",
     ),
+)
+WAITING: Final = tuple(
     Question(
-        "waiting-100",
-        "At 100 slots and a delay of 50 ms",
+        f"waiting-{slots}",
+        f"at {count(slots)} slots",
         stats.PAGES_PER_S,
         "fetch",
         "fewer",
         "pages per second",
-    ),
+    )
+    for slots in (100, 1000)
 )
+"""One finding about a slow server answers both: where the delay sets the rate, and where not."""
 ACROSS: Final = {
     stats.CPU_PER_1000: "Processor time per page",
     stats.USER_PER_CONNECTION: "User memory per connection",
@@ -86,7 +91,8 @@ def findings(analysis: Analysis) -> list[str]:
     if analysis.releases:
         found = [*_steps(analysis.releases), *analysis.releases.lines]
     else:
-        found = [_memory(analysis), *(_answer(analysis, question) for question in QUESTIONS)]
+        answers = (_answer(analysis, question) for question in QUESTIONS)
+        found = [_memory(analysis), *answers, _waiting(analysis)]
     return [sentence for sentence in (*found, _trust(analysis)) if sentence]
 
 
@@ -125,8 +131,20 @@ def _memory(analysis: Analysis) -> str | None:
     each = [f"`{label}` {total / KIB:.1f} ({user / KIB:.1f})" for total, user, label in costs]
     return (
         f"**An idle connection takes {head}.** The client's side in KiB, user space and kernel "
-        f"together (user space alone): {', '.join(each)}."
+        f"together (user space alone): {', '.join(each)}.{_calculated(analysis, costs)}"
     )
+
+
+def _calculated(analysis: Analysis, costs: Sequence[tuple[float, float, str]]) -> str:
+    """How much of the totals was not read."""
+    fits = analysis.memory
+    found = [
+        f"{_kib(fits[label].calculated_bytes)} of the {_kib(total)} KiB of "
+        f"`{label}` ({listing(list(fits[label].calculated))})"
+        for total, _, label in costs
+        if fits[label].calculated_bytes >= KIB / 10
+    ]
+    return f" Calculated from the number of threads, not read: {', '.join(found)}." * bool(found)
 
 
 def _kib(value: float) -> str:
@@ -135,22 +153,78 @@ def _kib(value: float) -> str:
 
 def _answer(analysis: Analysis, question: Question) -> str | None:
     """Each backend against the base at one point: the models first, the others apart."""
-    found = [c for c in analysis.compare(question.metric) if c.point == question.point]
-    stacks = {rung.name for rung in analysis.campaign.rungs if rung.family == STACK}
-    models = [c for c in found if c.label in MODELS and c.ratio.low is not None]
+    models = _models(analysis, question)
     if not models:
         return None
     sentences = [f"**{_headline(models, question)}.**"]
     if any(c.ratio.shown for c in models):
         sentences.append(f"{question.where}: {_each(models, question.less)}.")
+    return " ".join([*sentences, *_others(analysis, question)])
+
+
+def _models(analysis: Analysis, question: Question) -> list[Comparison]:
+    """The models at the point of a question, with an interval."""
+    return [
+        c
+        for c in analysis.compare(question.metric)
+        if c.point == question.point and c.label in MODELS and c.ratio.low is not None
+    ]
+
+
+def _others(analysis: Analysis, question: Question) -> list[str]:
+    """The variants and, apart from them, the HTTP stacks: a sentence each."""
+    found = [c for c in analysis.compare(question.metric) if c.point == question.point]
+    stacks = {rung.name for rung in analysis.campaign.rungs if rung.family == STACK}
     others = (
         ("Variants", [c for c in found if c.label not in MODELS and c.label not in stacks]),
         ("HTTP stacks", [c for c in found if c.label in stacks]),
     )
-    for kind, mine in others:
-        if each := _each(mine, question.less):
-            sentences.append(f"{kind}: {each}.")
-    return " ".join(sentences)
+    return [f"{kind}: {each}." for kind, mine in others if (each := _each(mine, question.less))]
+
+
+def _waiting(analysis: Analysis) -> str | None:
+    """A slow server at few and at many slots, with the delay as it was.
+
+    Told together: where the delay sets the rate, no model can differ.
+    """
+    answered = [(q, models) for q in WAITING if (models := _models(analysis, q))]
+    if not answered:
+        return None
+    heads, details = [], []
+    for question, models in answered:
+        head = _headline(models, question)
+        if any(c.ratio.shown for c in models):
+            where = f"{question.where[0].upper()}{question.where[1:]}"
+            head = f"{question.where} {head[0].lower()}{head[1:]}"
+            details.append(f"{where}: {_each(models, question.less)}.")
+            details += _others(analysis, question)
+        elif limited := _set_by_the_delay(analysis, question.point):
+            details.append(limited)
+        heads.append(head)
+    text = "; ".join(heads)
+    delay = _delay(analysis, answered[0][0].point)
+    return " ".join([f"**{delay}, {text}.**", *details])
+
+
+def _delay(analysis: Analysis, point: str) -> str:
+    """``Behind a delay with a median of 50 ms (mean 57 ms)``, from the records."""
+    spec = next(
+        str(t.params.get("delay")) for t in stats.trials_of(analysis.records) if t.point == point
+    )
+    mean = 1000 * mean_delay_s(spec)
+    kind, _, rest = spec.partition(":")
+    if kind != "lognormal":
+        return f"Behind a delay with a mean of {mean:.0f} ms"
+    return f"Behind a delay with a median of {rest.partition(':')[0]} ms (mean {mean:.0f} ms)"
+
+
+def _set_by_the_delay(analysis: Analysis, point: str) -> str | None:
+    """Says so where slots ÷ delay limited every model, and no difference could show."""
+    mine = [t for t in stats.trials_of(analysis.records) if t.point == point and t.label in MODELS]
+    if stats.limiter_of(mine) != "schedule":
+        return None
+    slots = count(int(mine[0].params["slots"] or 0))
+    return f"With {slots} slots, slots ÷ delay sets the rate of every model."
 
 
 def _headline(models: Sequence[Comparison], question: Question) -> str:
@@ -158,7 +232,8 @@ def _headline(models: Sequence[Comparison], question: Question) -> str:
     base = prose(models[0].base)
     shown = sorted((c for c in models if c.ratio.shown), key=lambda c: -abs(log(_value(c))))
     if not shown:
-        return f"{question.where}, no model is shown to differ from {base} in {question.what}"
+        where = question.where if question in WAITING else f"{question.where},"
+        return f"{where} no model is shown to differ from {base} in {question.what}"
     first, *others = shown
     head = f"{says(first.label, question.verb)} {_than(first, question, base)}"
     further = [f"{prose(c.label)} {change(_value(c), question.less)}" for c in others]

@@ -43,6 +43,10 @@ _PART_FIELDS: Final[dict[str, str]] = {
 OWN_PARTS: Final = frozenset({"user", "page tables", "kernel stacks"})
 
 
+CALCULATED: Final = ("calculated", "reckoned")
+"""How the source of a part begins that was not read; the second in records of 2026-11-21."""
+
+
 def _part(parts: MemoryParts, name: str) -> int | None:
     value = getattr(parts, _PART_FIELDS[name])
     return None if value is None else int(value)
@@ -94,6 +98,20 @@ class MemoryFit:
         """Bytes per connection over the client's parts; None when one is missing."""
         slopes = [self.parts[name].slope for name in MEMORY_PARTS]
         return sum(s for s in slopes if s is not None) if None not in slopes else None
+
+    @property
+    def calculated(self) -> tuple[str, ...]:
+        """The parts that no counter of the system shows: a number of threads, multiplied."""
+        return tuple(
+            name
+            for name in MEMORY_PARTS
+            if self.sources.get(_PART_FIELDS[name], "").startswith(CALCULATED)
+        )
+
+    @property
+    def calculated_bytes(self) -> float:
+        """Bytes per connection of :attr:`calculated`."""
+        return sum(self.parts[name].slope or 0.0 for name in self.calculated)
 
     @property
     def fixed(self) -> float | None:

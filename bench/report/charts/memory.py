@@ -21,8 +21,13 @@ from crawlers.registry import MODELS
 NAME = "memory"
 TITLE = "Memory per connection, by owner"
 
+LEAST = 50.0
+"""A part of fewer bytes per connection is not mentioned."""
 CLEAR = 1.05
 """The headline compares totals that differ by at least this factor."""
+
+HATCH = "//"
+"""Marks a part that is calculated, not read."""
 
 # One colour per part, not per backend: the chart compares the parts.
 PART_COLOURS = {
@@ -53,6 +58,7 @@ class Row:
     parts: Mapping[str, float]
     interval: tuple[float, float] | None  # of the sum; None without a slope
     fixed: float | None
+    calculated: tuple[str, ...] = ()  # parts that were not read
 
     @property
     def total(self) -> float:
@@ -79,7 +85,9 @@ def design(analysis: Analysis) -> Design | Skip:
             low += max(part.low or 0.0, 0.0)
             high += max(part.high or 0.0, 0.0)
         if parts:
-            rows.append(Row(label, parts, (low, high) if fitted else None, fit.fixed))
+            rows.append(
+                Row(label, parts, (low, high) if fitted else None, fit.fixed, fit.calculated)
+            )
     if not rows:
         return Skip(NAME, TITLE, "no valid trial of the c10k workload with memory readings")
     finding = _finding(rows)
@@ -94,9 +102,14 @@ def design(analysis: Analysis) -> Design | Skip:
         else f"At {count(counts[-1])} connections, divided by their number: too few numbers of "
         "connections for a slope"
     )
+    notes += _calculated(rows)
     told = {
         row.label: f"{size_words(row.total)} ("
-        + ", ".join(f"{n} {size_words(v)}" for n, v in row.parts.items() if v >= 50)
+        + ", ".join(
+            f"{n} {size_words(v)}{' calculated' if n in row.calculated else ''}"
+            for n, v in row.parts.items()
+            if v >= LEAST
+        )
         + ")"
         for row in rows
     }
@@ -113,6 +126,20 @@ def design(analysis: Analysis) -> Design | Skip:
             "connection.",
         ),
     )
+
+
+def _calculated(rows: Sequence[Row]) -> list[str]:
+    """Which parts of which bars were not read."""
+    found = [
+        f"{size_words(row.parts[name])} of {prose(row.label)} ({name})"
+        for row in rows
+        for name in row.calculated
+        if row.parts.get(name, 0.0) >= LEAST
+    ]
+    if not found:
+        return []
+    more = f" and {len(found) - 2} more" if len(found) > 2 else ""
+    return [f"Hatched: calculated, not read: {', '.join(found[:2])}{more}."]
 
 
 def _finding(rows: Sequence[Row]) -> str | None:
@@ -136,7 +163,13 @@ def _draw(rows: Sequence[Row], slide: Slide) -> None:
     two = any(row.fixed is not None for row in rows)
     colours = PART_COLOURS[slide.look.theme]
     names = [n for n in stats.MEMORY_PARTS if any(row.parts.get(n, 0.0) > 0 for row in rows)]
-    slide.swatches([(n, colours[n], "") for n in names])
+    hatched = {n for row in rows for n in row.calculated}
+    slide.swatches(
+        [
+            (f"{n} (calculated)" if n in hatched else n, colours[n], HATCH * (n in hatched))
+            for n in names
+        ]
+    )
     panels = slide.panels(2 if two else 1, widths=[3.1, 1.0] if two else None)
     size = slide.label_size(len(rows), 16.0)
     _parts(slide, panels[0], rows, size)
@@ -154,7 +187,17 @@ def _parts(slide: Slide, axes: Axes, rows: Sequence[Row], size: float) -> None:
         left = 0.0
         for name in stats.MEMORY_PARTS:
             value = row.parts.get(name, 0.0) / KIB
-            axes.barh(place, value, left=left, height=0.62, color=colours[name], zorder=2)
+            axes.barh(
+                place,
+                value,
+                left=left,
+                height=0.62,
+                color=colours[name],
+                hatch=HATCH if name in row.calculated else None,
+                edgecolor=slide.palette.background,
+                linewidth=0,
+                zorder=2,
+            )
             left += value
         edge = left
         if row.interval:

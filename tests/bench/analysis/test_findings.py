@@ -13,7 +13,10 @@ from bench.analysis import findings
 from bench.analysis.analysis import Analysis
 from bench.cli.exits import DONE, USAGE
 from bench.report import readme
-from bench.text import block, marks
+from bench.report.charts import Design
+from bench.report.charts import memory as memory_chart
+from bench.schema import AnyRecord, TrialRecord
+from bench.text import KIB, block, marks
 from tests.bench.synthetic import MODELS, across, analysed, campaign, rungs
 
 ROOT = Path(__file__).parents[3]
@@ -43,6 +46,51 @@ def test_models_come_first_and_stacks_stand_apart() -> None:
     assert models.startswith("A crawl, at 100 slots: `async_await` 4")
     assert variants.startswith("Variants: `uvloop` 2")
     assert stacks.startswith("HTTP stacks: `aiohttp` 8")
+
+
+def test_a_slow_server_is_told_at_few_slots_and_at_many_with_its_median_and_mean() -> None:
+    """At 100 slots alone "no model differs" hid what 1,000 slots show."""
+    (said,) = (s for s in findings.findings(analysed(_slow_threads())) if "delay" in s)
+    headline, details = said.split(".** ")
+    assert headline.startswith("**Behind a delay with a median of 50 ms (mean 57 ms), at 100 slots")
+    assert "; at 1,000 slots threads fetch 6" in headline
+    assert "At 1,000 slots: `threads` 6" in details
+
+
+def _slow_threads() -> list[AnyRecord]:
+    """A campaign in which only threads at 1,000 slots fetch fewer pages from a slow server."""
+    lines = campaign(
+        blocks=6, samples=20, workloads=("waiting",), base="callbacks", effects=False, noise=0.01
+    )
+    found: list[AnyRecord] = []
+    for line in lines:
+        if isinstance(line, TrialRecord) and line.pages_per_s:
+            slow = (line.point, line.label) == ("waiting-1000", "threads")
+            rate = line.pages_per_s * (0.4 if slow else 1.0)
+            line = line.model_copy(update={"pages_per_s": rate})
+        found.append(line)
+    return found
+
+
+def test_memory_that_was_calculated_is_not_told_as_read() -> None:
+    lines: list[AnyRecord] = []
+    for line in campaign(blocks=5, samples=20, workloads=("c10k",)):
+        if isinstance(line, TrialRecord) and line.memory and line.label == "threads":
+            held = line.memory.held.model_copy(
+                update={"send_buffer_bytes": 32 * KIB * line.memory.connections}
+            )
+            sources = {"send_buffer_bytes": "calculated: threads that sent × 32 KiB"}
+            memory = line.memory.model_copy(update={"held": held, "sources": sources})
+            line = line.model_copy(update={"memory": memory})
+        lines.append(line)
+    analysis = analysed(lines)
+    said = findings.findings(analysis)[0]
+    assert "Calculated from the number of threads, not read: 32 of the 86 KiB of `threads`" in said
+    design = memory_chart.design(analysis)
+    assert isinstance(design, Design)
+    assert "Hatched: calculated, not read: 32.0 KiB of threads (send buffers)." in design.notes
+    assert "send buffers 32.0 KiB calculated" in design.alt
+    assert "Calculated" not in findings.findings(analysed(campaign(workloads=("c10k",))))[0]
 
 
 def test_nothing_is_said_without_data() -> None:
