@@ -99,7 +99,7 @@ def nothing_left(backend: Backend) -> Iterator[None]:
     before = _resources()
     yield
     gc.collect()
-    give_up = time.monotonic() + 5
+    give_up = time.monotonic() + 60
     while (left := _left(before)) and time.monotonic() < give_up:
         time.sleep(0.01)  # a thread that has ended may still be listed
     assert not left, f"left behind: {left}"

@@ -11,7 +11,7 @@ from crawlers.registry import Backend
 def crawl(backend: Backend, server: ScriptedServer, **settings: object) -> CrawlReport:
     """Crawl from the root with short timeouts."""
     settings.setdefault("urls", (server.url,))
-    settings.setdefault("timeout_s", 5.0)
+    settings.setdefault("timeout_s", 30.0)
     return backend.crawl(Job(**settings), NullRecorder())  # type: ignore[arg-type]
 
 

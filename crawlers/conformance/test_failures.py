@@ -19,7 +19,7 @@ from crawlers.job import Job
 from crawlers.recorder import NullRecorder
 from crawlers.registry import Backend
 
-pytestmark = [pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.timeout(300)]
 
 
 def test_failures_are_retried_and_counted(
@@ -88,13 +88,17 @@ def test_bytes_that_no_request_asked_for_are_no_answer(
 ) -> None:
     """A server says 408 on an idle connection; the next page must not be that (RFC 9112, 9.2)."""
 
+    unasked = threading.Semaphore(0)
+
     def more(connection: Connection) -> None:
         connection.send(page())
         time.sleep(0.1)
         connection.send(ok(b"<a href=/no>"))
+        unasked.release()
 
     def slow(connection: Connection) -> None:
-        time.sleep(0.4)
+        unasked.acquire()
+        unasked.acquire()
         connection.send(page("/d", "/e", "/f"))
 
     server.script["/"] = page("/slow", "/b", "/c")
@@ -111,7 +115,7 @@ def test_no_page_fails_when_all_connections_are_stale(
     together = threading.Barrier(4)
 
     def answer_and_close(connection: Connection) -> None:
-        together.wait(20)
+        together.wait(100)
         connection.send(page(*(f"/{n}" for n in range(8))))
         connection.sock.shutdown(socket.SHUT_WR)
         connection.close()
@@ -133,7 +137,7 @@ def test_no_page_fails_on_one_stale_connection_after_another(
     together = threading.Barrier(3)
 
     def answer_once(connection: Connection) -> None:
-        together.wait(20)
+        together.wait(100)
         connection.send(page())
         connection.sock.recv(65536)  # the next request, if there is one
         connection.close()
@@ -165,9 +169,9 @@ def test_a_silent_server_times_out(
     server.script["/drip"] = [drip, page()]
     server.script["/quick"] = page()
     began = time.monotonic()
-    report = crawl(backend, server, slots=3, timeout_s=0.4, max_tries=2)
+    report = crawl(backend, server, slots=3, timeout_s=1.0, max_tries=2)
     assert outcomes(report) == {"/": 200, "/silent": "timeout", "/drip": 200, "/quick": 200}
-    assert time.monotonic() - began >= 0.8
+    assert time.monotonic() - began >= 2.0
     assert server.requests["/silent"] == 2
 
 

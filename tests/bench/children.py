@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 
 
 def wait_for(true: Callable[[], bool], what: str) -> None:
-    """Wait until something is true; fail after 20 s."""
-    deadline = time.monotonic() + 20
+    """Wait until something is true; fail after five minutes."""
+    deadline = time.monotonic() + 300
     while not true():
         assert time.monotonic() < deadline, what
         time.sleep(0.02)

@@ -104,7 +104,7 @@ def environment(*, outside: bool = False) -> dict[str, str]:
 def harness(
     *arguments: str,
     outside: bool = False,
-    timeout: float = 110,
+    timeout: float = 300,
     env: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run ``python -m bench`` to its end."""
@@ -137,7 +137,7 @@ def started(
         process.wait()
 
 
-def wait_for_lines(results: Path, count: int, timeout: float = 60) -> Path:
+def wait_for_lines(results: Path, count: int, timeout: float = 300) -> Path:
     """Wait until the only campaign has ``count`` records, and return its folder."""
     until = time.monotonic() + timeout
     while time.monotonic() < until:
@@ -154,6 +154,6 @@ def family(pid: int) -> list[psutil.Process]:
     return children
 
 
-def all_gone(processes: Sequence[psutil.Process], timeout: float = 10) -> bool:
+def all_gone(processes: Sequence[psutil.Process], timeout: float = 300) -> bool:
     """Wait for these processes; whether they ended in time."""
     return not psutil.wait_procs(processes, timeout=timeout)[1]

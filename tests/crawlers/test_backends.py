@@ -18,7 +18,7 @@ from crawlers.job import CrawlReport, Job
 from crawlers.recorder import NullRecorder, TimesRecorder
 from tests.crawlers.conftest import FixtureServer
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(600)
 
 Start = Callable[..., FixtureServer]
 
@@ -189,7 +189,7 @@ def test_wget_finds_the_same_pages(real: FixtureServer, tmp_path: Path) -> None:
         ["wget", "--recursive", "--level=inf", "--quiet", "-e", "robots=off", real.url],
         cwd=tmp_path,
         check=False,  # 8 says that something was answered 404, as some links are
-        timeout=100,
+        timeout=300,
     )
     theirs = set(real.control("/ledger")["requests"])
     assert ours <= theirs

@@ -130,6 +130,6 @@ def test_which_parser_is_used_is_said() -> None:
         capture_output=True,
         text=True,
         check=True,
-        timeout=30,
+        timeout=300,
     )
     assert done.stdout.split() == ["python", "crawlers.parser"]

@@ -51,7 +51,7 @@ def test_a_variant_of_later_releases(name: str, tree: FixtureServer) -> None:
             cwd=ROOT,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,
         )
         if each.version >= SINCE[name]:
             assert done.returncode == 0, done.stderr
@@ -72,7 +72,7 @@ def test_the_models_find_every_page_on_every_release(tree: FixtureServer) -> Non
             cwd=ROOT,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,
         )
         assert done.returncode == 0, (each.name, done.stderr)
         assert json.loads(done.stdout) == dict.fromkeys(MODELS, tree.digest), each.name
@@ -92,7 +92,7 @@ def pytest_alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", MODELS)
 def test_a_model_conforms_on_every_release(name: str, pytest_alone: Path) -> None:
     """The whole conformance suite, with the parser in Python and the ``re`` that is there."""

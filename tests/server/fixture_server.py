@@ -15,7 +15,7 @@ from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
-PATIENCE = 20.0  # seconds; nothing here should take one
+PATIENCE = 300.0  # seconds; nothing here should take one, on a quiet machine
 
 
 class Running:

@@ -22,8 +22,8 @@ whether the connection had been used before.
 AWAY = ("http://127.0.0.2:9/away", "https://127.0.0.1/tls", "//[broken/", "", "http://:0/")
 """Redirects that lead nowhere: to another host or scheme, or to something that is not a URL."""
 
-TIMEOUT_S = 2.5
-PATIENCE_S = 30.0
+TIMEOUT_S = 4.0
+PATIENCE_S = 100.0
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-PATIENCE_S = 5.0
+PATIENCE_S = 60.0
 """Ended threads and reaped children may still be listed for a moment."""
 
 KINDS = frozenset({

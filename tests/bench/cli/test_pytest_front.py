@@ -51,7 +51,7 @@ def test_the_machine_is_described_without_its_name() -> None:
 
 
 def front_end(
-    *arguments: str, outside: bool = False, timeout: float = 110
+    *arguments: str, outside: bool = False, timeout: float = 300
 ) -> subprocess.CompletedProcess[str]:
     """Run ``pytest bench`` as nox does."""
     return subprocess.run(
@@ -123,7 +123,7 @@ def test_pytest_benchmark_compares_what_was_saved(run: tuple[Path, Path, str]) -
         capture_output=True,
         text=True,
         cwd=saved.parent,
-        timeout=60,
+        timeout=300,
     )
     assert done.returncode == 0, done.stderr
     assert "test_throughput[callbacks-100]" in done.stdout
@@ -169,7 +169,7 @@ def test_ctrl_c_draws_what_there_is(tmp_path: Path) -> None:
     try:
         folder = small.wait_for_lines(tmp_path, 4)
         process.send_signal(signal.SIGINT)
-        output, _ = process.communicate(timeout=60)
+        output, _ = process.communicate(timeout=300)
     finally:
         process.kill()
         process.wait()

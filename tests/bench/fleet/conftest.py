@@ -18,7 +18,7 @@ from tests.bench import small
 
 distributed = pytest.importorskip("distributed")
 
-PATIENCE_S = 100.0
+PATIENCE_S = 300.0
 DASK = "from distributed.cli.dask_{} import main; main()"
 
 

@@ -17,7 +17,7 @@ NET = "10.77.0"
 
 def ip(*arguments: str) -> None:
     """One call of ``ip``. Raises :class:`subprocess.CalledProcessError` when it fails."""
-    subprocess.run(["ip", *arguments], check=True, capture_output=True, timeout=20)
+    subprocess.run(["ip", *arguments], check=True, capture_output=True, timeout=300)
 
 
 class Network:

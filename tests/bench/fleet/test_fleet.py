@@ -19,7 +19,7 @@ from bench.fleet import report, store
 from bench.fleet.store import FleetRecords
 from bench.launch import ROOT
 from tests.bench import small
-from tests.bench.fleet.conftest import PATIENCE_S, Cluster, wait_for
+from tests.bench.fleet.conftest import PATIENCE_S, Cluster, runs, wait_for
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="reads /proc"),
@@ -220,7 +220,7 @@ def test_ctrl_c_stops_every_process(tmp_path: Path) -> None:
 
         def working() -> bool:
             children[:] = small.family(process.pid)
-            return any("bench.run.worker" in child.cmdline() for child in children)
+            return any(runs(child, "bench.run.worker") for child in children)
 
         wait_for(working)
         os.killpg(process.pid, signal.SIGINT)

@@ -26,7 +26,7 @@ from tests.bench.fleet.namespaces import Network
 WHY_NOT = namespaces.missing()
 pytestmark = [
     pytest.mark.skipif(WHY_NOT is not None, reason=WHY_NOT or ""),
-    pytest.mark.timeout(300),
+    pytest.mark.timeout(600),
     pytest.mark.slow,
 ]
 
@@ -96,7 +96,7 @@ def records(results: Path) -> FleetRecords:
 def established(hosts: Network, host: int) -> int:
     """The number of established connections on a host."""
     done = subprocess.run(
-        hosts.inside(host, "cat", "/proc/net/sockstat"), capture_output=True, text=True, timeout=20
+        hosts.inside(host, "cat", "/proc/net/sockstat"), capture_output=True, text=True, timeout=300
     )
     words = done.stdout.partition("TCP: inuse ")[2].split()
     return int(words[0]) if words else 0

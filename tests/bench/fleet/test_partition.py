@@ -103,6 +103,6 @@ def test_a_larger_budget_that_comes_later_is_passed_on() -> None:
 def test_a_url_has_the_same_owner_in_every_process() -> None:
     code = "from bench.fleet.partition import owner; print(owner('http://a/ü', 1000))"
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300
     )
     assert int(done.stdout) == owner("http://a/ü", 1000)

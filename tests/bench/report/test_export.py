@@ -105,7 +105,7 @@ def test_the_example_in_the_docs_runs(file: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.chdir(file.parent)
     assert main(["export", str(file), "--out", "trials.csv"]) == DONE
     said = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True
     ).stdout
     assert "callbacks" in said
     assert "of 2 trials" in said

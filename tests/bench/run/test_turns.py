@@ -19,6 +19,7 @@ import pytest
 from bench.launch import ROOT
 from bench.run.process import Child
 from bench.run.turns import Group, GroupEndedError, Taker, Turns, take_turns
+from tests.bench.children import wait_for
 
 BUSY = """
 import mmap, sys, threading
@@ -66,7 +67,7 @@ def takers(tmp_path: Path) -> Iterator[list[Taker]]:
         worker = Child(name, ["-c", BUSY, str(file)])
         server = Child("a server", ["-c", "import sys; sys.stdin.read()"])
         children += [worker, server]
-        assert worker.receive(time.monotonic() + 20) == "ready"
+        assert worker.receive(time.monotonic() + 300) == "ready"
         made.append(
             Taker(
                 name,
@@ -90,10 +91,16 @@ def takers(tmp_path: Path) -> Iterator[list[Taker]]:
 
 
 def rounds(takers: list[Taker], number: int) -> Turns:
-    """Take so many rounds, then stop."""
+    """Take so many rounds, and more until four found everyone at work; then stop.
+
+    On a busy machine, a turn of five milliseconds may pass without a moment of processor time.
+    """
+    busy = 0
 
     def after(done: int) -> None:
-        if done == number:
+        nonlocal busy
+        busy += all(taker.busy for taker in takers if taker.lost is None)
+        if done >= number and busy >= 4:
             for taker in takers:
                 taker.total = 0
 
@@ -137,7 +144,7 @@ def test_rounds_in_which_a_slot_may_be_idle_do_not_count(takers: list[Taker]) ->
     turns = rounds(takers, 5)
     first = [turn for turn in turns.taken if turn.round == 0]
     assert not any(turn.counted for turn in first)  # nothing had been counted yet: slots filling
-    last = [turn for turn in turns.taken if turn.round == 4]
+    last = [turn for turn in turns.taken if turn.round == turns.taken[-1].round]
     assert all(turn.counted for turn in last)
     assert turns.rounds == len({turn.round for turn in turns.taken if turn.counted}) >= 3
 
@@ -153,9 +160,9 @@ def test_a_worker_that_ends_is_lost_and_the_others_go_on(takers: list[Taker]) ->
 
 def test_the_deadline_ends_the_turns(takers: list[Taker]) -> None:
     began = time.monotonic()
-    turns = take_turns(takers, random.Random(1), turn_s=0.005, deadline=began + 0.2)
+    turns = take_turns(takers, random.Random(1), turn_s=0.005, deadline=began + 1.0)
     assert turns.taken
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 100
 
 
 def test_an_interrupt_passes_between_turns_and_everything_is_stopped(takers: list[Taker]) -> None:
@@ -178,18 +185,18 @@ def test_a_group_that_has_ended_cannot_be_stopped() -> None:
 
 def test_children_of_a_worker_are_stopped_and_their_time_is_counted() -> None:
     with Child("a parent", ["-c", PARENT]) as parent:
-        grandchild = int(parent.receive(time.monotonic() + 20))
+        grandchild = int(parent.receive(time.monotonic() + 300))
         group = Group(parent.pid)
         group.look_for_children()
         group.stop()
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + 300
         while state(grandchild) != psutil.STATUS_STOPPED and time.monotonic() < deadline:
             time.sleep(0.001)
         used = group.cpu_s()
         time.sleep(0.05)
         assert group.cpu_s() == used
         group.resume()
-        time.sleep(0.2)
+        wait_for(lambda: group.cpu_s() > used, "the group does not go on")
         alone = Group(parent.pid).cpu_s()
         assert group.cpu_s() > alone
         parent.process.kill()
@@ -207,7 +214,7 @@ def test_killing_the_harness_leaves_no_stopped_process_behind() -> None:
         assert len(pids) == 4
         time.sleep(0.1)
         harness.kill()
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 300
     while left := [pid for pid in pids if psutil.pid_exists(pid)]:
         assert time.monotonic() < deadline, f"left behind: {left}"
         time.sleep(0.01)

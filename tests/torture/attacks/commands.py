@@ -27,7 +27,7 @@ from crawlers.conformance.scripted import ScriptedServer, page
 from tests.bench.synthetic import campaign
 
 LINE, FINE, EITHER = "one line, exit 1 or 2", "exit 0", "exit 0, or one line"
-PATIENCE_S: Final = 60.0
+PATIENCE_S: Final = 300.0
 LONGEST: Final = 1500
 """Characters of a message, when the argument itself is short."""
 

@@ -25,8 +25,8 @@ SHARED: Final = (
 STACKS: Final = ("urllib3", "requests", "aiohttp", "httpx")
 """Backends with a parser of their own: they must agree in the cases that are valid HTTP."""
 
-TIMEOUT_S: Final = 2.0
-LONGEST_S: Final = 15 * TIMEOUT_S
+TIMEOUT_S: Final = 4.0
+LONGEST_S: Final = 30 * TIMEOUT_S
 """Longest time of the whole crawl, on a busy machine: its last cases only wait."""
 MAX_BODY: Final = 1 << 20
 ADDRESSES: Final = {

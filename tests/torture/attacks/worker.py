@@ -18,7 +18,7 @@ from crawlers.recorder import NullRecorder
 from tests.torture import resources
 from tests.torture.leaks import no_warnings
 
-HANG_S: Final = 60.0
+HANG_S: Final = 300.0
 """A crawl that takes longer hangs."""
 
 
