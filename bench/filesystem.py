@@ -1,4 +1,4 @@
-"""Whole text files: in UTF-8 whatever the locale, and written completely or not at all."""
+"""Whole files: text in UTF-8 whatever the locale, and written completely or not at all."""
 
 from __future__ import annotations
 
@@ -28,8 +28,13 @@ def read_text(file: Path) -> str:
 
 def write_text(file: Path, text: str) -> None:
     """Write a text file, and make its folder. Raises :class:`FileError`."""
+    write_bytes(file, text.encode())
+
+
+def write_bytes(file: Path, data: bytes) -> None:
+    """Write a file, and make its folder. Raises :class:`FileError`."""
     with replacing(file) as part:
-        part.write_text(text, encoding="utf-8")
+        part.write_bytes(data)
 
 
 def make_folder(folder: Path) -> None:
@@ -45,12 +50,14 @@ def replacing(file: Path) -> Iterator[Path]:
     """A path to write to, which takes the place of ``file`` once it is complete.
 
     After an error, such as a full disk, ``file`` is what it was before: no empty or torn file is
-    left behind. A device such as /dev/stdout is written to directly. Raises :class:`FileError`.
+    left behind. After SIGKILL a hidden one is, until ``file`` is written again. A device such as
+    /dev/stdout is written to directly. Raises :class:`FileError`.
     """
     target = Path(os.path.realpath(file))
-    part = target.with_name(f".{target.name[:200]}.{os.getpid()}.part")
+    part = _part(target, os.getpid())
     make_folder(target.parent)
     try:
+        _forget_parts(target)
         if target.is_symlink():
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
         there = target.exists()
@@ -66,3 +73,29 @@ def replacing(file: Path) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)
+
+
+def _part(target: Path, process: int) -> Path:
+    """Where a process writes until a file is complete."""
+    return target.with_name(f".{target.name[:200]}.{process}.part")
+
+
+def _forget_parts(target: Path) -> None:
+    """Remove what processes left behind that are gone."""
+    start, end = _part(target, 0).name.rsplit("0", 1)
+    with os.scandir(target.parent) as entries:
+        names = [each.name for each in entries if each.name.startswith(start)]
+    for name in names:
+        process = name.removeprefix(start).removesuffix(end)
+        if process.isdecimal() and name.endswith(end) and not _is_alive(int(process)):
+            target.with_name(name).unlink(missing_ok=True)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        pass  # another user's, or no number of a process at all
+    return True

@@ -24,16 +24,23 @@ GZIP = 16 + zlib.MAX_WBITS
 def append(folder: Path, record: TurnsRecord) -> None:
     """Add one block's turns and see them to the disk.
 
-    Raises :class:`bench.store.StoreError` when they cannot be written.
+    Raises :class:`bench.store.StoreError` when they cannot be written. The file is then what it
+    was: nothing could be read behind a torn member.
     """
     packer = zlib.compressobj(9, zlib.DEFLATED, GZIP)
     data = packer.compress(record.model_dump_json().encode() + b"\n") + packer.flush()
     file = folder / FILE_NAME
     try:
-        with open(file, "ab") as opened:
-            opened.write(data)
-            opened.flush()
-            os.fsync(opened.fileno())
+        with open(file, "ab", buffering=0) as opened:
+            size = os.fstat(opened.fileno()).st_size
+            try:
+                rest = memoryview(data)
+                while rest:
+                    rest = rest[opened.write(rest) :]
+                os.fsync(opened.fileno())
+            except BaseException:
+                os.ftruncate(opened.fileno(), size)
+                raise
     except OSError as error:
         raise StoreError(f"{file}: {error.strerror}") from None
 

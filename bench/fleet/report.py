@@ -122,7 +122,7 @@ def refused_list(records: FleetRecords) -> list[str]:
 def write(records: FleetRecords, folder: Path) -> list[Path]:
     """Draw every chart that has trials, and write the tables; returns the files.
 
-    Raises :class:`bench.store.StoreError` if they cannot be written.
+    Raises :class:`bench.filesystem.FileError` if they cannot be written.
     """
     environment = records.fleet.environment
     backends = list(dict.fromkeys(trial.backend for trial in records.trials))
@@ -133,13 +133,10 @@ def write(records: FleetRecords, folder: Path) -> list[Path]:
     ]
     charts = folder / CHARTS
     files: list[Path] = []
-    try:
-        charts.mkdir(parents=True, exist_ok=True)
-        for module in (ramp, memory, throughput):
-            drawn = Sheet(charts, backends, footer).draw(module.design(records))
-            files += drawn.files.values()
-    except OSError as error:
-        raise StoreError(f"{error.filename or folder}: {error.strerror}") from None
+    filesystem.make_folder(charts)
+    for module in (ramp, memory, throughput):
+        drawn = Sheet(charts, backends, footer).draw(module.design(records))
+        files += drawn.files.values()
     filesystem.write_text(folder / SUMMARY, tables(records))
     return [*files, folder / SUMMARY]
 

@@ -72,6 +72,36 @@ def test_an_interrupt_leaves_no_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from bench import filesystem
+with filesystem.replacing(Path(sys.argv[1])) as part:
+    part.write_text("half")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_a_kill_leaves_goes_with_the_next_write(tmp_path: Path) -> None:
+    file = tmp_path / "report"
+    file.write_text("whole")
+    subprocess.run([sys.executable, "-c", KILLED, str(file)], cwd=ROOT)
+    assert file.read_text() == "whole"
+    (left,) = set(tmp_path.iterdir()) - {file}
+    others = [
+        tmp_path / f".report.{os.getppid()}.part",  # of a process that is alive
+        *(
+            tmp_path / name
+            for name in (".report.x.part", ".report.part", ".report.9", ".rep.9.part")
+        ),
+    ]
+    for other in others:
+        other.touch()
+    filesystem.write_text(file, "new")
+    assert not left.exists()
+    assert set(tmp_path.iterdir()) == {file, *others}
+
+
 def test_a_link_and_the_mode_of_a_file_stay(tmp_path: Path) -> None:
     (tmp_path / "target").write_text("old")
     (tmp_path / "target").chmod(0o640)

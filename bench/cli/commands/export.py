@@ -1,6 +1,7 @@
 """Write a campaign's trials as one flat table.
 
-One row per trial, void ones too. docs/exporting.md has an example.
+One row per trial, void ones too. On a terminal, control characters are shown as escapes.
+docs/exporting.md has an example.
 
   python -m bench export results/A > trials.csv
   python -m bench export results/A --format parquet --out trials.parquet
@@ -18,6 +19,7 @@ from bench import store
 from bench.cli import options
 from bench.cli.exits import DONE
 from bench.report import export
+from bench.text import printable
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,5 +38,6 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
         raise export.ExportError("Parquet is a binary format: name a file with --out FILE")
     else:
         text = export.to_csv(records) if arguments.format == "csv" else export.to_json(records)
-        sys.stdout.write(text)
+        # Reasons may hold escape sequences. A file or pipe gets them unchanged.
+        sys.stdout.write(printable(text) if sys.stdout.isatty() else text)
     return DONE

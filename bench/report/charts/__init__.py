@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from itertools import chain
 from pathlib import Path
 
+from bench import filesystem
 from bench.analysis.analysis import Analysis
 from bench.palette import Theme
 from bench.report.charts import (
@@ -86,7 +87,7 @@ def render_all(
     follow them. The same records give the same SVG and PNG, to the byte, whatever the
     number of ``processes`` (by default one per processor, where there is enough to draw).
     """
-    outdir.mkdir(parents=True, exist_ok=True)
+    filesystem.make_folder(outdir)
     story = [
         make
         for name, make in (ACROSS if analysis.releases else CHARTS)

@@ -18,6 +18,7 @@ from multiprocessing import connection, get_context, parent_process
 from pathlib import Path
 from typing import Final
 
+from bench import filesystem
 from bench.palette import Theme
 from bench.report.charts.design import Chart, Design, Skip
 from bench.report.charts.look import Format, Look, Shape, style
@@ -39,10 +40,13 @@ class Sheet:
     shapes: Sequence[Shape] = ("wide",)
 
     def draw(self, design: Design | Skip) -> Chart:
-        """Draw one chart and write its alt text beside it."""
+        """Draw one chart and write its alt text beside it.
+
+        Every file is complete or as it was. Raises :class:`bench.filesystem.FileError`.
+        """
         if isinstance(design, Skip):
             return Chart(design.name, design.title, "", {}, design.reason)
-        (self.folder / f"{design.name}.txt").write_text(f"{design.alt}\n", encoding="utf-8")
+        filesystem.write_text(self.folder / f"{design.name}.txt", f"{design.alt}\n")
         files: dict[str, Path] = {}
         for shape in self.shapes:
             positions: Sequence[Position] | None = None

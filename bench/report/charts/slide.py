@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from io import BytesIO
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +18,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from bench import filesystem
 from bench.palette import readable
 from bench.report.charts.look import DPI, Format, Look
 
@@ -315,7 +317,10 @@ class Slide:
         return pixels / (self.look.size[1] * DPI)
 
     def save(self, path: Path, kind: Format) -> None:
-        """Write the slide; the same slide gives the same bytes."""
+        """Write the slide; the same slide gives the same bytes.
+
+        Raises :class:`bench.filesystem.FileError`.
+        """
         self.settle()
         metadata: dict[Format, dict[str, str | None]] = {
             "svg": {"Date": None, "Creator": None, "Title": self.headline},
@@ -323,7 +328,9 @@ class Slide:
             "png": {"Software": None},
         }
         dpi = 2 * DPI if kind == "png" else DPI
-        self.figure.savefig(path, format=kind, dpi=dpi, metadata=metadata[kind])
+        data = BytesIO()  # matplotlib's PDF turns a full disk into an AttributeError
+        self.figure.savefig(data, format=kind, dpi=dpi, metadata=metadata[kind])
+        filesystem.write_bytes(path, data.getvalue())
 
 
 _RENDERER: Any = RendererAgg  # matplotlib leaves it without types

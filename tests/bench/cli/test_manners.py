@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +74,33 @@ def test_a_locale_without_our_characters_is_no_error(recorded: Path) -> None:
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.isascii()
     assert b"\\xb1" in done.stdout
+
+
+@pytest.mark.parametrize("kind", ["csv", "json"])
+def test_an_export_shows_control_characters_on_a_terminal_only(kind: str, tmp_path: Path) -> None:
+    """A reason may hold an escape sequence; a program that reads the table needs it as it is."""
+    reason = "\x9b31m \u202e"
+    records = campaign(samples=1, workloads=["throughput"])
+    lines = [
+        (each.model_copy(update={"reason": reason}) if each.kind == "trial" else each)
+        for each in records
+    ]
+    file = tmp_path / store.FILE_NAME
+    file.write_text("".join(f"{line.model_dump_json()}\n" for line in lines))
+    ours, theirs = os.openpty()
+    command = [*BENCH, "export", str(file), "--format", kind]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=theirs, stderr=subprocess.PIPE)
+    os.close(theirs)
+    shown = b""
+    with suppress(OSError):  # the end of a terminal is an error
+        while data := os.read(ours, 65_536):
+            shown += data
+    os.close(ours)
+    assert process.communicate(timeout=60)[1] == b""
+    assert process.returncode == 0
+    assert rb"\x9b31m \u202e" in shown
+    assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202e]", shown.decode())
+    assert reason in bench("export", str(file), "--format", kind).stdout
 
 
 @pytest.mark.parametrize("module", ["bench.cli.exits", "rich.segment", "numpy", "matplotlib"])

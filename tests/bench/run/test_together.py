@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -25,6 +26,7 @@ from bench.run.servers import Server, ServerError
 from bench.run.state import Bench
 from bench.run.turns import TurnTaken, take_turns
 from bench.schema import TrialRecord, TurnsRecord
+from bench.store import StoreError
 
 LABELS = ("callbacks", "callbacks#2", "threads")
 POINT = replace(workloads.throughput(10, 3000, Cast(1)), interleaved=True)
@@ -180,6 +182,25 @@ def test_turns_are_kept_beside_the_trials(block: Block, tmp_path: Path) -> None:
     file = tmp_path / turnlog.FILE_NAME
     file.write_bytes(file.read_bytes()[:-7])  # torn by a crash
     assert turnlog.load(tmp_path) == [log]
+
+
+def test_a_full_disk_leaves_turns_that_can_be_read(
+    block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A torn member hid all that a resumed campaign wrote after it."""
+    log = block[1]
+    turnlog.append(tmp_path, log)
+
+    def full(number: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(StoreError, match="No space left"):
+            turnlog.append(tmp_path, log)
+    assert turnlog.load(tmp_path) == [log]
+    turnlog.append(tmp_path, log)
+    assert turnlog.load(tmp_path) == [log, log]
 
 
 def test_moments_are_given_to_the_turn_they_lie_in() -> None:

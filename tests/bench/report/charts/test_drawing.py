@@ -6,20 +6,23 @@ import dataclasses
 import itertools
 import os
 import pickle
+import resource
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
 import pytest
 
+from bench.filesystem import FileError
 from bench.launch import ROOT
 from bench.palette import Theme
 from bench.report.charts import Chart, Design, Sheet, Skip, render_all
 from bench.report.charts.drawing import draw_all, processes_for
-from bench.report.charts.look import Look, style
+from bench.report.charts.look import Format, Look, style
 from tests.bench import synthetic
 from tests.bench.report.charts.campaigns import designs, made, standard, unequal, whole
 from tests.bench.small import all_gone
@@ -108,8 +111,9 @@ def test_a_layout_holds_in_the_other_theme() -> None:
 
 @pytest.mark.slow
 def test_a_failure_in_another_process_is_raised_here(tmp_path: Path) -> None:
-    sheet = Sheet(tmp_path / "missing", synthetic.MODELS, ())
-    with pytest.raises(FileNotFoundError):
+    (tmp_path / "file").touch()
+    sheet = Sheet(tmp_path / "file", synthetic.MODELS, ())
+    with pytest.raises(FileError, match="file: File exists"):
         draw_all(sheet, [designs(made())["cpu"]], processes=2)
 
 
@@ -134,6 +138,41 @@ class _EndOnce:
         if os.getpid() != self.here:
             os._exit(9)
         self.design.draw(slide)  # type: ignore[arg-type]
+
+
+@contextmanager
+def full_disk(room: int) -> Iterator[None]:
+    """No file may become longer than this."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.parametrize(
+    ("kind", "room", "fails"),
+    [
+        *(("svg", 1, "cpu.txt"), ("svg", 1000, "cpu.svg"), ("svg", 5000, "cpu.svg")),
+        *(("png", 5000, "cpu.png"), ("pdf", 5000, "cpu.pdf")),
+    ],
+)
+@pytest.mark.parametrize("before", [False, True])
+def test_a_full_disk_leaves_whole_charts(
+    kind: Format, room: int, fails: str, before: bool, tmp_path: Path
+) -> None:
+    """An empty or torn drawing was left, over one that was whole."""
+    if before:
+        (tmp_path / fails).write_text("whole")
+    sheet = Sheet(tmp_path, synthetic.MODELS, (), formats=(kind,), themes=("light",))
+    design = designs(made())["cpu"]
+    with full_disk(room), pytest.raises(FileError, match=f"{fails}: File too large"):
+        sheet.draw(design)
+    found = {file.name: file.read_text() for file in tmp_path.iterdir()}
+    assert found.pop(fails, "nothing") == ("whole" if before else "nothing")
+    assert set(found) <= {"cpu.txt"}
+    assert all(text.endswith("\n") for text in found.values())
 
 
 def test_few_charts_are_not_worth_a_process() -> None:
