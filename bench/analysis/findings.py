@@ -291,9 +291,16 @@ def _trust(analysis: Analysis) -> str | None:
     ours, naive, floor = analysis.aa, analysis.naive, analysis.floor()
     if not ours.tested or floor.percent is None:
         return None
-    return (
+    text = (
         f"**One backend compared with itself: {plural(ours.alarms, 'false alarm')} in "
-        f"{ours.tested} comparisons** (noise floor ±{floor.percent:.1f} %). A naive harness, with "
-        "fixed order and the mean of three runs, that believes in differences above 5 % would "
-        f"have claimed {naive.by_threshold} in {naive.tested}."
+        f"{ours.tested} comparisons** of {plural(ours.pairs, 'independent pair')} (noise floor "
+        f"±{floor.percent:.1f} %; at most {100 * (ours.bound or 0):.0f} % of such pairs raise an "
+        "alarm, by the 95 % bound)."
     )
+    if naive.tested:
+        text += (
+            " A naive harness runs three of each in a fixed order. If it believes in means that "
+            f"differ by more than 5 %, it would have claimed {naive.by_threshold} in "
+            f"{naive.tested}; if it believes in ranges that do not overlap, {naive.by_ranges}."
+        )
+    return text

@@ -2,7 +2,8 @@
 
 The A/A pair is one backend under two labels, so every difference claimed
 between them is false. This module replays a common way to benchmark on the
-campaign's own trials, without blocks and intervals, and counts false claims:
+campaign's own whole trials, without blocks and intervals, and counts false claims. (A
+campaign that ran everything in turns has no others, so there it takes those.)
 
 * **Fixed order**: all runs of one label, then all runs of the other. The first
   label's runs come from the earliest blocks and the second's from the latest,
@@ -17,7 +18,7 @@ campaign's own trials, without blocks and intervals, and counts false claims:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -60,6 +61,13 @@ class NaiveResult:
         """Number of naive comparisons."""
         return len(self.claims)
 
+    def of(self, points: Collection[str], metrics: Sequence[Metric]) -> NaiveResult:
+        """The claims at these points by these metrics."""
+        names = {metric.name for metric in metrics}
+        return _counted(
+            [c for c in self.claims if c.point in points and c.metric in names], self.ours
+        )
+
     @property
     def words(self) -> str:
         """The comparison in one sentence."""
@@ -85,10 +93,13 @@ def naive_claims(
     and the second label's runs share blocks (never trials).
     """
     found: list[NaiveClaim] = []
+    ways = stats.ways_of(records)
     for metric in metrics:
         trials = stats.trials_of(records, *metric.workloads)
         values = stats.block_values(trials, metric)
-        for point, backend in stats.aa_pairs(records, metric):
+        every = stats.aa_pairs(records, metric)
+        alone = [pair for pair in every if ways[pair[0]] != "turns"]
+        for point, backend in alone or every:
             for first, second in ((backend, twin_of(backend)), (twin_of(backend), backend)):
                 early, late = values.get((point, first), {}), values.get((point, second), {})
                 if len(early) < RUNS or len(late) < RUNS:
@@ -106,9 +117,13 @@ def naive_claims(
                         min(a) > max(b) or min(b) > max(a),
                     )
                 )
+    return _counted(found, ours or stats.aa_check(records, metrics))
+
+
+def _counted(claims: Sequence[NaiveClaim], ours: stats.AaResult) -> NaiveResult:
     return NaiveResult(
-        tuple(found),
-        sum(c.by_threshold for c in found),
-        sum(c.by_ranges for c in found),
-        ours or stats.aa_check(records, metrics),
+        tuple(claims),
+        sum(c.by_threshold for c in claims),
+        sum(c.by_ranges for c in claims),
+        ours,
     )

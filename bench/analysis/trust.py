@@ -126,7 +126,7 @@ def method_lines(analysis: Analysis) -> list[str]:
     """Noise floor, A/A, naive claims, order, parity and what measuring costs, a sentence each."""
     lines = [analysis.floor().words]
     if analysis.aa.comparisons:
-        lines += [analysis.aa.words, analysis.naive.words]
+        lines += [analysis.aa.words, *analysis.aa.accounting, analysis.naive.words]
     if analysis.balance:
         lines.append(analysis.balance.words)
     if analysis.parity.rows:

@@ -41,3 +41,19 @@ def fetched(records: Sequence[AnyRecord]) -> list[AnyRecord]:
             if record.label == record.backend == "callbacks":
                 found += [control(moved, "bare", 9.0), control(moved, "shared", 8.0)]
     return found
+
+
+def whole_and_turns(records: Sequence[AnyRecord]) -> list[AnyRecord]:
+    """A campaign whose throughput-100 took turns, and was repeated in whole trials.
+
+    In turns a page costs what it costs in whole trials.
+    """
+    found: list[AnyRecord] = []
+    for record in records:
+        if isinstance(record, TrialRecord) and record.point == "throughput-100" and record.cpu:
+            spent = 1e6 * (record.cpu.client_user_s + record.cpu.client_system_s)
+            found.append(in_turns(record, spent / (record.pages or 1)))
+            found.append(record.model_copy(update={"workload": "whole", "point": "whole-100"}))
+        else:
+            found.append(record)
+    return found

@@ -17,6 +17,7 @@ Everything here is a pure function of the records. Four rules apply throughout:
 
 from __future__ import annotations
 
+from bench.analysis.stats.alarms import AaResult, Signs, aa_check, clopper_pearson
 from bench.analysis.stats.ceiling import ceiling_for, requests_per_s, share_of_ceiling
 from bench.analysis.stats.comparisons import Pair, compare, compare_pairs, star
 from bench.analysis.stats.memory import (
@@ -43,12 +44,10 @@ from bench.analysis.stats.metrics import (
 )
 from bench.analysis.stats.noise import (
     WAYS,
-    AaResult,
     Balance,
     HostSpread,
     NoiseFloor,
     Way,
-    aa_check,
     aa_noise_floor,
     aa_pairs,
     floors_of,
@@ -131,6 +130,7 @@ __all__ = [
     "ParityRow",
     "PartFit",
     "Ratio",
+    "Signs",
     "Spread",
     "Way",
     "aa_check",
@@ -139,6 +139,7 @@ __all__ = [
     "benjamini_hochberg",
     "block_values",
     "ceiling_for",
+    "clopper_pearson",
     "compare",
     "compare_pairs",
     "corrected",

@@ -10,19 +10,15 @@ from typing import Final, Literal
 
 import numpy as np
 
-from bench.analysis.stats.metrics import METRICS, PAGES_PER_S, Metric
+from bench.analysis.stats.metrics import PAGES_PER_S, Metric
 from bench.analysis.stats.ratios import (
     RESAMPLES,
-    Comparison,
     Ratio,
     block_values,
-    corrected,
     floor_words,
     ratio,
-    server_limited,
 )
 from bench.analysis.stats.records import labels_of, limiter_of, natural_key, trials_of
-from bench.plan.labels import twin_of
 from bench.schema import TrialRecord
 from bench.store import Records
 from bench.text import plural
@@ -106,7 +102,8 @@ def aa_pairs(records: Records, metric: Metric, way: Way | None = None) -> Pairs:
     return found
 
 
-def _floor_from(metric: Metric, pairs: Sequence[Mapping[int, float]]) -> NoiseFloor:
+def floor_from(metric: Metric, pairs: Sequence[Mapping[int, float]]) -> NoiseFloor:
+    """The floor that these pairs make."""
     if not pairs:
         return NoiseFloor(metric.name, None, 0, None)
     point_level = [abs(float(np.mean(list(logs.values())))) for logs in pairs]
@@ -130,86 +127,12 @@ def aa_noise_floor(
     """
     if way is None:
         way = next((way for way in WAYS if aa_pairs(records, metric, way)), WAYS[0])
-    return _floor_from(metric, list(aa_pairs(records, metric, way).values()))
+    return floor_from(metric, list(aa_pairs(records, metric, way).values()))
 
 
 def floors_of(records: Records, metric: Metric) -> dict[Way, float]:
     """The noise floor of each way of measuring as a log ratio, 0 where it has no pair."""
     return {way: aa_noise_floor(records, metric, way).log or 0.0 for way in WAYS}
-
-
-@dataclass(frozen=True, slots=True)
-class AaResult:
-    """This suite's verdicts on one backend compared with itself.
-
-    Every difference shown is a false alarm by construction. The noise floor for
-    a pair comes from the *other* pairs, because a pair would hardly exceed a
-    floor that it set itself. ``interval_alarms`` counts intervals that exclude 1,
-    without any noise floor; ``alarms`` counts full verdicts, corrected within each
-    metric like real comparisons.
-    """
-
-    comparisons: tuple[Comparison, ...]
-    tested: int
-    alarms: int
-    interval_alarms: int
-    refused: int  # too few blocks
-
-    @property
-    def rate(self) -> float | None:
-        """Share of false alarms, None without any test."""
-        return self.alarms / self.tested if self.tested else None
-
-    @property
-    def words(self) -> str:
-        """The result in one sentence."""
-        if not self.tested:
-            why = f" ({self.refused} had too few blocks)" if self.refused else ""
-            return f"No A/A comparison could be tested{why}."
-        return (
-            f"{plural(self.alarms, 'false alarm')} in {plural(self.tested, 'A/A comparison')} "
-            f"({100 * self.alarms / self.tested:.0f} %); {self.interval_alarms} by the interval "
-            "alone."
-        )
-
-
-def aa_check(
-    records: Records, metrics: Sequence[Metric] = METRICS, *, resamples: int = RESAMPLES
-) -> AaResult:
-    """Test every A/A pair of the campaign by every metric, as if it were a real comparison."""
-    limited = server_limited(records)
-    workload_of = {t.point: t.workload for t in trials_of(records)}
-    found: list[Comparison] = []
-    tested = interval_alarms = refused = 0
-    for metric in metrics:
-        kinds = [aa_pairs(records, metric, way) for way in WAYS]
-        family: list[Comparison] = []
-        for (point, backend), logs, alike in (
-            (key, logs, pairs) for pairs in kinds for key, logs in pairs.items()
-        ):
-            others = [v for k, v in alike.items() if k != (point, backend)]
-            floor = _floor_from(metric, others).log or 0.0
-            result = ratio(
-                dict.fromkeys(logs, 1.0),
-                {b: math.exp(x) for b, x in logs.items()},
-                floor=floor,
-                metric=metric,
-                resamples=resamples,
-            )
-            if result.low is None or result.high is None:
-                refused += 1
-            else:
-                tested += 1
-                interval_alarms += not result.low <= 1.0 <= result.high
-            hollow = (point, backend) in limited
-            family.append(
-                Comparison(
-                    workload_of[point], point, metric, backend, twin_of(backend), result, hollow
-                )
-            )
-        found += corrected(family)
-    alarms = sum(c.ratio.shown for c in found)
-    return AaResult(tuple(found), tested, alarms, interval_alarms, refused)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from matplotlib.axes import Axes
 
 from bench.analysis import naive, stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import Comparison
-from bench.plan.labels import twin_of
+from bench.analysis.stats import Comparison, Metric, Way
+from bench.plan.labels import Label, twin_of
 from bench.report.charts.design import Design, Skip
 from bench.report.charts.slide import Slide
 from bench.report.charts.words import PLURALS, prose, sentence
@@ -20,6 +20,10 @@ from bench.text import plural
 
 NAME = "noise"
 TITLE = "One backend against itself (A/A): the noise floor"
+MOST_BEYOND = 1.5
+"""A naive ratio may stretch the axis by so much; farther out it stands at the edge."""
+BESIDE = (stats.CPU_PER_1000, stats.PAGES_PER_S)
+"""The metrics that turns and whole trials have in common."""
 SHORT = {
     "pages_per_s": "pages/s",
     "cpu_ms_per_1000": "CPU",
@@ -33,15 +37,26 @@ EXPECTED = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """The A/A comparisons by one metric in one way of measuring, and their noise floor.
+class Mark:
+    """One A/A ratio, with its interval if it has one."""
 
-    The floor is a log ratio. ``name`` says what was measured, and how if there are two ways.
+    backend: str
+    value: float
+    low: float | None
+    high: float | None
+    alarm: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The A/A ratios by one metric in one way of measuring, and their noise floor.
+
+    The floor is a log ratio. ``name`` says what was measured, and how if there are more ways.
     """
 
     name: str
     floor: float | None
-    comparisons: Sequence[Comparison]
+    marks: Sequence[Mark]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +81,14 @@ def design(analysis: Analysis) -> Design | Skip:
     if not drawn:
         return Skip(NAME, TITLE, "the campaign holds no A/A pair")
     backends = list(dict.fromkeys(c.base for c in drawn))
-    groups = _groups(analysis, drawn)
-    bars: list[Bar] = []
-    if naively.tested:
-        threshold = f"naive: means differ by more than {100 * naive.THRESHOLD:.0f} %"
-        ranges = "naive: ranges of three do not overlap"
-        bars.append(Bar(threshold, naively.by_threshold, naively.tested, ours=False))
-        bars.append(Bar(ranges, naively.by_ranges, naively.tested, ours=False))
-    if aa.tested:
-        bars.append(Bar("this suite", aa.alarms, aa.tested, ours=True))
+    beside = {"turns", "whole"} <= {aa.ways[c.point] for c in drawn}
+    groups = _beside(analysis, drawn) if beside else _groups(analysis, drawn)
+    bars = _bars(analysis, beside)
     floor = analysis.floor()
     notes = [floor.words]
+    if beside:
+        notes.append(f"All of the campaign, by every metric: {aa.words[0].lower()}{aa.words[1:]}")
+    notes += aa.accounting[:1]
     if analysis.balance and not analysis.balance.balanced:
         notes.append(analysis.balance.words)
     return Design(
@@ -85,7 +97,8 @@ def design(analysis: Analysis) -> Design | Skip:
         finding=_finding(backends, bars),
         subtitle=(
             "The same code under two labels: any difference found here is a false alarm. Grey: "
-            "noise floor per metric; bars: 95 % intervals"
+            "noise floor; bars: 95 % intervals"
+            + (". Naive: means of three whole trials" if beside else "")
         ),
         alt=f"{aa.words} {naively.words} {floor.words}",
         draw=partial(_draw, backends, groups, bars),
@@ -95,17 +108,70 @@ def design(analysis: Analysis) -> Design | Skip:
 
 def _groups(analysis: Analysis, drawn: Sequence[Comparison]) -> list[Group]:
     """The comparisons by metric, one group for each way of measuring."""
-    ways = stats.ways_of(analysis.records)
+    ways = analysis.aa.ways
     several = len({ways[c.point] for c in drawn}) > 1
     groups = []
     for metric in stats.METRICS:
         for way in stats.WAYS:
-            mine = [c for c in drawn if c.metric.name == metric.name and ways[c.point] == way]
-            if mine:
-                floor = stats.aa_noise_floor(analysis.records, metric, way).log
-                name = SHORT.get(metric.name, metric.name) + (f"\n{way}" if several else "")
-                groups.append(Group(name, floor, mine))
+            name = SHORT.get(metric.name, metric.name) + (f"\n{way}" if several else "")
+            found = [c for c in drawn if c.metric.name == metric.name and ways[c.point] == way]
+            groups += _group(analysis, name, metric, way, found)
     return groups
+
+
+def _group(
+    analysis: Analysis, name: str, metric: Metric, way: Way, found: Sequence[Comparison]
+) -> list[Group]:
+    if not found:
+        return []
+    floor = stats.aa_noise_floor(analysis.records, metric, way).log
+    marks = [
+        Mark(c.base, c.ratio.value or 1.0, c.ratio.low, c.ratio.high, c.ratio.shown) for c in found
+    ]
+    return [Group(name, floor, marks)]
+
+
+def _beside(analysis: Analysis, drawn: Sequence[Comparison]) -> list[Group]:
+    """Naive, whole trials and turns side by side: the same crawls in the same minutes."""
+    ways = analysis.aa.ways
+    whole = [point for point, way in ways.items() if way == "whole"]
+    groups = []
+    for metric in BESIDE:
+        short = SHORT[metric.name]
+        claims = analysis.naive.of(whole, [metric]).claims
+        if claims:
+            marks = [
+                Mark(
+                    Label.parse(c.first).backend, c.ratio, None, None, c.by_threshold or c.by_ranges
+                )
+                for c in claims
+            ]
+            groups.append(Group(f"{short}\nnaive", None, marks))
+        for way in ("whole", "turns"):
+            found = [c for c in drawn if c.metric.name == metric.name and ways[c.point] == way]
+            groups += _group(analysis, f"{short}\n{way}", metric, way, found)
+    return groups
+
+
+def _bars(analysis: Analysis, beside: bool) -> list[Bar]:
+    """What each rule gets wrong: of what is drawn side by side, or of everything."""
+    aa, naively = analysis.aa, analysis.naive
+    ours: list[tuple[str, tuple[int, int]]] = [("this suite", (aa.alarms, aa.tested))]
+    if beside:
+        whole = [point for point, way in aa.ways.items() if way == "whole"]
+        naively = naively.of(whole, BESIDE)
+        ours = [
+            ("this suite, whole trials", aa.of("whole", metrics=BESIDE)),
+            ("this suite, turns", aa.of("turns", metrics=BESIDE)),
+        ]
+    bars: list[Bar] = []
+    if naively.tested:
+        threshold = f"naive: means differ by more than {100 * naive.THRESHOLD:.0f} %"
+        ranges = "naive: ranges of three do not overlap"
+        bars.append(Bar(threshold, naively.by_threshold, naively.tested, ours=False))
+        bars.append(Bar(ranges, naively.by_ranges, naively.tested, ours=False))
+    bars += [Bar(rule, wrong, tested, ours=True) for rule, (wrong, tested) in ours if tested]
+    return bars
 
 
 def _finding(backends: Sequence[str], bars: Sequence[Bar]) -> str | None:
@@ -118,7 +184,8 @@ def _finding(backends: Sequence[str], bars: Sequence[Bar]) -> str | None:
     if worst.share > ours.share:
         return (
             f"A naive benchmark finds {backend} to differ from {itself} in {worst.wrong} of "
-            f"{worst.tested} comparisons, this suite in {ours.wrong} of {ours.tested}"
+            f"{worst.tested} comparisons, {ours.rule.replace(',', ' in')} in {ours.wrong} of "
+            f"{ours.tested}"
         )
     alarms = plural(ours.wrong, "false alarm")
     text = sentence(f"{backend} against {itself}: {alarms} in {ours.tested} comparisons")
@@ -144,9 +211,11 @@ def _pairs(slide: Slide, axes: Axes, backends: Sequence[str], groups: Sequence[G
     palette = slide.palette
     start = 0
     ticks: list[float] = []
+    without: list[tuple[int, float, str]] = []
     reach = 0.0
+    beside = any(mark.low is not None for group in groups for mark in group.marks)
     for group in groups:
-        last = start + len(group.comparisons) - 1
+        last = start + len(group.marks) - 1
         if group.floor is not None:
             band = [100 * math.expm1(-group.floor), 100 * math.expm1(group.floor)]
             axes.fill_between(
@@ -158,20 +227,28 @@ def _pairs(slide: Slide, axes: Axes, backends: Sequence[str], groups: Sequence[G
                 zorder=0,
             )
             reach = max(reach, band[1])
-        for x, found in enumerate(group.comparisons, start):
-            ratio, look = found.ratio, slide.look.of(found.base)
-            colour = palette.alarm if ratio.shown else look.colour
-            if ratio.low is not None and ratio.high is not None:
-                ends = [100 * (ratio.low - 1), 100 * (ratio.high - 1)]
+        for x, mark in enumerate(group.marks, start):
+            look = slide.look.of(mark.backend)
+            colour = palette.alarm if mark.alarm else look.colour
+            value = 100 * (mark.value - 1)
+            if mark.low is not None and mark.high is not None:
+                ends = [100 * (mark.low - 1), 100 * (mark.high - 1)]
                 axes.plot([x] * 2, ends, color=colour, linewidth=2.2, alpha=0.75, zorder=3)
                 reach = max(reach, ends[1], -ends[0])
-            value = 100 * ((ratio.value or 1.0) - 1)
-            reach = max(reach, abs(value))
+            if mark.low is not None or not beside:
+                reach = max(reach, abs(value))
+            else:
+                without.append((x, value, colour))
+                continue
             axes.plot([x], [value], look.marker, color=colour, markersize=6.5, zorder=4)
         ticks.append((start + last) / 2)
         if start:
             axes.axvline(start - 1, color=palette.grid, linewidth=1, zorder=0)
         start = last + 2
+    if without:
+        reach = max(reach, *(min(abs(value), MOST_BEYOND * reach) for _, value, _ in without))
+    for x, value, colour in without:
+        _naive(axes, x, value, reach, colour)
     axes.axhline(0, color=palette.muted, linewidth=1.2, zorder=1)
     axes.set_xticks(ticks, [group.name for group in groups])
     axes.tick_params(axis="x", labelcolor=palette.ink)
@@ -181,6 +258,25 @@ def _pairs(slide: Slide, axes: Axes, backends: Sequence[str], groups: Sequence[G
     alone = len(backends) == 1
     pair = f"{twin_of(backends[0])} over {backends[0]}" if alone else "second label over first"
     axes.set_title(f"{pair}, a marker per comparison", color=palette.muted)
+
+
+def _naive(axes: Axes, x: float, value: float, reach: float, colour: str) -> None:
+    """A ratio without an interval; one that is far off stands at the edge, with its value."""
+    if abs(value) <= reach:
+        axes.plot([x], [value], "X", color=colour, markersize=8, zorder=4)
+        return
+    edge = math.copysign(reach, value)
+    axes.plot([x], [edge], "^" if value > 0 else "v", color=colour, markersize=9, zorder=4)
+    axes.annotate(
+        f"{value:+.0f} %",
+        (x, edge),
+        xytext=(0, -9 if value > 0 else 9),
+        textcoords="offset points",
+        ha="center",
+        va="top" if value > 0 else "bottom",
+        fontsize=11,
+        color=colour,
+    )
 
 
 def _false_claims(slide: Slide, axes: Axes, backend: str, bars: Sequence[Bar]) -> None:

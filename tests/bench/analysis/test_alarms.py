@@ -1,0 +1,119 @@
+"""The accounting of false alarms: pairs, bound, signs and power."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats as sps
+
+from bench.analysis import naive, stats, trust
+from bench.analysis.analysis import Analysis
+from bench.analysis.findings import findings
+from bench.schema import AnyRecord, TrialRecord
+from bench.store import Records
+from tests.bench.synthetic import campaign, gathered
+from tests.bench.turned import whole_and_turns
+
+BOTH = (stats.PAGES_PER_S, stats.CPU_PER_1000)
+
+
+@lru_cache
+def lines(**changes: Any) -> tuple[AnyRecord, ...]:
+    values: dict[str, Any] = {"workloads": ("throughput", "waiting"), "samples": 1100}
+    return tuple(campaign(**(values | changes)))
+
+
+@lru_cache
+def made(**changes: Any) -> Records:
+    return gathered(lines(**changes))
+
+
+def test_a_pair_under_several_metrics_is_one_pair() -> None:
+    result = stats.aa_check(made())
+    assert result.tested == 4 * 8  # four metrics at eight points
+    assert result.pairs == 8
+    assert "8 independent pairs" in result.accounting[0]
+
+
+def test_none_of_n_pairs_still_leaves_three_over_n() -> None:
+    result = stats.aa_check(made())
+    assert result.alarmed == 0
+    assert result.bound == pytest.approx(1 - 0.05 ** (1 / 8))
+    assert f"at most {100 * (1 - 0.05 ** (1 / 8)):.0f} %" in result.accounting[0]
+
+
+@given(st.integers(0, 60), st.integers(1, 60))
+def test_the_bound_is_the_share_that_gives_so_few_one_time_in_twenty(found: int, of: int) -> None:
+    bound = stats.clopper_pearson(min(found, of), of)
+    assert min(found, of) / of <= bound <= 1
+    if found < of:
+        assert sps.binom.cdf(found, of, bound) == pytest.approx(0.05)
+
+
+def test_a_label_that_always_wins_is_noticed() -> None:
+    def favoured(trial: TrialRecord) -> TrialRecord:
+        rate = (trial.pages_per_s or 0) * (1.2 if trial.label != trial.backend else 1)
+        return trial.model_copy(update={"pages_per_s": rate})
+
+    fair = stats.aa_check(made(noise=0.03)).signs(stats.PAGES_PER_S)
+    assert fair.p > 0.05
+    records = gathered(
+        favoured(line) if isinstance(line, TrialRecord) else line for line in lines(noise=0.03)
+    )
+    signs = stats.aa_check(records).signs(stats.PAGES_PER_S)
+    assert (signs.above, signs.below) == (8, 0)
+    assert signs.p == pytest.approx(2 * 0.5**8)
+
+
+def test_the_power_is_what_the_pairs_could_have_seen() -> None:
+    quiet, loud = (stats.aa_check(made(noise=scale)) for scale in (0.01, 0.08))
+    seen = [result.smallest(stats.PAGES_PER_S, "whole") for result in (quiet, loud)]
+    assert seen[0] is not None
+    assert seen[1] is not None
+    assert seen[0].median < seen[1].median
+    assert "could have seen" in quiet.accounting[-1]
+
+
+def test_points_behind_a_delay_have_a_floor_of_their_own() -> None:
+    records = made(noise=0.05)
+    ways = stats.ways_of(records)
+    assert ways["waiting-1"] == "paced"
+    assert ways["throughput-100"] == "whole"
+    floors = stats.floors_of(records, stats.PAGES_PER_S)
+    assert floors["paced"] > 0
+    assert floors["paced"] != floors["whole"]
+
+
+def test_the_naive_harness_has_whole_trials_only() -> None:
+    records = gathered(whole_and_turns(lines()))
+    ways = stats.ways_of(records)
+    assert set(ways.values()) == {"turns", "whole", "paced"}
+    claims = naive.naive_claims(records).claims
+    assert claims
+    assert all(ways[claim.point] != "turns" for claim in claims)
+    result = stats.aa_check(records)
+    split = [result.of(way) for way in stats.WAYS]
+    assert tuple(map(sum, zip(*split, strict=True))) == (result.alarms, result.tested)
+
+
+def test_both_naive_rules_are_quoted_everywhere() -> None:
+    analysis = Analysis(made())
+    result = analysis.naive
+    told = [*trust.method_lines(analysis), *findings(analysis)]
+    quoted = [text for text in told if "naive" in text]
+    assert len(quoted) == 2
+    for text in quoted:
+        assert "5 %" in text
+        assert "overlap" in text
+        assert str(result.by_threshold) in text
+        assert str(result.by_ranges) in text
+
+
+def test_no_twin_is_no_account() -> None:
+    result = stats.aa_check(made(twin=None))
+    assert result.accounting == []
+    assert result.bound is None
