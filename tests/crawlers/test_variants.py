@@ -379,4 +379,4 @@ def test_the_backend_of_the_documentation_is_conformant(tmp_path: Path) -> None:
         timeout=300,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "28 passed" in done.stdout
+    assert re.search(r"(?m)^\d+ passed in ", done.stdout), "none was skipped or expected to fail"
