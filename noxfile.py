@@ -48,6 +48,13 @@ def micro(session: nox.Session) -> None:
 
 
 @nox.session
+def costs(session: nox.Session) -> None:
+    """Count instructions, system calls, allocations and segments per page: -- --backends a,b."""
+    bench_environment(session)
+    session.run("python", "-m", "bench", "costs", *session.posargs)
+
+
+@nox.session
 def fleet(session: nox.Session) -> None:
     """Run many processes at once: -- plan --connections 1000000, -- hold, -- crawl."""
     install(session, "fleet", "variants")

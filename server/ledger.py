@@ -16,6 +16,7 @@ from collections import Counter
 from typing import Protocol, TypedDict
 
 from server.sites.site import Site
+from server.traffic import NOTHING, Traffic
 
 STRAYS = 100_000  # distinct targets without a resource that are counted one by one
 OTHERS = "(other)"  # the rest of them
@@ -34,6 +35,7 @@ class Summary(TypedDict, total=False):
     peak_connections: int
     peak_in_flight: int
     requests_per_connection: dict[str, int]
+    traffic: dict[str, int] | None
 
 
 class Counted(Protocol):
@@ -56,6 +58,7 @@ class Ledger:
         "_peak_in_flight",
         "_site",
         "_strays",
+        "_traffic",
         "connections",
         "in_flight",
         "opened",
@@ -67,6 +70,7 @@ class Ledger:
         self._strays: dict[str, int] = {}
         self._closed: Counter[int] = Counter()
         self._peak_in_flight = 0
+        self._traffic: Traffic | None = NOTHING
         self.connections: set[Counted] = set()
         self.in_flight = 0
         self.opened = 0
@@ -80,9 +84,11 @@ class Ledger:
         if len(connections) > self.peak_connections:
             self.peak_connections = len(connections)
 
-    def disconnected(self, connection: Counted) -> None:
-        """A connection is gone."""
+    def disconnected(self, connection: Counted, traffic: Traffic | None = None) -> None:
+        """A connection is gone. ``traffic`` is None where it could not be read."""
         self.connections.discard(connection)
+        if self._traffic is not None:
+            self._traffic = traffic and self._traffic.plus(traffic)
         if connection.requests:
             self._closed[connection.requests] += 1
 
@@ -115,6 +121,7 @@ class Ledger:
         self._strays.clear()
         self._closed.clear()
         self._peak_in_flight = self.in_flight
+        self._traffic = NOTHING
         self.opened = 0
         self.peak_connections = len(self.connections)
         for connection in self.connections:
@@ -125,7 +132,8 @@ class Ledger:
 
         ``distinct`` counts targets, ``repeated`` the targets requested more than
         once, ``unknown`` the requests answered 404. ``requests_per_connection``
-        leaves out connections without a request since the reset.
+        leaves out connections without a request since the reset. ``traffic`` adds up the
+        connections that have ended; it is None if that of any could not be read.
         """
         total = distinct = repeated = unknown = 0
         per_target: dict[str, int] = {}
@@ -153,6 +161,7 @@ class Ledger:
             # The fast path does not count: its requests were in flight one at a time.
             peak_in_flight=max(self._peak_in_flight, 1 if total else 0),
             requests_per_connection={str(key): histogram[key] for key in sorted(histogram)},
+            traffic=None if self._traffic is None else self._traffic._asdict(),
         )
         if requests:
             answer["requests"] = per_target

@@ -129,12 +129,25 @@ class Server:
 
     def reset(self) -> None:
         """Zero the ledger, once the connections of the previous trial are closed."""
+        self._wait_for_ends()
+        self.ask("POST", "/reset", {"hold": 0})
+
+    def _wait_for_ends(self) -> None:
+        """Wait until the server has seen the last connection end, but not for long."""
         deadline = time.monotonic() + QUIET_S
         while self.ask("GET", "/ledger?summary=1")["connections_open"]:
             if time.monotonic() > deadline:
                 break
             time.sleep(0.01)
-        self.ask("POST", "/reset", {"hold": 0})
+
+    def traffic(self) -> dict[str, int]:
+        """Bytes and segments of the connections that have ended since the last reset.
+
+        Empty where the server cannot read them (anywhere but Linux).
+        """
+        self._wait_for_ends()
+        found: dict[str, int] | None = self.ask("GET", "/ledger?summary=1").get("traffic")
+        return found or {}
 
     def warm(self) -> None:
         """Request one page a few hundred times.

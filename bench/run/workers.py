@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -39,9 +39,10 @@ class WorkerProcess(Child):
         name: str = "the worker",
         python: Sequence[str] = OWN_PYTHON,
         hash_seed: int = HASH_SEED,
+        extra_environment: Mapping[str, str] | None = None,
     ) -> None:
-        seed = {"PYTHONHASHSEED": str(hash_seed)}
-        super().__init__(name, ["-m", "bench.run.worker"], seed, python)
+        extra = {"PYTHONHASHSEED": str(hash_seed), **(extra_environment or {})}
+        super().__init__(name, ["-m", "bench.run.worker"], extra, python)
 
     def command(self, command: Command) -> None:
         """Tell the worker what to crawl; it warms up at once."""

@@ -17,7 +17,7 @@ PACKAGES = ("bench", "crawlers", "server")
 ROWS = (
     ("__main__", "conftest", "test_workloads"),
     ("cli",),
-    ("claims", "fleet", "micro"),
+    ("claims", "costs", "fleet", "micro"),
     ("exhibits",),
     ("report",),
     ("analysis", "run"),

@@ -55,6 +55,9 @@ class Wire:
     def can_write_eof(self) -> bool:
         return True
 
+    def get_extra_info(self, _: str) -> None:
+        """No socket."""
+
     def write_eof(self) -> None:
         self.eof = True
 
@@ -385,6 +388,7 @@ def test_the_ledger_counts_what_was_asked() -> None:
         "peak_connections": 3,
         "peak_in_flight": 1,
         "requests_per_connection": {"1": 1, "5": 1},
+        "traffic": None,
     }
     core.ledger.reset()
     assert core.ledger.summary(True) == {
@@ -398,6 +402,7 @@ def test_the_ledger_counts_what_was_asked() -> None:
         "peak_connections": 2,
         "peak_in_flight": 0,
         "requests_per_connection": {},
+        "traffic": {"bytes_sent": 0, "segments_sent": 0, "segments_received": 0},
     }
 
 

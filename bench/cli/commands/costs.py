@@ -1,0 +1,113 @@
+"""Count what a page takes: instructions, system calls, allocations, bytes, segments.
+
+Counts do not depend on how busy the machine is, and are the same on another machine with the
+same interpreter. They are not speed: docs/costs.md says what they leave out. Needs valgrind and
+strace; what is missing is left out and said.
+
+  python -m bench costs                        the four models and the main variants
+  python -m bench costs --backends callbacks --workload fetch --count instructions
+  python -m bench costs --backends mine --against costs.jsonl --within 2
+  python -m bench costs --redraw               rebuild tables and chart from DIR/costs.jsonl
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from functools import partial
+from pathlib import Path
+
+from rich.console import Console
+
+from bench.cli import options
+from bench.cli.exits import DONE, FAILED
+from bench.costs import account, instruments, measure, record, report
+from bench.costs.measure import WORKLOADS, CostsOptions
+from bench.launch import RESULTS
+from bench.plan.cast import MAIN_VARIANTS
+from crawlers.registry import MODELS
+
+USUAL = (*MODELS, *MAIN_VARIANTS)
+
+
+def numbers(text: str) -> list[int]:
+    """A comma-separated list of hash seeds."""
+    found = [options.seed(each) for each in text.split(",")]
+    if any(not 0 < each < 2**32 for each in found):
+        raise argparse.ArgumentTypeError("a hash seed is a number from 1 to 4294967295")
+    return found
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument(
+        "--backends", type=options.names, metavar="A,B",
+        help=f"only these, or all (default: {','.join(USUAL)})",
+    )  # fmt: skip
+    parser.add_argument("--workload", choices=tuple(WORKLOADS), help="only this one")
+    parser.add_argument(
+        "--count", type=options.names, metavar="A,B",
+        help=f"only these: {', '.join(instruments.NAMES)}",
+    )  # fmt: skip
+    parser.add_argument(
+        "--with", dest="source", choices=instruments.SOURCES, default="auto",
+        help="what counts instructions (default: the processor's counter if there is one)",
+    )  # fmt: skip
+    for name, default, text in (
+        ("--pages", 500, "pages of the smaller of two crawls"),
+        ("--slots", 100, "slots of a crawl"),
+    ):
+        parser.add_argument(
+            name, type=options.positive, default=default, metavar="N",
+            help=f"{text} (default: {default})",
+        )  # fmt: skip
+    parser.add_argument(
+        "--seeds", type=numbers, default=[1, 2, 3], metavar="A,B",
+        help="hash seeds; ranges are over them (default: 1,2,3)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR",
+        help="folder for record, tables and chart (default: results/costs, or none for a "
+        "selection of backends, workloads or counts)",
+    )  # fmt: skip
+    parser.add_argument("--redraw", action="store_true", help="only read DIR/costs.jsonl")
+    options.add_json(parser)
+
+
+def run(arguments: argparse.Namespace, console: Console) -> int:
+    """Run the command."""
+    selected = arguments.backends or arguments.workload or arguments.count
+    out = arguments.out or (None if selected else RESULTS / "costs")
+    if arguments.redraw:
+        costs = record.load(out or RESULTS / "costs")
+    else:
+        costs = measure.run(chosen(arguments), partial(report.progress, console))
+        if out is not None:
+            record.save(costs, out)
+    made = account.accounts(costs)
+    report.show(costs, made, console)
+    if out is not None:
+        report.write(costs, made, out)
+        console.print(f"record, summary and charts: {out}")
+    if arguments.json:
+        print(json.dumps(report.as_json(made)))
+    return FAILED if any(each.bad for each in made) else DONE
+
+
+def chosen(arguments: argparse.Namespace) -> CostsOptions:
+    """What these arguments ask for. Raises :class:`bench.costs.record.CostsError`."""
+    counted = arguments.count or instruments.NAMES
+    if unknown := set(counted) - set(instruments.NAMES):
+        raise record.CostsError(
+            f"cannot count {sorted(unknown)[0]!r}; choose from {', '.join(instruments.NAMES)}"
+        )
+    backends = arguments.backends or list(USUAL)
+    return CostsOptions(
+        backends=None if backends == ["all"] else backends,
+        workloads=(arguments.workload,) if arguments.workload else tuple(WORKLOADS),
+        instruments=counted,
+        pages=arguments.pages,
+        slots=arguments.slots,
+        seeds=arguments.seeds,
+        source=arguments.source,
+    )

@@ -1,0 +1,271 @@
+"""How each cost is counted: with which program, and what its output says.
+
+An *instrument* is a program that runs the worker, or none. Each counts from the start of the
+worker to its end, so a cost per page is the difference between crawls of N and of 2 N pages:
+what start, warm-up and end take cancels.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bench.launch import environment
+from bench.machine.probes import instructions as counter
+
+Counts = Mapping[str, int]
+"""What one crawl took in total: names of costs -> numbers."""
+
+INSTRUCTIONS = "instructions"
+ALLOCATIONS = "allocations"
+ALLOCATED = "allocated_bytes"
+SYSCALLS = "system_calls"
+SYSCALL = "system_call."
+"""Before the name of a system call."""
+
+OUTPUT = "count"
+"""Instruments write to files of this name in the scratch folder; one for each process."""
+
+PROBE_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Instrument:
+    """One way to count.
+
+    ``tool`` names the program and its version for records. ``wrap`` gives the words before the
+    interpreter's, for output in a folder; ``read`` the counts from the texts that were written
+    there. ``attach`` instead starts to count in a running process. ``slowness`` is how many times
+    longer the worker may take. ``missing`` says why it cannot be used here, and what to do.
+    """
+
+    name: str
+    tool: str
+    wrap: Callable[[Path], list[str]] = lambda _: []
+    read: Callable[[Iterable[str]], Counts] = lambda _: {}
+    environment: Mapping[str, str] = field(default_factory=dict)
+    slowness: float = 1.0
+    attach: Callable[[int], counter.Counter] | None = None
+    missing: str | None = None
+
+    def results(self, folder: Path) -> Counts:
+        """The counts that it left in the folder; removes the files.
+
+        Raises :class:`ValueError` when there is none, or it cannot be read.
+        """
+        files = sorted(folder.glob(f"{OUTPUT}*"))
+        texts = [file.read_text(encoding="utf-8", errors="replace") for file in files]
+        for file in files:
+            file.unlink()
+        return self.read(texts)
+
+
+# --- what the programs write -------------------------------------------------------------
+
+
+def whole(text: str) -> int:
+    """A number with commas."""
+    return int(text.replace(",", ""))
+
+
+def read_instructions(texts: Iterable[str]) -> Counts:
+    """The sum over all processes, from cachegrind's logs."""
+    found = [whole(n) for text in texts for n in re.findall(r"\bI\s+refs:\s+([\d,]+)", text)]
+    if not found:
+        raise ValueError("cachegrind wrote no count of instructions")
+    return {INSTRUCTIONS: sum(found)}
+
+
+def read_allocations(texts: Iterable[str]) -> Counts:
+    """The sum over all processes, from memcheck's logs."""
+    pattern = r"total heap usage: ([\d,]+) allocs, [\d,]+ frees, ([\d,]+) bytes"
+    found = [pair for text in texts for pair in re.findall(pattern, text)]
+    if not found:
+        raise ValueError("memcheck wrote no count of allocations")
+    return {
+        ALLOCATIONS: sum(whole(blocks) for blocks, _ in found),
+        ALLOCATED: sum(whole(size) for _, size in found),
+    }
+
+
+CALL = re.compile(r"^(?:\d+ +)?(?:<\.\.\. (\w+) resumed>|(\w+)\()", re.MULTILINE)
+UNFINISHED = "<unfinished ...>"
+
+
+def read_system_calls(texts: Iterable[str]) -> Counts:
+    """How often each system call was made, from strace's log of all threads.
+
+    A call that another thread interrupts takes two lines; it counts where it begins.
+    """
+    found: Counter[str] = Counter()
+    for text in texts:
+        found.update(name for _, name in CALL.findall(text) if name)
+    if not found:
+        raise ValueError("strace wrote no system calls")
+    return {
+        SYSCALLS: found.total(),
+        **{f"{SYSCALL}{name}": found[name] for name in sorted(found)},
+    }
+
+
+# --- which programs are here -------------------------------------------------------------
+
+
+def works(words: Sequence[str], extra: Mapping[str, str] | None = None) -> bool:
+    """Whether a command runs and ends well."""
+    try:
+        done = subprocess.run(
+            words,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=PROBE_S,
+            env=environment(extra),
+        )
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return done.returncode == 0
+
+
+def version(program: str) -> str | None:
+    """A program and its version: "valgrind 3.19.0"; None if it is not installed."""
+    if shutil.which(program) is None:
+        return None
+    try:
+        done = subprocess.run(
+            [program, "--version"],
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=PROBE_S,
+            env=environment(),
+        )
+    except (OSError, subprocess.SubprocessError):
+        return program
+    found = re.search(r"\d+(?:\.\d+)+", done.stdout)
+    return f"{program} {found.group()}" if found else program
+
+
+def missing(program: str) -> str:
+    """How to get a program."""
+    return f"{program} is not installed; install it with: apt-get install {program}"
+
+
+def fixed_addresses() -> list[str]:
+    """The words that turn off the random layout of addresses; none where that is forbidden.
+
+    A container may forbid it. The hashes of objects that have none of their own are their
+    addresses, so counts then repeat less well.
+    """
+    words = ["setarch", "-R"]
+    return words if works([*words, "true"]) else []
+
+
+def politely() -> list[str]:
+    """The words that let the server go first where both want the processor.
+
+    An answer that comes late makes one more round of an event loop. Few come late when the
+    worker is a hundred times slower than usual, and a busy machine must not change that.
+    """
+    words = ["nice", "-n", "10"]
+    return words if works([*words, "true"]) else []
+
+
+PROBE = (sys.executable, "-S", "-c", "")
+
+
+def valgrind(
+    options: Sequence[str], extra: Mapping[str, str]
+) -> tuple[str, Callable[[Path], list[str]], str | None]:
+    """A tool of valgrind: its version, the words before the interpreter, why it is missing."""
+    words = [*politely(), *fixed_addresses(), "valgrind", "--trace-children=yes", *options]
+    tool = version("valgrind")
+    if tool is None:
+        return "", lambda _: [], missing("valgrind")
+    reason = None
+    if not works([*words, *PROBE], extra):
+        reason = f"{tool} cannot run this interpreter; try a newer one"
+    where = "" if "setarch" in words else ", random addresses"
+    return f"{tool}{where}", lambda out: [*words, f"--log-file={out / OUTPUT}.%p"], reason
+
+
+def cachegrind() -> Instrument:
+    """Instructions, counted by a simulated processor."""
+    options = ("--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null")
+    tool, wrap, reason = valgrind(options, {})
+    return Instrument("instructions", tool, wrap, read_instructions, slowness=60, missing=reason)
+
+
+def hardware() -> Instrument:
+    """Instructions, counted by the processor itself."""
+    return Instrument(
+        "instructions",
+        "hardware counter",
+        attach=counter.attach,
+        missing=counter.missing(),
+    )
+
+
+def memcheck() -> Instrument:
+    """Allocations, of every size: Python's own allocator for small objects is turned off."""
+    extra = {"PYTHONMALLOC": "malloc"}
+    options = (
+        *("--tool=memcheck", "--leak-check=no", "--undef-value-errors=no"),
+        *("--keep-stacktraces=none", "--num-callers=1"),
+    )
+    tool, wrap, reason = valgrind(options, extra)
+    if reason is None and not works(PROBE, extra):
+        reason = "this interpreter has no PYTHONMALLOC=malloc (free-threaded builds do not)"
+    return Instrument("allocations", tool, wrap, read_allocations, extra, 150, missing=reason)
+
+
+def strace() -> Instrument:
+    """System calls, by name."""
+    tool, reason = version("strace"), None
+    words = [*politely(), *fixed_addresses(), "strace", "-f", "-qq", "-s", "0", "-e", "signal=none"]
+    if tool is None:
+        reason = missing("strace")
+    elif not works([*words, "-o", "/dev/null", "true"]):
+        reason = f"{tool} may not trace here (ptrace is forbidden, as in many containers)"
+    return Instrument(
+        "system calls",
+        tool or "",
+        lambda out: [*words, "-o", str(out / OUTPUT)],
+        read_system_calls,
+        slowness=40,
+        missing=reason,
+    )
+
+
+def kernel() -> Instrument:
+    """Switches, page faults, bytes and segments: the kernel counts them, at full speed."""
+    return Instrument("kernel", "getrusage and TCP_INFO")
+
+
+NAMES = ("instructions", "system calls", "allocations", "kernel")
+"""Every instrument; see :func:`find`."""
+
+SOURCES = ("auto", "valgrind", "counter")
+"""What may count the instructions."""
+
+
+def find(names: Iterable[str], source: str = "auto") -> list[Instrument]:
+    """The instruments of these names.
+
+    ``source`` says what counts the instructions: the processor's counter where there is one
+    (``auto``), or one of the two.
+    """
+    makers: dict[str, Callable[[], Instrument]] = {
+        "instructions": cachegrind,
+        "system calls": strace,
+        "allocations": memcheck,
+        "kernel": kernel,
+    }
+    if source == "counter" or (source == "auto" and counter.missing() is None):
+        makers["instructions"] = hardware
+    return [makers[name]() for name in NAMES if name in names]

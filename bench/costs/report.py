@@ -1,0 +1,165 @@
+"""The results for readers: lines while counting, tables, ``summary.md``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from bench import filesystem
+from bench.costs.account import Account, Cost, per_page
+from bench.costs.instruments import ALLOCATED, ALLOCATIONS, INSTRUCTIONS, SYSCALLS
+from bench.costs.record import Costs, Sample
+from bench.report import files
+from bench.report.tables import markdown, terminal
+from bench.report.tables.table import MISSING, Cell, Column, Row, Table, name
+
+COLUMNS = {
+    INSTRUCTIONS: Column("instructions"),
+    SYSCALLS: Column("system calls"),
+    ALLOCATIONS: Column("allocations"),
+    ALLOCATED: Column("bytes allocated", drop=3),
+    "switches": Column("switches", drop=1),
+    "page_faults": Column("page faults", drop=2),
+    "bytes_sent": Column("bytes sent", drop=4),
+    "segments_sent": Column("segments sent", drop=5),
+    "segments_received": Column("segments received", drop=6),
+}
+"""Every cost but the single system calls, in the order of tables."""
+
+MANY_CALLS = 0.005
+"""A system call has a column of its own if some backend makes so many for a page."""
+
+
+def progress(console: Console, sample: Sample, pages: int, seconds: float) -> None:
+    """Print a line for a sample as it comes."""
+    if sample.status == "ok":
+        found = {key: figure(value) for key, value in per_page(sample, pages).items()}
+        named = (f"{found[key]} {COLUMNS[key].title}" for key in COLUMNS if key in found)
+        words = f"{', '.join(named)} a page"
+    else:
+        words = f"{sample.status}: {sample.reason}"
+    where = f"{sample.workload} {sample.backend} seed {sample.seed}"
+    console.print(f"{where}: {words} ({seconds:.0f} s)", highlight=False, markup=False)
+
+
+def figure(value: float) -> str:
+    """A count per page: four digits are enough to read."""
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    places = max(0, 3 - len(str(int(abs(value)))) + (abs(value) < 1))
+    text = f"{value:.{places}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def cell(found: Cost | None) -> Cell:
+    """A cost with its range, where there is one to see."""
+    if found is None:
+        return Cell(MISSING, MISSING)
+    low, high, middle = figure(found.low), figure(found.high), figure(found.middle)
+    return Cell(middle if low == high else f"{middle} [{low}–{high}]", middle)
+
+
+def costs_table(made: Sequence[Account], workload: str) -> Table:
+    """A page of one workload: one row for each backend."""
+    rows = [each for each in made if each.workload == workload]
+    used = [key for key in COLUMNS if any(key in each.costs for each in rows)]
+    return Table(
+        f"A page of {workload} takes",
+        [name("backend"), *(COLUMNS[key] for key in used)],
+        [
+            [each.backend, *(cell(each.costs.get(key)) for key in used)]
+            for each in rows
+            if each.costs
+        ],
+    )
+
+
+def calls_table(made: Sequence[Account], workload: str) -> Table:
+    """The system calls by name: medians, one row for each backend."""
+    rows = [each for each in made if each.workload == workload and SYSCALLS in each.costs]
+    most: dict[str, float] = {}
+    for each in rows:
+        for key, cost in each.calls().items():
+            most[key] = max(most.get(key, 0.0), cost.middle)
+    used = sorted((key for key in most if most[key] >= MANY_CALLS), key=lambda key: -most[key])
+    body: list[Row] = []
+    for each in rows:
+        found = each.calls()
+        figures = [figure(found[key].middle) if key in found else "0" for key in used]
+        body.append([each.backend, *figures])
+    columns = [Column(key, drop=place) for place, key in enumerate(used)]
+    return Table(f"System calls for a page of {workload}", [name("backend"), *columns], body)
+
+
+def tables(made: Sequence[Account]) -> list[Table]:
+    """Every table of a record."""
+    return [
+        table
+        for workload in workloads(made)
+        for table in (costs_table(made, workload), calls_table(made, workload))
+    ]
+
+
+def workloads(made: Iterable[Account]) -> list[str]:
+    """The workloads that were counted, in the order of the record."""
+    return list(dict.fromkeys(each.workload for each in made))
+
+
+def lost(costs: Costs, made: Sequence[Account]) -> list[str]:
+    """What was not counted, and why."""
+    return [
+        *(f"{instrument}: {reason}" for instrument, reason in costs.header.missing.items()),
+        *(f"{each.workload}, {each.backend}: {reason}" for each in made for reason in each.bad),
+    ]
+
+
+def show(costs: Costs, made: Sequence[Account], console: Console) -> None:
+    """Print the tables."""
+    for table in tables(made):
+        terminal.show(table, console)
+    for reason in lost(costs, made):
+        console.print(f"not counted: {reason}", markup=False)
+
+
+def as_json(made: Sequence[Account]) -> dict[str, dict[str, dict[str, list[float]]]]:
+    """Workload -> backend -> cost -> median, lowest, highest."""
+    return {
+        workload: {
+            each.backend: {
+                key: [found.middle, found.low, found.high] for key, found in each.costs.items()
+            }
+            for each in made
+            if each.workload == workload
+        }
+        for workload in workloads(made)
+    }
+
+
+def summary(costs: Costs, made: Sequence[Account]) -> str:
+    """The text of ``summary.md``."""
+    header = costs.header
+    environment = header.environment
+    tools = "; ".join(f"{instrument}: {tool}" for instrument, tool in header.tools.items())
+    seeds = ", ".join(map(str, header.seeds))
+    lines = [
+        "# What a page takes",
+        "",
+        f"{header.created[:10]}, {environment.python}, {environment.os}, {environment.machine}; "
+        f"{header.slots} slots; crawls of {header.pages:,} and {2 * header.pages:,} pages; hash "
+        f"seeds {seeds}. Counted with {tools}. Brackets: the range over hash seeds. These are "
+        "counts, not speed: docs/costs.md says what they leave out. Rebuild with "
+        "`python -m bench costs --redraw`.",
+        "",
+    ]
+    for table in tables(made):
+        lines += markdown.section(table)
+    if missing := lost(costs, made):
+        lines += ["## Not counted", "", *(f"- {reason}" for reason in missing), ""]
+    return "\n".join(lines)
+
+
+def write(costs: Costs, made: Sequence[Account], folder: Path) -> None:
+    """Write the summary."""
+    filesystem.write_text(folder / files.SUMMARY, summary(costs, made))
