@@ -6,6 +6,9 @@ with uv if it is installed, and keeps it for the next time.
 
 from __future__ import annotations
 
+import os
+import sys
+
 import nox
 
 nox.needs_version = ">=2024.10"
@@ -16,10 +19,15 @@ nox.options.error_on_missing_interpreters = False
 nox.options.reuse_existing_virtualenvs = True
 nox.options.sessions = ["tests", "lint", "types"]
 
-PARALLEL = ("-n", "logical", "--maxprocesses", "8", "--dist", "loadfile")
-"""Run tests on every processor, those of one file in the same process: they share fixtures.
+PROCESSORS = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+WORKERS = min(8, 2 * PROCESSORS)
+"""Two for each processor, because many tests wait: for a timeout, a start, a signal."""
 
-pytest-xdist 3.8 ignores its ``xdist_group`` marker under pytest 9.2.
+PARALLEL = ("-n", str(WORKERS), "--dist", "loadfile", "--no-loadscope-reorder")
+"""Run tests in parallel, those of one file in the same process: they share fixtures.
+
+pytest-xdist 3.8 ignores its ``xdist_group`` marker under pytest 9.2. It would start with the files
+of the most tests; tests/conftest.py begins with those that take longest, so that none is left over.
 """
 
 

@@ -33,8 +33,37 @@ def _pass(number: int, frame: FrameType | None) -> None:
     """Do nothing: ``nohup`` means that this process goes on."""
 
 
+LONGEST = (
+    "tests/crawlers/test_variants.py",
+    "tests/bench/run/test_campaign.py",
+    "tests/test_attacks.py",
+    "tests/bench/cli/test_pytest_front.py",
+    "tests/bench/report/charts/test_story.py",
+    "tests/bench/fleet/test_fleet.py",
+    "tests/tools/test_rebuild.py",
+    "tests/crawlers/test_main.py",
+    "tests/crawlers/test_leaks.py",
+    "tests/crawlers/test_releases.py",
+    "tests/bench/report/test_page.py",
+    "tests/bench/micro/test_micro.py",
+    "tests/bench/plan/test_interpreters.py",
+    "tests/bench/report/charts/test_slide.py",
+    "tests/bench/report/charts/test_drawing.py",
+    "tests/bench/machine/test_limits.py",
+    "tests/bench/cli/test_manners.py",
+    "tests/crawlers/test_backends.py",
+    "tests/crawlers/test_faults.py",
+)
+"""Files that take a quarter of a minute or more, the longest first.
+
+Run in parallel, a long file that begins last would keep one process busy and let all others wait.
+"""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Set the time limit of every test that has none."""
+    """Begin with the longest files, and set the time limit of every test that has none."""
+    turn = {file: number for number, file in enumerate(LONGEST)}
+    items.sort(key=lambda item: turn.get(item.nodeid.partition("::")[0], len(turn)))
     for item in items:
         if item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(TIMEOUT_S))
