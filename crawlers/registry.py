@@ -50,6 +50,8 @@ def load(name: str) -> Backend:
         return _load_foreign(_point(name))
     try:
         return replace(backend, crawl=import_module(backend.module).crawl)
+    except BackendError:
+        raise
     except ImportError as error:
         raise BackendError(
             f"backend {name} needs a library that is not installed ({error}): "

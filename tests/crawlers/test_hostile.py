@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-import socket
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from crawlers import registry
 from crawlers.conformance.scripted import Connection, ScriptedServer, ok, page, redirect
@@ -172,126 +166,3 @@ def test_a_head_that_is_cut_is_no_page(name: str) -> None:
         found = outcomes(crawl(name, server), server)
     assert found.pop("") == 200
     assert found == dict.fromkeys(pieces, "closed")
-
-
-# --- exceptions of libraries ----------------------------------------------------------
-
-
-ANY = [
-    *(OSError, ConnectionResetError, TimeoutError, socket.gaierror, EOFError, ValueError),
-    *(TypeError, KeyError, IndexError, AttributeError, AssertionError, RuntimeError),
-    *(UnicodeError, NotImplementedError, ArithmeticError, ImportError, LookupError),
-]
-"""What any library may raise, besides exceptions of its own."""
-
-
-def exceptions_in(*modules: str) -> list[type[Exception]]:
-    """The exception classes of some modules."""
-    values = [value for name in modules for value in vars(import_module(name)).values()]
-    found = {
-        value
-        for value in values
-        if isinstance(value, type) and issubclass(value, Exception) and value is not Exception
-    }
-    return sorted(found, key=lambda each: (each.__module__, each.__qualname__))
-
-
-SOCKET: list[type[Exception]] = [
-    *(OSError, ConnectionError, ConnectionResetError, BrokenPipeError, ConnectionAbortedError),
-    *(TimeoutError, PermissionError, InterruptedError, socket.gaierror, socket.herror),
-]
-"""What a socket's methods raise. Models that use nothing else catch nothing else."""
-
-RECV = ("socket:socket.recv", SOCKET)
-STREAM = ("asyncio:StreamReader.read", [*SOCKET, RuntimeError])
-PLACES: dict[str, tuple[str, list[type[Exception]]]] = {
-    # backend: where it calls its library, and what that may raise there
-    **dict.fromkeys(("threads", "threads_small_stack", "threads_pool"), RECV),
-    **dict.fromkeys(("callbacks", "callbacks_select", "callbacks_poll", "callbacks_epoll"), RECV),
-    **dict.fromkeys(("generators", "native_coroutines"), RECV),
-    **dict.fromkeys(("async_await", "asyncio_pure", "master_worker", "uvloop"), STREAM),
-    "asyncio_sockets": ("socket:socket.recv", SOCKET),
-    "asyncio_protocol": ("asyncio.selector_events:_SelectorSocketTransport.write", ANY),
-}
-LIBRARIES = {
-    # backend: where it calls its library, and the modules of the library's exceptions
-    "tornado": ("tornado.iostream:IOStream.read_bytes", "tornado.iostream", "tornado.util"),
-    "trio": ("trio._socket:_SocketType.recv", "trio"),
-    "curio": ("curio.io:Socket.recv", "curio.errors"),
-    "anyio": ("anyio._backends._asyncio:SocketStream.receive", "anyio"),
-    "anyio_trio": ("anyio._backends._trio:SocketStream.receive", "anyio", "trio"),
-    "twisted": ("twisted.internet.tcp:Connection.write", "twisted.internet.error"),
-    "aiohttp": (
-        "aiohttp:ClientSession._request",
-        *("aiohttp.client_exceptions", "aiohttp.http_exceptions"),
-    ),
-    "httpx": ("httpx:AsyncClient.send", "httpx", "httpcore", "h11", "anyio"),
-    "requests": (
-        "requests.adapters:HTTPAdapter.send",
-        *("requests.exceptions", "urllib3.exceptions", "http.client"),
-    ),
-    "urllib3": ("urllib3:PoolManager.urlopen", "urllib3.exceptions", "http.client"),
-}
-
-
-def made(kind: type[Exception]) -> Exception:
-    """An exception of a class; where its arguments are unknown, without them."""
-    for arguments in ((), ("made for a test",)):
-        try:
-            return kind(*arguments)
-        except TypeError:
-            continue
-    error = kind.__new__(kind)
-    error.args = ("made for a test",)
-    return error
-
-
-@pytest.mark.parametrize("name", [*PLACES, *LIBRARIES])
-def test_no_exception_of_a_library_ends_a_crawl(name: str) -> None:
-    load(name)
-    if name in PLACES:
-        target, kinds = PLACES[name]
-    else:
-        target, *modules = LIBRARIES[name]
-        kinds = [*ANY, *exceptions_in(*modules)]
-    place, _, path = target.partition(":")
-    owner: Any = import_module(place)
-    *classes, attribute = path.split(".")
-    for each in classes:
-        owner = getattr(owner, each)
-    usual = getattr(owner, attribute)
-
-    @settings(deadline=None, max_examples=settings().max_examples // 3)
-    @given(st.sampled_from(kinds), st.integers(1, 3))
-    def every_exception(kind: type[Exception], at: int) -> None:
-        calls = 0
-
-        def fails() -> bool:
-            nonlocal calls
-            if threading.current_thread().name == "scripted-server":
-                return False
-            calls += 1
-            return calls == at
-
-        async def awaited(*arguments: Any, **more: Any) -> object:
-            if fails():
-                raise made(kind)
-            return await usual(*arguments, **more)
-
-        def called(*arguments: Any, **more: Any) -> object:
-            if fails():
-                raise made(kind)
-            return usual(*arguments, **more)
-
-        replacement = awaited if asyncio.iscoroutinefunction(usual) else called
-        with ScriptedServer() as server, pytest.MonkeyPatch.context() as patch:
-            server.script["/"] = page("/a", "/b")
-            server.script.update({"/a": page(), "/b": page()})
-            patch.setattr(owner, attribute, replacement)
-            report = crawl(name, server, slots=1)
-        failed = [row.error for row in report.rows.values() if row.error is not None]
-        assert report.stopped is None
-        assert len(failed) <= 1, kind
-        assert calls >= at
-
-    every_exception()

@@ -129,7 +129,7 @@ def test_a_missing_library_is_named_with_what_installs_it(monkeypatch: pytest.Mo
 
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="eager tasks are here")
 def test_what_the_interpreter_lacks_is_said() -> None:
-    with pytest.raises(BackendError, match=r"needs Python 3\.12"):
+    with pytest.raises(BackendError, match=r"^backend asyncio_eager needs Python 3\.12"):
         registry.load("asyncio_eager")
 
 
