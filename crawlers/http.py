@@ -1,7 +1,8 @@
 """One HTTP exchange, sans-IO: request bytes out, response bytes in.
 
 The state of an exchange depends only on the bytes it was fed, never on how they
-were split. The parser is httptools (llhttp). This module tells a clean end from
+were split. :mod:`crawlers.heads` reads an ordinary response that comes in one
+piece; httptools (llhttp) parses all others. This module tells a clean end from
 an early end and from surplus bytes, because llhttp leaves that to its user.
 Sources: RFC 9112 sections 6.3 (body length), 9.3 (persistence), 9.6 (close).
 """
@@ -13,6 +14,7 @@ import re
 import socket
 from typing import Final
 
+from crawlers.heads import read_head
 from crawlers.job import MIB, Fetch
 
 try:
@@ -192,6 +194,8 @@ class Exchange:
             return
         parser = self._parser
         if parser is None:
+            if self._whole(data):
+                return
             self._parser = parser = HttpResponseParser(self)
             self.headers = {}
         rest = b""
@@ -231,6 +235,21 @@ class Exchange:
             if self._message_done:
                 self.keep_alive = False  # surplus bytes
             self.feed(rest)
+
+    def _whole(self, data: bytes) -> bool:
+        """Take an ordinary response that comes in one piece; False if it needs the parser."""
+        head, _, body = data.partition(b"\r\n\r\n")
+        read = read_head(head) if len(head) < MAX_HEAD - 4 else None
+        if read is None:
+            return False
+        status, size, headers = read
+        if size != len(body) or size > self.max_body:
+            return False
+        self.status, self.size, self.headers = status, size, headers
+        self._body = body
+        self.keep_alive = self._may_keep
+        self.done = True
+        return True
 
     def fail(self, error: Exception) -> None:
         """The connection failed."""
