@@ -14,7 +14,7 @@ from bench.errors import BenchError
 SENTENCES: Final = Path(__file__).parent / "sentences"
 
 Range = tuple[float, float]
-Topic = Literal["memory", "threads", "waiting", "speed", "language", "safety"]
+Topic = Literal["memory", "threads", "waiting", "speed", "language", "safety", "today"]
 TOPICS: Final[dict[Topic, str]] = {
     "memory": "What a connection costs",
     "threads": "How far threads go",
@@ -22,6 +22,7 @@ TOPICS: Final[dict[Topic, str]] = {
     "speed": "Which is faster",
     "language": "What await does",
     "safety": "What goes wrong",
+    "today": "Claims of today",
 }
 """The topics, in the order of the page."""
 
@@ -43,6 +44,7 @@ class _Reading(_Strict):
     """
 
     meant: str
+    whose: Literal["author", "suite"] = "suite"  # whose experiment it is, or comes closest to
     unit: str
     then: float | Range | None = None
     holds: Range
@@ -95,8 +97,16 @@ class ExperimentReading(_Reading):
     value: str
 
 
+class UntriedReading(_Reading):
+    """What this machine cannot measure, and why; the claim is still told."""
+
+    kind: Literal["untried"]
+    reason: str
+
+
 Reading = Annotated[
-    RatioReading | MemoryReading | BarrierReading | ExperimentReading, Field(discriminator="kind")
+    RatioReading | MemoryReading | BarrierReading | ExperimentReading | UntriedReading,
+    Field(discriminator="kind"),
 ]
 
 
@@ -111,9 +121,17 @@ class Claim(_Strict):
     conditions: str = ""  # under which its author made the claim
     source: str
     url: str
+    place: str = ""  # where in the source: a section, a message
     date: str  # when it was made: "2016", "2016-01-11"
     measured: str  # how, in words for the page
     reading: tuple[Reading, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _author_first(self) -> Claim:
+        whose = [reading.whose for reading in self.reading]
+        if whose != sorted(whose):
+            raise ValueError("the author's experiment comes before the suite's readings")
+        return self
 
 
 def load(file: Path) -> Claim:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import inf
+from typing import Final
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from bench.claims import records
-from bench.claims.definition import TOPICS, Claim, bounds_words
+from bench.claims.definition import TOPICS, Claim, Topic, bounds_words
 from bench.claims.readings import Evidence, Missing, Number
-from bench.claims.verdict import Judged, Position, Verdict
+from bench.claims.verdict import Judged, Position, Ruling, Verdict
 from bench.schema import Environment
 
 POSITIONS: dict[Position, tuple[str, str]] = {
@@ -21,17 +22,26 @@ POSITIONS: dict[Position, tuple[str, str]] = {
     "undecided": ("undecided", "yellow"),
     "missing": ("not tested", "dim"),
 }
+UNJUDGED: frozenset[Ruling] = frozenset({"cannot be tested here", "not tried"})
+"""Rulings whose reasons are long, and stand with the claim."""
+TODAY: Final[Topic] = "today"
+WHOSE: Final = {"author": "its author's, or the closest", "suite": "ours"}
+OWNERS: Final = {"author": "its author's experiment", "suite": "another experiment"}
 HEAD = """\
 # Claims, then and now
 
 <!-- Made by `{command}`: do not edit. A claim is a file in bench/claims/sentences/. -->
 
 Well-known claims about Python concurrency, tested on one current machine. Every number and
-verdict is computed from the records of a campaign and of small experiments; none is written by
+verdict is computed from the records of campaigns and of small experiments; none is written by
 hand. Most claims were made about other systems, so they are paraphrased here with their
-conditions. A claim is **reproduced here** if the whole interval of the measurement lies within the
-bounds given for the claim, and **not reproduced here** if it lies outside. Intervals are 95 %, or
-the whole range where values may be 0.
+conditions, and a link to the place. Where an author made an experiment, that experiment or the
+closest one is the first reading, and a crawl the second.
+
+A claim is **reproduced here** if the whole interval of the measurement lies within the bounds given
+for the claim, and **not reproduced here** if it lies outside. Both say something of this machine
+and these versions, not of the author's. What needs a system or a CPython that cannot be had here is
+**not tried**. Intervals are 95 %, or the whole range where values may be 0.
 """
 FOOT = """\
 ## Add a claim
@@ -87,22 +97,44 @@ def markdown(
         today = "<br>".join(s for j in verdict.judged if (s := now(j)) != "–")
         lines.append(
             f"| [{claim.title}](#{anchor(claim.title)}) | {all_stated(verdict)} | {today or '–'} "
-            f"| {verdict.ruling if verdict.ruling == 'cannot be tested here' else verdict.words} |"
+            f"| {verdict.ruling if verdict.ruling in UNJUDGED else verdict.words} |"
         )
     topic = None
     for verdict in verdicts:
         if verdict.claim.topic != topic:
             topic = verdict.claim.topic
             lines.append(f"\n## {TOPICS[topic]}")
+            if topic == TODAY:
+                lines += side_by_side([v for v in verdicts if v.claim.topic == TODAY])
         lines += details(verdict)
     lines += ["", FOOT.format(command=command), "## Sources of the numbers", ""]
     lines += [f"- {line}" for one in evidence for line in origin(one)]
     return "\n".join(lines) + "\n"
 
 
+def side_by_side(verdicts: Sequence[Verdict]) -> list[str]:
+    """Numbers that are quoted today: ours, theirs, and the conditions of theirs."""
+    lines = [
+        "\nNumbers that release notes, READMEs and issues give now. *Ours* comes from the "
+        "experiment closest to theirs that was run here.\n",
+        "| claim | theirs | their conditions | ours | ours was |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for verdict in verdicts:
+        claim = verdict.claim
+        known = next((j for j in verdict.judged if isinstance(j.now, Number)), None)
+        ours = now(known) if known else verdict.ruling
+        lines.append(
+            f"| [{claim.title}](#{anchor(claim.title)}) | {all_stated(verdict)} "
+            f"| {claim.conditions or '–'} ({claim.date}) | {ours} "
+            f"| {OWNERS[known.reading.whose] if known else '–'} |"
+        )
+    return lines
+
+
 def anchor(title: str) -> str:
     """GitHub's anchor of a heading."""
-    kept = "".join(c for c in title.lower() if c.isalnum() or c in " -")
+    kept = "".join(c for c in title.lower() if c.isalnum() or c in " -_")
     return kept.replace(" ", "-")
 
 
@@ -113,8 +145,8 @@ def details(verdict: Verdict) -> list[str]:
         f"\n### {claim.title}\n",
         f"> {claim.sentence}\n>\n> {origin_of(claim)}\n",
         " ".join(claim.measured.split()) + "\n",
-        "| if | then | now | true within | based on |",
-        "| --- | --- | --- | --- | --- |",
+        "| if | experiment | then | now | true within | based on |",
+        "| --- | --- | --- | --- | --- | --- |",
     ]
     for judged in verdict.judged:
         bounds = bounds_words(judged.reading.holds, judged.reading.unit)
@@ -122,9 +154,10 @@ def details(verdict: Verdict) -> list[str]:
         if isinstance(found, Number):
             basis = f"{found.basis}{'; ' + found.note if found.note else ''}"
         else:
-            basis = found.reason
+            basis = f"not tried: {found.reason}" if found.untried else found.reason
         lines.append(
-            f"| {judged.reading.meant} | {stated(judged)} | {now(judged)} | {bounds} | {basis} |"
+            f"| {judged.reading.meant} | {WHOSE[judged.reading.whose]} | {stated(judged)} "
+            f"| {now(judged)} | {bounds} | {basis} |"
         )
     return [*lines, f"\n**Verdict: {verdict.words}.**"]
 
@@ -132,7 +165,8 @@ def details(verdict: Verdict) -> list[str]:
 def origin_of(claim: Claim) -> str:
     """Source and date of a claim, its conditions, and whether the words are its author's."""
     words = "" if claim.quote else "Paraphrase of "
-    text = f"{words}[{claim.source}]({claim.url}), {claim.date}"
+    place = f", “{claim.place}”" if claim.place else ""
+    text = f"{words}[{claim.source}]({claim.url}){place}, {claim.date}"
     return f"{text}. Conditions: {claim.conditions}." if claim.conditions else text
 
 

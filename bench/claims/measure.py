@@ -13,7 +13,7 @@ from rich.console import Console
 
 from bench import store
 from bench.claims import records
-from bench.claims.experiments import NAMES
+from bench.claims.experiments import MOST_REPEATS, NAMES
 from bench.claims.records import MeasurementRecord, RunRecord
 from bench.errors import BenchError
 from bench.launch import ROOT
@@ -58,7 +58,12 @@ def run(folder: Path, names: Sequence[str], repeats: int, console: Console) -> P
         pinning={"client": pinning.client, "reason": pinning.reason},
         environment=environment.collect(ROOT),
     )
-    turns = [(repeat, name) for repeat in range(repeats) for name in names]
+    turns = [
+        (repeat, name)
+        for repeat in range(repeats)
+        for name in names
+        if repeat < MOST_REPEATS.get(name, repeats)
+    ]
     began = time.monotonic()
     with store.Store(file, create=not file.exists()) as kept, interrupts.deferred():
         kept.append(head)

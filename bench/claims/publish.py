@@ -18,8 +18,8 @@ from bench.report import files as report_files
 from bench.report.charts.words import footer
 
 PAGE = "claims.md"
-USUAL = ("reference", "claims")
-"""The default campaigns; the second has the trials that only claims need."""
+USUAL = ("reference", "claims", "interpreters")
+"""The default campaigns; those after the first have the trials that only some claims need."""
 
 
 def usual() -> list[Path]:

@@ -27,6 +27,7 @@ from bench.claims.definition import (
     MemoryReading,
     RatioReading,
     Reading,
+    UntriedReading,
 )
 from bench.text import KIB, plural
 
@@ -49,6 +50,7 @@ class Missing:
 
     reason: str
     absent: bool = False
+    untried: bool = False  # cannot be measured here at all
 
 
 @dataclass(slots=True)
@@ -84,6 +86,8 @@ def read(reading: Reading, evidence: Sequence[Evidence]) -> Number | Missing:
                 found = _barrier(reading, one)
             case ExperimentReading():
                 found = _experiment(reading, one)
+            case UntriedReading():
+                found = Missing(reading.reason, untried=True)
         if isinstance(found, Number):
             return found
         missing.append(found)

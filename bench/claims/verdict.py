@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from bench.analysis.analysis import Analysis
 from bench.claims import records as experiments
@@ -23,7 +23,16 @@ Ruling = Literal[
     "not reproduced here",
     "undecided",
     "cannot be tested here",
+    "not tried",
 ]
+
+
+SECOND: Final[dict[Position, str]] = {
+    "inside": "within the bounds",
+    "outside": "outside them",
+    "undecided": "undecided",
+}
+"""What a second reading says where the author's experiment was not tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +65,17 @@ class Verdict:
     @property
     def tried(self) -> bool:
         """Whether anything was measured that could give a number, even if it did not."""
-        return any(not (isinstance(j.now, Missing) and j.now.absent) for j in self.judged)
+        return any(
+            not (isinstance(j.now, Missing) and (j.now.absent or j.now.untried))
+            for j in self.judged
+        )
+
+    @property
+    def untried(self) -> list[str]:
+        """Why the author's experiment could not be tried; empty if it could, or there is none."""
+        mine = [j.now for j in self.judged if j.reading.whose == "author"]
+        reasons = [now.reason for now in mine if isinstance(now, Missing) and now.untried]
+        return list(dict.fromkeys(reasons)) if len(reasons) == len(mine) else []
 
     def _meant(self, position: Position) -> list[str]:
         return [j.reading.meant for j in self.judged if j.position == position]
@@ -65,6 +84,8 @@ class Verdict:
     def ruling(self) -> Ruling:
         """The verdict in a few words."""
         positions = {j.position for j in self.judged}
+        if self.untried:
+            return "not tried"
         if positions == {"missing"}:
             return "cannot be tested here"
         if positions == {"inside"}:
@@ -82,6 +103,11 @@ class Verdict:
             case "cannot be tested here":
                 reasons = [j.now.reason for j in self.judged if isinstance(j.now, Missing)]
                 return f"cannot be tested here because {'; '.join(dict.fromkeys(reasons))}"
+            case "not tried":
+                text = f"not tried because {'; '.join(self.untried)}"
+                others = [j for j in self.judged if j.position in SECOND]
+                seconds = [f"{SECOND[j.position]} if {j.reading.meant}" for j in others]
+                return text + (f". Another experiment: {'; '.join(seconds)}" if seconds else "")
             case "undecided":
                 text = "undecided: the interval overlaps a bound"
                 if len(self.judged) > 1:

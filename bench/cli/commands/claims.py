@@ -6,7 +6,7 @@ first campaign. Without it nothing runs. Writes claims.md and a chart; the campa
 shows them too, the next time you rebuild it.
 
   python -m bench claims                               against the reference campaign
-  python -m bench claims results/A --measure           run the experiments first: 3 minutes
+  python -m bench claims results/A --measure           run the experiments first: 5 minutes
   python -m bench claims results/A results/B           B answers what A cannot
 """
 
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--repeats", type=positive, metavar="N",
-        help=f"with --measure: run each experiment N times (default: {measure.REPEATS})",
+        help=f"with --measure: run each experiment at most N times (default: {measure.REPEATS})",
     )  # fmt: skip
     parser.add_argument(
         "--out", type=Path, metavar="FILE", help="default: claims.md beside the first campaign"

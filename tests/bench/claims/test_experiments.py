@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -12,11 +13,19 @@ from bench.claims import measure, records
 from bench.claims.experiments import (
     NAMES,
     awaiting,
+    bytecode,
+    coroutines,
+    echo,
+    held_threads,
+    http_clients,
     readiness,
+    releases,
     seen_set,
     spinning_connect,
     thread_ceiling,
 )
+from bench.claims.experiments.echo_servers import lacking
+from bench.claims.experiments.served import Served
 
 
 def test_awaiting_a_coroutine_gives_the_loop_no_turn_and_a_task_does(
@@ -53,7 +62,8 @@ def test_the_ceiling_says_what_stopped_it(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(thread_ceiling, "Thread", NoMore)
     result = thread_ceiling.measure()
     assert result.values["started"] == 0
-    assert "can't start new thread" in str(result.facts["note"])
+    assert result.values["failed"] == 100
+    assert "can't start new thread after 0 threads; no limit known" in str(result.facts["note"])
 
 
 def test_a_missing_way_of_waiting_is_null_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,3 +107,105 @@ def test_a_failed_experiment_is_recorded_as_such(monkeypatch: pytest.MonkeyPatch
 def test_all_experiments_by_default_in_their_order() -> None:
     assert measure.choose(None) == list(NAMES)
     assert measure.choose(["thread_ceiling", "awaiting"]) == ["awaiting", "thread_ceiling"]
+
+
+def test_an_echo_server_is_measured_by_its_own_processor_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kinds = ("asyncio_streams", "asyncio_protocol", "asyncio_sockets", "pytask_streams")
+    ratios = {"streams": kinds[:2], "future": ("asyncio_streams", "rloop_nonesuch")}
+    monkeypatch.setattr(echo, "KINDS", kinds)
+    monkeypatch.setattr(echo, "RATIOS", ratios)
+    monkeypatch.setattr(echo, "ROUNDS", 20)
+    monkeypatch.setattr(echo, "TURNS", 1)
+    missing = "rloop is not installed"
+    monkeypatch.setattr(echo, "lacking", lambda kind: missing if kind.startswith("rloop") else None)
+    result = echo.measure()
+    for kind in kinds:
+        assert (result.values[f"{kind}_us"] or 0) > 0
+    assert (result.values["streams"] or 0) > 0
+    assert result.values["future"] is None
+    assert result.reasons["future"] == missing
+
+
+@pytest.mark.parametrize("kind", [kind for kind in echo.KINDS if lacking(kind) is None])
+def test_every_echo_server_sends_back_what_it_gets(kind: str) -> None:
+    with ExitStack() as stack:
+        client = echo.Client(stack.enter_context(Served("echo_servers", kind)), stack)
+        assert client.turn(3) >= 0
+
+
+def test_await_and_yield_from_differ_in_the_getter_alone() -> None:
+    values = bytecode.measure().values
+    assert values["differing_otherwise"] == 0
+    assert (values["differing_getters"] or 0) >= 9
+
+
+def test_a_suspended_coroutine_holds_memory_and_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coroutines, "COUNT", 5_000)
+    monkeypatch.setattr(coroutines, "MANY", 6_000)
+    values = coroutines.measure().values
+    assert values["suspended_at_once"] == 6_000
+    assert len(coroutines.chapter()) == 5_000
+    # In this process the allocator may have had the memory before, so only the far end is sure.
+    for name in ("chapter_kib", "task_kib"):
+        assert (values[name] or 0) < 10
+
+
+def test_httpx_and_aiohttp_fetch_what_the_issue_fetches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_clients, "ROUNDS", 1)
+    monkeypatch.setattr(http_clients, "REQUESTS", 20)
+    result = http_clients.measure()
+    assert result.reasons or (result.values["httpx_over_aiohttp"] or 0) > 0
+
+
+def test_a_missing_cpython_is_said_and_not_guessed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(releases, "newest", lambda: None)
+    result = releases.measure()
+    assert result.values == {"eager_tasks": None, "current_task": None}
+    assert "CPython 3.12 or later" in result.reasons["eager_tasks"]
+
+
+def test_what_a_newer_cpython_promises_is_measured_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    interpreter = releases.newest()
+    if interpreter is None:
+        pytest.skip("no CPython from 3.12 on")
+    monkeypatch.setattr(releases, "newest", lambda: interpreter)
+    result = releases.measure()
+    assert (result.values["eager_tasks"] or 0) > 0
+    assert (result.values["current_task"] or 0) > 0
+    assert interpreter.name in str(result.facts["note"])
+
+
+def test_threads_hold_their_connections_at_pythons_switch_interval(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(held_threads, "CONNECTIONS", 20)
+    monkeypatch.setattr(held_threads, "DEADLINE_S", 60.0)
+    with Served("held_threads") as server:
+        result = held_threads.hold_all(server.port)
+    assert result.values["held"] == 20
+    assert "switch interval 5 ms" in str(result.facts["note"])
+
+
+@pytest.mark.parametrize(
+    ("in_use", "words"),
+    [
+        ({"max_map_count": 65532, "pid_max": 22000}, "vm.max_map_count: 65,532 of 65,530 in use"),
+        ({"max_map_count": 40000, "pid_max": 32700}, "kernel.pid_max: 32,700 of 32,768 in use"),
+        ({"max_map_count": 100}, "no limit known here"),
+    ],
+)
+def test_the_limit_that_was_hit_has_a_name(in_use: dict[str, int], words: str) -> None:
+    limits = {"threads_max": 192730, "pid_max": 32768, "max_map_count": 65530}
+    assert words in thread_ceiling.hit(limits, in_use)
+
+
+def test_long_experiments_are_repeated_less_often(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measure, "MOST_REPEATS", {"bytecode": 1})
+    measure.run(tmp_path, ["bytecode", "awaiting"], 2, Console(quiet=True))
+    lines = records.load(tmp_path)
+    assert len(records.latest(lines, "bytecode")) == 1
+    assert len(records.latest(lines, "awaiting")) == 2

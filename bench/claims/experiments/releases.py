@@ -1,0 +1,42 @@
+"""What newer CPythons promise of asyncio, on the interpreters that this machine has."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+from bench.claims.experiments.result import ExperimentResult
+from bench.launch import ROOT, environment
+from bench.plan.interpreters import ALONE, FoundInterpreter, find
+
+MODULE = "bench.claims.experiments.on_release"
+TIMEOUT_S = 60.0
+NEEDS = "needs CPython 3.12 or later; none is on this machine"
+
+
+def newest() -> FoundInterpreter | None:
+    """The newest interpreter from 3.12 up that has the lock."""
+    found = [each for each in find()[0] if each.version >= (3, 12) and each.name[-1] != "t"]
+    return found[-1] if found else None
+
+
+def measure() -> ExperimentResult:
+    """Eager tasks over others, and current_task in Python over that in C, on one interpreter."""
+    result = ExperimentResult()
+    interpreter = newest()
+    if interpreter is None:
+        for name in ("eager_tasks", "current_task"):
+            result.lacks(name, NEEDS)
+        return result
+    done = subprocess.run(
+        [interpreter.path, *ALONE, "-m", MODULE],
+        capture_output=True,
+        encoding="utf-8",
+        cwd=ROOT,
+        env=environment(),
+        timeout=TIMEOUT_S,
+        check=True,
+    )
+    result.values.update(json.loads(done.stdout))
+    result.facts["note"] = f"on CPython {interpreter.name}"
+    return result
