@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from functools import cached_property
 
-from bench.analysis import fairness, ladder, naive, regime, segments, stats, summary
+from bench.analysis import fairness, ladder, naive, regime, segments, stats, summary, validity
 from bench.analysis.fairness import FairnessRow
 from bench.analysis.family import Family
 from bench.analysis.ladder import Ladder
@@ -20,6 +20,7 @@ from bench.analysis.releases import Releases
 from bench.analysis.segments import Segments
 from bench.analysis.stats import Comparison, Metric, Spread
 from bench.analysis.summary import MemoryRow, SummaryRow
+from bench.analysis.validity import Validity
 from bench.schema import TrialRecord
 from bench.store import Records
 
@@ -200,6 +201,11 @@ class Analysis:
     def aa(self) -> stats.AaResult:
         """The A/A comparisons by all metrics."""
         return stats.aa_check(self.records)
+
+    @cached_property
+    def validity(self) -> Validity | None:
+        """Turns against whole trials of the same crawl; None without both."""
+        return validity.validity(self.records)
 
     @cached_property
     def naive(self) -> NaiveResult:

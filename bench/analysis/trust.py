@@ -127,6 +127,8 @@ def method_lines(analysis: Analysis) -> list[str]:
     lines = [analysis.floor().words]
     if analysis.aa.comparisons:
         lines += [analysis.aa.words, *analysis.aa.accounting, analysis.naive.words]
+    if analysis.validity:
+        lines += analysis.validity.sentences
     if analysis.balance:
         lines.append(analysis.balance.words)
     if analysis.parity.rows:

@@ -128,7 +128,7 @@ def full() -> Profile:
             throughput(10, 6000, Cast(8, 8)),
             throughput(100, 6000, Cast(12, 12)),
             throughput(1000, 6000, Cast(8, 8)),
-            whole(100, 8000, Cast(6)),
+            whole(100, 4000, Cast(5, 5)),
             waiting(1, 15, Cast(5)),
             waiting(10, 200, Cast(5)),
             waiting(100, 2000, Cast(5, 5)),
@@ -146,7 +146,7 @@ def full() -> Profile:
             recorder_cost(8000, 10),
         ),
         backends=None,
-        budget_s=2300.0,
+        budget_s=2350.0,
     )
 
 

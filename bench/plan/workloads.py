@@ -209,7 +209,8 @@ def fetch(slots: int, urls: int, cast: Cast) -> Point:
 
 def whole(slots: int, pages: int, cast: Cast) -> Point:
     """The crawl of throughput in whole trials, one after the other: do they agree with turns?"""
-    return replace(closed_loop("whole", slots, pages, cast), ceiling=True)
+    twins = TWINS if cast.variants else (BASE,)
+    return replace(closed_loop("whole", slots, pages, cast), twins=twins, ceiling=True)
 
 
 def waiting(slots: int, pages: int, cast: Cast) -> Point:

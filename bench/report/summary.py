@@ -19,6 +19,7 @@ from bench.report.tables import (
     regime,
     segments,
     terminal,
+    validity,
 )
 from bench.report.tables.table import Table
 
@@ -36,6 +37,7 @@ def tables(analysis: Analysis) -> list[Table]:
         ladder.ladder,
         regime.regime,
         fairness.fairness,
+        validity.validity,
     )
     return [table for make in made if (table := make(analysis)).rows]
 

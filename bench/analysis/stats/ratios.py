@@ -133,6 +133,7 @@ def log_interval(
     mean = float(values.mean())
     error = float(values.std(ddof=1)) / math.sqrt(blocks)
     if error <= 1e-12:  # all blocks agree to the last digit
+        mean = mean if abs(mean) > 1e-12 else 0.0
         return mean, mean
     t = float(sps.t.ppf(0.5 + level / 2, blocks - 1))
     tail = float(sps.norm.cdf(-math.sqrt(blocks / (blocks - 1)) * t))
@@ -319,14 +320,26 @@ def corrected(found: Sequence[Comparison]) -> list[Comparison]:
     for i, keep in zip(tested, kept, strict=True):
         ratio = found[i].ratio
         if not keep and ratio.shown:
-            logs = np.log(ratio.per_block)
-            mean, spread = float(logs.mean()), float(logs.std(ddof=1))
-            taken_back = replace(
-                ratio,
-                verdict=UNDECIDED,
-                reason=f"not significant after correcting for {len(tested)} comparisons",
-                # It was shown, so it exceeds the noise floor.
-                blocks_to_settle=blocks_to_settle(mean, spread, 0.0, ratio.blocks, threshold),
-            )
-            result[i] = replace(found[i], ratio=taken_back)
+            result[i] = replace(found[i], ratio=withdrawn(ratio, len(tested), threshold))
     return result
+
+
+def withdrawn(ratio: Ratio, family: int, threshold: float) -> Ratio:
+    """A difference that did not pass in its family: equivalent if it is small, else undecided.
+
+    It was shown, so it exceeds the noise floor, and the floor is within the margin too.
+    """
+    reach = max(ratio.high or math.inf, 1 / (ratio.low or 1e-300))
+    margin = next((m for m in MARGINS if reach <= 1 + m), None)
+    logs = np.log(ratio.per_block)
+    mean, spread = float(logs.mean()), float(logs.std(ddof=1))
+    return replace(
+        ratio,
+        verdict=UNDECIDED if margin is None else EQUIVALENT,
+        reason=f"not significant after correcting for {family} comparisons"
+        + ("" if margin is None else f", and within ±{100 * margin:.0f} %"),
+        margin=margin,
+        blocks_to_settle=(
+            blocks_to_settle(mean, spread, 0.0, ratio.blocks, threshold) if margin is None else None
+        ),
+    )

@@ -32,6 +32,7 @@ from bench.report.charts import (
     service_time,
     slots,
     summit,
+    validity,
 )
 from bench.report.charts.design import Chart, Design, Skip
 from bench.report.charts.drawing import Sheet, draw_all, file_name, processes_for
@@ -60,6 +61,7 @@ CHARTS: Story = (
     ("fairness", fairness.design),
     ("regime", regime.design),
     ("noise", noise.design),
+    ("validity", validity.design),
     ("parity", parity.design),
 )
 

@@ -260,6 +260,26 @@ def test_what_the_correction_withdraws_says_how_many_blocks_would_pass() -> None
     assert one.blocks < withdrawn.blocks_to_settle < 50
 
 
+def test_a_small_difference_that_is_withdrawn_is_equivalent() -> None:
+    near = {block: math.exp(0.008 + 0.005 * x) for block, x in enumerate((-1.3, -1, 0.5, 0.8, 1))}
+    one = stats.ratio(dict.fromkeys(near, 1.0), near)
+    assert (one.verdict, one.margin) == ("faster", None)
+    family = [
+        stats.Comparison("w", str(n), stats.PAGES_PER_S, "a", "b", ratio, server_limited=False)
+        for n, ratio in enumerate([one, *[replace(one, p=0.9, verdict="undecided")] * 50])
+    ]
+    found = stats.corrected(family)[0].ratio
+    assert (found.verdict, found.margin) == ("equivalent", 0.02)
+    assert "correcting for 51" in found.reason
+
+
+def test_sides_that_agree_to_the_last_digit_are_equivalent() -> None:
+    """A mean log ratio of 1e-17 used to be "faster", and "undecided" once it was corrected."""
+    base = {block: 0.1 * 3 + block for block in range(6)}
+    other = {block: 0.3 + block for block in range(6)}
+    assert stats.ratio(base, other).verdict == "equivalent"
+
+
 # --- campaigns ---------------------------------------------------------------------------
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from bench.report import charts
 from bench.schema import AnyRecord, TrialRecord
 from tests.bench import synthetic
-from tests.bench.turned import fetched
+from tests.bench.turned import fetched, whole_and_turns
 
 
 @lru_cache(maxsize=12)
@@ -35,7 +35,7 @@ def whole(**kwargs: Any) -> tuple[AnyRecord, ...]:
         "samples": 1100,
         "rates": (5000, 30_000),
     }
-    lines = synthetic.campaign(**defaults | kwargs)
+    lines = whole_and_turns(synthetic.campaign(**defaults | kwargs), slots=10)
     return (*lines[:-1], *fetched(lines), lines[-1])
 
 

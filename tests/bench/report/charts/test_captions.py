@@ -31,6 +31,7 @@ DRAWN: dict[str, tuple[str, Wanted]] = {
     "open-loop": ("openloop", lambda t: t.achieved_per_s),
     "hockey-stick": ("openloop", lambda t: t.response_time and t.response_time.count >= 1000),
     "service-time": ("throughput-100", lambda t: t.service_time),
+    "validity": ("throughput-10 whole-10", lambda t: t.cpu),
     "fairness": ("fairness", lambda t: t.fairness),
     "summit": ("c10k-10000", lambda t: t.ramp),
     "omission": ("openloop", lambda t: t.response_time and t.service_time),
