@@ -87,10 +87,11 @@ def test_bytes_that_no_request_asked_for_are_no_answer(
     backend: Backend, server: ScriptedServer
 ) -> None:
     """A server says 408 on an idle connection; the next page must not be that (RFC 9112, 9.2)."""
-
+    together = threading.Barrier(2)  # not one after the other on one connection
     unasked = threading.Semaphore(0)
 
     def more(connection: Connection) -> None:
+        together.wait(100)
         connection.send(page())
         time.sleep(0.1)
         connection.send(ok(b"<a href=/no>"))
