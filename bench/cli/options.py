@@ -12,6 +12,7 @@ from bench.run.runner import Options
 from bench.store import MOST_DIGITS
 
 MAX_SECONDS = 1_000_000
+MAX_PERCENT = 1000
 
 
 def names(text: str) -> list[str]:
@@ -39,6 +40,19 @@ def seconds(text: str) -> float:
     if not 0 < value <= MAX_SECONDS:
         raise argparse.ArgumentTypeError(
             f"must be a number of seconds above 0, at most {MAX_SECONDS:,}, not {text!r}"
+        )
+    return value
+
+
+def percent(text: str) -> float:
+    """A percentage from 0 on."""
+    try:
+        value = float(text.removesuffix("%"))
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= MAX_PERCENT:
+        raise argparse.ArgumentTypeError(
+            f"must be a percentage from 0 to {MAX_PERCENT:,}, not {text!r}"
         )
     return value
 

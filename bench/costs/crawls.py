@@ -18,8 +18,11 @@ from bench.run.protocol import Command, Result
 from bench.run.servers import Server, ServerError
 from bench.run.workers import WorkerError, WorkerProcess
 
-READY_S = 120.0
+READY_S = 20.0
 """How long a worker may take to start and warm up, for an instrument that does not slow it."""
+
+CRAWL_S = 20.0
+"""How long a crawl may take, by the same standard: a hundred times what it should."""
 
 ENDING_S = 60.0
 """An instrument writes its counts when the worker ends."""
@@ -60,7 +63,7 @@ def count(backend: str, point: Point, instrument: Instrument, seed: int, place: 
             ledger = place.server.ledger()
             if reason := judge.void_reason(point, result, ledger, place.server.digest):
                 raise CrawlError(reason, void=True)
-            worker.end(ENDING_S * instrument.slowness)
+            worker.end(ENDING_S)
             if instrument.name == "kernel":
                 return {**of_the_kernel(result), **place.server.traffic()}
             return counts or instrument.results(place.scratch)
@@ -77,7 +80,7 @@ def crawl(
     worker: WorkerProcess, backend: str, point: Point, instrument: Instrument, place: Place
 ) -> tuple[Result, Counts]:
     """Run the crawl; with the counts of an instrument that was attached to it."""
-    deadline_s = point.deadline_s * instrument.slowness
+    deadline_s = CRAWL_S * instrument.slowness
     worker.command(
         Command(
             backend=backend,

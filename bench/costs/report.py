@@ -9,11 +9,12 @@ from rich.console import Console
 
 from bench import filesystem
 from bench.costs.account import Account, Cost, per_page
+from bench.costs.gate import Gate
 from bench.costs.instruments import ALLOCATED, ALLOCATIONS, INSTRUCTIONS, SYSCALLS
 from bench.costs.record import Costs, Sample
 from bench.report import files
 from bench.report.tables import markdown, terminal
-from bench.report.tables.table import MISSING, Cell, Column, Row, Table, name
+from bench.report.tables.table import MISSING, Cell, Column, Row, Table, Tone, name, words
 
 COLUMNS = {
     INSTRUCTIONS: Column("instructions"),
@@ -37,11 +38,11 @@ def progress(console: Console, sample: Sample, pages: int, seconds: float) -> No
     if sample.status == "ok":
         found = {key: figure(value) for key, value in per_page(sample, pages).items()}
         named = (f"{found[key]} {COLUMNS[key].title}" for key in COLUMNS if key in found)
-        words = f"{', '.join(named)} a page"
+        told = f"{', '.join(named)} a page"
     else:
-        words = f"{sample.status}: {sample.reason}"
+        told = f"{sample.status}: {sample.reason}"
     where = f"{sample.workload} {sample.backend} seed {sample.seed}"
-    console.print(f"{where}: {words} ({seconds:.0f} s)", highlight=False, markup=False)
+    console.print(f"{where}: {told} ({seconds:.0f} s)", highlight=False, markup=False)
 
 
 def figure(value: float) -> str:
@@ -121,6 +122,53 @@ def show(costs: Costs, made: Sequence[Account], console: Console) -> None:
         terminal.show(table, console)
     for reason in lost(costs, made):
         console.print(f"not counted: {reason}", markup=False)
+
+
+TONES: dict[str, Tone] = {"more": "bad", "fewer": "good"}
+
+
+def gate_table(gate: Gate) -> Table:
+    """Two records compared."""
+    return Table(
+        "A page in B takes, compared with A",
+        [
+            name("backend"),
+            name("workload"),
+            words("cost"),
+            Column("A", drop=1),
+            Column("B", drop=2),
+            Column("B / A"),
+            words("verdict"),
+        ],
+        [
+            [
+                row.backend,
+                row.workload,
+                COLUMNS[row.cost].title,
+                cell(row.a),
+                cell(row.b),
+                MISSING if row.ratio is None else f"{row.ratio:.3f}",
+                Cell(row.verdict, row.verdict, TONES.get(row.verdict, "plain")),
+            ]
+            for row in gate.rows
+        ],
+        grouped=True,
+    )
+
+
+def show_gate(gate: Gate, console: Console) -> None:
+    """Print a comparison."""
+    terminal.show(gate_table(gate), console)
+    for note in gate.notes:
+        console.print(f"not compared: {note}", markup=False)
+    for reason in gate.lost:
+        console.print(f"not counted in B: {reason}", markup=False)
+    more = len(gate.more)
+    console.print(
+        f"A page takes more in {more} of {len(gate.rows)} comparisons."
+        if more
+        else "No page takes more."
+    )
 
 
 def as_json(made: Sequence[Account]) -> dict[str, dict[str, dict[str, list[float]]]]:

@@ -1,8 +1,9 @@
-"""Compare two campaigns, backend by backend.
+"""Compare two campaigns, or two records of costs, backend by backend.
 
 Shows how their environments differ, then B divided by A with 95 % intervals. Exits with 1 if
 something got worse by more than the noise floor, or if a campaign is incomplete, so you can use
-it in CI.
+it in CI. Two records of "bench costs" are compared by what a page takes: exits with 1 if a page
+takes more.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from bench import store
 from bench.analysis import compare
 from bench.cli import options
 from bench.cli.exits import DONE, FAILED
+from bench.costs import gate, record, report
 from bench.report import comparison
 
 
@@ -26,15 +28,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("a", type=Path, metavar="A", help="the campaign to compare with")
     parser.add_argument("b", type=Path, metavar="B", help="the campaign to judge")
     parser.add_argument("--force", action="store_true", help="compare even if the machines differ")
+    parser.add_argument(
+        "--within", type=options.percent, default=100 * gate.WITHIN, metavar="PERCENT",
+        help="costs only: how much more is still the same (default: %(default)g)",
+    )  # fmt: skip
     options.add_json(parser)
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
     """Run the command."""
-    first, second = (store.load(path) for path in (arguments.a, arguments.b))
+    paths = (arguments.a, arguments.b)
+    if all(map(record.is_costs, paths)):
+        return compare_costs(arguments, console)
+    first, second = (store.load(path) for path in paths)
     found = compare.compare(first, second, force=arguments.force)
     if arguments.json:
         print(json.dumps(asdict(found)))
     else:
         comparison.show(found, console)
     return FAILED if found.failed else DONE
+
+
+def compare_costs(arguments: argparse.Namespace, console: Console) -> int:
+    """Compare two records of costs."""
+    old, new = record.load(arguments.a), record.load(arguments.b)
+    gated = gate.compare(old, new, arguments.within / 100, force=arguments.force)
+    if arguments.json:
+        print(json.dumps(asdict(gated)))
+    else:
+        report.show_gate(gated, console)
+    return FAILED if gated.failed else DONE

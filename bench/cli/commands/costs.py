@@ -7,6 +7,7 @@ strace; what is missing is left out and said.
   python -m bench costs                        the four models and the main variants
   python -m bench costs --backends callbacks --workload fetch --count instructions
   python -m bench costs --backends mine --against costs.jsonl --within 2
+  python -m bench costs --guard                do our four models take more than they did?
   python -m bench costs --redraw               rebuild tables and chart from DIR/costs.jsonl
 """
 
@@ -16,13 +17,15 @@ import argparse
 import json
 from functools import partial
 from pathlib import Path
+from subprocess import SubprocessError
 
 from rich.console import Console
 
 from bench.cli import options
 from bench.cli.exits import DONE, FAILED
-from bench.costs import account, instruments, measure, record, report
+from bench.costs import account, gate, guard, instruments, measure, record, report
 from bench.costs.measure import WORKLOADS, CostsOptions
+from bench.errors import BenchError
 from bench.launch import RESULTS
 from bench.plan.cast import MAIN_VARIANTS
 from crawlers.registry import MODELS
@@ -71,11 +74,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "selection of backends, workloads or counts)",
     )  # fmt: skip
     parser.add_argument("--redraw", action="store_true", help="only read DIR/costs.jsonl")
+    parser.add_argument(
+        "--against", type=Path, metavar="FILE",
+        help="an older record: exit with 1 if a page takes more than it did",
+    )  # fmt: skip
+    parser.add_argument(
+        "--within", type=options.percent, default=100 * gate.WITHIN, metavar="PERCENT",
+        help="how much more is still the same (default: %(default)g)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--guard", action="store_true",
+        help="only compare the four models' instructions with this repository's baseline",
+    )  # fmt: skip
+    parser.add_argument(
+        "--update-baseline", action="store_true", help="renew that baseline for this interpreter"
+    )
     options.add_json(parser)
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
     """Run the command."""
+    if arguments.guard or arguments.update_baseline:
+        return run_guard(arguments, console)
     selected = arguments.backends or arguments.workload or arguments.count
     out = arguments.out or (None if selected else RESULTS / "costs")
     if arguments.redraw:
@@ -91,7 +111,29 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
         console.print(f"record, summary and charts: {out}")
     if arguments.json:
         print(json.dumps(report.as_json(made)))
-    return FAILED if any(each.bad for each in made) else DONE
+    code = FAILED if any(each.bad for each in made) else DONE
+    if arguments.against is None:
+        return code
+    found = gate.compare(record.load(arguments.against), costs, arguments.within / 100)
+    report.show_gate(found, console)
+    return FAILED if found.failed else code
+
+
+def run_guard(arguments: argparse.Namespace, console: Console) -> int:
+    """Check the four models against the baseline, or renew it."""
+    if arguments.update_baseline:
+        outcome = guard.update()
+    else:
+        try:
+            outcome = guard.check()
+        except (BenchError, OSError, SubprocessError) as error:
+            # A machine on which nothing can be counted says nothing about the code.
+            outcome = guard.Outcome("not checked", (f"instructions are not checked: {error}",))
+    for line in outcome.lines:
+        console.print(line, highlight=False, markup=False)
+    if arguments.json:
+        print(json.dumps({"status": outcome.status, "lines": outcome.lines}))
+    return FAILED if outcome.status == "more" else DONE
 
 
 def chosen(arguments: argparse.Namespace) -> CostsOptions:

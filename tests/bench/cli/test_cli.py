@@ -35,6 +35,7 @@ WORDS = {
     "cite": "BibTeX",
     "claims": "--measure",
     "compare": "noise floor",
+    "costs": "valgrind",
     "doctor": "suggest fixes",
     "export": "parquet",
     "findings": "--into README.md",

@@ -1,0 +1,128 @@
+"""What the counting programs write, and what happens where one is missing."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench.costs import instruments
+from bench.costs.instruments import Instrument, read_allocations, read_instructions
+from bench.costs.instruments import read_system_calls as read_calls
+from bench.machine.probes import instructions as counter
+
+STRACE = """\
+101   epoll_wait(3, [{events=EPOLLIN, data={u32=7, u64=7}}], 3, -1) = 1
+101   sendto(7, ""..., 90, 0, NULL, 0) = 90
+102   recvfrom(8,  <unfinished ...>
+101   recvfrom(7, ""..., 65536, 0, NULL, NULL) = 2148
+102   <... recvfrom resumed>""..., 65536, 0, NULL, NULL) = 2148
+102   +++ exited with 0 +++
+101   exit_group(0)                     = ?
+101   +++ exited with 0 +++
+"""
+
+
+def test_a_system_call_in_two_lines_counts_once() -> None:
+    assert read_calls([STRACE]) == {
+        "system_calls": 5,
+        "system_call.epoll_wait": 1,
+        "system_call.exit_group": 1,
+        "system_call.recvfrom": 2,
+        "system_call.sendto": 1,
+    }
+
+
+@pytest.mark.parametrize("line", ["recvfrom(7) = 1\n", "[pid 7] recvfrom(7) = 1\n", ""])
+def test_a_log_without_calls_is_an_error_and_one_process_needs_no_number(line: str) -> None:
+    if line.startswith("recvfrom"):
+        assert read_calls([line])["system_calls"] == 1
+    else:
+        with pytest.raises(ValueError, match="no system calls"):
+            read_calls([line])
+
+
+@given(st.lists(st.integers(0, 10**12), min_size=1, max_size=5))
+def test_the_instructions_of_all_processes_are_added(counts: list[int]) -> None:
+    logs = [f"==7== \n==7== I   refs:      {count:,}\n" for count in counts]
+    assert read_instructions(logs) == {"instructions": sum(counts)}
+
+
+@given(st.lists(st.tuples(st.integers(0, 10**9), st.integers(0, 10**12)), min_size=1, max_size=5))
+def test_the_allocations_of_all_processes_are_added(counts: list[tuple[int, int]]) -> None:
+    logs = [
+        f"==7==   total heap usage: {blocks:,} allocs, 0 frees, {size:,} bytes allocated\n"
+        for blocks, size in counts
+    ]
+    assert read_allocations(logs) == {
+        "allocations": sum(blocks for blocks, _ in counts),
+        "allocated_bytes": sum(size for _, size in counts),
+    }
+
+
+@given(st.text(alphabet="I refs:total heap usage 0123456789,=", max_size=200))
+def test_a_strange_log_gives_a_count_or_a_value_error(text: str) -> None:
+    for read in (read_instructions, read_allocations, read_calls):
+        with suppress(ValueError):
+            assert all(number >= 0 for number in read([text]).values())
+
+
+def test_results_are_read_once(tmp_path: Path) -> None:
+    (tmp_path / "count.17").write_text("==17== I refs: 1,200\n")
+    (tmp_path / "times.service").write_text("")
+    tool = Instrument("instructions", "valgrind 3.19.0", read=read_instructions)
+    assert tool.results(tmp_path) == {"instructions": 1200}
+    assert [file.name for file in tmp_path.iterdir()] == ["times.service"]
+    with pytest.raises(ValueError, match="no count of instructions"):
+        tool.results(tmp_path)
+
+
+def test_without_the_programs_there_are_reasons_and_commands(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    found = {each.name: each for each in instruments.find(instruments.NAMES, "valgrind")}
+    assert list(found) == list(instruments.NAMES)
+    for name, program in (
+        ("instructions", "valgrind"),
+        ("allocations", "valgrind"),
+        ("system calls", "strace"),
+    ):
+        assert "apt-get install " + program in str(found[name].missing)
+    assert found["kernel"].missing is None
+
+
+def test_a_tool_that_cannot_run_the_interpreter_is_missing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("valgrind", "strace"):
+        fake = tmp_path / name
+        fake.write_text('#!/bin/sh\n[ "$1" = --version ] && echo "tool-9.1" && exit 0\nexit 1\n')
+        fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    first, second, third = instruments.find(("instructions", "system calls", "allocations"))[:3]
+    if first.tool != "hardware counter":
+        assert "valgrind 9.1 cannot run this interpreter" in str(first.missing)
+    assert "strace 9.1 may not trace here" in str(second.missing)
+    assert third.missing is not None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="perf_event_open is Linux's")
+def test_a_counter_counts_a_process_and_its_threads() -> None:
+    """With the kernel's clock, because few virtual machines have a counter of instructions."""
+    try:
+        with counter.Counter(0, counter.SOFTWARE, counter.TASK_CLOCK) as clock:
+            before = clock.read()
+            sum(range(100_000))
+            assert clock.read() > before
+    except OSError as error:
+        pytest.skip(f"perf_event_open is not allowed here: {error}")
+
+
+def test_a_machine_without_a_counter_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counter, "NUMBERS", {})
+    assert "no counter of instructions" in str(counter.missing())
