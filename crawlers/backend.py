@@ -35,7 +35,7 @@ class Backend:
 
     ``differs`` maps conformance tests that it is known to fail to the reasons;
     the suite expects exactly these to fail. ``alone`` means that loading it
-    changes the whole process (gevent patches the standard library), so it must
+    changes the whole process (gevent_patched patches the standard library), so it must
     not share a process with other backends.
 
     A description can travel without its ``crawl``: see :meth:`facts`. In a

@@ -46,6 +46,9 @@ def _variant(
 VARIANTS = "variants"
 """The extra that installs the libraries of the variants."""
 
+HTTPX_MOST = 1000
+"""Connections of one client: its pool is searched for each, so ten times as many take 100 times."""
+
 DIFFERS = {
     "test_failures_are_retried_and_counted": (
         "aiohttp itself sends a request again once when its connection breaks, and there is no "
@@ -53,6 +56,13 @@ DIFFERS = {
     ),
     "test_bytes_that_no_request_asked_for_are_no_answer": (
         "aiohttp takes bytes that came on an idle connection for the next answer"
+    ),
+}
+
+REQUESTS_DIFFERS = {
+    "test_redirects_merge_and_end": (
+        "requests itself reads the target of a redirect, even if it does not follow it, and raises "
+        "for one that is not a URL"
     ),
 }
 
@@ -80,11 +90,41 @@ _LADDER = (
         most=32,
     ),
     _variant(
+        "threads_long_switch",
+        "threads",
+        13,
+        "threads with a switch interval of one second",
+        "against threads: tuned; sys.setswitchinterval(1) instead of 5 ms",
+    ),
+    _variant(
+        "threads_timeouts",
+        "threads",
+        14,
+        "threads with a timeout for each wait on a socket",
+        "against threads: settimeout on each connection, beside the sweep over all slots",
+    ),
+    _variant(
         "gevent",
         "threads",
         15,
-        "threads as greenlets: the standard library patched by gevent",
-        "against threads: gevent's hub switches, in one thread, instead of the kernel",
+        "gevent's greenlets and sockets",
+        "against threads: gevent's hub switches, in one thread, instead of the kernel; no lock",
+        extra=VARIANTS,
+    ),
+    _variant(
+        "gevent_timeouts",
+        "threads",
+        16,
+        "gevent with a gevent.Timeout for each exchange",
+        "against gevent: a timeout for each exchange, beside the sweep over all slots",
+        extra=VARIANTS,
+    ),
+    _variant(
+        "gevent_patched",
+        "threads",
+        17,
+        "the source of threads as greenlets: the standard library patched by gevent",
+        "against gevent: it runs the lock and the condition of threads",
         extra=VARIANTS,
         alone=True,
     ),
@@ -174,6 +214,13 @@ _LADDER = (
         "against async_await: the task factory; a control, because a slot is one long task",
     ),
     _variant(
+        "async_await_timeouts",
+        "async",
+        52,
+        "async_await with asyncio.timeout around each exchange",
+        "against async_await: a timeout for each exchange, beside the sweep over all slots",
+    ),
+    _variant(
         "asyncio_protocol",
         "async",
         56,
@@ -214,9 +261,25 @@ _LADDER = (
     _variant(
         "trio",
         "async",
+        68,
+        "trio's streams, nurseries and cancel scopes",
+        "against async_await: the library below await, now trio, in pure Python",
+        extra=VARIANTS,
+    ),
+    _variant(
+        "trio_timeouts",
+        "async",
+        69,
+        "trio with move_on_after around each exchange",
+        "against trio: a timeout for each exchange, beside the sweep over all slots",
+        extra=VARIANTS,
+    ),
+    _variant(
+        "trio_sockets",
+        "async",
         70,
-        "trio's sockets, nurseries and cancel scopes",
-        "against asyncio_sockets: the library below await, now trio, in pure Python",
+        "trio's low-level sockets",
+        "against trio: tuned; sockets instead of streams",
         extra=VARIANTS,
     ),
     _variant(
@@ -224,7 +287,7 @@ _LADDER = (
         "async",
         72,
         "curio's kernel and sockets (up to Python 3.11)",
-        "against trio: the library, now curio",
+        "against trio_sockets: the library, now curio",
         extra=VARIANTS,
     ),
     _variant(
@@ -283,11 +346,28 @@ _LADDER = (
         extra=VARIANTS,
     ),
     _variant(
+        "urllib3_tuned",
+        "stack",
+        91,
+        "urllib3, equalised: it does what the models do at every edge",
+        "against urllib3: equalised; raw streamed bodies, and a socket that can be shut down",
+        extra=VARIANTS,
+    ),
+    _variant(
         "requests",
         "stack",
         92,
         "requests, one session and one thread per slot",
         "against urllib3: requests on top of it, and a session per thread",
+        extra=VARIANTS,
+        differs=REQUESTS_DIFFERS,
+    ),
+    _variant(
+        "requests_tuned",
+        "stack",
+        93,
+        "requests, tuned: without environment, cookies and decoder",
+        "against requests: tuned; trust_env off, few headers, no cookies, raw bodies",
         extra=VARIANTS,
     ),
     _variant(
@@ -312,9 +392,27 @@ _LADDER = (
         "httpx",
         "stack",
         96,
-        "httpx's client, one per slot, on asyncio",
+        "httpx, one client for all slots, on asyncio",
         "against aiohttp: the stack, httpx with h11 and anyio, in Python",
         extra=VARIANTS,
+        most=HTTPX_MOST,
+    ),
+    _variant(
+        "httpx_tuned",
+        "stack",
+        97,
+        "httpx, tuned: a client for each slot",
+        "against httpx: tuned; no shared pool, no cookies, few headers, raw bodies",
+        extra=VARIANTS,
+    ),
+    _variant(
+        "httpx2",
+        "stack",
+        98,
+        "httpx2, one client for all slots, on asyncio",
+        "against httpx: its successor, with a new pool",
+        extra=VARIANTS,
+        most=HTTPX_MOST,
     ),
 )
 

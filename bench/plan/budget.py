@@ -30,6 +30,8 @@ EFFORT = {
     **{"callbacks": 1.0, "generators": 1.1, "uvloop": 1.1, "async_await": 1.35},
     **{"bare": 2.0, "shared": 2.0},  # several times through the job
     **{"threads": 1.9, "gevent": 1.8, "trio": 1.9, "aiohttp": 3.6},
+    **{"urllib3": 6.0, "urllib3_tuned": 6.0, "requests": 21.0, "requests_tuned": 12.0},
+    **{"httpx": 45.0, "httpx_tuned": 13.0, "httpx2": 20.0},
 }
 """Processor time of a page, in multiples of that of ``callbacks``."""
 

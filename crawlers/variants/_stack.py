@@ -54,6 +54,12 @@ class Answer(Exchange):
             self.on_header(name, value)
         self.done = True
 
+    def complete_decoded(self, status: int, headers: Iterable[tuple[bytes, bytes]]) -> None:
+        """The body is complete, and the stack has decoded its content coding."""
+        self.complete(status, headers)
+        if self.headers is not None:
+            self.headers.pop(b"content-encoding", None)
+
     def broken(self, kind: str) -> None:
         """The connection failed; it was stale if it was used before and nothing was answered."""
         self.abort(self._or_stale(kind))
@@ -70,6 +76,8 @@ def causes(error: BaseException) -> Iterator[BaseException]:
             yield link
             # Several stacks pass the cause as an argument.
             behind += [*link.args, link.__context__, link.__cause__]
+            if isinstance(link, BaseExceptionGroup):
+                behind += link.exceptions
 
 
 def kind_behind(error: BaseException) -> str | None:

@@ -1,40 +1,155 @@
-"""gevent: ``threads``, with not a line changed, on a patched standard library.
+"""gevent: greenlets on gevent's own sockets.
 
-What waits: a greenlet, a C stack that is moved away while it waits. What
-switches: gevent's hub, in one thread, wherever a patched call would block. What
-a connection costs: a greenlet and the used part of its stack, copied to the heap.
-Changed against ``threads``: the hub switches instead of the kernel.
-
-Loading this module patches the whole process, so it needs a process of its own.
-The harness, the command line and the conformance suite give it one.
+What waits: a greenlet, a C stack that is moved away while it waits. What switches:
+gevent's hub, in one thread, wherever a call of ``gevent.socket`` would block. What a
+connection costs: a greenlet and the used part of its stack, copied to the heap.
+Changed against ``threads``: the hub switches instead of the kernel, and only there.
+So the slots need no lock and no promises, and an idle one waits on an event of its
+own. ``gevent_patched`` is the source of ``threads`` on a patched standard library.
 """
 
 from __future__ import annotations
 
+from time import monotonic
+from typing import Any
+
 import gevent
-from gevent import monkey
+from gevent import socket
+from gevent.event import AsyncResult, Event
 
-LOOP = gevent.config.loop
-"""The class of the event loop; looked up before the patches, which need one to exit."""
+from crawlers.http import RECV_SIZE, Exchange
+from crawlers.job import CrawlReport, Fetch, Job
+from crawlers.recorder import Recorder
+from crawlers.sockets import unasked
+from crawlers.stop import Stop
+from crawlers.variants import _slots
+from crawlers.variants._slots import Slot, disconnect, end, finish, overdue, taken
 
-# We speak no TLS, and patching ssl this late causes a warning. Names are looked up
-# once, before the crawl begins, and gevent would start native threads for that.
-monkey.patch_all(ssl=False, dns=False)
 
-from crawlers import threads  # noqa: E402 - after the patches
-from crawlers.job import CrawlReport, Job  # noqa: E402
-from crawlers.recorder import Recorder  # noqa: E402
+class Shared(_slots.Shared):
+    """The state that the slots of one crawl share."""
+
+    def __init__(self, job: Job, recorder: Recorder) -> None:
+        super().__init__(job, recorder)
+        self.idle: list[Any] = []
+        self.over = Event()
+
+    def wake(self, count: int) -> None:
+        """Let up to ``count`` idle slots look for work again."""
+        while self.idle and count > 0:
+            self.idle.pop().set(None)
+            count -= 1
+
+
+def connect(slot: Slot, item: Fetch) -> None:
+    """Open the slot's connection; the greenlet waits until it is open."""
+    disconnect(slot)
+    slot.sock = socket.socket(item.address.family, socket.SOCK_STREAM)
+    slot.origin = item.origin
+    slot.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    slot.sock.connect(item.address.sockaddr)
+
+
+def exchange_on(slot: Slot, item: Fetch, exchange: Exchange) -> None:
+    """Connect if needed, send, receive until it is done."""
+    slot.started = monotonic()
+    if slot.origin is item.origin and not unasked(slot.sock):
+        exchange.reused = True
+    else:
+        connect(slot, item)
+    slot.sock.sendall(exchange.request)
+    while not exchange.done:
+        data = slot.sock.recv(RECV_SIZE)
+        exchange.feed(data)
+
+
+def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
+    """One exchange; the sweep closes its socket when it is late."""
+    exchange = Exchange(item, shared.job.max_body)
+    if is_over(shared, item):
+        exchange.abort("cancelled")
+        return exchange
+    try:
+        exchange_on(slot, item, exchange)
+    except OSError as error:
+        lost(slot, exchange, error)
+    return exchange
+
+
+def is_over(shared: Shared, item: Fetch) -> bool:
+    """Wait until the fetch is due; whether the crawl was stopped before."""
+    while item.due > monotonic():  # a loop's timer may be a little early
+        if shared.over.wait(item.due - monotonic()):
+            return True
+    return False
+
+
+def lost(slot: Slot, exchange: Exchange, error: OSError) -> None:
+    """The connection failed, or the sweep has closed it."""
+    if slot.aborted is not None:
+        exchange.abort(slot.aborted)
+    exchange.fail(error)
+
+
+def take(shared: Shared, slot: Slot) -> Fetch | None:
+    """The next fetch, asleep until there is one; None when the crawl is over."""
+    while (item := shared.frontier.take()) is None:
+        if shared.frontier.finished:
+            shared.wake(len(shared.idle))
+            disconnect(slot)
+            return None
+        idle = AsyncResult()
+        shared.idle.append(idle)
+        idle.get()
+    return taken(shared, slot, item)
+
+
+def work(shared: Shared, slot: Slot, fetch: Any) -> None:  # noqa: ANN401
+    """The life of a slot: take, fetch, finish, until nothing is left."""
+    try:
+        while item := take(shared, slot):
+            exchange = fetch(shared, slot, item)
+            finish(shared, slot, item, exchange)
+    except Exception as error:
+        # If a greenlet failed silently, the others would wait for its outcome.
+        shared.failure = error
+        end(shared, "failed")
+
+
+def watch(shared: Shared, stop: Stop) -> None:
+    """End the exchanges that ran out of time, at every tick."""
+    while True:
+        for slot in overdue(shared, stop):
+            disconnect(slot)  # a greenlet that waits for a socket is told that it was closed
+        if shared.frontier.stopped:
+            shared.over.set()
+        gevent.sleep(stop.tick_s)
+
+
+def crawl_on(name: str, job: Job, recorder: Recorder, fetch: Any) -> CrawlReport:  # noqa: ANN401
+    """Run one greenlet for each slot, until all are done."""
+    shared = Shared(job, recorder)
+    with Stop(job) as stop:
+        shared.frontier.start(monotonic())
+        greenlets = [gevent.spawn(work, shared, slot, fetch) for slot in shared.slots]
+        keeper = gevent.spawn(watch, shared, stop)
+        try:
+            gevent.joinall(greenlets)
+        finally:
+            keeper.kill()
+            for slot in shared.slots:
+                disconnect(slot)
+    if shared.failure is not None:
+        raise shared.failure
+    loop = type(gevent.get_hub().loop)
+    mechanism: dict[str, str | int] = {
+        "threads": 1,
+        "greenlets": 1 + len(shared.slots),
+        "loop": f"{loop.__module__}.{loop.__qualname__}",
+    }
+    return shared.frontier.report(name, mechanism)
 
 
 def crawl(job: Job, recorder: Recorder) -> CrawlReport:
-    """Crawl with one greenlet for each slot; the main greenlet watches the time."""
-    report = threads.crawl(job, recorder)
-    report.backend = "gevent"
-    loop = type(gevent.get_hub().loop)
-    greenlets = report.mechanism["threads"]
-    report.mechanism = {
-        "threads": 1,
-        "greenlets": greenlets,
-        "loop": f"{loop.__module__}.{loop.__qualname__}",
-    }
-    return report
+    """Crawl with one greenlet for each slot, on gevent's sockets."""
+    return crawl_on("gevent", job, recorder, fetch)

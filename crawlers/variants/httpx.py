@@ -1,27 +1,27 @@
 """httpx: the HTTP stack with the interface of requests, on asyncio.
 
-It waits and switches like ``async_await``, through anyio. What a connection
-costs: a client with a pool of one, asyncio's transport, anyio's stream,
-httpcore's connection and h11's state, all in Python. Changed against
-``aiohttp``: the stack.
+It waits and switches like ``async_await``, through anyio. What a connection costs:
+asyncio's transport, anyio's stream, httpcore's connection and h11's state, all in
+Python. Changed against ``aiohttp``: the stack.
 
-Each slot has a client of its own. The httpx documentation recommends one client
-for all requests, but whenever a request begins or ends, such a client goes through
-its whole pool several times and asks the kernel about each idle connection
-(``_assign_requests_to_connections`` in httpcore). The time for a page then grows
-with the number of slots, and ten thousand connections are out of reach.
+All slots share one client, as the documentation of httpx recommends. Its pool is as
+large as the number of slots; everything else is as httpx ships: headers, cookies,
+decompression, proxies from the environment, and httpx's own timeouts. Whenever a
+request begins or ends, httpcore goes through the whole pool and asks the kernel
+about each idle connection (``_assign_requests_to_connections``). So the time for a
+page grows with the number of slots. ``httpx_tuned`` avoids that.
 
-The server sees no difference. httpx does not tell whether a connection was used
-before. So with keep-alive, a connection that ends without an answer counts as
-stale once for each URL, even if it was new.
+The server sees these differences. Connections belong to the pool and not to the
+slots. Request headers are httpx's, and ask for compressed bodies. httpx does not
+tell whether a connection was used before. So with keep-alive, a connection that
+ends without an answer counts as stale once for each URL, even if it was new.
 """
 
 from __future__ import annotations
 
 import asyncio
-import ssl
-from http.cookiejar import CookieJar, DefaultCookiePolicy
 from time import monotonic
+from typing import Any
 
 import httpx
 
@@ -29,63 +29,30 @@ from crawlers.http import Exchange
 from crawlers.job import CrawlReport, Fetch, Job
 from crawlers.recorder import Recorder
 from crawlers.variants import _asyncio
-from crawlers.variants._asyncio import run
-from crawlers.variants._stack import Answer, kind_behind, request_headers, version_of
-
-
-class Client(httpx.AsyncClient):
-    """A client that leaves redirects alone, even unusable ones."""
-
-    def _build_redirect_request(
-        self, request: httpx.Request, response: httpx.Response
-    ) -> httpx.Request:
-        """Return any request: the frontier follows redirects."""
-        return request
+from crawlers.variants._asyncio import Slot, run
+from crawlers.variants._stack import Answer, kind_behind, version_of
 
 
 class Shared(_asyncio.Shared):
-    """The state that the slots of one crawl share, and the settings of their clients."""
+    """The state that the slots of one crawl share, and the client; ``httpx`` is its library."""
 
-    slots: list[Slot]  # type: ignore[assignment]
+    httpx: Any = httpx
 
     def __init__(self, job: Job, recorder: Recorder) -> None:
         super().__init__(job, recorder)
-        self.mechanism["stack"] = version_of("httpx")
-        self.headers = request_headers(job)
-        # Never used, because no URL is https. Without it each client would make one, slowly.
-        self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-
-    def client_of(self, slot: Slot) -> httpx.AsyncClient:
-        """The slot's client, made at its first use."""
-        if slot.client is None:
-            slot.client = Client(  # nosec B113
-                limits=httpx.Limits(
-                    max_connections=1,
-                    max_keepalive_connections=1 if self.job.keep_alive else 0,
-                    keepalive_expiry=None,
-                ),
-                timeout=None,
-                trust_env=False,
-                verify=self.tls,
-                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),  # takes none
-            )
-        return slot.client
+        self.mechanism["stack"] = version_of(self.httpx.__name__)
+        self.client = self.httpx.AsyncClient(
+            limits=self.httpx.Limits(
+                max_connections=job.slots,
+                max_keepalive_connections=job.slots if job.keep_alive else 0,
+            ),
+            timeout=job.timeout_s,
+            headers=None if job.keep_alive else {"Connection": "close"},
+        )
 
     async def close(self) -> None:
         """Close the connections."""
-        for slot in self.slots:
-            if slot.client is not None:
-                await slot.client.aclose()
-
-
-class Slot(_asyncio.Slot):
-    """A slot with a client, which keeps its one connection."""
-
-    __slots__ = ("client",)
-
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
-        self.client: httpx.AsyncClient | None = None
+        await self.client.aclose()
 
 
 async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
@@ -96,19 +63,14 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
         while item.due > monotonic():  # a loop's timer may be a little early
             await asyncio.sleep(item.due - monotonic())
         slot.started = monotonic()
-        # Not through the client's stream method, which would add headers of httpx's own.
-        request = httpx.Request("GET", item.url, headers=shared.headers)
-        response = await shared.client_of(slot).send(request, stream=True)
-        try:
+        async with shared.client.stream("GET", item.url) as response:
             answer.reused = False  # it has answered, so it was not stale
-            async for data in response.aiter_raw():
+            async for data in response.aiter_bytes():
                 if not answer.take_body(data):
                     break
-            answer.complete(response.status_code, response.headers.raw)
-        finally:
-            await response.aclose()
+            answer.complete_decoded(response.status_code, response.headers.raw)
     except Exception as error:
-        answer.broken(kind_of(error))
+        answer.broken(kind_of(shared.httpx, error))
     except asyncio.CancelledError:
         if slot.aborted is None:
             raise
@@ -117,19 +79,25 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
     return answer
 
 
-def kind_of(error: Exception) -> str:
+def kind_of(library: Any, error: Exception) -> str:  # noqa: ANN401
     """The error kind for an exception of httpx."""
     if kind := kind_behind(error):
         return kind
-    if isinstance(error, httpx.InvalidURL | httpx.UnsupportedProtocol | httpx.LocalProtocolError):
+    if isinstance(error, library.TimeoutException):
+        return "timeout"
+    if isinstance(error, library.InvalidURL | library.UnsupportedProtocol):
         return "unsupported"
-    if isinstance(error, httpx.RemoteProtocolError):
+    if isinstance(error, library.LocalProtocolError):
+        return "unsupported"
+    if isinstance(error, library.DecodingError):
+        return "protocol"
+    if isinstance(error, library.RemoteProtocolError):
         # The same class for an early end and for bytes that are not HTTP: only the text differs.
         text = str(error)
         return "closed" if "peer closed" in text or "disconnected" in text else "protocol"
-    return "reset" if isinstance(error, httpx.ReadError | httpx.WriteError) else "network"
+    return "reset" if isinstance(error, library.ReadError | library.WriteError) else "network"
 
 
 def crawl(job: Job, recorder: Recorder) -> CrawlReport:
-    """Crawl with one task and one client for each slot."""
+    """Crawl with one task for each slot, all on one client."""
     return run("httpx", job, recorder, fetch, Shared, Slot)

@@ -2,21 +2,30 @@
 
 It waits and switches like ``threads``. What a connection costs: a thread, a
 Session, and the objects of http.client and urllib3. Changed against ``urllib3``:
-a Session for each thread (a Session is not thread-safe), and the work that
-requests does for each request on top.
+a Session for each thread (requests does not promise that threads may share one),
+and the work that requests does for each request on top.
 
-The server sees one difference: a slot that turns to another host closes its
-connection to the previous host.
+A slot calls ``Session().get()``, and the session is as requests ships: headers,
+cookies, decompression, and a look into the environment for proxies and passwords at
+each request. One thing is not: its connections are those of ``urllib3``, which send
+the frontier's target. The body is read in pieces, as the documentation says, so that an
+endless one can be cut; ``Response.content`` would read the same pieces. Timeouts
+are those of requests: for the connection, and for each wait after that.
+
+The server sees these differences. Request headers are those of requests, and ask
+for compressed bodies. A thread keeps a connection for each host. requests does not
+tell whether a connection was used before. So with keep-alive, a connection that
+ends without an answer counts as stale once for each URL, even if it was new. And
+requests has no means to end a call that another thread waits in, so a crawl that
+must stop waits for the answers in flight, or for their timeouts.
 """
 
 from __future__ import annotations
 
-from http.cookiejar import DefaultCookiePolicy
 from time import monotonic
 from typing import Any
 
 import requests
-from requests.adapters import HTTPAdapter
 from requests.exceptions import InvalidSchema, InvalidURL, MissingSchema
 
 from crawlers import threads
@@ -24,17 +33,11 @@ from crawlers.http import Exchange
 from crawlers.job import CrawlReport, Fetch, Job
 from crawlers.recorder import Recorder
 from crawlers.threads import Slot, run
-from crawlers.variants._stack import Answer, request_headers, version_of
-from crawlers.variants.urllib3 import Pool, head_of, here, kind_of, read, release
+from crawlers.variants._stack import Answer, version_of
+from crawlers.variants.urllib3 import Pool, head_of, here, kind_of
 
-
-class Adapter(HTTPAdapter):
-    """A pool of one connection, which reports its socket."""
-
-    def init_poolmanager(self, *arguments: Any, **settings: Any) -> None:  # noqa: ANN401
-        """Make the pool as requests does, with our class."""
-        super().init_poolmanager(*arguments, **settings)
-        self.poolmanager.pool_classes_by_scheme = {"http": Pool}
+PIECE = 10 * 1024
+"""Bytes of a body that are read at a time: as many as requests itself reads."""
 
 
 class Shared(threads.Shared):
@@ -42,47 +45,46 @@ class Shared(threads.Shared):
 
     def __init__(self, job: Job, recorder: Recorder) -> None:
         super().__init__(job, recorder)
-        self.sessions = [new_session(job) for _ in self.slots]
+        self.sessions = [new_session() for _ in self.slots]
+        self.headers = None if job.keep_alive else {"Connection": "close"}
 
 
-class Session(requests.Session):
-    """A session that leaves redirects alone, even unusable ones."""
-
-    def get_redirect_target(self, resp: requests.Response) -> None:
-        """There is none: the frontier follows redirects."""
-
-
-def new_session(job: Job) -> Session:
-    """A session that keeps one connection."""
-    session = Session()
-    session.trust_env = False
-    session.headers.clear()
-    session.headers.update(request_headers(job))
-    session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=()))  # takes none
-    session.mount("http://", Adapter(pool_connections=1, pool_maxsize=1, pool_block=True))
+def new_session() -> requests.Session:
+    """A session whose connections send the frontier's targets."""
+    session = requests.Session()
+    adapter: Any = session.get_adapter("http://")
+    adapter.poolmanager.pool_classes_by_scheme = {"http": Pool}
     return session
 
 
 def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
     """One exchange: the session connects if needed, sends and parses."""
     answer = Answer(item, shared.job.max_body)
-    here.shared, here.slot, here.item, here.answer = shared, slot, item, answer
+    answer.reused = shared.job.keep_alive  # requests does not tell, so it may be
     try:
         if item.due and shared.over.wait(item.due - monotonic()):
             answer.abort("cancelled")
             return answer
         slot.started = monotonic()
-        response = shared.sessions[slot.number].get(
-            item.url, stream=True, timeout=shared.job.timeout_s
-        )
-        read(slot, answer, response.raw)
-        answer.complete(response.status_code, head_of(response.raw))
+        here.item = item
+        with shared.sessions[slot.number].get(
+            item.url,
+            headers=shared.headers,
+            timeout=shared.job.timeout_s,
+            allow_redirects=False,
+            stream=True,
+        ) as response:
+            answer.reused = False  # it has answered, so it was not stale
+            for data in response.iter_content(PIECE):
+                if not answer.take_body(data) or slot.aborted is not None:
+                    break
+            if slot.aborted is not None:
+                answer.abort(slot.aborted)
+            answer.complete_decoded(response.status_code, head_of(response.raw))
     except (InvalidURL, InvalidSchema, MissingSchema):
         answer.abort("unsupported")
     except Exception as error:
         answer.broken(slot.aborted or kind_of(error))
-    finally:
-        release(shared, slot)
     return answer
 
 

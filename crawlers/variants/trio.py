@@ -1,75 +1,102 @@
-"""trio: tasks that live in a nursery, and cancellation by scope.
+"""trio: tasks that live in a nursery, streams, and cancellation by scope.
 
 What waits: a coroutine, suspended in ``await`` on a trap of trio's. What switches:
 trio's run loop, written in Python, with a checkpoint in every call that may wait.
-What a connection costs: the suspended frames, trio's Task and the socket's wrapper.
-Changed against ``asyncio_sockets``: the library below ``await``; the steps on the
-sockets are the same.
+What a connection costs: the suspended frames, trio's Task, and the SocketStream
+around the socket's wrapper. Changed against ``async_await``: the library below
+``await``, and its streams. Each exchange has a cancel scope, as trio's documentation
+has it; asyncio cancels the task instead.
 """
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from time import monotonic
+from typing import Any, TypeAlias
 
 import trio
 
-from crawlers.http import RECV_SIZE, Exchange
+from crawlers.http import Exchange
 from crawlers.job import CrawlReport, Fetch, Job
 from crawlers.recorder import Recorder
-from crawlers.sockets import new_socket, unasked
+from crawlers.sockets import unasked
 from crawlers.stop import Stop
 from crawlers.variants import _slots
-from crawlers.variants._slots import Slot, disconnect, end, finish, overdue, taken
+from crawlers.variants._slots import disconnect, end, finish, overdue, taken
+from crawlers.variants._stack import causes
+
+Fetcher: TypeAlias = Callable[[Any, Any, Fetch], Awaitable[Exchange]]
+
+
+class Slot(_slots.Slot):
+    """At most one connection, at most one exchange in flight.
+
+    ``sock`` is the socket of ``stream``: the one that can be closed without waiting.
+    """
+
+    __slots__ = ("stream",)
+
+    stream: trio.SocketStream
 
 
 class Shared(_slots.Shared):
-    """The state that the slots of one crawl share."""
+    """The state that the slots of one crawl share; ``fetch`` is the variant's."""
 
-    def __init__(self, job: Job, recorder: Recorder) -> None:
+    def __init__(self, job: Job, recorder: Recorder, fetch: Fetcher) -> None:
         super().__init__(job, recorder)
+        self.slots: list[Any] = [Slot(number) for number in range(job.slots)]
+        self.fetch = fetch
         self.idle = trio.lowlevel.ParkingLot()
 
     def wake(self, count: int) -> None:
         """Let up to ``count`` idle slots look for work again."""
-        if count > 0:
+        if count > 0 and self.idle:
             self.idle.unpark(count=count)
 
 
 async def connect(slot: Slot, item: Fetch) -> None:
     """Open the slot's connection; the coroutine is suspended until it is open."""
     disconnect(slot)
-    slot.sock = trio.socket.from_stdlib_socket(new_socket(item.address))
+    host, port = item.address.sockaddr[:2]
+    slot.stream = await trio.open_tcp_stream(str(host), int(port))
+    slot.sock = slot.stream.socket
     slot.origin = item.origin
-    await slot.sock.connect(item.address.sockaddr)
 
 
-async def send(slot: Slot, data: bytes) -> None:
-    """Send all of the request; wait for room if there is too little."""
-    while data:
-        data = data[await slot.sock.send(data) :]
+async def exchange_on(slot: Slot, item: Fetch, exchange: Exchange) -> None:
+    """Connect if needed, send, receive until it is done."""
+    while item.due > monotonic():  # a loop's timer may be a little early
+        await trio.sleep(max(item.due - monotonic(), 0.0))
+    slot.started = monotonic()
+    if slot.origin is item.origin and not unasked(slot.sock):
+        exchange.reused = True
+    else:
+        await connect(slot, item)
+    await slot.stream.send_all(exchange.request)
+    while not exchange.done:
+        data = await slot.stream.receive_some()
+        exchange.feed(data)
 
 
 async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
-    """One exchange: connect if needed, send, receive until it is done."""
+    """One exchange, in a scope that the sweep cancels."""
     exchange = Exchange(item, shared.job.max_body)
     try:
         with trio.CancelScope() as slot.scope:
-            while item.due > monotonic():  # a loop's timer may be a little early
-                await trio.sleep(max(item.due - monotonic(), 0.0))
-            slot.started = monotonic()
-            if slot.origin is item.origin and not unasked(slot.sock):
-                exchange.reused = True
-            else:
-                await connect(slot, item)
-            await send(slot, exchange.request)
-            while not exchange.done:
-                data = await slot.sock.recv(RECV_SIZE)
-                exchange.feed(data)
+            await exchange_on(slot, item, exchange)
     except Exception as error:
-        exchange.fail(error)
+        lost(exchange, error)
     if not exchange.done:
         exchange.abort(slot.aborted or "cancelled")
     return exchange
+
+
+def lost(exchange: Exchange, error: Exception) -> None:
+    """The connection failed: find the socket's error behind trio's."""
+    for link in causes(error):
+        if isinstance(link, OSError) and link.errno:
+            exchange.fail(link)
+    exchange.fail(error)
 
 
 async def take(shared: Shared, slot: Slot) -> Fetch | None:
@@ -87,7 +114,7 @@ async def work(shared: Shared, slot: Slot) -> None:
     """The life of a slot: take, fetch, finish, until nothing is left."""
     try:
         while item := await take(shared, slot):
-            exchange = await fetch(shared, slot, item)
+            exchange = await shared.fetch(shared, slot, item)
             finish(shared, slot, item, exchange)
     except Exception as error:
         # If a task failed silently, the others would wait for its outcome.
@@ -103,9 +130,9 @@ async def watch(shared: Shared, stop: Stop) -> None:
         await trio.sleep(stop.tick_s)
 
 
-async def main(job: Job, recorder: Recorder, stop: Stop) -> CrawlReport:
+async def main(name: str, job: Job, recorder: Recorder, fetch: Fetcher, stop: Stop) -> CrawlReport:
     """Run one task for each slot, until all are done."""
-    shared = Shared(job, recorder)
+    shared = Shared(job, recorder, fetch)
     try:
         shared.frontier.start(monotonic())
         async with trio.open_nursery() as keeper:
@@ -119,10 +146,15 @@ async def main(job: Job, recorder: Recorder, stop: Stop) -> CrawlReport:
             disconnect(slot)
     if shared.failure is not None:
         raise shared.failure
-    return shared.frontier.report("trio", {"loop": f"trio {trio.__version__}"})
+    return shared.frontier.report(name, {"loop": f"trio {trio.__version__}"})
+
+
+def crawl_on(name: str, job: Job, recorder: Recorder, fetch: Fetcher) -> CrawlReport:
+    """Crawl with one task for each slot, on trio's loop."""
+    with Stop(job) as stop:
+        return trio.run(main, name, job, recorder, fetch, stop)
 
 
 def crawl(job: Job, recorder: Recorder) -> CrawlReport:
-    """Crawl with one task for each slot, on trio's loop."""
-    with Stop(job) as stop:
-        return trio.run(main, job, recorder, stop)
+    """Crawl with one task for each slot, over trio's streams."""
+    return crawl_on("trio", job, recorder, fetch)

@@ -5,105 +5,59 @@ objects of http.client and urllib3. Changed against ``threads``: the parser, the
 pool and everything else above the socket are those of urllib3 and the standard
 library's http.client. This is a stack and not a model.
 
-The server sees these differences. Connections belong to a pool for each host, as
-large as the number of slots, and not to the slots. urllib3 tries the addresses of
-a host in its own order.
+A slot calls ``PoolManager().request()``. The pool for a host is as large as the
+number of slots, and blocks, as the documentation says for threads. The frontier
+does what ``retries`` would do. Everything else is as urllib3 ships: its headers,
+its decoder, its timeouts for the connection and for each wait after that. One thing
+is not: a connection sends the frontier's target, because urllib3 would write some
+escapes in capitals, and a server may tell the two apart. The body is read in one
+call, and if its length is not known or too large, no further than the limit.
+
+The server sees these differences. Connections belong to the pools and not to the
+slots. urllib3 tries the addresses of a host in its own order. It does not tell
+whether a connection was used before. So with keep-alive, a connection that ends
+without an answer counts as stale once for each URL, even if it was new. And urllib3
+has no means to end a call that another thread waits in, so a crawl that must stop
+waits for the answers in flight, or for their timeouts.
 """
 
 from __future__ import annotations
 
 import threading
-from http.client import HTTPResponse, IncompleteRead, RemoteDisconnected
+from http.client import IncompleteRead, RemoteDisconnected
 from time import monotonic
-from typing import Any, cast
+from typing import Any
 
 import urllib3
 from urllib3.connection import HTTPConnection
 from urllib3.connectionpool import HTTPConnectionPool
-from urllib3.exceptions import LocationValueError, ProtocolError
-from urllib3.util import SKIP_HEADER
+from urllib3.exceptions import LocationValueError
 
 from crawlers import threads
-from crawlers.http import RECV_SIZE, Exchange
+from crawlers.http import Exchange
 from crawlers.job import CrawlReport, Fetch, Job
 from crawlers.recorder import Recorder
 from crawlers.threads import Slot, run
-from crawlers.variants._stack import Answer, causes, kind_behind, request_headers, version_of
+from crawlers.variants._stack import Answer, causes, kind_behind, version_of
 
 
 class Here(threading.local):
-    """What the calling thread is working on; the pool does not pass it on."""
+    """What the calling thread fetches; the pool does not pass it on."""
 
-    shared: threads.Shared
-    slot: Slot
     item: Fetch
-    answer: Answer
 
 
 here = Here()
 
 
-class Head:
-    """The lines of a response's head: its end must not come before its empty line.
-
-    http.client takes the end of the stream for the end of the head, and so a
-    response that was cut there for an empty page.
-    """
-
-    def __init__(self, file: Any) -> None:  # noqa: ANN401
-        self.file = file
-        self.begun = False
-
-    def readline(self, limit: int) -> bytes:
-        """Read a line; raises IncompleteRead at the end of the stream."""
-        line: bytes = self.file.readline(limit)
-        if not line and self.begun:
-            raise IncompleteRead(b"")
-        self.begun = True
-        return line
-
-    def close(self) -> None:
-        """Close the file below."""
-        self.file.close()
-
-
-class Response(HTTPResponse):
-    """A response of http.client whose head must be complete."""
-
-    def begin(self) -> None:
-        """Read the head."""
-        file, self.fp = self.fp, cast(Any, Head(self.fp))
-        super().begin()
-        if self.fp is not None:
-            self.fp = file
-
-
 class Connection(HTTPConnection):
-    """Tells the slot that uses it which socket to shut down at a timeout."""
-
-    response_class = Response
-
-    def connect(self) -> None:
-        """Connect, and tell the slot."""
-        here.answer.reused = False
-        super().connect()
-        self.tell()
+    """Sends the frontier's target, whose escapes urllib3 would change."""
 
     def request(self, method: str, url: str, *more: Any, **settings: Any) -> None:  # noqa: ANN401
-        """Tell the slot, and send the frontier's target, whose escapes urllib3 would change."""
-        settings["headers"] = {**settings["headers"], "Accept-Encoding": SKIP_HEADER}
+        """Send the request."""
         if here.item.stale:
             self.close()  # connect again: the pool's next connection might be stale as well
-        here.answer.reused = self.sock is not None
-        if self.sock is not None:
-            self.tell()
         super().request(method, here.item.target, *more, **settings)
-
-    def tell(self) -> None:
-        """Tell the slot which socket its thread waits on."""
-        with here.shared.changed:
-            here.slot.sock = self.sock
-            here.slot.origin = here.item.origin
 
 
 class Pool(HTTPConnectionPool):
@@ -120,8 +74,8 @@ class Shared(threads.Shared):
         self.pools = urllib3.PoolManager(
             maxsize=job.slots,
             block=True,
-            headers=request_headers(job),
-            timeout=urllib3.Timeout(connect=job.timeout_s, read=job.timeout_s),
+            headers=None if job.keep_alive else {"Connection": "close"},
+            timeout=job.timeout_s,
             retries=False,
         )
         self.pools.pool_classes_by_scheme = {"http": Pool}
@@ -130,39 +84,35 @@ class Shared(threads.Shared):
 def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
     """One exchange: the pool connects if needed, sends and parses."""
     answer = Answer(item, shared.job.max_body)
-    here.shared, here.slot, here.item, here.answer = shared, slot, item, answer
+    answer.reused = shared.job.keep_alive  # urllib3 does not tell, so it may be
     try:
         if item.due and shared.over.wait(item.due - monotonic()):
             answer.abort("cancelled")
             return answer
         slot.started = monotonic()
-        response = shared.pools.request(
-            "GET", item.url, redirect=False, preload_content=False, decode_content=False
-        )
-        read(slot, answer, response)
-        answer.complete(response.status, head_of(response))
+        here.item = item
+        response = shared.pools.request("GET", item.url, redirect=False, preload_content=False)
+        answer.reused = False  # it has answered, so it was not stale
+        try:
+            if not answer.take_body(body_of(response, shared.job.max_body)):
+                response.close()
+        finally:
+            response.release_conn()
+        if slot.aborted is not None:
+            answer.abort(slot.aborted)
+        answer.complete_decoded(response.status, head_of(response))
     except Exception as error:
         answer.broken(slot.aborted or kind_of(error))
-    finally:
-        release(shared, slot)
     return answer
 
 
-def read(slot: Slot, answer: Answer, response: urllib3.BaseHTTPResponse) -> None:
-    """Read the body, and give the connection back to the pool."""
-    answer.reused = False  # it has answered, so it was not stale
-    try:
-        for data in response.stream(RECV_SIZE, decode_content=False):
-            if not answer.take_body(data):
-                response.close()
-                break
-    except ValueError as error:
-        # A chunk of negative size: http.client takes it for a length.
-        raise ProtocolError(str(error)) from error
-    if slot.aborted is not None:
-        answer.abort(slot.aborted)
-        response.close()
-    response.release_conn()
+def body_of(response: urllib3.BaseHTTPResponse, most: int) -> bytes:
+    """The body, decoded; one byte more than ``most`` if it is too large."""
+    length = response.headers.get("Content-Length", "")
+    coded = "Content-Encoding" in response.headers
+    if length.isdecimal() and int(length) <= most and not coded:
+        return response.data
+    return response.read(most + 1)
 
 
 def head_of(response: urllib3.BaseHTTPResponse) -> list[tuple[bytes, bytes]]:
@@ -171,12 +121,6 @@ def head_of(response: urllib3.BaseHTTPResponse) -> list[tuple[bytes, bytes]]:
         (name.encode("latin-1"), value.encode("latin-1", "replace"))
         for name, value in response.headers.items()
     ]
-
-
-def release(shared: threads.Shared, slot: Slot) -> None:
-    """From here on the socket may belong to another slot: do not shut it down for this one."""
-    with shared.changed:
-        slot.origin = None
 
 
 def kind_of(error: Exception) -> str:

@@ -29,9 +29,12 @@ TRANSPORT = ("asyncio.selector_events:_SelectorSocketTransport.write", ANY)
 PLACES: dict[str, tuple[str, list[type[Exception]]]] = {
     # backend: where it calls its library, and what that may raise there
     **dict.fromkeys(("threads", "threads_small_stack", "threads_pool"), RECV),
+    **dict.fromkeys(("threads_timeouts", "threads_long_switch"), RECV),
+    **dict.fromkeys(("gevent", "gevent_timeouts"), ("gevent.socket:socket.recv", SOCKET)),
     **dict.fromkeys(("callbacks", "callbacks_select", "callbacks_poll", "callbacks_epoll"), RECV),
     **dict.fromkeys(("generators", "native_coroutines"), RECV),
     **dict.fromkeys(("async_await", "asyncio_pure", "asyncio_eager", "uvloop"), STREAM),
+    "async_await_timeouts": STREAM,
     **dict.fromkeys(("master_worker", "redis_queue"), STREAM),
     "asyncio_sockets": ("socket:socket.recv", SOCKET),
     **dict.fromkeys(("asyncio_protocol", "asyncio_buffered"), TRANSPORT),
@@ -46,21 +49,33 @@ AIOHTTP = (
 LIBRARIES = {
     # backend: where it calls its library, and the modules of the library's exceptions
     "tornado": ("tornado.iostream:IOStream.read_bytes", "tornado.iostream", "tornado.util"),
-    "trio": ("trio._socket:_SocketType.recv", "trio"),
+    **dict.fromkeys(
+        ("trio", "trio_timeouts", "trio_sockets"), ("trio._socket:_SocketType.recv", "trio")
+    ),
     "curio": ("curio.io:Socket.recv", "curio.errors"),
     "anyio": ("anyio._backends._asyncio:SocketStream.receive", "anyio"),
     "anyio_trio": ("anyio._backends._trio:SocketStream.receive", "anyio", "trio"),
     "twisted": ("twisted.internet.tcp:Connection.write", "twisted.internet.error"),
     "aiohttp": AIOHTTP,
     "aiohttp_uvloop": AIOHTTP,
-    "httpx": ("httpx:AsyncClient.send", "httpx", "httpcore", "h11", "anyio"),
-    "requests": (
-        "requests.adapters:HTTPAdapter.send",
-        *("requests.exceptions", "urllib3.exceptions", "http.client"),
+    **dict.fromkeys(
+        ("httpx", "httpx_tuned"),
+        ("httpx:AsyncClient.send", "httpx", "httpcore", "h11", "anyio"),
     ),
-    "urllib3": ("urllib3:PoolManager.urlopen", "urllib3.exceptions", "http.client"),
+    "httpx2": ("httpx2:AsyncClient.send", "httpx2", "httpcore2", "h11", "anyio"),
+    **dict.fromkeys(
+        ("requests", "requests_tuned"),
+        (
+            "requests.adapters:HTTPAdapter.send",
+            *("requests.exceptions", "urllib3.exceptions", "http.client"),
+        ),
+    ),
+    **dict.fromkeys(
+        ("urllib3", "urllib3_tuned"),
+        ("urllib3:PoolManager.urlopen", "urllib3.exceptions", "http.client"),
+    ),
 }
-ELSEWHERE = ("gevent", "processes", "subinterpreters")
+ELSEWHERE = ("gevent_patched", "processes", "subinterpreters")
 """Backends that call their library in another process or interpreter."""
 
 
@@ -188,7 +203,7 @@ import json, socket, sys
 from crawlers import registry
 from crawlers.job import Job
 from crawlers.recorder import NullRecorder
-backend = registry.load("gevent")  # from here on, sockets are gevent's
+backend = registry.load("gevent_patched")  # from here on, sockets are gevent's
 from tests.crawlers.raised import SOCKET, exceptions_in, made
 assert socket.socket.__module__.startswith("gevent."), socket.socket
 usual = socket.socket.recv

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
@@ -22,7 +23,7 @@ import pytest
 
 from crawlers import registry
 from crawlers.catalogue import OURS
-from crawlers.conformance.scripted import Connection, ScriptedServer, page
+from crawlers.conformance.scripted import Connection, ScriptedServer, html, page
 from crawlers.job import CrawlReport, Job, JobError
 from crawlers.recorder import NullRecorder
 from crawlers.registry import BackendError
@@ -177,7 +178,45 @@ def test_all_that_differs_in_aiohttp_is_the_number_of_requests(name: str) -> Non
         assert server.requests == {"/": 1, "/flaky": 3, "/reset": 6, "/garbage": 1}
 
 
-@pytest.mark.parametrize("name", ["urllib3", "requests", "httpx", "aiohttp"])
+STACKS = [name for name in NAMES if registry.about(name).family == "stack"]
+DECODING = [name for name in STACKS if not name.endswith("_tuned") and name[:7] != "aiohttp"]
+"""As they ship: they ask for compressed bodies, or decode them, and a crawl does not notice."""
+
+
+@pytest.mark.parametrize("name", DECODING)
+@pytest.mark.parametrize("length", [True, False])
+def test_a_compressed_page_is_decoded_by_the_library(name: str, length: bool) -> None:
+    """Its links are found, and its checksum is that of the page."""
+    body = gzip.compress(html("/next"))
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip\r\n"
+    framing = f"Content-Length: {len(body)}\r\n\r\n" if length else "Connection: close\r\n\r\n"
+
+    def coded(connection: Connection) -> None:
+        connection.send(head + framing.encode() + body)
+        if not length:
+            connection.close()
+
+    with ScriptedServer() as server:
+        server.script["/"] = coded
+        server.script["/next"] = page()
+        report = crawl(name, server.url, slots=2, max_tries=1)
+        assert report.errors == {}
+        assert report.pages == 2
+        assert report.rows[server.url].size == len(html("/next"))
+
+
+@pytest.mark.parametrize("name", DECODING)
+def test_a_decoded_body_is_cut_at_its_limit(name: str) -> None:
+    """A small compressed body must not fill the memory."""
+    body = gzip.compress(bytes(3_000_000))
+    head = f"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {len(body)}\r\n\r\n"
+    with ScriptedServer() as server:
+        server.script["/"] = head.encode() + body
+        report = crawl(name, server.url, slots=1, max_tries=1, max_body=1_000_000)
+        assert report.errors == {"too_large": 1}
+
+
+@pytest.mark.parametrize("name", STACKS)
 def test_a_chunk_of_negative_size_ends_its_page_and_not_the_crawl(name: str) -> None:
     """urllib3 lets http.client read it as a length, which is a ValueError there."""
     with ScriptedServer() as server:
@@ -190,9 +229,10 @@ def test_a_chunk_of_negative_size_ends_its_page_and_not_the_crawl(name: str) -> 
         assert outcomes == {"": None, "bad": "protocol", "good": None}
 
 
-def test_urllib3_takes_no_idle_connection_after_a_stale_one() -> None:
+@pytest.mark.parametrize("name", ["urllib3", "urllib3_tuned"])
+def test_urllib3_takes_no_idle_connection_after_a_stale_one(name: str) -> None:
     """Which connection the pool gives out next depends on what other threads did meanwhile."""
-    stack = pytest.importorskip("crawlers.variants.urllib3")
+    stack = pytest.importorskip(f"crawlers.variants.{name}")
     with ScriptedServer() as server:
         server.script["/"] = page()
         shared = stack.Shared(Job((server.url,), slots=1), NullRecorder())
@@ -205,7 +245,7 @@ def test_urllib3_takes_no_idle_connection_after_a_stale_one() -> None:
         shared.pools.clear()
 
 
-def test_a_page_costs_httpx_no_walk_through_all_connections(
+def test_a_page_costs_the_tuned_httpx_no_walk_through_all_connections(
     tree: FixtureServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One pool for all slots made each page dearer with the number of slots."""
@@ -218,7 +258,7 @@ def test_a_page_costs_httpx_no_walk_through_all_connections(
         return assign(pool)
 
     monkeypatch.setattr(httpcore.AsyncConnectionPool, "_assign_requests_to_connections", watched)
-    report = crawl("httpx", tree.url, slots=8)
+    report = crawl("httpx_tuned", tree.url, slots=8)
     assert len(walked) >= report.pages
     assert max(walked) == 1
 

@@ -1,0 +1,132 @@
+"""httpx, tuned: a client for each slot, and as little work for each request as it allows.
+
+It waits and switches like ``httpx``. What a connection costs: a client with a pool
+of one, and everything that a connection of ``httpx`` costs. Changed against
+``httpx``: a client for each slot, so that no request goes through a pool of all
+connections; raw bodies, our own few headers, no cookies, no proxies from the
+environment and no timeouts of httpx's own. The documentation of httpx advises
+against a client for each request or task, so this is not how httpx is meant to be
+used.
+
+The server sees no difference. httpx does not tell whether a connection was used
+before. So with keep-alive, a connection that ends without an answer counts as
+stale once for each URL, even if it was new.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from time import monotonic
+
+import httpx
+
+from crawlers.http import Exchange
+from crawlers.job import CrawlReport, Fetch, Job
+from crawlers.recorder import Recorder
+from crawlers.variants import _asyncio
+from crawlers.variants._asyncio import run
+from crawlers.variants._stack import Answer, kind_behind, request_headers, version_of
+
+
+class Client(httpx.AsyncClient):
+    """A client that leaves redirects alone, even unusable ones."""
+
+    def _build_redirect_request(
+        self, request: httpx.Request, response: httpx.Response
+    ) -> httpx.Request:
+        """Return any request: the frontier follows redirects."""
+        return request
+
+
+class Shared(_asyncio.Shared):
+    """The state that the slots of one crawl share, and the settings of their clients."""
+
+    slots: list[Slot]  # type: ignore[assignment]
+
+    def __init__(self, job: Job, recorder: Recorder) -> None:
+        super().__init__(job, recorder)
+        self.mechanism["stack"] = version_of("httpx")
+        self.headers = request_headers(job)
+        # Never used, because no URL is https. Without it each client would make one, slowly.
+        self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+    def client_of(self, slot: Slot) -> httpx.AsyncClient:
+        """The slot's client, made at its first use."""
+        if slot.client is None:
+            slot.client = Client(  # nosec B113
+                limits=httpx.Limits(
+                    max_connections=1,
+                    max_keepalive_connections=1 if self.job.keep_alive else 0,
+                    keepalive_expiry=None,
+                ),
+                timeout=None,
+                trust_env=False,
+                verify=self.tls,
+                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),  # takes none
+            )
+        return slot.client
+
+    async def close(self) -> None:
+        """Close the connections."""
+        for slot in self.slots:
+            if slot.client is not None:
+                await slot.client.aclose()
+
+
+class Slot(_asyncio.Slot):
+    """A slot with a client, which keeps its one connection."""
+
+    __slots__ = ("client",)
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.client: httpx.AsyncClient | None = None
+
+
+async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
+    """One exchange: the client connects if needed, sends and parses."""
+    answer = Answer(item, shared.job.max_body)
+    answer.reused = shared.job.keep_alive  # httpx does not tell, so it may be
+    try:
+        while item.due > monotonic():  # a loop's timer may be a little early
+            await asyncio.sleep(item.due - monotonic())
+        slot.started = monotonic()
+        # Not through the client's stream method, which would add headers of httpx's own.
+        request = httpx.Request("GET", item.url, headers=shared.headers)
+        response = await shared.client_of(slot).send(request, stream=True)
+        try:
+            answer.reused = False  # it has answered, so it was not stale
+            async for data in response.aiter_raw():
+                if not answer.take_body(data):
+                    break
+            answer.complete(response.status_code, response.headers.raw)
+        finally:
+            await response.aclose()
+    except Exception as error:
+        answer.broken(kind_of(error))
+    except asyncio.CancelledError:
+        if slot.aborted is None:
+            raise
+        slot.task.uncancel()
+        answer.abort(slot.aborted)
+    return answer
+
+
+def kind_of(error: Exception) -> str:
+    """The error kind for an exception of httpx."""
+    if kind := kind_behind(error):
+        return kind
+    if isinstance(error, httpx.InvalidURL | httpx.UnsupportedProtocol | httpx.LocalProtocolError):
+        return "unsupported"
+    if isinstance(error, httpx.RemoteProtocolError):
+        # The same class for an early end and for bytes that are not HTTP: only the text differs.
+        text = str(error)
+        return "closed" if "peer closed" in text or "disconnected" in text else "protocol"
+    return "reset" if isinstance(error, httpx.ReadError | httpx.WriteError) else "network"
+
+
+def crawl(job: Job, recorder: Recorder) -> CrawlReport:
+    """Crawl with one task and one client for each slot."""
+    return run("httpx_tuned", job, recorder, fetch, Shared, Slot)
