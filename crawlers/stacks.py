@@ -1,0 +1,106 @@
+"""The part of the catalogue with whole HTTP stacks: at the top of the ladder, and shown apart."""
+
+from __future__ import annotations
+
+from crawlers.rungs import VARIANTS, variant
+
+HTTPX_MOST = 1000
+"""Connections of one client: its pool is searched for each, so ten times as many take 100 times."""
+
+DIFFERS = {
+    "test_failures_are_retried_and_counted": (
+        "aiohttp itself sends a request again once when its connection breaks, and there is no "
+        "setting to turn that off"
+    ),
+    "test_bytes_that_no_request_asked_for_are_no_answer": (
+        "aiohttp takes bytes that came on an idle connection for the next answer"
+    ),
+}
+
+REQUESTS_DIFFERS = {
+    "test_redirects_merge_and_end": (
+        "requests itself reads the target of a redirect, even if it does not follow it, and raises "
+        "for one that is not a URL"
+    ),
+}
+
+STACKS = (
+    variant(
+        "urllib3",
+        "stack",
+        90,
+        "urllib3's connection pool, one thread per slot",
+        "against threads: urllib3's parser, pool and everything else above the socket",
+        extra=VARIANTS,
+    ),
+    variant(
+        "urllib3_tuned",
+        "stack",
+        91,
+        "urllib3, equalised: it does what the models do at every edge",
+        "against urllib3: equalised; raw streamed bodies, and a socket that can be shut down",
+        extra=VARIANTS,
+    ),
+    variant(
+        "requests",
+        "stack",
+        92,
+        "requests, one session and one thread per slot",
+        "against urllib3: requests on top of it, and a session per thread",
+        extra=VARIANTS,
+        differs=REQUESTS_DIFFERS,
+    ),
+    variant(
+        "requests_tuned",
+        "stack",
+        93,
+        "requests, tuned: without environment, cookies and decoder",
+        "against requests: tuned; trust_env off, few headers, no cookies, raw bodies",
+        extra=VARIANTS,
+    ),
+    variant(
+        "aiohttp",
+        "stack",
+        94,
+        "aiohttp's client and connection pool, on asyncio",
+        "against asyncio_protocol: aiohttp's parser, pool and everything else above the transport",
+        extra=VARIANTS,
+        differs=DIFFERS,
+    ),
+    variant(
+        "aiohttp_uvloop",
+        "stack",
+        95,
+        "aiohttp's client and connection pool, on uvloop",
+        "against aiohttp: the loop, now libuv in C",
+        extra=VARIANTS,
+        differs=DIFFERS,
+    ),
+    variant(
+        "httpx",
+        "stack",
+        96,
+        "httpx, one client for all slots, on asyncio",
+        "against aiohttp: the stack, httpx with h11 and anyio, in Python",
+        extra=VARIANTS,
+        most=HTTPX_MOST,
+    ),
+    variant(
+        "httpx_tuned",
+        "stack",
+        97,
+        "httpx, tuned: a client for each slot",
+        "against httpx: tuned; no shared pool, no cookies, few headers, raw bodies",
+        extra=VARIANTS,
+    ),
+    variant(
+        "httpx2",
+        "stack",
+        98,
+        "httpx2, one client for all slots, on asyncio",
+        "against httpx: its successor, with a new pool",
+        extra=VARIANTS,
+        most=HTTPX_MOST,
+    ),
+)
+"""Each with its own parser, pool and everything else above the socket."""
