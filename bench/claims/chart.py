@@ -56,10 +56,16 @@ class NumberPair:
 
 
 def rows_of(verdicts: Sequence[Verdict]) -> list[NumberPair]:
-    """The rows that can be drawn, in the order of the page."""
+    """The rows that can be drawn, in the order of the page.
+
+    Where the author's experiment gave a number, a claim has no other row.
+    """
     rows = []
     for verdict in verdicts:
-        for judged in verdict.judged:
+        authors = [
+            j for j in verdict.judged if j.reading.whose == "author" and isinstance(j.now, Number)
+        ]
+        for judged in authors or verdict.judged:
             then, now = judged.reading.then_range, judged.now
             if then is not None and then[0] > 0 and isinstance(now, Number) and now.low > 0:
                 rows.append(NumberPair(verdict.claim, judged, then, now))
@@ -114,7 +120,8 @@ def design(verdicts: Sequence[Verdict]) -> Design | Skip:
         draw=partial(_draw, [Bar.of(row) for row in rows]),
         notes=(
             "Round: reproduced here. Cross: not reproduced here. "
-            "Diamond: undecided, because the interval overlaps a bound.",
+            "Diamond: undecided, because the interval overlaps a bound. Where an author's "
+            "experiment was run, other readings are on the page only.",
         ),
     )
 

@@ -178,7 +178,7 @@ def _experiment(reading: ExperimentReading, evidence: Evidence) -> Number | Miss
 
 def interval_of(values: Sequence[float]) -> tuple[float, float, float]:
     """Value and interval over repeats: bootstrap if possible, otherwise the whole range."""
-    if len(values) >= stats.MIN_BLOCKS and min(values) > 0:
+    if len(set(values)) > 1 and len(values) >= stats.MIN_BLOCKS and min(values) > 0:
         low, high = stats.log_interval(_logs(values))
         return exp(sum(_logs(values)) / len(values)), exp(low), exp(high)
     return float(median(values)), float(min(values)), float(max(values))

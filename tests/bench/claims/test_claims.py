@@ -204,6 +204,15 @@ def test_an_interval_over_repeats_holds_its_value(values: list[float]) -> None:
         assert (low, high) == (min(values), max(values))
 
 
+def test_equal_values_have_no_interval_to_round() -> None:
+    assert interval_of([100.0] * 5) == (100.0, 100.0, 100.0)
+    (verdict,) = judge(
+        [evidence(thread_ceiling__failed=[100.0] * 5, held_threads__held=[10_000.0] * 3)],
+        [c for c in LEDGER if c.name == "tens-of-thousands-of-threads"],
+    )
+    assert [j.position for j in verdict.judged[:2]] == ["inside", "outside"]
+
+
 def test_a_torn_line_is_left_out_and_a_wrong_one_refused(tmp_path: Path) -> None:
     lines = measured({"awaiting.task_turns": [2.0]})
     file = tmp_path / records.FILE_NAME
@@ -252,6 +261,17 @@ def test_the_chart_counts_what_it_shows() -> None:
     for position, text in words:
         number = positions.count(position)
         assert (f" {number} {text}" in title) == (number > 0)
+
+
+def test_the_chart_shows_a_claim_by_the_experiment_of_its_author_where_there_is_one() -> None:
+    claim = [c for c in LEDGER if c.name == "curio-against-gevent"]
+    lines = made(backends=("callbacks", "curio", "gevent"))
+    crawl = Evidence("crawl", analysed(lines), [])
+    (row,) = chart.rows_of(judge([crawl], claim))
+    assert row.judged.reading.whose == "suite"
+    crawl.measured = measured({"echo.curio_over_gevent": [1.0, 1.1, 1.0, 1.1, 1.0]})
+    (row,) = chart.rows_of(judge([crawl], claim))
+    assert row.judged.reading.whose == "author"
 
 
 def test_a_campaign_shows_only_claims_that_something_was_measured_for(tmp_path: Path) -> None:
