@@ -30,8 +30,8 @@ def load(name: str) -> registry.Backend:
 
 
 def crawl(name: str, server: ScriptedServer, **settings: Any) -> CrawlReport:
-    """Crawl a server with short timeouts."""
-    job = Job((server.url,), **{"slots": 2, "timeout_s": 5.0, "max_tries": 1, **settings})
+    """Crawl a server without retries."""
+    job = Job((server.url,), **{"slots": 2, "timeout_s": 30.0, "max_tries": 1, **settings})
     return load(name).crawl(job, NullRecorder())
 
 
