@@ -5,13 +5,24 @@ Little is imported here, so that Ctrl-C is handled from the first moment.
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]  # built in, so Ctrl-C cannot interrupt it
+import sys
+
+if (__name__ == "__main__" or sys.argv[0].endswith("c10k-bench")) and _signal.getsignal(
+    _signal.SIGINT
+) is _signal.default_int_handler:
+    _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
+
 import os
 import signal
-from collections.abc import Sequence
-from contextlib import suppress
-from types import FrameType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import FrameType
 
 INTERRUPTED = 130
+STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -19,18 +30,30 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     ``argv`` is for tests; without it this is a program of its own, which handles signals.
     """
-    if argv is None and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    if argv is None and _is_usual(signal.SIGINT):
         # An exception during an import would end in a traceback, and there is nothing to clean up.
         signal.signal(signal.SIGINT, _leave)
     from bench.cli import command
 
-    return command.main(argv)
+    try:
+        return command.main(argv)
+    finally:
+        if argv is None:
+            for number in filter(_is_usual, STOPS):
+                signal.signal(number, signal.SIG_DFL)  # nothing is left to clean up
+
+
+def _is_usual(number: signal.Signals) -> bool:
+    """Whether a signal does what Python, or this program, makes it do."""
+    ours = (signal.SIG_DFL, signal.default_int_handler, _leave)
+    return signal.getsignal(number) in ours
 
 
 def _leave(number: int, frame: FrameType | None) -> None:
-    with suppress(OSError):
+    try:
         os.write(2, b"interrupted\n")
-    os._exit(INTERRUPTED)
+    finally:
+        os._exit(INTERRUPTED)
 
 
 if __name__ == "__main__":

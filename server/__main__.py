@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]  # built in, so Ctrl-C cannot interrupt it
 import sys
-from typing import TYPE_CHECKING
+
+if (__name__ == "__main__" or sys.argv[0].endswith("c10k-server")) and _signal.getsignal(
+    _signal.SIGINT
+) is _signal.default_int_handler:
+    _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
 
 from server.signals import leave, on_stop
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

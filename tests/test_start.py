@@ -1,0 +1,80 @@
+"""Ctrl-C before a program has begun, and after it has ended: no traceback from our files on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bench.launch import ROOT
+
+PROGRAMS = {"bench": "c10k-bench", "crawlers": "c10k-crawl", "server": "c10k-server"}
+
+STRUCK_AT_THE_FIRST_IMPORT = """
+import os, signal, sys
+
+class Strike:
+    near = False
+
+    def find_spec(self, name, path=None, target=None):
+        if self.near:
+            self.near = False
+            os.kill(os.getpid(), signal.SIGINT)
+        elif name == os.environ["STRIKE"] + ".__main__":
+            self.near = True
+            del sys.modules["signal"]  # a fresh interpreter has not imported it
+
+sys.meta_path.insert(0, Strike())
+"""
+
+STRUCK_AT_THE_END = """
+import atexit, os, signal
+atexit.register(lambda: os.kill(os.getpid(), signal.SIGINT))
+"""
+
+SCRIPT = """\
+import sys
+from {package}.__main__ import main
+if __name__ == "__main__":
+    sys.exit(main())
+"""
+"""What an installer makes of an entry point."""
+
+
+def started(package: str, by: str, custom: str, folder: Path) -> tuple[int, str]:
+    """Exit code and standard error of a program with this ``sitecustomize``."""
+    (folder / "sitecustomize.py").write_text(custom)
+    script = folder / PROGRAMS[package]
+    script.write_text(SCRIPT.format(package=package))
+    command = ["-m", package] if by == "module" else [str(script)]
+    path = os.pathsep.join([str(folder), str(ROOT)])
+    done = subprocess.run(
+        [sys.executable, *command, "--help"],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": path, "STRIKE": package},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("by", ["module", "script"])
+@pytest.mark.parametrize("package", PROGRAMS)
+def test_ctrl_c_at_the_first_import_is_no_traceback(package: str, by: str, tmp_path: Path) -> None:
+    ended = started(package, by, STRUCK_AT_THE_FIRST_IMPORT, tmp_path)
+    assert ended == (-signal.SIGINT, "")
+
+
+@pytest.mark.parametrize("by", ["module", "script"])
+@pytest.mark.parametrize("package", PROGRAMS)
+def test_ctrl_c_while_the_interpreter_ends_is_no_traceback(
+    package: str, by: str, tmp_path: Path
+) -> None:
+    code, complained = started(package, by, STRUCK_AT_THE_END, tmp_path)
+    assert code in (0, -signal.SIGINT)
+    assert complained == ""
