@@ -115,6 +115,7 @@ class Budget(Record):
     planned_s: float  # without the cuts
     expected_s: float
     cuts: list[Cut]
+    floor_percent: float | None = None  # the noise floor that a few blocks of A/A promised
 
 
 class CampaignRecord(Record):

@@ -11,13 +11,20 @@ from collections.abc import Iterator, Sequence
 
 from bench.plan.labels import Label
 from bench.plan.plan import PlannedPoint
+from bench.plan.sizes import pages_of, sized, weight
 from bench.plan.workloads import Point
 from bench.schema import Budget, Cut
 
-START_S = 0.33
+START_S = 0.2
 """A worker's start and warm-up, and the probes around it."""
 
-SERVER_S = 0.5
+TOGETHER_S = 0.4
+"""A label's start in turns: its worker and its server, beside the others', on two processors."""
+
+TURNS = 1.15
+"""Turns take longer than the work in them: they fill up, stop and resume."""
+
+SERVER_S = 0.35
 """Start and warm-up of a block's server."""
 
 CEILING_S = 1.3
@@ -26,34 +33,23 @@ CEILING_S = 1.3
 SHARED_SERVER_SLOTS = 1000
 """The trials of a point in one block share a server, up to this many slots."""
 
-EFFORT = {
-    **{"callbacks": 1.0, "generators": 1.1, "uvloop": 1.1, "async_await": 1.35},
-    **{"bare": 2.0, "shared": 2.0},  # several times through the job
-    **{"threads": 1.9, "gevent": 1.8, "trio": 1.9, "aiohttp": 3.6},
-    **{"urllib3": 6.0, "urllib3_tuned": 6.0, "requests": 21.0, "requests_tuned": 12.0},
-    **{"httpx": 45.0, "httpx_tuned": 13.0, "httpx2": 20.0},
-}
-"""Processor time of a page, in multiples of that of ``callbacks``."""
-
-OTHER_EFFORT = 2.6
-"""For every backend that is not in :data:`EFFORT`."""
-
 INTERVAL_BLOCKS = 5
 """The fewest blocks from which an interval is given (``bench.analysis.stats.MIN_BLOCKS``)."""
 
 
 def trial_s(point: Point, label: Label, slowness: float = 1.0) -> float:
     """Seconds that one trial should take."""
-    work_s = point.work_s * EFFORT.get(label.name, OTHER_EFFORT)
-    # Labels that are alive together start side by side, on two processors at least.
-    start_s = START_S / 2 if point.interleaved else START_S
-    return point.waits_s + slowness * (start_s + work_s)
+    share = pages_of(sized(point, label)) / pages_of(point)
+    work_s = point.work_s * weight(point, label.name) * share
+    if point.interleaved:
+        return slowness * (TOGETHER_S + TURNS * work_s)
+    return point.waits_s + slowness * (START_S + work_s)
 
 
 def servers_s(point: Point, trials: int, blocks: int) -> float:
     """Seconds to start the servers of so many trials in so many blocks."""
     if point.interleaved:
-        return trials * SERVER_S / 2  # one each, side by side
+        return 0.0  # one each, in TOGETHER_S
     return SERVER_S * (trials if point.slots > SHARED_SERVER_SLOTS else blocks)
 
 

@@ -10,11 +10,10 @@ from rich.console import Console
 from bench.controls import CONTROLS
 from bench.machine import doctor
 from bench.plan import budget
-from bench.plan.backends import base_of
 from bench.plan.labels import Label
 from bench.plan.plan import Plan, PlannedPoint
 from bench.plan.workloads import Point
-from bench.run import rehearsal
+from bench.run.rehearsal import Rehearsal, rehearse
 from bench.schema import Budget
 from bench.text import minutes
 from crawlers.backend import Backend
@@ -67,16 +66,23 @@ def in_time(
     """Measure the machine, cut blocks that it has no time for, and say which."""
     if budget.plan_s(entries, SLOWEST) <= budget_s:
         return entries, None
-    names = [backend.name for backend in known if backend.missing is None]
-    base = next(backend for backend in known if backend.name == base_of(names))
-    slowness = rehearsal.slowness(base)
-    if slowness is None:
+    rehearsal = rehearse([backend for backend in known if backend.missing is None])
+    if rehearsal is None:
         console.print("the speed of this machine could not be measured; all blocks are kept")
         return entries, None
-    kept, found = budget.fit(entries, budget_s, slowness)
+    kept, found = budget.fit(entries, budget_s, rehearsal.slowness)
     if found.cuts:
         console.print(explain(found))
-    return kept, found
+    return kept, found.model_copy(update={"floor_percent": expected_floor(rehearsal, kept)})
+
+
+def expected_floor(rehearsal: Rehearsal, kept: Sequence[PlannedPoint]) -> float | None:
+    """The noise floor to expect of the point in turns that is measured most."""
+    in_turns = [entry for entry in kept if entry.point.interleaved]
+    if not in_turns:
+        return None
+    most = max(in_turns, key=lambda entry: (entry.blocks, entry.point.work_s))
+    return rehearsal.floor_percent(most.point.work_s, most.blocks)
 
 
 def explain(found: Budget) -> str:

@@ -33,6 +33,11 @@ trial is not affected. The number is recorded with the trial, and bounded:
 ten thousand connections leave ten thousand.
 """
 
+NO_TURN = (
+    "no turn counted: a crawl of this block ran out of pages before every slot of every label "
+    "was busy; give the point more pages (bench/plan/profiles.py)"
+)
+
 NO_RESULT: dict[str, Any] = {
     **dict.fromkeys(("elapsed_s", "pages", "bytes", "pages_per_s", "redirects")),
     **dict.fromkeys(("digest", "cpu", "service_time", "ledger")),
@@ -86,6 +91,8 @@ def finish(trial: Trial) -> TrialRecord:
         fields, extra = measured(trial, trial.result, trial.ledger)
         control = trial.backend.name if trial.backend.family == controls.FAMILY else None
         trial.reason = void_reason(point, trial.result, trial.ledger, server.digest, control)
+        if trial.reason is None and trial.turns is not None and not trial.turns.counted:
+            trial.reason = NO_TURN
         trial.status = "ok" if trial.reason is None else "void"
     extra["time_wait_left"] = kernel.drain(DRAIN_S, TIME_WAIT_ALLOWED).time_wait
     extra["ready_s"] = trial.ready_s

@@ -25,6 +25,7 @@ from bench.controls import FAMILY, REPEATS
 from bench.histograms import FloatArray
 from bench.machine.probes import cpu, host, kernel
 from bench.plan.order import Turn
+from bench.plan.sizes import sized
 from bench.plan.workloads import SITE_SEED, Point
 from bench.run import record
 from bench.run.process import ProcessError
@@ -41,6 +42,10 @@ TURNS_DEADLINE_S: Final = 120.0
 
 PATIENCE: Final = 10.0
 """A crawl that takes turns may last so many times a point's deadline: it waits for the others."""
+
+
+FEWEST_ROUNDS: Final = 10
+"""A block with fewer counted rounds than this says little."""
 
 
 @dataclass(slots=True)
@@ -119,6 +124,7 @@ def start(
     stack: ExitStack, bench: Bench, point: Point, turn: Turn, number: int, noise: host.Before
 ) -> Member:
     """Start a label's server and its worker; neither is waited for."""
+    point = sized(point, turn.label)
     server = stack.enter_context(
         Server(
             point.site, delay=point.delay, seed=SITE_SEED, cores=bench.pinning.server, wait=False
@@ -292,6 +298,19 @@ def turn_of(turns: list[TurnTaken], at: FloatArray) -> npt.NDArray[np.int64]:
     index = np.searchsorted(began, at, side="right") - 1
     found = np.where((index >= 0) & (at <= ended[index]), index, -1)
     return found.astype(np.int64)
+
+
+def too_few(log: TurnsRecord) -> str | None:
+    """A warning about a block with hardly any counted rounds, None if there were enough."""
+    counted = zip(log.round, log.counted, strict=True)
+    rounds = len({number for number, counts in counted if counts})
+    if rounds >= FEWEST_ROUNDS:
+        return None
+    return (
+        f"warning: {log.point}: only {rounds} rounds of turns counted in block {log.block + 1}; "
+        f"with fewer than {FEWEST_ROUNDS} the noise hardly averages out. The crawls are too short "
+        "for this machine: give the point more pages (bench/plan/profiles.py)"
+    )
 
 
 def log(turns: Turns, point: Point, block: int) -> TurnsRecord:

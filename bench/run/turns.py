@@ -13,6 +13,9 @@ trial. Progress is read from a counter in shared memory that the recorder keeps,
 processor time from the process's CPU-time clock, so nothing runs in the crawl's
 process that would not run in a whole trial.
 
+First each label runs until all its slots are busy, turn after turn; that does not
+count, and the others keep their pages meanwhile. Then come the rounds.
+
 A round is a random order of the labels followed by its mirror image, so drift that
 is linear in time cancels within the round. Interleaving at random is RMIT (A. Abedi
 and T. Brecht, "Conducting Repeatable Experiments in Highly Variable Cloud Computing
@@ -37,6 +40,9 @@ from bench.run.interrupts import interruptible
 
 TURN_S = 0.010
 """How long a turn is meant to be. Ten milliseconds is about where shorter stops helping."""
+
+FILLING = -1
+"""The round of the turns that a label takes until all its slots are busy."""
 
 
 class GroupEndedError(Exception):
@@ -113,6 +119,11 @@ class Taker:
     slots: int
     begun: bool = False
     lost: str | None = None
+
+    @property
+    def filling(self) -> bool:
+        """Whether its slots are not all busy yet, and it is still there."""
+        return self.lost is None and self.count() < min(2 * self.slots, self.total)
 
     @property
     def busy(self) -> bool:
@@ -193,6 +204,9 @@ def take_turns(
 ) -> Turns:
     """Let the takers take turns until the first of them runs out of work.
 
+    Before the first round each of them runs until its slots are busy (round
+    :data:`FILLING`), so that no taker loses pages to a slower one's start.
+
     Every taker must be stopped when this is called, and is stopped when it
     returns. A taker whose process ends is marked ``lost``, and the others go on
     without it. Stops early at ``deadline`` on the monotonic clock. An interrupt
@@ -201,6 +215,9 @@ def take_turns(
     result = Turns([taker.name for taker in takers])
     number = 0
     with undisturbed():
+        for i in rng.sample(range(len(takers)), len(takers)):
+            while takers[i].filling and time.monotonic() < deadline:
+                result.taken.append(take_turn(takers[i], i, FILLING, turn_s, processors))
         while True:
             here = [i for i, taker in enumerate(takers) if taker.lost is None]
             if not here or time.monotonic() > deadline:

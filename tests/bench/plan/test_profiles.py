@@ -37,7 +37,7 @@ def test_the_settings_that_the_charts_need_are_there(profile: str) -> None:
     assert {f"waiting-{n}" for n in (1, 10, 100, 1000)} <= set(found)
     assert {f"throughput-{n}" for n in (10, 100, 1000)} <= set(found)
     assert {"fetch-100", "whole-100"} <= set(found)
-    assert {f"c10k-{n}" for n in (100, 1000, 5000, 10000)} <= set(found)
+    assert {f"c10k-{n}" for n in (100, 1000, 2500, 10000)} <= set(found)
 
 
 @pytest.mark.parametrize("profile", ["smoke", "quick", "full"])
@@ -59,11 +59,13 @@ def labels(point: Point, *backends: str) -> list[str]:
 def test_labels_hold_the_twin_and_the_recorder_that_keeps_nothing() -> None:
     found = points("quick")
     twins = ["callbacks#2", "threads#2", "async_await#2"]
-    assert labels(found["throughput-100"], *MODELS) == [*MODELS, *twins]
+    assert labels(found["fetch-100"], *MODELS) == [*MODELS, *twins]
+    assert labels(found["throughput-100"], *MODELS) == [*MODELS, "callbacks#2"]
     assert labels(found["waiting-100"], *MODELS) == [*MODELS, "callbacks#2"]
     assert labels(found["c10k-100"], *MODELS) == list(MODELS)
-    assert labels(found["cost-100"], *MODELS) == ["callbacks", "callbacks/null"]
-    assert labels(found["throughput-100"], "threads") == ["threads", "threads#2"]
+    cost = points("full")["cost-100"]
+    assert labels(cost, *MODELS) == ["callbacks", "callbacks/null"]
+    assert labels(found["fetch-100"], "threads") == ["threads", "threads#2"]
 
 
 def test_variants_stay_out_of_points_meant_for_the_models() -> None:
@@ -119,7 +121,7 @@ def test_the_smoke_profile_is_small() -> None:
 
 
 def test_the_null_recorder_is_planned_as_often_as_the_other() -> None:
-    assert plan.cast(points("quick")["cost-100"], MODELS) == {
-        Label("callbacks"): 5,
-        Label("callbacks", null_recorder=True): 5,
+    assert plan.cast(points("full")["cost-100"], MODELS) == {
+        Label("callbacks"): 10,
+        Label("callbacks", null_recorder=True): 10,
     }

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import math
+from collections.abc import Sequence
 
 import pytest
 from rich.console import Console
@@ -10,6 +12,7 @@ from rich.console import Console
 from bench.plan import backends, plan, workloads
 from bench.plan.cast import Cast
 from bench.run import preflight, rehearsal
+from bench.run.rehearsal import Rehearsal
 from bench.schema import Budget, CampaignRecord
 from crawlers.backend import Backend
 from crawlers.registry import MODELS
@@ -31,11 +34,11 @@ def said(console: Console) -> str:
 def at_speed(monkeypatch: pytest.MonkeyPatch, slowness: float | None) -> list[str]:
     asked: list[str] = []
 
-    def made_up(backend: Backend) -> float | None:
-        asked.append(backend.name)
-        return slowness
+    def made_up(known: Sequence[Backend]) -> Rehearsal | None:
+        asked.extend(backend.name for backend in known)
+        return None if slowness is None else Rehearsal(slowness, spread=0.05, work_s=0.2)
 
-    monkeypatch.setattr(rehearsal, "slowness", made_up)
+    monkeypatch.setattr(preflight, "rehearse", made_up)
     return asked
 
 
@@ -43,7 +46,7 @@ def test_a_fast_machine_keeps_every_block(monkeypatch: pytest.MonkeyPatch) -> No
     asked = at_speed(monkeypatch, 0.8)
     terminal = console()
     kept, budget = preflight.in_time(QUICK, 285.0, KNOWN, terminal)
-    assert asked == ["callbacks"]
+    assert asked == [backend.name for backend in KNOWN]
     assert kept == QUICK
     assert budget is not None
     assert (budget.slowness, budget.cuts) == (0.8, [])
@@ -115,12 +118,31 @@ def test_a_cut_plan_is_recorded_and_rebuilt(monkeypatch: pytest.MonkeyPatch) -> 
     assert CampaignRecord.model_validate(older).budget is None
 
 
+def test_the_floor_to_expect_is_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    at_speed(monkeypatch, 0.8)
+    _, budget = preflight.in_time(QUICK, 285.0, KNOWN, console())
+    assert budget is not None
+    assert budget.floor_percent is not None
+    # 5 % in a third of the work; then five blocks.
+    assert 1 < budget.floor_percent < 5
+    only = [entry for entry in QUICK if not entry.point.interleaved]
+    assert preflight.expected_floor(Rehearsal(1.0, 0.05, 0.2), only) is None
+
+
+def test_more_work_and_more_blocks_promise_a_lower_floor() -> None:
+    seen = Rehearsal(slowness=1.0, spread=0.04, work_s=0.2)
+    here = seen.floor_percent(0.2, 1)
+    assert here == pytest.approx(100 * math.expm1(1.96 * 0.04))
+    four, longer = seen.floor_percent(0.2, 4), seen.floor_percent(0.8, 1)
+    assert four == longer == pytest.approx(100 * math.expm1(1.96 * 0.02))
+    assert Rehearsal(1.0, None, 0.2).floor_percent(0.2, 4) is None
+
+
 def test_this_machine_is_measured() -> None:
-    (base,) = backends.look_up(["callbacks"])
-    point = workloads.throughput(4, 200, Cast(1))
-    slowness = rehearsal.slowness(base, point, trials=1)
-    assert slowness is not None
-    assert slowness > 0
+    known = backends.look_up(["callbacks"])
+    found = rehearsal.rehearse(known, workloads.fetch(4, 600, Cast(1)), blocks=1)
+    assert found is not None
+    assert found.slowness > 0
 
 
 def test_the_words_name_what_was_cut() -> None:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from mmap import mmap
@@ -18,7 +19,7 @@ import pytest
 
 from bench.launch import ROOT
 from bench.run.process import Child
-from bench.run.turns import Group, GroupEndedError, Taker, Turns, take_turns
+from bench.run.turns import FILLING, Group, GroupEndedError, Taker, Turns, take_turns
 from tests.bench.children import wait_for
 
 BUSY = """
@@ -42,7 +43,7 @@ while True: pass
 HARNESS = """
 import sys, random, subprocess
 from bench.run.process import Child
-from bench.run.turns import Group, Taker, take_turns
+from bench.run.turns import FILLING, Group, Taker, take_turns
 children = [Child("a loop", ["-c", "while True: pass"]) for _ in range(4)]
 print(*(child.pid for child in children), flush=True)
 groups = [Group(child.pid) for child in children]
@@ -134,6 +135,14 @@ def test_a_round_is_a_random_order_and_its_mirror_image(takers: list[Taker]) -> 
     assert len({tuple(order) for order in orders}) > 1
 
 
+def test_one_that_fills_up_slowly_costs_the_others_no_pages(takers: list[Taker]) -> None:
+    takers[1].slots = takers[1].count() + 400
+    turns = rounds(takers, 3)
+    filling = Counter(turn.taker for turn in turns.taken if turn.round == FILLING)
+    assert filling[1] >= filling[0] == filling[2] == 1
+    assert turns.rounds == 3
+
+
 def test_all_are_stopped_when_the_turns_are_over(takers: list[Taker]) -> None:
     rounds(takers, 1)
     for taker in takers:
@@ -142,8 +151,9 @@ def test_all_are_stopped_when_the_turns_are_over(takers: list[Taker]) -> None:
 
 def test_rounds_in_which_a_slot_may_be_idle_do_not_count(takers: list[Taker]) -> None:
     turns = rounds(takers, 5)
-    first = [turn for turn in turns.taken if turn.round == 0]
-    assert not any(turn.counted for turn in first)  # nothing had been counted yet: slots filling
+    first = [turn for turn in turns.taken if turn.round == FILLING]
+    assert not any(turn.counted for turn in first)
+    assert {turn.taker for turn in first} == {0, 1, 2}
     last = [turn for turn in turns.taken if turn.round == turns.taken[-1].round]
     assert all(turn.counted for turn in last)
     assert turns.rounds == len({turn.round for turn in turns.taken if turn.counted}) >= 3

@@ -1,0 +1,62 @@
+"""Each label in turns gets as many pages as it can fetch in the same time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench.plan.cast import Cast
+from bench.plan.labels import Label
+from bench.plan.profiles import profile
+from bench.plan.sizes import LISTED, PAGES_PER_SLOT, pages_of, sized, weight
+from bench.plan.workloads import c10k, fetch, throughput, waiting
+from crawlers import registry
+
+NAMES = st.sampled_from([*registry.names(), "bare", "shared", "nonesuch"])
+POINTS = st.builds(
+    lambda make, slots, pages: make(slots, pages, Cast(1)),
+    st.sampled_from([fetch, throughput]),
+    st.sampled_from([1, 10, 100, 1000]),
+    st.integers(100, 60_000),
+)
+
+
+@given(POINTS, NAMES)
+def test_all_labels_work_equally_long(point, name: str) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
+    own = sized(point, Label(name))
+    least = PAGES_PER_SLOT * point.slots
+    assert pages_of(own) >= least
+    work = pages_of(own) * weight(point, name)
+    assert work == pytest.approx(pages_of(point), abs=weight(point, name)) or (
+        pages_of(own) == least
+    )
+    assert own.urls is None or own.urls == pages_of(own)
+    assert replace(own, site=point.site, urls=point.urls) == point
+    assert sized(point, Label(name, twin=True)) == own
+
+
+def test_what_does_not_take_turns_has_one_size() -> None:
+    for point in (waiting(10, 50, Cast(1)), c10k(100, Cast(1))):
+        assert sized(point, Label("aiohttp")) is point
+
+
+def test_a_directory_has_the_size_it_has() -> None:
+    point = replace(throughput(10, 100, Cast(1)), site="dir:somewhere")
+    assert sized(point, Label("aiohttp")) is point
+
+
+def test_every_name_in_the_table_is_a_backend_or_a_control() -> None:
+    assert set(LISTED) <= {*registry.names(), "bare", "shared"}
+
+
+@pytest.mark.parametrize("name", ["quick", "full"])
+def test_a_block_of_a_profile_has_sixty_turns_of_the_base(name: str) -> None:
+    """With four counted turns, as there once were, a block says nothing."""
+    for point in profile(name).points:
+        if point.interleaved and not point.site.startswith("dir:"):
+            assert point.work_s > 0.4
+            # Slots that fill up and run out take a small part of it.
+            assert pages_of(point) > 2.5 * PAGES_PER_SLOT * point.slots
