@@ -3,8 +3,8 @@
 ``python -m tools.rebuild`` draws the charts, reports and summaries under ``results/`` and fills
 the generated parts of README.md and docs/. It measures nothing. Run it after a change to the
 analysis, a table, a chart or the wording of a finding, and commit what has changed. Name some of
-``reference``, ``interpreters``, ``fleet``, ``micro``, ``reliability`` and ``documents`` to
-rebuild only these.
+``reference``, ``interpreters``, ``fleet``, ``micro``, ``costs``, ``reliability`` and ``documents``
+to rebuild only these.
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ from bench import store
 from bench.__main__ import main as bench
 from bench.analysis.analysis import Analysis
 from bench.cli.publishing import EXTENSIONS
+from bench.costs import account as costs_account
+from bench.costs import record as costs_record
+from bench.costs import report as costs_report
 from bench.fleet import report as fleet_report
 from bench.fleet import store as fleet_store
 from bench.launch import RESULTS, ROOT
@@ -63,6 +66,22 @@ def micro(out: Path) -> None:
     micro_report.write(record, out, Console(file=None, quiet=True))
 
 
+def costs(out: Path) -> None:
+    """Write the summary and chart of the counted costs, where there is a record."""
+    if costs_record.is_costs(RESULTS / "costs"):
+        record = costs_record.load(RESULTS / "costs")
+        costs_report.write(record, costs_account.accounts(record), out)
+
+
+def costs_excerpt() -> None:
+    """Fill docs/costs.md, where there is a record."""
+    if costs_record.is_costs(RESULTS / "costs"):
+        record = costs_record.load(RESULTS / "costs")
+        image = "../results/costs/charts/costs.svg"
+        text = costs_report.excerpt(record, costs_account.accounts(record), image)
+        document.fill("costs", text, ROOT / "docs" / "costs.md")
+
+
 def reliability(out: Path) -> None:
     """Draw the chart of the soak."""
     soak.draw_chart(recorded("soak"), out)
@@ -88,6 +107,7 @@ def documents() -> None:
         bench(command.split())
     for name in (*TORTURES, "soak"):
         document.fill(name, torture_table(name))
+    costs_excerpt()
 
 
 FOLDERS: Final[dict[str, Callable[[Path], None]]] = {
@@ -95,6 +115,7 @@ FOLDERS: Final[dict[str, Callable[[Path], None]]] = {
     "interpreters": lambda out: campaign("interpreters", out),
     "fleet": fleet,
     "micro": micro,
+    "costs": costs,
     "reliability": reliability,
 }
 """The folders under ``results/`` and what writes each, to any folder."""

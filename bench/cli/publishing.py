@@ -7,10 +7,11 @@ from pathlib import Path
 from rich.console import Console
 
 from bench.claims.extension import CLAIMS
+from bench.costs.extension import COSTS
 from bench.report import publish
 from bench.store import Records
 
-EXTENSIONS = (CLAIMS,)
+EXTENSIONS = (CLAIMS, COSTS)
 
 
 def publish_campaign(

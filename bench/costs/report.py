@@ -1,4 +1,4 @@
-"""The results for readers: lines while counting, tables, ``summary.md``."""
+"""The results for readers: lines while counting, tables, ``summary.md``, the chart."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from pathlib import Path
 from rich.console import Console
 
 from bench import filesystem
+from bench.costs import chart
 from bench.costs.account import Account, Cost, per_page
 from bench.costs.gate import Gate
 from bench.costs.instruments import ALLOCATED, ALLOCATIONS, INSTRUCTIONS, SYSCALLS
 from bench.costs.record import Costs, Sample
-from bench.report import files
+from bench.report import charts, files
 from bench.report.tables import markdown, terminal
 from bench.report.tables.table import MISSING, Cell, Column, Row, Table, Tone, name, words
+from bench.text import plural
 
 COLUMNS = {
     INSTRUCTIONS: Column("instructions"),
@@ -208,6 +210,28 @@ def summary(costs: Costs, made: Sequence[Account]) -> str:
     return "\n".join(lines)
 
 
+def excerpt(costs: Costs, made: Sequence[Account], chart_file: str) -> str:
+    """The generated part of docs/costs.md: the chart and the tables."""
+    drawing = chart.design(costs, made)
+    environment = costs.header.environment
+    lines = []
+    if isinstance(drawing, charts.Design):
+        lines += [f"![{drawing.headline}]({chart_file})", ""]
+    lines += [
+        f"Counted on {costs.header.created[:10]} with {environment.python}: the median over "
+        f"{plural(len(costs.header.seeds), 'hash seed')}, and the range where there is one.",
+        "",
+    ]
+    for table in tables(made):
+        lines += markdown.section(table, 3)
+    return "\n".join(lines).rstrip()
+
+
 def write(costs: Costs, made: Sequence[Account], folder: Path) -> None:
-    """Write the summary."""
+    """Draw the chart and write the summary."""
+    drawing = chart.design(costs, made)
+    filesystem.make_folder(folder / files.CHARTS)
+    if isinstance(drawing, charts.Design):
+        backends = list(dict.fromkeys(each.backend for each in made))
+        charts.Sheet(folder / files.CHARTS, backends, chart.footer(costs)).draw(drawing)
     filesystem.write_text(folder / files.SUMMARY, summary(costs, made))

@@ -21,6 +21,7 @@ from subprocess import SubprocessError
 
 from rich.console import Console
 
+from bench import store
 from bench.cli import options
 from bench.cli.exits import DONE, FAILED
 from bench.costs import account, gate, guard, instruments, measure, record, report
@@ -73,6 +74,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="folder for record, tables and chart (default: results/costs, or none for a "
         "selection of backends, workloads or counts)",
     )  # fmt: skip
+    parser.add_argument(
+        "--beside", type=Path, metavar="CAMPAIGN",
+        help="also put the record into this campaign's folder, so that its report has the costs",
+    )  # fmt: skip
     parser.add_argument("--redraw", action="store_true", help="only read DIR/costs.jsonl")
     parser.add_argument(
         "--against", type=Path, metavar="FILE",
@@ -96,7 +101,8 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     """Run the command."""
     if arguments.guard or arguments.update_baseline:
         return run_guard(arguments, console)
-    selected = arguments.backends or arguments.workload or arguments.count
+    some = arguments.backends not in (None, ["all"])
+    selected = some or arguments.workload or arguments.count
     out = arguments.out or (None if selected else RESULTS / "costs")
     if arguments.redraw:
         costs = record.load(out or RESULTS / "costs")
@@ -106,6 +112,9 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
             record.save(costs, out)
     made = account.accounts(costs)
     report.show(costs, made, console)
+    if arguments.beside is not None:
+        store.load(arguments.beside)  # refuses what is no campaign
+        record.save(costs, arguments.beside)
     if out is not None:
         report.write(costs, made, out)
         console.print(f"record, summary and charts: {out}")

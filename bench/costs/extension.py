@@ -1,0 +1,46 @@
+"""Costs in a campaign's report: a section of the page and a chart, from a record beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import jinja2
+from markupsafe import Markup
+
+from bench.analysis.analysis import Analysis
+from bench.costs import account, chart, record, report
+from bench.report.extension import Extension, Extra, Section
+
+
+def extra(analysis: Analysis, folder: Path) -> Extra:
+    """The section and the chart; nothing without a record in the campaign's folder.
+
+    The costs have a machine, a time and pages of their own, which the section names.
+    """
+    file = folder / record.FILE_NAME
+    if not file.exists():
+        return Extra()
+    costs = record.load(file)
+    made = account.accounts(costs)
+    templates = jinja2.Environment(
+        loader=jinja2.PackageLoader("bench.costs.extension"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    body = templates.get_template("section.html").render(
+        header=costs.header,
+        tables=[table for table in report.tables(made) if table.rows],
+        lost=report.lost(costs, made),
+    )
+    section = Section(
+        anchor="costs",
+        link="Exact costs",
+        title="What a page takes, counted",
+        body=Markup(body),  # nosec B704: the template escapes all text
+    )
+    return Extra([section], [chart.design(costs, made)])
+
+
+COSTS = Extension({record.FILE_NAME: "counts of instructions, calls and allocations"}, extra)
