@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from bench.launch import ROOT
+from crawlers import registry
 
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 NAMES = [file.relative_to(ROOT).as_posix() for file in DOCUMENTS]
@@ -82,3 +83,39 @@ def test_prose_fits_its_line(name: str) -> None:
         if len(line) > MOST_COLUMNS and not re.match(r"\||    |!\[|<|\[", line)
     ]
     assert wide == []
+
+
+FAIRNESS = ROOT / "docs" / "fairness.md"
+
+
+def test_every_library_has_its_say_on_the_page_about_fairness() -> None:
+    """What its documentation recommends, what is done here, and what its author could say."""
+    text = FAIRNESS.read_text().partition("## Library by library")[2]
+    text = text.partition("## What tuning changes")[0]
+    named = set(re.findall(r"`([a-z]\w+)`", text))
+    known = {name.partition("_")[0] for name in named}
+    for name in registry.names():
+        assert name.partition("_")[0] in known, f"{name} is not on the page"
+    parts = re.split(r"^### ", text, flags=re.MULTILINE)[1:]
+    libraries = [part for part in parts if not part.startswith("Programs built")]
+    assert len(libraries) >= 12
+    for part in libraries:
+        title = part.partition("\n")[0]
+        for word in ("**Recommended.**", "**Here.**", "**Still to be said.**"):
+            assert word in part, f"{title}: {word}"
+        assert "](https://" in part, f"{title}: no link to its documentation"
+    assert "python -m crawlers conformance" in text
+
+
+STACKS = ("aiohttp", "httpx", "requests", "urllib3")
+VARIANTS = ("gevent", "trio", "uvloop", "Twisted", "Tornado")
+
+
+def test_the_readme_names_stacks_apart_from_models_and_variants() -> None:
+    text = GENERATED.sub("", (ROOT / "README.md").read_text())
+    for sentence in re.split(r"(?<=[.:])\s", text.replace("\n", " ")):
+        both = [
+            [word for word in words if re.search(rf"\b{word}\b", sentence)]
+            for words in (STACKS, VARIANTS)
+        ]
+        assert not all(both), sentence
