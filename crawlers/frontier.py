@@ -55,6 +55,9 @@ class Frontier:
             raise JobError(
                 f"exclude {job.exclude!r} is not a regular expression: {error}"
             ) from None
+        # The origin of the last fetch: most URLs have the one of the URL before.
+        self._origin: Origin
+        self._prefix, self._cut = "\n", 0  # no URL begins so
         self._pending = deque(dict.fromkeys(roots))
         self._seen = set(self._pending) if job.follow else set()
         self._reduced: dict[str, int] = {}
@@ -105,15 +108,17 @@ class Frontier:
             return heappop(delayed)[2]
         while self._pending:
             url = self._pending.popleft()
-            prefix = url[: url.index("/", 8)]
-            try:
-                origin = self._origins[prefix]
-            except KeyError:
-                origin = self._meet(prefix)
-            if origin is None:
-                self._give_up(url, self._barred[prefix])
-                continue
-            fetch = Fetch(url, origin, url[len(prefix) :])
+            if not url.startswith(self._prefix):
+                prefix = url[: url.index("/", 8)]
+                try:
+                    origin = self._origins[prefix]
+                except KeyError:
+                    origin = self._meet(prefix)
+                if origin is None:
+                    self._give_up(url, self._barred[prefix])
+                    continue
+                self._origin, self._prefix, self._cut = origin, prefix + "/", len(prefix)
+            fetch = Fetch(url, self._origin, url[self._cut :])
             if self._paced and not self._pace(fetch):
                 continue
             self.active += 1
@@ -123,8 +128,9 @@ class Frontier:
     def settle(self, fetch: Fetch, page: PageResult, now: float) -> None:
         """Take the outcome of a fetch: new links, a redirect, a retry or a failure."""
         self.active -= 1
-        # Threads read the clock before they have the lock, so times may come out of order.
-        self._now = max(self._now, now)
+        if now > self._now:
+            # Threads read the clock before they have the lock, so times may come out of order.
+            self._now = now
         if page.error is not None and self._again(fetch, page, now):
             return
         self.rows[fetch.url] = page
