@@ -330,6 +330,7 @@ class TurnsRecord(Record):
     server_cpu_us: list[int]
     exchanges: list[int]
     steal_ms: list[int | None]
+    wait_us: list[int | None] = Field(default_factory=list)  # for a processor; empty: not recorded
 
 
 class CeilingRecord(Record):

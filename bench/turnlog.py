@@ -2,8 +2,8 @@
 
 One JSON object for each block of each point, each a gzip member of its own, so that
 appending never rewrites what is there, and everything up to a torn last member can be
-read. Nothing in the reports depends on this file: the trials hold the sums. It is for
-whoever wants to weigh or pair the turns in another way.
+read. The trials hold the sums, and all ratios come from those. This file says what explains
+their scatter (:mod:`bench.analysis.scatter`), and lets you pair and weigh turns in other ways.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ TORTURES: Final = ("faults", "fuzz", "leaks", "limits", "races", "races-free-thr
 def campaign(name: str, out: Path) -> None:
     """Write the report, summary and charts of a campaign under ``results/``."""
     file = RESULTS / name / store.FILE_NAME
-    publish.build(Analysis(store.load(file)), out, file, EXTENSIONS)
+    publish.build(Analysis.load(file), out, file, EXTENSIONS)
 
 
 def fleet(out: Path) -> None:

@@ -8,20 +8,34 @@ nothing above it computes a statistic of its own.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from functools import cached_property
+from pathlib import Path
 
-from bench.analysis import fairness, ladder, naive, regime, segments, stats, summary, validity
+from bench import store, turnlog
+from bench.analysis import (
+    fairness,
+    ladder,
+    naive,
+    regime,
+    scatter,
+    segments,
+    stats,
+    summary,
+    validity,
+)
 from bench.analysis.fairness import FairnessRow
 from bench.analysis.family import Family
 from bench.analysis.ladder import Ladder
 from bench.analysis.naive import NaiveResult
 from bench.analysis.regime import Cell
 from bench.analysis.releases import Releases
+from bench.analysis.scatter import Explained
 from bench.analysis.segments import Segments
 from bench.analysis.stats import Comparison, Metric, Spread
 from bench.analysis.summary import MemoryRow, SummaryRow
 from bench.analysis.validity import Validity
-from bench.schema import TrialRecord
+from bench.schema import TrialRecord, TurnsRecord
 from bench.store import Records
 
 #: If a workload was measured at this many slots, that point stands for it.
@@ -35,9 +49,13 @@ class Analysis:
     valid ones unless a method says otherwise.
     """
 
-    def __init__(self, records: Records) -> None:
-        """Take the records of one campaign; they must not change afterwards."""
+    def __init__(self, records: Records, turns: Sequence[TurnsRecord] = ()) -> None:
+        """Take the records of one campaign; they must not change afterwards.
+
+        ``turns`` is its log of turns, if there is one.
+        """
         self.records = records
+        self.turns = turns
         self.campaign = records.campaign
         self._families: dict[str, Family] = {}
         self._others: dict[tuple[str, str | None], Family] = {}
@@ -206,6 +224,19 @@ class Analysis:
     def validity(self) -> Validity | None:
         """Turns against whole trials of the same crawl; None without both."""
         return validity.validity(self.records)
+
+    @classmethod
+    def load(cls, file: Path) -> Analysis:
+        """The analysis of a file of records and the log of turns beside it.
+
+        Raises :class:`bench.store.StoreError`.
+        """
+        return cls(store.load(file), turnlog.load(store.trials_file(file).parent))
+
+    @cached_property
+    def explained(self) -> list[Explained]:
+        """What explains the A/A scatter; empty without a log of turns."""
+        return scatter.explained(self.turns)
 
     @cached_property
     def naive(self) -> NaiveResult:

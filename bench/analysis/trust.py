@@ -6,7 +6,7 @@ from collections import Counter
 from statistics import median
 from typing import Final
 
-from bench.analysis import releases, stats
+from bench.analysis import releases, scatter, stats
 from bench.analysis.analysis import Analysis
 
 #: A noise floor above this is called too noisy for small differences.
@@ -127,6 +127,7 @@ def method_lines(analysis: Analysis) -> list[str]:
     lines = [analysis.floor().words]
     if analysis.aa.comparisons:
         lines += [analysis.aa.words, *analysis.aa.accounting, analysis.naive.words]
+    lines += scatter.words(analysis.explained)
     if analysis.validity:
         lines += analysis.validity.sentences
     if analysis.balance:

@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench import filesystem, store
+from bench import filesystem, store, turnlog
 from bench.analysis.analysis import Analysis
 from bench.errors import BenchError
 from bench.report import publish
@@ -41,7 +41,7 @@ def files_of(records_file: Path, extensions: Sequence[Extension] = ()) -> dict[s
         for name in _further_records(extensions):
             if (records_file.parent / name).is_file():
                 shutil.copyfile(records_file.parent / name, folder / name)
-        publish.build(Analysis(store.load(folder)), folder, folder / store.FILE_NAME, extensions)
+        publish.build(Analysis.load(folder), folder, folder / store.FILE_NAME, extensions)
         found = {
             file.relative_to(folder).as_posix(): file.read_bytes()
             for file in sorted(folder.rglob("*"))
@@ -52,7 +52,7 @@ def files_of(records_file: Path, extensions: Sequence[Extension] = ()) -> dict[s
 
 
 def _further_records(extensions: Sequence[Extension]) -> list[str]:
-    return [name for extension in extensions for name in extension.records]
+    return [turnlog.FILE_NAME, *(name for one in extensions for name in one.records)]
 
 
 def write(records_file: Path, file: Path, extensions: Sequence[Extension] = ()) -> int:

@@ -20,7 +20,7 @@ from typing import Final
 import jinja2
 from markupsafe import Markup, escape
 
-from bench import filesystem, store
+from bench import filesystem, store, turnlog
 from bench.analysis import findings, trust
 from bench.analysis.analysis import Analysis
 from bench.palette import PALETTES
@@ -153,6 +153,7 @@ def downloads(analysis: Analysis, folder: Path, beside: Mapping[str, str]) -> li
     )
     names = {
         store.FILE_NAME: "raw records",
+        turnlog.FILE_NAME: "every turn",
         **beside,
         files.SUMMARY: "tables",
         files.CITATION: "BibTeX",

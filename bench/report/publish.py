@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench import filesystem, store
+from bench import filesystem, store, turnlog
 from bench.analysis.analysis import Analysis
 from bench.launch import shown
 from bench.report import charts, cite, files, page, summary
@@ -64,7 +64,7 @@ def write(
     everything: bool = False,
 ) -> None:
     """As :func:`build`, and print the summary."""
-    analysis = Analysis(records)
+    analysis = Analysis(records, turnlog.load(file.parent))
     build(analysis, folder, file, extensions, everything=everything)
     if not console.is_terminal:
         console.width = max(files.PLAIN_WIDTH, console.width)

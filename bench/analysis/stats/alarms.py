@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from scipy import stats as sps
 
@@ -109,6 +110,22 @@ class AaResult:
             if c.metric.name == metric.name and self.ways.get(c.point) == way
         )
 
+    def serial(self, metric: Metric, way: Way) -> tuple[float, float] | None:
+        """How the ratios of successive blocks correlate, and the standard error of that.
+
+        The true ratio is 1, so the logs are not centred. Intervals take blocks as
+        independent; far from 0 they are too short.
+        """
+        products = squares = 0.0
+        steps = 0
+        for c in _tested(self.comparisons):
+            if c.metric.name == metric.name and self.ways.get(c.point) == way:
+                logs = [math.log(value) for value in c.ratio.per_block]
+                products += sum(a * b for a, b in pairwise(logs))
+                squares += sum(a * a for a in logs) * (len(logs) - 1) / len(logs)
+                steps += len(logs) - 1
+        return (products / squares, 1 / math.sqrt(steps)) if squares > 0 else None
+
     @property
     def words(self) -> str:
         """The result in one sentence."""
@@ -141,6 +158,11 @@ class AaResult:
         ]
         if counted:
             lines.append(f"The second label was above the first in {listing(counted)}.")
+        if serial := self.serial(CPU_PER_1000, "turns"):
+            lines.append(
+                "The A/A ratios of successive blocks by CPU per page in turns correlate by "
+                f"{serial[0]:+.2f} ± {serial[1]:.2f} (standard error); intervals take it as 0."
+            )
         names = {
             "turns": "in turns",
             "whole": "in whole trials",
