@@ -65,11 +65,11 @@ class Store:
                 f"{path}: another run is writing to this campaign; wait for it or stop it"
             ) from None
 
-    def append(self, record: Record) -> None:
-        """Write one record and sync it to the disk."""
-        line = record.model_dump_json().encode() + b"\n"
+    def append(self, *records: Record) -> None:
+        """Write records in one go and sync them; after a kill all of them are there, or none."""
+        lines = b"".join(record.model_dump_json().encode() + b"\n" for record in records)
         try:
-            self._file.write(line)
+            self._file.write(lines)
             self._file.flush()
             os.fsync(self._file.fileno())
         except OSError as error:

@@ -48,9 +48,31 @@ def append(folder: Path, record: TurnsRecord) -> None:
 def load(folder: Path) -> list[TurnsRecord]:
     """All turns of a campaign; none when it has no such file. A torn end is left out.
 
+    Of a block that was struck between its turns and its trials, and so was run again,
+    the later turns count.
+
     Raises :class:`bench.store.StoreError` for a file that holds anything else.
     """
+    found, _ = _read(folder / FILE_NAME)
+    return list({(record.block, record.point): record for record in found}.values())
+
+
+def cut(folder: Path) -> None:
+    """Cut off a torn end, so that a resumed campaign can append to the file.
+
+    Raises :class:`bench.store.StoreError` when that is not possible.
+    """
     file = folder / FILE_NAME
+    _, torn_bytes = _read(file)
+    if torn_bytes:
+        try:
+            os.truncate(file, file.stat().st_size - torn_bytes)
+        except OSError as error:
+            raise StoreError(f"{file}: {error.strerror}") from None
+
+
+def _read(file: Path) -> tuple[list[TurnsRecord], int]:
+    """Every complete record of the file, and the length of a torn end in bytes."""
     try:
         data = file.read_bytes() if file.exists() else b""
     except OSError as error:
@@ -70,4 +92,4 @@ def load(folder: Path) -> list[TurnsRecord]:
         except ValidationError as error:
             first = error.errors()[0]["msg"]
             raise StoreError(f"{file}: not a record of turns: {first}") from None
-    return found
+    return found, len(data)

@@ -156,7 +156,8 @@ class Campaign:
                 backend = self.backends[turn.label.backend]
                 why = self.refusals[point.id, turn.label]
                 found[number] = refused(point, turn, backend, number, why)
-            self._keep(found[number])
+        # All or none: half a block could not be paired with the half that a resume adds.
+        self._keep(*(found[number] for number in here))
 
     def _check_warmup(self, bench: Bench, campaign: ExitStack) -> None:
         """Replace the warm-up server if it is gone."""
@@ -187,16 +188,17 @@ class Campaign:
         if self.ceilings:
             bench.ceilings[""] = median(record.requests_per_s for record in self.ceilings)
 
-    def _keep(self, record: TrialRecord) -> None:
-        """Record a trial and count it."""
-        self.store.append(record)
-        self.trials.append(record)
-        self._left.pop(0)
-        self._number += 1
-        self._trials_s += record.trial_s
-        self._estimate.learn(record)
-        self._estimate.learn_overhead(time.monotonic() - self._began, self._trials_s)
-        self.display.advance(record)
+    def _keep(self, *records: TrialRecord) -> None:
+        """Record the next trials and count them."""
+        self.store.append(*records)
+        for record in records:
+            self.trials.append(record)
+            self._left.pop(0)
+            self._number += 1
+            self._trials_s += record.trial_s
+            self._estimate.learn(record)
+            self._estimate.learn_overhead(time.monotonic() - self._began, self._trials_s)
+            self.display.advance(record)
 
     def _show(self, what: str) -> None:
         self.display.now(what, self._estimate.left_s(self._left))

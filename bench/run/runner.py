@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench import store
+from bench import store, turnlog
 from bench.controls import CONTROLS
 from bench.launch import OWN_PYTHON, RESULTS, ROOT, shown
 from bench.machine import doctor
@@ -213,6 +213,7 @@ def note_resumption(opened: Store, earlier: Records, console: Console) -> None:
         console.print(
             f"cut {earlier.torn_bytes} bytes of a record that a crash left unfinished",
         )
+    turnlog.cut(opened.path.parent)
     opened.append(ResumeRecord(resumed=now(), done=len(earlier.trials)))
     then, here = earlier.campaign.environment, environment.collect(ROOT)
     changed = [

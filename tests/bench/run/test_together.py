@@ -176,12 +176,35 @@ def test_a_server_that_never_gets_ready_ends_all_that_was_started(
 def test_turns_are_kept_beside_the_trials(block: Block, tmp_path: Path) -> None:
     log = block[1]
     assert turnlog.load(tmp_path) == []
+    later = log.model_copy(update={"block": 1})
     turnlog.append(tmp_path, log)
-    turnlog.append(tmp_path, log)
-    assert turnlog.load(tmp_path) == [log, log]
+    turnlog.append(tmp_path, later)
+    assert turnlog.load(tmp_path) == [log, later]
     file = tmp_path / turnlog.FILE_NAME
     file.write_bytes(file.read_bytes()[:-7])  # torn by a crash
     assert turnlog.load(tmp_path) == [log]
+    turnlog.cut(tmp_path)
+    turnlog.append(tmp_path, later)
+    assert turnlog.load(tmp_path) == [log, later]
+    turnlog.cut(tmp_path)  # nothing to cut
+    assert turnlog.load(tmp_path) == [log, later]
+
+
+def test_of_a_block_that_ran_twice_the_later_turns_count(block: Block, tmp_path: Path) -> None:
+    log = block[1]
+    turnlog.append(tmp_path, log.model_copy(update={"steal_ms": [None] * len(log.label)}))
+    turnlog.append(tmp_path, log)
+    assert turnlog.load(tmp_path) == [log]
+
+
+def test_a_block_with_hardly_any_counted_rounds_warns(block: Block) -> None:
+    log = block[1]
+    few = log.model_copy(update={"counted": [number == 1 for number in log.round]})
+    assert "only 1 rounds" in (together.too_few(few) or "")
+    many = log.model_copy(
+        update={"round": list(range(20)), "counted": [True] * 20, "label": [0] * 20}
+    )
+    assert together.too_few(many) is None
 
 
 def test_a_full_disk_leaves_turns_that_can_be_read(
@@ -199,8 +222,8 @@ def test_a_full_disk_leaves_turns_that_can_be_read(
         with pytest.raises(StoreError, match="No space left"):
             turnlog.append(tmp_path, log)
     assert turnlog.load(tmp_path) == [log]
-    turnlog.append(tmp_path, log)
-    assert turnlog.load(tmp_path) == [log, log]
+    turnlog.append(tmp_path, log.model_copy(update={"block": 1}))
+    assert len(turnlog.load(tmp_path)) == 2
 
 
 def test_moments_are_given_to_the_turn_they_lie_in() -> None:
