@@ -180,10 +180,10 @@ def sleep_until(loop: Loop, when: float) -> Coroutine[None]:
     yield from timer
 
 
-def socket_ready(slot: Slot) -> Coroutine[None]:
-    """Wait until the socket is ready to read or to write, as registered."""
+def socket_ready(slot: Slot) -> Future[None]:
+    """Resolved when the socket is ready to read or to write, as registered."""
     slot.ready = Future(slot.loop)
-    yield from slot.ready
+    return slot.ready
 
 
 def notice(slot: Slot) -> None:

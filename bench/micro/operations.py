@@ -147,7 +147,6 @@ OPERATIONS: Final[Mapping[str, tuple[Operation, ...]]] = {
             "crawlers.generators:connect starts",
             "crawlers.generators:send starts",
             "crawlers.generators:receive starts",
-            "crawlers.generators:socket_ready starts",
         ),
         Operation(
             "level of nesting to resume through",
@@ -159,7 +158,6 @@ OPERATIONS: Final[Mapping[str, tuple[Operation, ...]]] = {
                 "crawlers.generators:fetch resumes": 1,
                 "crawlers.generators:connect resumes": 1,
                 "crawlers.generators:receive resumes": 1,
-                "crawlers.generators:socket_ready resumes": 1,
             },
         ),
         one("timer", SWITCHING, "hand_built.timer_set_and_fire", "crawlers.loop:Loop.call_at"),

@@ -61,10 +61,11 @@ async def sleep_until(loop: Loop, when: float) -> None:
     await timer
 
 
-async def socket_ready(slot: Slot) -> None:
-    """Wait until the socket is ready to read or to write, as registered."""
-    ready = slot.ready = Future[None](slot.loop)
-    await ready
+def socket_ready(slot: Slot) -> Future[None]:
+    """Resolved when the socket is ready to read or to write, as registered."""
+    ready: Future[None] = Future(slot.loop)
+    slot.ready = ready
+    return ready
 
 
 async def connect(slot: Slot, item: Fetch) -> None:
