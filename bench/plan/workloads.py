@@ -42,8 +42,9 @@ With the usual 5 ms (:func:`sys.setswitchinterval`) a thousand waiting threads
 keep a whole processor busy with requests. They delay the thread that could
 make progress, more threads fall behind, and the queue grows: ten thousand
 threads took from 13 to more than 180 s to reach the barrier, at any pace. A
-thread that waits for its socket gives the lock up by itself, so memory, which
-is all that such a trial measures, does not change. All backends get this value.
+thread that waits for its socket gives the lock up by itself, so memory does not
+change. The times do, with threads, and the summit says so, because it shows them.
+All backends get this value.
 """
 
 PAGE_S, FIRST_SLOT_PAGE_S, LISTED_PAGE_S = 30e-6, 100e-6, 13e-6

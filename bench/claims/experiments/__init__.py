@@ -28,10 +28,10 @@ MOST_REPEATS: Final = {
     "bytecode": 1,
     "stack_ripping": 1,
     "coroutines": 3,
-    "echo": 8,
+    "echo": 6,
     "http_clients": 6,
     "releases": 5,
-    "seen_set": 8,
+    "seen_set": 6,
     "held_threads": 3,
     "thread_ceiling": 5,
 }

@@ -41,8 +41,8 @@ RATIOS = {
 SIZE = 1000
 """The default of uvloop's ``examples/bench/echoclient.py``."""
 CONNECTIONS = 10
-ROUNDS = 100
-TURNS = 8
+ROUNDS = 60
+TURNS = 6
 TIMEOUT_S = 30.0
 MESSAGE = b"x" * (SIZE - 1) + b"\n"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -78,8 +78,21 @@ def design(analysis: Analysis) -> Design | Skip:
             "the median time."
             if max(blocks) > 1
             else f"Each line is {of_blocks(blocks)}.",
+            *_interval(trial for label in lines for trial in at_top[label]),
         ),
     )
+
+
+def _interval(trials: Iterable[TrialRecord]) -> list[str]:
+    """That threads wait longer for the lock than Python has them, which changes the times."""
+    found = {t.params.get("switch_interval_s") for t in trials} - {None}
+    if not found:
+        return []
+    longest = max(float(value or 0) for value in found)
+    return [
+        f"Switch interval {longest:g} s for every backend (Python's own is 5 ms): with threads it "
+        "changes the times, and hardly the memory."
+    ]
 
 
 def _draw(lines: Mapping[str, Ramp], top: float, slide: Slide) -> None:

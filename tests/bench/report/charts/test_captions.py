@@ -13,7 +13,7 @@ from bench import store
 from bench.analysis.stats import MIN_BLOCKS
 from bench.launch import RESULTS
 from bench.report import charts
-from bench.report.charts import Design
+from bench.report.charts import Design, summit
 from bench.report.charts.words import footer, of_blocks
 from bench.schema import AnyRecord, TrialRecord
 from tests.bench import synthetic
@@ -177,3 +177,19 @@ def test_an_open_loop_counts_blocks_for_each_rate() -> None:
         design = found[name]
         assert isinstance(design, Design)
         assert "2 blocks a rate (indicative)" in design.subtitle
+
+
+def test_the_summit_says_that_the_switch_interval_was_raised() -> None:
+    """It shows times, which the interval changes where there are threads."""
+    plain = summit.design(synthetic.analysed(made()))
+    lines = [
+        line.model_copy(update={"params": line.params | {"switch_interval_s": 10.0}})
+        if isinstance(line, TrialRecord) and line.workload == "c10k"
+        else line
+        for line in made()
+    ]
+    raised = summit.design(synthetic.analysed(lines))
+    assert isinstance(plain, Design)
+    assert isinstance(raised, Design)
+    assert "Switch interval" not in text_of(plain)
+    assert "Switch interval 10 s for every backend (Python's own is 5 ms)" in text_of(raised)
