@@ -38,6 +38,7 @@ COMMANDS: Final = (
     "claims --out docs/claims.md",
     "findings results/reference --into README.md",
     "findings results/reference --into docs/reading-the-charts.md",
+    "findings results/reference --into docs/method.md",
     "findings results/interpreters --into docs/interpreters.md",
     "fleet report results/fleet --docs docs/fleet.md",
     "sidebyside --page docs/side-by-side.md",

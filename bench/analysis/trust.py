@@ -122,12 +122,17 @@ def _ending(analysis: Analysis) -> list[str]:
     return found
 
 
-def method_lines(analysis: Analysis) -> list[str]:
-    """Noise floor, A/A, naive claims, order, parity and what measuring costs, a sentence each."""
+def pairs_lines(analysis: Analysis) -> list[str]:
+    """What one backend compared with itself shows: floor, false alarms, naive claims, steal."""
     lines = [analysis.floor().words]
     if analysis.aa.comparisons:
         lines += [analysis.aa.words, *analysis.aa.accounting, analysis.naive.words]
-    lines += scatter.words(analysis.explained)
+    return lines + scatter.words(analysis.explained)
+
+
+def method_lines(analysis: Analysis) -> list[str]:
+    """Noise floor, A/A, naive claims, order, parity and what measuring costs, a sentence each."""
+    lines = pairs_lines(analysis)
     if analysis.validity:
         lines += analysis.validity.sentences
     if analysis.balance:

@@ -1,17 +1,21 @@
-"""The gallery: a campaign's charts that a newcomer should see, with their words."""
+"""Parts of documents made from a campaign: the gallery for newcomers, and its A/A pairs."""
 
 from __future__ import annotations
 
+import textwrap
 from html import escape
 from pathlib import Path
 
+from bench.analysis import trust
 from bench.analysis.analysis import Analysis
-from bench.report.charts import ACROSS, CHARTS, Skip, file_name, interpreters
+from bench.report.charts import ACROSS, CHARTS, Skip, file_name, interpreters, noise
 
 #: In the order of the story.
 SHOWN = ("throughput", "cpu", "memory", "summit", "hockey-stick", "omission")
 NAME = "gallery"
 """Of the generated part of a Markdown file."""
+DOUBTS = "naive"
+"""Of the part about one backend compared with itself."""
 
 
 def markdown(analysis: Analysis, charts: str, folder: Path) -> str:
@@ -40,4 +44,19 @@ def markdown(analysis: Analysis, charts: str, folder: Path) -> str:
             f'<a href="{charts}/{light}"><picture>{source}'
             f'<img src="{charts}/{light}" width="{width}" alt="{escape(design.alt)}"></picture></a>'
         )
+    return "\n".join(lines)
+
+
+def doubts(analysis: Analysis, charts: str, folder: Path) -> str:
+    """What a naive harness would have claimed, and what the A/A pairs prove, with the chart."""
+    campaign = analysis.campaign
+    said = [
+        f"From campaign `{campaign.campaign}`, profile {campaign.profile}.",
+        *trust.pairs_lines(analysis),
+    ]
+    lines = [textwrap.fill(said[0], 100), ""]
+    lines += [textwrap.fill(f"- {text}", 100, subsequent_indent="  ") for text in said[1:]]
+    name = file_name(noise.NAME, "svg", "light", "wide")
+    if (folder / name).is_file():
+        lines += ["", f"![One backend compared with itself]({charts}/{name})"]
     return "\n".join(lines)

@@ -1,10 +1,11 @@
 """Summarize in a few sentences what a campaign found.
 
 Prints Markdown, made from trials.jsonl alone. With --into, updates the findings, the gallery of
-charts or both between the marks in a document instead:
+charts and what the A/A pairs show, whichever have their marks in a document, instead:
 
   python -m bench findings results/reference --into README.md
   python -m bench findings results/reference --into docs/reading-the-charts.md
+  python -m bench findings results/reference --into docs/method.md
   python -m bench findings results/interpreters --into docs/interpreters.md
 """
 
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from rich.console import Console
@@ -33,19 +35,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, console: Console) -> int:
     """Run the command."""
     file = store.trials_file(arguments.campaign)
-    analysis = Analysis(store.load(file))
+    analysis = Analysis.load(file)
     sentences = findings.markdown(analysis)
     if arguments.into is None:
         print(text.printable(sentences))
         return DONE
     document, charts = arguments.into, file.parent / files.CHARTS
     address = Path(os.path.relpath(charts, document.parent)).as_posix()
-    blocks = {findings.NAME: sentences, readme.NAME: readme.markdown(analysis, address, charts)}
+    blocks: dict[str, Callable[[], str]] = {
+        findings.NAME: lambda: sentences,
+        readme.NAME: lambda: readme.markdown(analysis, address, charts),
+        readme.DOUBTS: lambda: readme.doubts(analysis, address, charts),
+    }
     try:
         filled = filesystem.read_text(document)
         wanted = [name for name in blocks if text.marks(name)[0] in filled]
         for name in wanted or [findings.NAME]:
-            filled = text.with_block(filled, name, blocks[name])
+            filled = text.with_block(filled, name, blocks[name]())
     except ValueError as error:
         raise store.StoreError(f"{document}: cannot update it: {error}") from None
     filesystem.write_text(document, filled)

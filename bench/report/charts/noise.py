@@ -209,13 +209,16 @@ def _draw(
 def _pairs(slide: Slide, axes: Axes, backends: Sequence[str], groups: Sequence[Group]) -> None:
     """Each A/A ratio in per cent, grouped by metric and way of measuring."""
     palette = slide.palette
-    start = 0
+    start = 0.0
+    # Room for the name of a group with few marks.
+    least = 0.13 * sum(len(group.marks) for group in groups)
     ticks: list[float] = []
-    without: list[tuple[int, float, str]] = []
+    without: list[tuple[float, float, str]] = []
     reach = 0.0
     beside = any(mark.low is not None for group in groups for mark in group.marks)
     for group in groups:
-        last = start + len(group.marks) - 1
+        room = max(0.0, least - len(group.marks))
+        last = start + len(group.marks) - 1 + room
         if group.floor is not None:
             band = [100 * math.expm1(-group.floor), 100 * math.expm1(group.floor)]
             axes.fill_between(
@@ -227,7 +230,8 @@ def _pairs(slide: Slide, axes: Axes, backends: Sequence[str], groups: Sequence[G
                 zorder=0,
             )
             reach = max(reach, band[1])
-        for x, mark in enumerate(group.marks, start):
+        for place, mark in enumerate(group.marks):
+            x = start + room / 2 + place
             look = slide.look.of(mark.backend)
             colour = palette.alarm if mark.alarm else look.colour
             value = 100 * (mark.value - 1)
