@@ -104,6 +104,13 @@ _LADDER = (
         "against callbacks: nothing on Linux, where epoll is the default; a control",
     ),
     variant(
+        "callbacks_asyncio",
+        "callbacks",
+        25,
+        "callbacks on asyncio's loop: add_reader and add_writer",
+        "against callbacks: the loop, now asyncio's",
+    ),
+    variant(
         "processes",
         "callbacks",
         26,
@@ -123,6 +130,13 @@ _LADDER = (
         30,
         "a hand-built Future and Task, yield from",
         "against callbacks: suspended generators hold the state, not objects; the same loop",
+    ),
+    variant(
+        "generators_asyncio",
+        "generators",
+        31,
+        "generators and their hand-built Task on asyncio's loop",
+        "against generators: the loop, now asyncio's",
     ),
     variant(
         "native_coroutines",

@@ -231,8 +231,12 @@ def send(slot: Slot, data: bytes) -> Coroutine[None]:
 
 def receive(slot: Slot) -> Coroutine[bytes]:
     """Wait for bytes, or the end of them."""
-    yield from socket_ready(slot)
-    return slot.sock.recv(RECV_SIZE)
+    while True:
+        yield from socket_ready(slot)
+        try:
+            return slot.sock.recv(RECV_SIZE)
+        except BlockingIOError:
+            continue  # a loop, or the kernel, may say ready too early
 
 
 def fetch(shared: Shared, slot: Slot, item: Fetch) -> Coroutine[Exchange]:

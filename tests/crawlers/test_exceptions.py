@@ -33,6 +33,7 @@ PLACES: dict[str, tuple[str, list[type[Exception]]]] = {
     **dict.fromkeys(("gevent", "gevent_timeouts"), ("gevent.socket:socket.recv", SOCKET)),
     **dict.fromkeys(("callbacks", "callbacks_select", "callbacks_poll", "callbacks_epoll"), RECV),
     **dict.fromkeys(("generators", "native_coroutines"), RECV),
+    **dict.fromkeys(("callbacks_asyncio", "generators_asyncio"), RECV),
     **dict.fromkeys(("async_await", "asyncio_pure", "asyncio_eager", "uvloop"), STREAM),
     "async_await_timeouts": STREAM,
     **dict.fromkeys(("master_worker", "redis_queue"), STREAM),

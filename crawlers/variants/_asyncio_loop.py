@@ -1,0 +1,84 @@
+"""asyncio's loop with the interface of ours, for the models that bring their own.
+
+``callbacks`` and ``generators`` run on it unchanged, so that what asyncio's loop costs
+can be told apart from what coroutines, Tasks and streams cost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from selectors import EVENT_READ, EVENT_WRITE
+from socket import socket
+from time import monotonic
+from typing import Any
+
+from crawlers.loop import Callback, Loop
+
+
+class Registry:
+    """What the models use of a selector: a function for each socket that is ready."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.events: dict[socket, int] = {}
+        self.add: dict[int, Callable[..., Any]] = {
+            EVENT_READ: loop.add_reader,
+            EVENT_WRITE: loop.add_writer,
+        }
+        self.remove: dict[int, Callable[..., Any]] = {
+            EVENT_READ: loop.remove_reader,
+            EVENT_WRITE: loop.remove_writer,
+        }
+
+    def register(self, sock: socket, events: int, data: Callback) -> None:
+        """Call the function whenever the socket is ready."""
+        self.events[sock] = events
+        self.add[events](sock, data)
+
+    def modify(self, sock: socket, events: int, data: Callback) -> None:
+        """Call another function, for another event."""
+        if self.events[sock] != events:
+            self.remove[self.events[sock]](sock)
+        self.register(sock, events, data)
+
+    def unregister(self, sock: socket) -> None:
+        """Call nothing any more."""
+        self.remove[self.events.pop(sock)](sock)
+
+
+class AsyncioLoop(Loop):
+    """asyncio's loop as our own; an error in a callback ends it and is raised, as there."""
+
+    def __init__(self) -> None:
+        self.asyncio = asyncio.SelectorEventLoop()
+        self.asyncio.set_exception_handler(self.failed)
+        self.selector: Any = Registry(self.asyncio)
+        self.call_soon: Any = self.asyncio.call_soon
+        self.stop = self.asyncio.stop  # type: ignore[method-assign]
+        self.error: BaseException | None = None
+
+    def call_at(self, when: float, callback: Callback) -> None:
+        """Call the function at ``when``, seconds on the monotonic clock."""
+        self.asyncio.call_at(when, self.at, when, callback)
+
+    def at(self, when: float, callback: Callback) -> None:
+        """Call the function, but not early: asyncio's timers may be, by the clock's resolution."""
+        if monotonic() < when:
+            self.call_at(when, callback)
+        else:
+            callback()
+
+    def failed(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Stop; :meth:`run` raises the error."""
+        self.error = context.get("exception") or RuntimeError(context["message"])
+        loop.stop()
+
+    def run(self) -> None:
+        """Run until stopped."""
+        self.asyncio.run_forever()
+        if self.error is not None:
+            raise self.error
+
+    def close(self) -> None:
+        """Release the selector."""
+        self.asyncio.close()
