@@ -244,7 +244,7 @@ def replay(
         mine = [
             trial
             for trial in finished.records.trials
-            if (trial.point, trial.label) == entry and trial.params.get("recorder") != "null"
+            if (trial.point, str(Label.of(trial))) == entry
         ]
         good = [trial for trial in mine if trial.status == "ok" and trial.elapsed_s is not None]
         bad = [trial for trial in mine if trial.status in ("void", "failed")]

@@ -1,8 +1,9 @@
 """Labels: which of the trials of a block one is.
 
 A block may hold a backend more than once: on several interpreters, as the twin
-of the A/A pair, or with a recorder that keeps nothing. In records, charts and
-commands a label is text such as ``callbacks@3.13.5t#2``; here it is a value.
+of the A/A pair, with a recorder that keeps nothing, or against a server that sleeps.
+In records, charts and commands a label is text such as ``callbacks@3.13.5t#2``; here it
+is a value.
 """
 
 from __future__ import annotations
@@ -17,34 +18,44 @@ if TYPE_CHECKING:  # bench.plan.backends runs on interpreters that have no pydan
 INTERPRETER = "@"
 TWIN = "#2"
 NULL = "/null"
+ASLEEP = "/asleep"
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
     """A registered backend, and what sets its trial apart from the backend's other trials.
 
-    ``interpreter`` is "" for the harness's own. ``null_recorder`` appears in
-    plans only: the record of such a trial says so in its parameters.
+    ``interpreter`` is "" for the harness's own. ``null_recorder`` and ``asleep``
+    appear in plans only: the record of such a trial says so in its parameters.
     """
 
     name: str
     interpreter: str = ""
     twin: bool = False
     null_recorder: bool = False
+    asleep: bool = False
 
     @classmethod
     def parse(cls, text: str) -> Label:
         """The label that :func:`str` turns into this text."""
-        rest = text.removesuffix(NULL)
+        awake = text.removesuffix(ASLEEP)
+        rest = awake.removesuffix(NULL)
         backend = rest.removesuffix(TWIN)
         name, _, interpreter = backend.partition(INTERPRETER)
-        return cls(name, interpreter, twin=backend != rest, null_recorder=rest != text)
+        return cls(
+            name,
+            interpreter,
+            twin=backend != rest,
+            null_recorder=rest != awake,
+            asleep=awake != text,
+        )
 
     @classmethod
     def of(cls, record: TrialRecord) -> Label:
         """The label under which this trial was planned."""
         null = record.params.get("recorder") == "null"
-        return replace(cls.parse(record.label), null_recorder=null)
+        asleep = record.params.get("server") == "asleep"
+        return replace(cls.parse(record.label), null_recorder=null, asleep=asleep)
 
     @property
     def backend(self) -> str:
@@ -57,7 +68,7 @@ class Label:
         return self.backend + TWIN * self.twin
 
     def __str__(self) -> str:
-        return self.recorded + NULL * self.null_recorder
+        return self.recorded + NULL * self.null_recorder + ASLEEP * self.asleep
 
 
 def twin_of(backend: str) -> str:

@@ -88,7 +88,13 @@ def cast(point: Point, backends: Sequence[str], *, named: bool = False) -> dict[
     twins = [first[name] for name in point.twins if name in first]
     twin = {replace(label, twin=True): chosen[label] for label in twins}
     null = {replace(label, null_recorder=True): n for label, n in chosen.items()}
-    return {**chosen, **twin, **(null if point.null_recorder else {})}
+    asleep = {replace(label, asleep=True): n for label, n in chosen.items()}
+    return {
+        **chosen,
+        **twin,
+        **(null if point.null_recorder else {}),
+        **(asleep if point.asleep else {}),
+    }
 
 
 def select(

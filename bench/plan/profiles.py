@@ -18,6 +18,7 @@ from bench.errors import BenchError
 from bench.plan.cast import BASE, Cast
 from bench.plan.workloads import (
     Point,
+    awake,
     c10k,
     fairness,
     fetch,
@@ -77,7 +78,7 @@ def smoke() -> Profile:
             *(c10k(connections, Cast(1, 1)) for connections in (50, 100, 250, 500)),
             openloop(1000, 0.5, Cast(1)),
             openloop(4000, 0.5, Cast(1)),
-            recorder_cost(2000, 1),
+            recorder_cost(6000, 1),
         ),
         backends=MODELS,
         budget_s=75.0,
@@ -144,7 +145,8 @@ def full() -> Profile:
             c10k(10000, Cast(3, 3, 1)),
             *(openloop(rate, 2.0, Cast(2)) for rate in (1000, 4000, 8000, 16000, 24000, 32000)),
             *real(Cast(5, 5)),
-            recorder_cost(8000, 10),
+            recorder_cost(22000, 10),
+            *(awake(slots, pages, 6) for slots, pages in ((1, 6000), (10, 22000), (100, 22000))),
         ),
         backends=None,
         budget_s=2500.0,

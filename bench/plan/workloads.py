@@ -84,7 +84,8 @@ class Point:
     records. ``urls`` is the number of URLs of a list, None to crawl from the
     root. ``cast`` says in how many blocks each backend takes part; ``twins`` run
     twice, as A/A pairs. ``null_recorder`` adds a second trial of each backend whose
-    recorder keeps nothing, ``controls`` (:mod:`bench.controls`) are measured in
+    recorder keeps nothing, ``asleep`` one of each whose server sleeps between requests
+    although the others' poll, ``controls`` (:mod:`bench.controls`) are measured in
     the same blocks, and ``ceiling`` measures the server's ceiling. In an
     ``interleaved`` point the labels of a block are alive together and take
     turns (:mod:`bench.run.turns`); otherwise each trial runs whole and alone.
@@ -108,6 +109,7 @@ class Point:
     twins: tuple[str, ...] = (BASE,)
     recorder: Literal["times", "slots"] = "times"
     null_recorder: bool = False
+    asleep: bool = False
     controls: tuple[str, ...] = ()
     ceiling: bool = False
     interleaved: bool = False
@@ -288,9 +290,17 @@ def openloop(rate: int, seconds: float, cast: Cast) -> Point:
 
 
 def recorder_cost(pages: int, blocks: int) -> Point:
-    """The same crawl with a recorder that keeps times and with one that keeps nothing."""
+    """The same crawl in turns, with a recorder that keeps times and with one that keeps nothing."""
     cast = Cast(blocks, only=(BASE,))
-    return replace(closed_loop("cost", 100, pages, cast), twins=(), null_recorder=True)
+    return replace(
+        closed_loop("cost", 100, pages, cast), twins=(), null_recorder=True, interleaved=True
+    )
+
+
+def awake(slots: int, pages: int, blocks: int) -> Point:
+    """The same crawl in turns, from a server that polls and from one that sleeps."""
+    cast = Cast(blocks, only=(BASE,))
+    return replace(closed_loop("awake", slots, pages, cast), asleep=True, interleaved=True)
 
 
 def real(cast: Cast) -> list[Point]:

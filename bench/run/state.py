@@ -99,7 +99,7 @@ class Trial:
         """
         pinning = self.bench.pinning
         apart = bool(pinning.server) and not set(pinning.server) & set(pinning.client)
-        return self.point.polls and apart
+        return self.point.polls and apart and not self.turn.label.asleep
 
     @property
     def hash_seed(self) -> int:
@@ -123,5 +123,8 @@ def recorder(point: Point, turn: Turn) -> Literal["times", "slots", "null"]:
 
 
 def params(point: Point, turn: Turn) -> Params:
-    """The point's parameters as recorded, with the recorder that this turn uses."""
-    return {**point.params, "recorder": recorder(point, turn)}
+    """The point's parameters as recorded, with what is particular to this turn."""
+    own: Params = {"recorder": recorder(point, turn)}
+    if point.asleep:
+        own["server"] = "asleep" if turn.label.asleep else "awake"
+    return point.params | own

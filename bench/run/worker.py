@@ -30,7 +30,14 @@ from bench import controls
 from bench.run.protocol import GO, Command, Failed, Message, Ready, Result, Schedule, decode, encode
 from crawlers import http, registry, tokens
 from crawlers.job import CrawlReport, Job
-from crawlers.recorder import NullRecorder, ProgressRecorder, SlotRecorder, TimesRecorder
+from crawlers.recorder import (
+    CountRecorder,
+    NullRecorder,
+    ProgressRecorder,
+    Recorder,
+    SlotRecorder,
+    TimesRecorder,
+)
 
 Crawl = Callable[[Job, Any], CrawlReport]
 """What a backend and a control have in common; the second argument is a recorder."""
@@ -165,7 +172,12 @@ def work(command: Command, commands: TextIO, replies: TextIO) -> None:
         family, crawl = backend.family, backend.crawl
         warm_up(command, crawl)
     times = make_recorder(command)
-    recorder = NullRecorder() if command.recorder == "null" else times
+    recorder: Recorder = times
+    if command.recorder == "null":
+        if isinstance(times, ProgressRecorder):
+            recorder = CountRecorder(times.shared)
+        else:
+            recorder = NullRecorder()
     if command.switch_interval_s is not None:
         sys.setswitchinterval(command.switch_interval_s)
     gc.collect()

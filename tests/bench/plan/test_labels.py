@@ -18,6 +18,7 @@ RELEASES = st.one_of(st.just(""), st.from_regex(r"3\.1[1-4]\.[0-9]t?", fullmatch
         ("callbacks", Label("callbacks")),
         ("callbacks#2", Label("callbacks", twin=True)),
         ("callbacks/null", Label("callbacks", null_recorder=True)),
+        ("callbacks/asleep", Label("callbacks", asleep=True)),
         ("callbacks@3.13.5t", Label("callbacks", "3.13.5t")),
         (
             "callbacks@3.13.5t#2/null",
@@ -32,7 +33,7 @@ def test_a_label_is_parsed(text: str, label: Label) -> None:
     assert label.recorded == text.partition("/")[0]
 
 
-@given(st.builds(Label, NAMES, RELEASES, st.booleans(), st.booleans()))
+@given(st.builds(Label, NAMES, RELEASES, st.booleans(), st.booleans(), st.booleans()))
 def test_every_label_survives_as_text(label: Label) -> None:
     assert Label.parse(str(label)) == label
 

@@ -125,3 +125,10 @@ def test_the_null_recorder_is_planned_as_often_as_the_other() -> None:
         Label("callbacks"): 10,
         Label("callbacks", null_recorder=True): 10,
     }
+
+
+def test_full_compares_a_server_that_polls_with_one_that_sleeps() -> None:
+    for slots in (1, 10, 100):
+        point = points("full")[f"awake-{slots}"]
+        assert point.interleaved
+        assert labels(point, *MODELS) == ["callbacks", "callbacks#2", "callbacks/asleep"]
