@@ -13,6 +13,12 @@ from bench.store import MOST_DIGITS
 
 MAX_SECONDS = 1_000_000
 MAX_PERCENT = 1000
+MAX_COUNT = 10_000_000
+MAX_SEED_DIGITS = MOST_DIGITS - 5
+"""Records keep longer seeds made from this one: a thousand times it, plus the block."""
+MAX_BLOCKS = 10_000
+"""More than any campaign needs: with so many, intervals are a hundred times narrower than with one,
+and two backends at one point already take eight hours."""
 
 
 def names(text: str) -> list[str]:
@@ -23,12 +29,20 @@ def names(text: str) -> list[str]:
     return found
 
 
-def positive(text: str) -> int:
-    """A whole number above 0."""
-    number = int(text) if text.isascii() and text.isdigit() else 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"must be a whole number above 0, not {text!r}")
-    return number
+def positive(text: str, most: int = MAX_COUNT) -> int:
+    """A whole number above 0 that some machine could handle."""
+    digits = text if text.isascii() and text.isdigit() and len(text) < MOST_DIGITS else "0"
+    if not 0 < int(digits) <= most:
+        shown = text if len(text) < MOST_DIGITS else f"{text[:MOST_DIGITS]}..."
+        raise argparse.ArgumentTypeError(
+            f"must be a whole number above 0, at most {most:,}, not {shown!r}"
+        )
+    return int(digits)
+
+
+def blocks(text: str) -> int:
+    """How often to repeat something."""
+    return positive(text, MAX_BLOCKS)
 
 
 def seconds(text: str) -> float:
@@ -61,8 +75,8 @@ def seed(text: str) -> int:
     """A whole number that records can keep."""
     if not (text.removeprefix("-").isascii() and text.removeprefix("-").isdigit()):
         raise argparse.ArgumentTypeError(f"must be a whole number, not {text!r}")
-    if len(text) >= MOST_DIGITS:
-        raise argparse.ArgumentTypeError(f"must have fewer than {MOST_DIGITS} digits")
+    if len(text.removeprefix("-")) > MAX_SEED_DIGITS:
+        raise argparse.ArgumentTypeError(f"must have at most {MAX_SEED_DIGITS} digits")
     return int(text)
 
 
@@ -78,7 +92,7 @@ def campaign(add: Callable[..., Any], profile: str = "quick") -> None:
     add(
         "--backends", type=names, metavar="A,B", help="only these backends (default: the profile's)"
     )
-    add("--blocks", type=positive, metavar="N", help="blocks at every point, not the profile's")
+    add("--blocks", type=blocks, metavar="N", help="blocks at every point, not the profile's")
     add("--seed", type=seed, help="decides the order of trials (default: random; it is recorded)")
     add("--deadline", type=seconds, metavar="S", help="stop a trial after S seconds")
     add(

@@ -20,7 +20,7 @@ from rich.console import Console
 from bench import store
 from bench.claims import measure, publish
 from bench.cli.exits import DONE
-from bench.cli.options import names, positive
+from bench.cli.options import blocks, names
 from bench.launch import RESULTS, shown
 
 
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--experiments", type=names, metavar="A,B", help="with --measure: only these"
     )
     parser.add_argument(
-        "--repeats", type=positive, metavar="N",
+        "--repeats", type=blocks, metavar="N",
         help=f"with --measure: run each experiment at most N times (default: {measure.REPEATS})",
     )  # fmt: skip
     parser.add_argument(

@@ -21,7 +21,7 @@ from pathlib import Path
 from rich.console import Console
 
 from bench.cli.command import EXITS
-from bench.cli.options import add_json, names, positive, seconds
+from bench.cli.options import add_json, blocks, names, positive, seconds
 from bench.fleet import cluster, command, plan
 from bench.launch import RESULTS
 from bench.plan.workloads import FANOUT, PAGE_BYTES
@@ -91,7 +91,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         add_json(one)
     for one in (holding, crawling):
         one.add_argument(
-            "--repeat", type=positive, default=1, metavar="N", help="trials of each (default: 1)"
+            "--repeat", type=blocks, default=1, metavar="N", help="trials of each (default: 1)"
         )
         one.add_argument(
             "--into", type=Path, metavar="FOLDER", help="append to the fleet in this folder"

@@ -18,7 +18,7 @@ from pathlib import Path
 from rich.console import Console
 
 from bench.cli.exits import DONE, FAILED
-from bench.cli.options import add_json, names, positive
+from bench.cli.options import add_json, blocks, names, positive, seed
 from bench.launch import RESULTS
 from bench.micro import account, measure, report
 
@@ -33,17 +33,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--backends", type=names, metavar="A,B", help="only these (default: the four models)"
     )
-    for name, default, text in (
-        ("--pages", 5000, "pages of the site"),
-        ("--slots", 100, "slots of a trial"),
-        ("--blocks", 5, "trials of each backend"),
-        ("--rounds", 100, "batches of each micro-benchmark"),
+    for name, kind, default, text in (
+        ("--pages", positive, 5000, "pages of the site"),
+        ("--slots", positive, 100, "slots of a trial"),
+        ("--blocks", blocks, 5, "trials of each backend"),
+        ("--rounds", blocks, 100, "batches of each micro-benchmark"),
     ):
         parser.add_argument(
-            name, type=positive, default=default, metavar="N", help=f"{text} (default: {default})"
+            name, type=kind, default=default, metavar="N", help=f"{text} (default: {default})"
         )
     parser.add_argument(
-        "--seed", type=int, help="decides the order of trials (default: random; it is recorded)"
+        "--seed", type=seed, help="decides the order of trials (default: random; it is recorded)"
     )
     add_json(parser)
 

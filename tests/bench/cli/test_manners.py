@@ -9,8 +9,10 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,6 +21,7 @@ from bench import launch, store
 from bench.__main__ import main
 from bench.cli import options
 from bench.launch import PACKAGES, ROOT
+from bench.run.state import Trial
 from tests.bench.synthetic import campaign
 
 BENCH = (sys.executable, "-m", "bench")
@@ -154,6 +157,43 @@ def test_a_signal_leaves_no_temporary_folder(
 def test_a_deadline_is_a_time_that_can_pass(text: str) -> None:
     with pytest.raises(Exception, match="must be a number of seconds above 0"):
         options.seconds(text)
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "1e9", "1000000000", "9" * 5000, "²", "١", " 5", ""])
+@pytest.mark.parametrize("kind", [options.positive, options.blocks])
+def test_a_count_is_one_that_can_be_measured(kind: Callable[[str], int], text: str) -> None:
+    """--blocks 1000000000 planned until the memory was used up."""
+    with pytest.raises(
+        Exception, match=r"must be a whole number above 0, at most 10,000"
+    ) as caught:
+        kind(text)
+    assert len(str(caught.value)) < 120
+    assert (options.blocks("10000"), options.positive("10000000")) == (10_000, 10_000_000)
+
+
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [("run", "--blocks"), ("micro", "--blocks"), ("claims", "--repeats")],
+)
+def test_an_absurd_count_is_refused_before_anything_starts(
+    command: str, option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main([command, option, "9" * 19])
+    assert stop.value.code == 2
+    assert f"{option}: must be a whole number above 0, at most 10,000" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["9" * 15, "-" + "9" * 15])
+def test_the_seeds_of_a_campaign_fit_into_its_records(text: str) -> None:
+    """With a seed of 19 digits, the schedule's had 22, and no report could read the records."""
+    bench = SimpleNamespace(seed=options.seed(text))
+    state = SimpleNamespace(bench=bench, turn=SimpleNamespace(block=options.MAX_BLOCKS))
+    largest = Trial.schedule_seed.fget(state)  # type: ignore[attr-defined]
+    assert len(str(abs(largest))) <= store.MOST_DIGITS
+    for more in ("1", "11111"):
+        with pytest.raises(Exception, match="must have at most 15 digits"):
+            options.seed(text + more)
 
 
 def test_an_overloaded_machine_is_one_line(

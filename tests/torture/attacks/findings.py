@@ -64,7 +64,7 @@ FOUND: Final[tuple[tuple[str, str, str], ...]] = (
     (
         "a whole number of 400 digits in a record",
         "tracebacks (`OverflowError`) from the reports, long after the file was read",
-        "the line is no valid record; `--seed` takes at most 19 digits",
+        "the line is no valid record; `--seed` takes at most 15 digits",
     ),
     (
         "a member of a bundle whose size or sparse map is no possible number",
