@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from bench.costs.account import Account, Cost, accounts
-from bench.costs.instruments import ALLOCATED, ALLOCATIONS, INSTRUCTIONS, SYSCALLS
+from bench.costs.instruments import ALLOCATED, ALLOCATIONS, INSTRUCTIONS, WORKING
 from bench.costs.record import Costs, CostsError, Header
 
 GATED = {
     INSTRUCTIONS: "instructions",
-    SYSCALLS: "system calls",
+    WORKING: "system calls",
     ALLOCATIONS: "allocations",
     ALLOCATED: "allocations",
     "bytes_sent": "kernel",

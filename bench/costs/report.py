@@ -11,7 +11,7 @@ from bench import filesystem
 from bench.costs import chart
 from bench.costs.account import Account, Cost, per_page
 from bench.costs.gate import Gate
-from bench.costs.instruments import ALLOCATED, ALLOCATIONS, INSTRUCTIONS, SYSCALLS
+from bench.costs.instruments import ALLOCATED, ALLOCATIONS, INSTRUCTIONS, SYSCALLS, WORKING
 from bench.costs.record import Costs, Sample
 from bench.report import charts, files
 from bench.report.tables import markdown, terminal
@@ -33,6 +33,12 @@ COLUMNS = {
 
 MANY_CALLS = 0.005
 """A system call has a column of its own if some backend makes so many for a page."""
+
+
+CONTENDED = (
+    "futex: strace pauses a thread at each call, so threads meet at the interpreter's lock more "
+    "often than at full speed. Take these for an upper bound."
+)
 
 
 def progress(console: Console, sample: Sample, pages: int, seconds: float) -> None:
@@ -93,7 +99,13 @@ def calls_table(made: Sequence[Account], workload: str) -> Table:
         figures = [figure(found[key].middle) if key in found else "0" for key in used]
         body.append([each.backend, *figures])
     columns = [Column(key, drop=place) for place, key in enumerate(used)]
-    return Table(f"System calls for a page of {workload}", [name("backend"), *columns], body)
+    contended = any("futex" in each.calls() for each in rows)
+    return Table(
+        f"System calls for a page of {workload}",
+        [name("backend"), *columns],
+        body,
+        notes=(CONTENDED,) if contended else (),
+    )
 
 
 def tables(made: Sequence[Account]) -> list[Table]:
@@ -146,7 +158,7 @@ def gate_table(gate: Gate) -> Table:
             [
                 row.backend,
                 row.workload,
-                COLUMNS[row.cost].title,
+                "system calls, without waiting" if row.cost == WORKING else COLUMNS[row.cost].title,
                 cell(row.a),
                 cell(row.b),
                 MISSING if row.ratio is None else f"{row.ratio:.3f}",

@@ -69,6 +69,16 @@ def test_switches_and_faults_are_not_gated() -> None:
     assert [row.cost for row in gate.compare(old, new).rows] == ["bytes_sent"]
 
 
+def test_waiting_is_not_gated() -> None:
+    """How often a thread meets another at a lock is not a matter of the code alone."""
+    tools = {"system calls": "strace 6.1"}
+    before = sample("system calls", page={"system_calls": 25.0, "working_calls": 3.0})
+    more = sample("system calls", page={"system_calls": 90.0, "working_calls": 3.0})
+    found = gate.compare(Costs(header(tools=tools), (before,)), Costs(header(tools=tools), (more,)))
+    assert [row.cost for row in found.rows] == ["working_calls"]
+    assert not found.failed
+
+
 def test_a_backend_that_is_void_now_fails() -> None:
     void = Costs(header(), (sample(status="void", reason="wrong digest", counts={}),))
     found = gate.compare(costs(1000.0), void)

@@ -30,6 +30,7 @@ STRACE = """\
 def test_a_system_call_in_two_lines_counts_once() -> None:
     assert read_calls([STRACE]) == {
         "system_calls": 5,
+        "working_calls": 4,
         "system_call.epoll_wait": 1,
         "system_call.exit_group": 1,
         "system_call.recvfrom": 2,
