@@ -20,6 +20,7 @@ Imports point down this list:
 ``request``                 one request head
 ``addresses``               ``HOST:PORT`` texts and the sockets bound to them
 ``ledger``                  the record of what was requested
+``traffic``                 bytes and segments of a connection, as the kernel counts them
 ``behaviour``, ``delays``   when an answer leaves
 ``signals``, ``output``     how it is stopped, and what it prints
 ``sites``                   what there is to request
