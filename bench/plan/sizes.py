@@ -23,6 +23,9 @@ LISTED = {
     **{"generators": 1.2, "native_coroutines": 1.25, "uvloop": 1.35, "uvloop_protocol": 0.9},
     **{"async_await": 1.6, "asyncio_protocol": 1.5, "asyncio_buffered": 1.4},
     **{"threads": 1.7, "threads_pool": 1.4, "threads_small_stack": 1.7, "gevent": 2.1},
+    **{"threads_timeouts": 1.8, "threads_long_switch": 1.7, "async_await_timeouts": 2.0},
+    **{"gevent_timeouts": 2.3, "gevent_patched": 2.2, "trio_timeouts": 2.6, "trio_sockets": 2.3},
+    **{"callbacks_asyncio": 1.2, "generators_asyncio": 1.5},
     **{"trio": 2.5, "curio": 2.0, "aiohttp": 7.8, "aiohttp_uvloop": 7.0},
     **{"processes": 1.5, "urllib3": 8.5, "urllib3_tuned": 8.5},
     **{

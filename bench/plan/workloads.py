@@ -66,6 +66,9 @@ SETTLE_S = 0.2
 REFERENCE_SLOTS = 100
 """The number of slots that stands for all others: three A/A pairs and the controls are there."""
 
+SWITCHING = ("threads", "threads_long_switch")
+"""The backends that show what the interpreter's switch interval does to many threads."""
+
 DEFAULT_SIGMA = 0.5
 """Sigma of ``lognormal:MEDIAN`` without one, as the server documents it."""
 
@@ -227,6 +230,12 @@ def ladder(slots: int, pages: int, cast: Cast) -> Point:
     return replace(
         closed_loop("ladder", slots, pages, cast), twins=TWINS, ceiling=True, interleaved=True
     )
+
+
+def switch(slots: int, pages: int, cast: Cast) -> Point:
+    """Threads that wait: what the interpreter's switch interval costs them."""
+    point = closed_loop("ladder", slots, pages, cast, delay=WAITING_DELAY)
+    return replace(point, cast=replace(cast, only=SWITCHING), twins=())
 
 
 def regime(slots: int, delay_ms: int, pages: int, cast: Cast) -> Point:

@@ -4,7 +4,7 @@ What waits: a coroutine, suspended on a Future of asyncio that an IOStream
 resolves. What switches: Tornado's IOLoop, which since version 5 is asyncio's
 loop. What a connection costs: the IOStream, in Python, with its two buffers.
 Changed against ``async_await``: the interface to the socket, ``IOStream``
-for ``loop.sock_*``.
+instead of asyncio's streams.
 """
 
 from __future__ import annotations

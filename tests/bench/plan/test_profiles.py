@@ -104,6 +104,16 @@ def test_full_has_sixty_comparisons_of_one_backend_with_itself() -> None:
     assert 2 * sum(len(p.twins) for p in found if p.blocks >= MIN_BLOCKS) >= 60
 
 
+def test_the_switch_interval_is_a_rung_for_threads_alone() -> None:
+    """A knob is turned for nobody, or shown for all: memory trials turn it, and this shows it."""
+    found = points("full")["ladder-1000"]
+    assert labels(found, *MODELS, "threads_long_switch", "trio") == [
+        "threads",
+        "threads_long_switch",
+    ]
+    assert points("full")["c10k-1000"].params["switch_interval_s"] is not None
+
+
 def test_the_regime_map_has_no_hole() -> None:
     delays = {workloads.WAITING_DELAY: 50, "none": 0}
     cells = {
