@@ -228,7 +228,8 @@ def sort_out(records: Iterable[AnyRecord], file: Path, torn_bytes: int = 0) -> R
     for record in rest:
         match record:
             case TrialRecord():
-                key = (record.block, record.point, record.label, record.params.get("recorder"))
+                apart = (record.params.get("recorder"), record.params.get("server"))
+                key = (record.block, record.point, record.label, *apart)
                 if key in seen:
                     raise StoreError(
                         f"{file}: {record.label} at {record.point} is there twice for block "

@@ -262,3 +262,8 @@ class Analysis:
     def recorder_cost(self) -> dict[str, stats.Ratio]:
         """Label -> throughput with the recorder over throughput with a no-op recorder."""
         return stats.recorder_cost(self.records)
+
+    @cached_property
+    def sleeping_cost(self) -> dict[tuple[str, str], stats.Ratio]:
+        """(point, label) -> CPU per page with a sleeping server over a polling one."""
+        return stats.sleeping_cost(self.records)

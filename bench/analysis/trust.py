@@ -142,6 +142,12 @@ def method_lines(analysis: Analysis) -> list[str]:
     for label, cost in analysis.recorder_cost.items():
         if cost.value is not None:
             lines.append(f"Keeping the times costs {label} {_recorder_words(cost)}.")
+    for (point, label), asleep in analysis.sleeping_cost.items():
+        if asleep.value is not None:
+            lines.append(
+                f"At {point}, a server that sleeps makes a page of {label} cost {asleep.value:.2f} "
+                f"times the processor time{_ends(asleep)}: waking it is part of each send."
+            )
     end = analysis.records.end
     if end and end.wall_s > 0:
         share = 100 * (1 - end.trial_wall_s / end.wall_s)
@@ -153,8 +159,14 @@ def method_lines(analysis: Analysis) -> list[str]:
     return lines
 
 
+def _ends(found: stats.Ratio) -> str:
+    if found.low is None or found.high is None:
+        return f" ({found.reason})"
+    return f" [{found.low:.2f}–{found.high:.2f}]"
+
+
 def _recorder_words(cost: stats.Ratio) -> str:
-    text = f"{100 * (1 - (cost.value or 0.0)):+.1f} % of throughput"
+    text = f"{100 * (1 - (cost.value or 0.0)):+.1f} % of a page’s time"
     if cost.low is None or cost.high is None:
         return f"{text} ({cost.reason}: no interval)"
     return f"{text} [{100 * (1 - cost.high):+.1f} to {100 * (1 - cost.low):+.1f} %]"

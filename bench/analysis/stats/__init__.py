@@ -54,6 +54,7 @@ from bench.analysis.stats.noise import (
     host_spread,
     position_balance,
     recorder_cost,
+    sleeping_cost,
     ways_of,
 )
 from bench.analysis.stats.parity import Parity, ParityRow, parity
@@ -164,6 +165,7 @@ __all__ = [
     "recorder_cost",
     "requests_per_s",
     "share_of_ceiling",
+    "sleeping_cost",
     "spread",
     "star",
     "theil_sen",

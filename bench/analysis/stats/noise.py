@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from bench.analysis.stats.metrics import PAGES_PER_S, Metric
+from bench.analysis.stats.metrics import CPU_PER_1000, PAGES_PER_S, Metric
 from bench.analysis.stats.ratios import (
     RESAMPLES,
     Ratio,
@@ -204,15 +204,39 @@ def recorder_cost(records: Records, *, resamples: int = RESAMPLES) -> dict[str, 
     """What recording times costs: throughput with the real recorder over a no-op one.
 
     By label, from the ``cost`` workload, whose trials differ in
-    ``params["recorder"]`` ("times" or "null"). 0.99 means a loss of 1 %.
+    ``params["recorder"]`` ("times" or "null"). 0.99 means a loss of 1 %. Trials in turns
+    are compared by pages per processor second, which scatters least.
     """
     found: dict[str, Ratio] = {}
     for label in labels_of(records):
         values: dict[str, dict[int, float]] = {"null": {}, "times": {}}
         for trial in trials_of(records, "cost"):
             kind = str(trial.params.get("recorder"))
-            if trial.label == label and kind in values and trial.pages_per_s:
-                values[kind][trial.block] = trial.pages_per_s
+            cpu_ms = CPU_PER_1000.value(trial) if trial.turns else None
+            value = 1 / cpu_ms if cpu_ms else trial.pages_per_s
+            if trial.label == label and kind in values and value:
+                values[kind][trial.block] = value
         if values["null"] and values["times"]:
             found[label] = ratio(values["null"], values["times"], resamples=resamples)
     return found
+
+
+def sleeping_cost(records: Records, *, resamples: int = RESAMPLES) -> dict[tuple[str, str], Ratio]:
+    """(point, label) -> CPU per page with a server that sleeps over one that polls.
+
+    From the ``awake`` workload, whose trials differ in ``params["server"]`` ("asleep" or
+    "awake").
+    """
+    values: dict[tuple[str, str], dict[str, dict[int, float]]] = defaultdict(
+        lambda: {"awake": {}, "asleep": {}}
+    )
+    for trial in trials_of(records, "awake", twins=False):
+        kind, cpu_ms = str(trial.params.get("server")), CPU_PER_1000.value(trial)
+        both = values[trial.point, trial.label]
+        if kind in both and cpu_ms:
+            both[kind][trial.block] = cpu_ms
+    return {
+        key: ratio(both["awake"], both["asleep"], metric=CPU_PER_1000, resamples=resamples)
+        for key, both in values.items()
+        if both["awake"].keys() & both["asleep"].keys()
+    }

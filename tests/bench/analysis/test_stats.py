@@ -15,10 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as sps
 
-from bench.analysis import naive, stats
-from bench.schema import TrialRecord
+from bench.analysis import naive, stats, trust
+from bench.schema import AnyRecord, TrialRecord
 from bench.store import Records
 from tests.bench import synthetic
+from tests.bench.turned import in_turns
 
 
 @lru_cache(maxsize=8)
@@ -521,6 +522,26 @@ def test_recorder_cost() -> None:
     costs = stats.recorder_cost(made(workloads=("cost",), blocks=8, samples=30, noise=0.001))
     assert costs["threads"].value == pytest.approx(0.993, abs=0.003)
     assert costs["threads"].verdict == "slower"
+
+
+def test_what_a_sleeping_server_costs_comes_from_pairs_of_one_label() -> None:
+    """Both trials of a block have the same label; the store used to call them one trial."""
+    lines: list[AnyRecord] = []
+    for line in synthetic.campaign(workloads=("throughput",), samples=30, noise=0.001):
+        if isinstance(line, TrialRecord):
+            if line.point != "throughput-100" or line.label != "callbacks":
+                continue
+            for server, us in (("awake", 80.0), ("asleep", 100.0 + line.block / 10)):
+                params = line.params | {"server": server}
+                place = {"workload": "awake", "point": "awake-100", "params": params}
+                lines.append(in_turns(line.model_copy(update=place), us))
+        else:
+            lines.append(line)
+    (found,) = stats.sleeping_cost(synthetic.gathered(lines)).values()
+    assert found.value == pytest.approx(1.253, abs=0.002)
+    assert found.verdict == "more CPU"
+    told = trust.method_lines(synthetic.analysed(lines))
+    assert any("At awake-100, a server that sleeps" in text for text in told)
 
 
 def test_share_of_ceiling_uses_the_nearest_measurement() -> None:
