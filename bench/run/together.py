@@ -334,4 +334,5 @@ def log(turns: Turns, point: Point, block: int) -> TurnsRecord:
         server_cpu_us=us(turn.server_cpu_s for turn in taken),
         exchanges=[turn.exchanges for turn in taken],
         steal_ms=[None if t.steal_s is None else round(1e3 * t.steal_s) for t in taken],
+        wait_us=[None if t.wait_s is None else round(1e6 * t.wait_s) for t in taken],
     )

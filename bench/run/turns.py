@@ -45,6 +45,10 @@ FILLING = -1
 """The round of the turns that a label takes until all its slots are busy."""
 
 
+MOST_TASKS = 8
+"""A group with more threads than this is not asked how long they waited: that takes too long."""
+
+
 class GroupEndedError(Exception):
     """A process ended while it was having its turn, or waiting for it."""
 
@@ -60,6 +64,7 @@ class Group:
         self.pid = pid
         self.stopped = False
         self._members = [pid]
+        self._waits: list[str] | None = None
 
     def stop(self) -> None:
         """Stop every process of the group; returns when the child itself has stopped.
@@ -96,6 +101,31 @@ class Group:
                 for task in os.listdir(f"/proc/{pid}/task")[:1]:
                     text = Path(f"/proc/{pid}/task/{task}/children").read_text(encoding="ascii")
                     self._members += map(int, text.split())
+        self._waits = self._find_waits()
+
+    def _find_waits(self) -> list[str] | None:
+        """The files with the waits of all threads; None if unknown, or too many."""
+        found = []
+        for pid in self._members:
+            try:
+                tasks = os.listdir(f"/proc/{pid}/task")
+            except OSError:
+                return None
+            found += [f"/proc/{pid}/task/{task}/schedstat" for task in tasks]
+            if len(found) > MOST_TASKS:
+                return None
+        return found
+
+    def wait_s(self) -> float | None:
+        """Seconds that the group's threads could have run so far and had no processor.
+
+        Read in the kernel's run queues; None where it does not say, or with many threads.
+        """
+        try:
+            fields = [Path(file).read_text(encoding="ascii").split() for file in self._waits or ()]
+        except OSError:
+            return None
+        return sum(int(row[1]) for row in fields) / 1e9 if fields else None
 
     def cpu_s(self) -> float:
         """Processor seconds of the group so far, to the nanosecond; ended members are left out."""
@@ -144,6 +174,7 @@ class TurnTaken:
     exchanges: int
     steal_s: float | None
     counted: bool
+    wait_s: float | None = None
 
 
 @dataclass(slots=True)
@@ -216,6 +247,7 @@ def take_turns(
     number = 0
     with undisturbed():
         for i in rng.sample(range(len(takers)), len(takers)):
+            takers[i].worker.look_for_children()
             while takers[i].filling and time.monotonic() < deadline:
                 result.taken.append(take_turn(takers[i], i, FILLING, turn_s, processors))
         while True:
@@ -249,7 +281,7 @@ def take_turn(
     The server resumes first and stops last, so that it is there for all of the turn.
     """
     exchanges, spent = taker.count(), taker.worker.cpu_s()
-    server, stolen = taker.server.cpu_s(), steal_s(processors)
+    server, stolen, waited = taker.server.cpu_s(), steal_s(processors), taker.worker.wait_s()
     began = time.monotonic()
     try:
         taker.server.resume()
@@ -269,7 +301,7 @@ def take_turn(
             taker.server.stop()
         except GroupEndedError:
             taker.lost = taker.lost or "the fixture server ended"
-    stolen_after = steal_s(processors)
+    stolen_after, waited_after = steal_s(processors), taker.worker.wait_s()
     return TurnTaken(
         taker=index,
         round=number,
@@ -280,4 +312,5 @@ def take_turn(
         exchanges=taker.count() - exchanges,
         steal_s=None if stolen is None or stolen_after is None else stolen_after - stolen,
         counted=False,
+        wait_s=None if waited is None or waited_after is None else waited_after - waited,
     )
