@@ -134,12 +134,15 @@ def _followed(
     with np.errstate(divide="ignore", invalid="ignore"):
         rates, costs = per(exchanges, wall)[whole], per(cpu, exchanges)[whole]
     causes: dict[Cause, Floats] = {}
+    of_pair = counted & np.isin(which, pair)
     columns: dict[Cause, tuple[Sequence[int | None], float]] = {
         "steal": (record.steal_ms, 1e3),
         "wait": (record.wait_us, 1.0),
     }
     for cause, (column, scale) in columns.items():
-        if column and None not in column:
+        # Another label of the block may have too many threads to read their waiting.
+        known = [value is not None for value in column]
+        if column and all(k for k, mine in zip(known, of_pair, strict=True) if mine):
             base, twin = sums(column)
             causes[cause] = scale * (twin[whole] / wall[1][whole] - base[whole] / wall[0][whole])
     return Followed(rates, costs, causes)

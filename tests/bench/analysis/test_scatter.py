@@ -99,6 +99,18 @@ def test_waiting_counts_where_it_was_recorded() -> None:
     assert {one.causes for one in without} == {("steal",)}
 
 
+def test_waiting_unknown_for_another_label_does_not_hide_it() -> None:
+    """The run queues of a worker with many threads are not read."""
+    log = []
+    for one in (turns(block, stolen=1.0, noise=0.001, waits=True) for block in range(4)):
+        waited = [
+            None if one.labels[label] == "threads" else wait
+            for label, wait in zip(one.label, one.wait_us, strict=True)
+        ]
+        log.append(one.model_copy(update={"wait_us": waited}))
+    assert share(scatter.explained(log), "round", "wait").share > 0.95
+
+
 def test_turns_that_do_not_count_and_unknown_steal_are_left_out() -> None:
     log = [turns(block, stolen=1.0, noise=0.001) for block in range(4)]
     odd = log[0].model_copy(update={"counted": [False] * len(log[0].counted)})
