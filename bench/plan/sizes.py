@@ -19,7 +19,7 @@ from bench.plan.workloads import Point
 
 LISTED = {
     **{"callbacks": 1.0, "callbacks_epoll": 1.0, "callbacks_poll": 0.9, "callbacks_select": 0.95},
-    **{"bare": 2.6, "shared": 1.8},  # several times through the job
+    **{"bare": 2.4, "shared": 1.3},  # several times through the job
     **{"generators": 1.2, "native_coroutines": 1.25, "uvloop": 1.35, "uvloop_protocol": 0.9},
     **{"async_await": 1.6, "asyncio_protocol": 1.5, "asyncio_buffered": 1.4},
     **{"threads": 1.7, "threads_pool": 1.4, "threads_small_stack": 1.7, "gevent": 2.1},
