@@ -139,6 +139,7 @@ def crawl_on(name: str, job: Job, recorder: Recorder, fetch: Any) -> CrawlReport
             keeper.kill()
             for slot in shared.slots:
                 disconnect(slot)
+            gevent.sleep(0)  # until its next turn, the hub keeps the keeper, and that the slots
     if shared.failure is not None:
         raise shared.failure
     loop = type(gevent.get_hub().loop)

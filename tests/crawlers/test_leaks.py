@@ -16,7 +16,7 @@ from tests.crawlers.test_backends import Start
 from tests.torture import leaks
 
 USUAL = (*registry.MODELS, "processes")
-OTHERS = ("threads_pool", "trio", "uvloop", "twisted")
+OTHERS = ("threads_pool", "trio", "uvloop", "twisted", "gevent")
 """These too have something of their own to leave: threads, loops, a log."""
 
 
