@@ -86,6 +86,15 @@ CASES = [
         keep_alive=True,
     ),
     Case("to close", OK + b"\r\nabc", eof=True, body=b"abc"),
+    *(
+        Case(
+            f"{coding} to close",
+            OK + b"Transfer-Encoding: %b\r\n\r\nabc" % coding.encode(),
+            eof=True,
+            body=b"abc",
+        )
+        for coding in ("identity", "gzip", "chunked, gzip")
+    ),
     Case("to close, empty", OK + b"\r\n", eof=True),
     Case("close", OK + b"Connection: close\r\nContent-Length: 1\r\n\r\na", body=b"a"),
     Case("old", b"HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\na", body=b"a"),
