@@ -15,6 +15,9 @@ CONTROL: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
 )
 """Every control character but tab and newline."""
+_ENTITIES: Final = {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
+# Not "_" and "[" alone: names have the one, intervals the other, and neither begins anything.
+_MARKDOWN: Final = re.compile(r"[<>&`|\\*]|\](?=[(\[:])|(?<!\w)_|_(?!\w)|(?<=!)\[")
 
 
 def now() -> str:
@@ -128,6 +131,11 @@ def printable(text: str) -> str:
 def one_line(text: str) -> str:
     """:func:`printable`, with the ends of lines made visible too."""
     return printable(text).replace("\n", "\\n")
+
+
+def markdown_text(text: str) -> str:
+    """Text that Markdown shows as it is: no tag, code, link or emphasis, and one line."""
+    return _MARKDOWN.sub(lambda found: _ENTITIES.get(found[0]) or f"\\{found[0]}", one_line(text))
 
 
 def marks(name: str) -> tuple[str, str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import signal
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from bench.errors import BenchError
@@ -26,6 +26,7 @@ ANSWER_S = 30.0
 
 With a hundred busy servers on two processors, an answer takes seconds.
 """
+STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 HostCall = tuple[str, str, tuple[object, ...]]
@@ -68,7 +69,7 @@ def connect(scheduler: str | None, workers: int = 1) -> Iterator[Client]:
                 )
             finally:
                 signal.signal(signal.SIGINT, before)
-            with own, distributed.Client(own) as client:
+            with uninterrupted() as close, own, distributed.Client(own) as client, close:
                 yield client
             return
         try:
@@ -79,6 +80,24 @@ def connect(scheduler: str | None, workers: int = 1) -> Iterator[Client]:
             ) from None
         with client:
             yield client
+
+
+@contextmanager
+def uninterrupted() -> Iterator[ExitStack]:
+    """Yields a context; from its end on, Ctrl-C and its like are ignored until this one ends.
+
+    A local cluster closes in a second. If Ctrl-C breaks that off, dask closes the cluster
+    once more when Python exits, and waits for ten seconds in vain.
+    """
+    before = {number: signal.getsignal(number) for number in STOPS}
+    ignore = ExitStack()
+    for number in STOPS:
+        ignore.callback(signal.signal, number, signal.SIG_IGN)
+    try:
+        yield ignore
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def addresses(client: Client) -> list[str]:

@@ -22,6 +22,7 @@ from bench.report.tables import (
     validity,
 )
 from bench.report.tables.table import Table
+from bench.text import markdown_text
 
 
 def tables(analysis: Analysis) -> list[Table]:
@@ -44,7 +45,7 @@ def tables(analysis: Analysis) -> list[Table]:
 
 def to_markdown(analysis: Analysis) -> str:
     """The whole summary, for ``results/<campaign>/summary.md``."""
-    lines = [f"# Campaign {analysis.campaign.campaign}", ""]
+    lines = [f"# Campaign {markdown_text(analysis.campaign.campaign)}", ""]
     lines += _list("Warnings", trust.warnings(analysis))
     for table in tables(analysis):
         lines += markdown.section(table)
@@ -55,7 +56,7 @@ def to_markdown(analysis: Analysis) -> str:
 
 
 def _list(title: str, lines: list[str]) -> list[str]:
-    return [f"## {title}", "", *(f"- {line}" for line in lines), ""] if lines else []
+    return [f"## {title}", "", *(f"- {markdown_text(line)}" for line in lines), ""] if lines else []
 
 
 def show(analysis: Analysis, console: Console) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bench.report.tables.table import Table
+from bench.text import markdown_text
 
 
 def section(table: Table, level: int = 2) -> list[str]:
@@ -16,11 +17,11 @@ def section(table: Table, level: int = 2) -> list[str]:
         lines += [table.about, ""]
     if table.grouped:
         for group, rows in table.groups():
-            lines += [f"{'#' * (level + 1)} {group}", "", *grid(rows), ""]
+            lines += [f"{'#' * (level + 1)} {markdown_text(group)}", "", *grid(rows), ""]
     else:
         lines += [*grid(table), ""]
     if table.notes:
-        lines += [*(f"- {note}" for note in table.notes), ""]
+        lines += [*(f"- {markdown_text(note)}" for note in table.notes), ""]
     return lines
 
 
@@ -31,5 +32,4 @@ def grid(table: Table) -> list[str]:
 
 
 def _line(cells: Sequence[str]) -> str:
-    escaped = (cell.replace("|", r"\|").replace("\n", " ") for cell in cells)
-    return f"| {' | '.join(escaped)} |"
+    return f"| {' | '.join(map(markdown_text, cells))} |"

@@ -8,7 +8,9 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -19,7 +21,7 @@ from bench.fleet import report, store
 from bench.fleet.store import FleetRecords
 from bench.launch import ROOT
 from tests.bench import small
-from tests.bench.fleet.conftest import PATIENCE_S, Cluster, runs, wait_for
+from tests.bench.fleet.conftest import PATIENCE_S, Cluster, distributed, runs, wait_for
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="reads /proc"),
@@ -203,8 +205,29 @@ def test_no_scheduler_is_one_line(
     assert "dask scheduler" in line
 
 
+def test_a_second_ctrl_c_does_not_break_off_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If it did, dask would wait for ten seconds at the end of the program."""
+    closed: list[str] = []
+    close = distributed.LocalCluster.close
+
+    def interrupted(cluster: Any, timeout: float | None = None) -> Any:
+        signal.raise_signal(signal.SIGINT)
+        try:
+            return close(cluster, timeout)
+        finally:
+            closed.append(cluster.status.name)
+
+    monkeypatch.setattr(distributed.LocalCluster, "close", interrupted)
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt, match="the first"), clusters.connect(None):
+        raise KeyboardInterrupt("the first")
+    assert closed[0] == "closed"
+    assert signal.getsignal(signal.SIGINT) is before
+
+
 @pytest.mark.slow
-def test_ctrl_c_stops_every_process(tmp_path: Path) -> None:
+@pytest.mark.parametrize("times", [1, 2])
+def test_ctrl_c_stops_every_process(times: int, tmp_path: Path) -> None:
     with subprocess.Popen(
         [
             *(sys.executable, "-m", "bench", "fleet", "hold", "--connections", "1000"),
@@ -224,7 +247,16 @@ def test_ctrl_c_stops_every_process(tmp_path: Path) -> None:
 
         wait_for(working)
         os.killpg(process.pid, signal.SIGINT)
+        if times == 2:
+            wait_for(
+                lambda: (
+                    process.poll() is not None or not all(child.is_running() for child in children)
+                )
+            )
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGINT)
         printed = process.communicate(timeout=PATIENCE_S)[1]
-    assert process.returncode == 130, printed
+    # The second may come when everything is over, and nothing is left to clean up.
+    assert process.returncode in (130, -signal.SIGINT)[:times], printed
     assert b"Traceback" not in printed, printed
     assert small.all_gone(children)

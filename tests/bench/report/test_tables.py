@@ -148,3 +148,29 @@ def test_nothing_but_voids() -> None:
 def test_markup_in_records_is_text() -> None:
     campaign = changed(made(blocks=1), status="void", reason="[red]boom[/red]")
     assert "[red]boom[/red]" in printed(campaign)
+
+
+HOSTILE = "<script>alert(1)</script> a|b `c` &lt; ![x](http://evil.test/) **d**\n# e\x1b[2J"
+
+
+def test_nothing_in_records_is_markdown() -> None:
+    records = made(blocks=2).records
+    trials = [
+        *(t.model_copy(update={"status": "void", "reason": HOSTILE}) for t in records.trials[:2]),
+        *(
+            t.model_copy(update={"label": HOSTILE if t.label == "threads" else t.label})
+            for t in records.trials[2:]
+        ),
+    ]
+    machine = records.campaign.environment.model_copy(update={"cpu_model": HOSTILE})
+    head = records.campaign.model_copy(update={"campaign": HOSTILE, "environment": machine})
+    text = summary.to_markdown(Analysis(replace(records, campaign=head, trials=trials)))
+    safe = (
+        r"&lt;script&gt;alert(1)&lt;/script&gt; a\|b \`c\` &amp;lt; !\[x\](http://evil.test/) "
+        r"\*\*d\*\*\\n# e\\x1b[2J"
+    )
+    places = [line for line in text.splitlines() if safe in line]
+    assert {line.partition(safe)[0] for line in places} >= {"# Campaign ", "| ", "- Machine: "}
+    assert any(line.startswith("- void: ") for line in places)
+    rest = text.replace(safe, "")
+    assert not re.search(r"[<`\x1b]|&lt|\*\*|evil", rest), rest
