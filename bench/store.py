@@ -239,6 +239,11 @@ def sort_out(records: Iterable[AnyRecord], file: Path, torn_bytes: int = 0) -> R
                 kept = result.controls if record.kind == "control" else result.trials
                 kept.append(record)
             case CeilingRecord():
+                if record in result.ceilings:
+                    raise StoreError(
+                        f"{file}: a ceiling of block {record.block} is there twice; it counts "
+                        "once, so delete one of the lines"
+                    )
                 result.ceilings.append(record)
             case ResumeRecord():
                 result.resumes.append(record)

@@ -6,6 +6,7 @@ from collections import Counter
 from statistics import median
 from typing import Final
 
+from bench import advice
 from bench.analysis import releases, scatter, stats
 from bench.analysis.analysis import Analysis
 
@@ -43,7 +44,7 @@ def _unusable(analysis: Analysis) -> list[str]:
     ]
     if len(kinds) > MOST_KINDS:
         found.append(f"... and {len(kinds) - MOST_KINDS} more kinds of unusable trials")
-    return found
+    return found + advice.unusable(bad)
 
 
 def _head(analysis: Analysis) -> list[str]:

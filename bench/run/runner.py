@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rich.console import Console
+from rich.text import Text
 
-from bench import store, turnlog
+from bench import advice, store, turnlog
 from bench.controls import CONTROLS
 from bench.launch import OWN_PYTHON, RESULTS, ROOT, shown
 from bench.machine import doctor
@@ -266,4 +267,6 @@ def exit_code(finished: Finished, console: Console) -> int:
     bad = [t for t in trials if t.status in ("failed", "void")]
     if bad:
         console.print(f"{len(bad)} of {len(trials)} trials failed or are void")
+        for line in advice.unusable(trials):
+            console.print(Text(line), soft_wrap=True)
     return 1 if bad else 0

@@ -22,7 +22,7 @@ ROWS = (
     ("report",),
     ("analysis", "run"),
     ("machine", "plan", "turnlog"),
-    ("filesystem", "histograms", "store", "terminal"),
+    ("advice", "filesystem", "histograms", "store", "terminal"),
     ("controls", "errors", "launch", "palette", "schema", "text"),
 )
 """The rooms of ``bench/``, the highest row first. A room imports from lower rows only."""

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench import store
-from bench.schema import AnyRecord, CampaignRecord, EndRecord, ResumeRecord
+from bench.schema import AnyRecord, CampaignRecord, CeilingRecord, EndRecord, ResumeRecord
 from bench.store import Store, StoreError
 from tests.bench.synthetic import campaign
 
@@ -82,6 +82,13 @@ def trial(**changes: object) -> bytes:
     return json.dumps(record).encode() + b"\n"
 
 
+CEILING = next(
+    record.model_dump_json().encode() + b"\n"
+    for record in RECORDS
+    if isinstance(record, CeilingRecord)
+)
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -96,11 +103,12 @@ def trial(**changes: object) -> bytes:
         (line() + b"\xff\xfe\n" + line(), ":2: not JSON"),
         (line() + line(), "two campaigns in one file"),
         (line() + 2 * trial(), "callbacks#2 at throughput-1 is there twice for block 0"),
+        (line() + 2 * CEILING, "a ceiling of block 0 is there twice; it counts once"),
         (RECORDS[1].model_dump_json().encode() + b"\n", "not a campaign record"),
     ],
     ids=[
         *("empty", "text", "deep", "foreign", "list", "version", "field", "kind", "bytes", "two"),
-        *("repeated", "headless"),
+        *("repeated", "ceiling", "headless"),
     ],
 )
 def test_unreadable_records_get_one_clear_line(

@@ -116,6 +116,14 @@ def test_bad_usage_is_one_line_and_exit_status_2(
     assert complained.rstrip("\n").isprintable()
 
 
+@pytest.mark.parametrize("start", ["javascript:1", "mailto:a@b", "data:1"])
+def test_a_scheme_is_not_looked_up_as_a_host(start: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[object] = []
+    monkeypatch.setattr("socket.getaddrinfo", lambda *given, **_: asked.append(given))
+    assert main(["threads", start]) == 2
+    assert asked == []
+
+
 def test_the_exit_status_is_that_of_the_process() -> None:
     done = run("threads")
     assert (done.returncode, done.stdout) == (2, "")
