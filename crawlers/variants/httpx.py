@@ -14,12 +14,14 @@ page grows with the number of slots. ``httpx_tuned`` avoids that.
 The server sees these differences. Connections belong to the pool and not to the
 slots. Request headers are httpx's, and ask for compressed bodies. httpx does not
 tell whether a connection was used before. So with keep-alive, a connection that
-ends without an answer counts as stale once for each URL, even if it was new.
+ends without an answer counts as stale once for each URL, even if it was new. The
+repeated request goes out on a client of its own, so that it gets a new connection.
 """
 
 from __future__ import annotations
 
 import asyncio
+from contextlib import nullcontext
 from time import monotonic
 from typing import Any
 
@@ -41,7 +43,12 @@ class Shared(_asyncio.Shared):
     def __init__(self, job: Job, recorder: Recorder) -> None:
         super().__init__(job, recorder)
         self.mechanism["stack"] = version_of(self.httpx.__name__)
-        self.client = self.httpx.AsyncClient(
+        self.client = self.new_client()
+
+    def new_client(self) -> Any:  # noqa: ANN401
+        """A client with a pool of its own."""
+        job = self.job
+        return self.httpx.AsyncClient(
             limits=self.httpx.Limits(
                 max_connections=job.slots,
                 max_keepalive_connections=job.slots if job.keep_alive else 0,
@@ -63,7 +70,9 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
         while item.due > monotonic():  # a loop's timer may be a little early
             await asyncio.sleep(item.due - monotonic())
         slot.started = monotonic()
-        async with shared.client.stream("GET", item.url) as response:
+        # After a stale connection the pool's next one might be stale as well.
+        source = shared.new_client() if item.stale else nullcontext(shared.client)
+        async with source as client, client.stream("GET", item.url) as response:
             answer.reused = False  # it has answered, so it was not stale
             async for data in response.aiter_bytes():
                 if not answer.take_body(data):

@@ -55,8 +55,10 @@ class Connection(HTTPConnection):
 
     def request(self, method: str, url: str, *more: Any, **settings: Any) -> None:  # noqa: ANN401
         """Send the request."""
-        if here.item.stale:
-            self.close()  # connect again: the pool's next connection might be stale as well
+        # After a stale connection the pool's next one might be stale as well. And where we
+        # asked for the end of a connection but the answer did not say so, urllib3 keeps it.
+        if here.item.stale or settings["headers"].get("Connection") == "close":
+            self.close()  # connect again
         super().request(method, here.item.target, *more, **settings)
 
 
