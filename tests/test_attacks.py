@@ -56,7 +56,7 @@ def test_a_hostile_surrounding_is_one_line_at_most() -> None:
     chosen = [case for case in commands.CASES if case.name in ALONE]
     with commands.scene() as (at, url):
         found = {f"{case.name} {case.arguments}": commands.fault(case, at, url) for case in chosen}
-    assert len(found) == 7
+    assert len(found) == 9
     assert {name: text for name, text in found.items() if text} == {}
 
 

@@ -64,7 +64,7 @@ def connect(scheduler: str | None, workers: int = 1) -> Iterator[Client]:
                     n_workers=workers,
                     threads_per_worker=1,
                     memory_limit=0,
-                    dashboard_address=None,
+                    dashboard_address="127.0.0.1:0",  # none would mean port 8787 on any address
                     silence_logs=logging.CRITICAL,
                 )
             finally:

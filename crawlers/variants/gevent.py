@@ -25,6 +25,9 @@ from crawlers.stop import Stop
 from crawlers.variants import _slots
 from crawlers.variants._slots import Slot, disconnect, end, finish, overdue, taken
 
+LOOP = gevent.config.loop
+"""gevent's loop. Looked up here, so that a wrong ``GEVENT_LOOP`` fails the import, not a crawl."""
+
 
 class Shared(_slots.Shared):
     """The state that the slots of one crawl share."""

@@ -27,6 +27,7 @@ from typing import Any
 
 import httpx
 
+from crawlers.backend import BackendError
 from crawlers.http import Exchange
 from crawlers.job import CrawlReport, Fetch, Job
 from crawlers.recorder import Recorder
@@ -46,16 +47,23 @@ class Shared(_asyncio.Shared):
         self.client = self.new_client()
 
     def new_client(self) -> Any:  # noqa: ANN401
-        """A client with a pool of its own."""
+        """A client with a pool of its own; it obeys the environment, as httpx ships."""
         job = self.job
-        return self.httpx.AsyncClient(
-            limits=self.httpx.Limits(
-                max_connections=job.slots,
-                max_keepalive_connections=job.slots if job.keep_alive else 0,
-            ),
-            timeout=job.timeout_s,
-            headers=None if job.keep_alive else {"Connection": "close"},
-        )
+        try:
+            return self.httpx.AsyncClient(
+                limits=self.httpx.Limits(
+                    max_connections=job.slots,
+                    max_keepalive_connections=job.slots if job.keep_alive else 0,
+                ),
+                timeout=job.timeout_s,
+                headers=None if job.keep_alive else {"Connection": "close"},
+            )
+        except (OSError, ValueError) as error:
+            name = self.httpx.__name__
+            raise BackendError(
+                f"backend {name} cannot start here: {type(error).__name__}: {error}: look at "
+                "SSL_CERT_FILE, SSL_CERT_DIR and the proxies in the environment"
+            ) from error
 
     async def close(self) -> None:
         """Close the connections."""

@@ -185,7 +185,7 @@ def test_too_much_is_refused_before_anything_starts(
     cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code = fleet(
-        *("hold", "--connections", "900000000", "--scheduler", cluster.address),
+        *("hold", "--connections", "9000000", "--scheduler", cluster.address),
         *("--results", str(tmp_path / "results")),
     )
     assert code == 2

@@ -308,7 +308,12 @@ MORE: Final = (
     *(around("certificates that are none", ("crawlers", (name, "URL")), EITHER,
              SSL_CERT_FILE="/nonexistent", SSL_CERT_DIR="/x", REQUESTS_CA_BUNDLE="/nonexistent",
              NETRC="/dev/zero", SSLKEYLOGFILE="/nonexistent/x")
-      for name in ("urllib3", "requests", "aiohttp", "httpx")),
+      for name in ("urllib3", "requests_tuned", "aiohttp", "httpx_tuned")),
+    # As they ship, these obey the environment. requests would read NETRC, however long it is.
+    *(around("certificates that are none", ("crawlers", (name, "URL")), EITHER,
+             SSL_CERT_FILE="/nonexistent", SSL_CERT_DIR="/x", REQUESTS_CA_BUNDLE="/nonexistent",
+             SSLKEYLOGFILE="/nonexistent/x")
+      for name in ("requests", "httpx")),
     around("an event loop that is none", ("crawlers", ("gevent", "URL")), LINE,
            GEVENT_LOOP="nonsense"),
 )  # fmt: skip
