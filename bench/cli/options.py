@@ -58,6 +58,14 @@ def seconds(text: str) -> float:
     return value
 
 
+def budget(text: str) -> float:
+    """Minutes, in seconds."""
+    try:
+        return 60 * seconds(text)
+    except argparse.ArgumentTypeError:
+        raise argparse.ArgumentTypeError(f"must be minutes above 0, not {text!r}") from None
+
+
 def percent(text: str) -> float:
     """A percentage from 0 on."""
     try:
@@ -96,6 +104,10 @@ def campaign(add: Callable[..., Any], profile: str = "quick") -> None:
     add("--seed", type=seed, help="decides the order of trials (default: random; it is recorded)")
     add("--deadline", type=seconds, metavar="S", help="stop a trial after S seconds")
     add(
+        "--budget", type=budget, metavar="MIN",
+        help="measure for about MIN minutes at most (default: the profile's time); blocks are cut",
+    )  # fmt: skip
+    add(
         "--no-budget", action="store_true",
         help="measure every block, even if a slow machine takes longer than the profile promises",
     )  # fmt: skip
@@ -119,6 +131,7 @@ def chosen(arguments: argparse.Namespace) -> Options:
         seed=arguments.seed,
         deadline_s=arguments.deadline,
         limited=not arguments.no_budget,
+        budget_s=arguments.budget,
         results=arguments.results,
         resume=arguments.resume,
     )

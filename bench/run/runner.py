@@ -47,10 +47,10 @@ class Options:
     """What to run.
 
     ``resume`` is the folder of a campaign to continue, with its own options.
-    ``limited`` lets a slow machine cut blocks to stay within the profile's
-    budget; ``blocks``, if given, are never cut. With ``interpreters`` every
-    backend runs on each of them; ``missing`` maps releases that were not found
-    to the reasons.
+    ``limited`` lets a slow machine cut blocks to stay within ``budget_s``, or the
+    profile's budget if that is None; ``blocks``, if given, are never cut. With
+    ``interpreters`` every backend runs on each of them; ``missing`` maps
+    releases that were not found to the reasons.
     """
 
     profile: str = "quick"
@@ -63,6 +63,7 @@ class Options:
     resume: Path | None = None
     deadline_s: float | None = None
     limited: bool = True
+    budget_s: float | None = None
     interpreters: Sequence[FoundInterpreter] = ()
     missing: Mapping[str, str] = field(default_factory=dict)
     command: Sequence[str] = field(default_factory=lambda: own_command(sys.argv))
@@ -159,8 +160,9 @@ def begin(
         named=options.backends is not None,
     )
     entries, budget = chosen, None
-    if options.limited and options.blocks is None and profile.budget_s is not None:
-        entries, budget = preflight.in_time(chosen, profile.budget_s, known, console)
+    budget_s = options.budget_s or profile.budget_s
+    if options.limited and options.blocks is None and budget_s is not None:
+        entries, budget = preflight.in_time(chosen, budget_s, known, console)
     todo = plan.make(entries, seed)
     record = plan.campaign_record(
         todo,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import io
 import math
 from collections.abc import Sequence
@@ -9,9 +10,10 @@ from collections.abc import Sequence
 import pytest
 from rich.console import Console
 
+from bench.cli import options
 from bench.plan import backends, plan, workloads
 from bench.plan.cast import Cast
-from bench.run import preflight, rehearsal
+from bench.run import preflight, rehearsal, runner
 from bench.run.rehearsal import Rehearsal
 from bench.schema import Budget, CampaignRecord
 from crawlers.backend import Backend
@@ -148,3 +150,21 @@ def test_this_machine_is_measured() -> None:
 def test_the_words_name_what_was_cut() -> None:
     found = Budget(budget_s=60, slowness=2.04, planned_s=120, expected_s=59, cuts=[])
     assert preflight.explain(found).startswith("trials take 2.0 times as long here")
+
+
+@pytest.mark.parametrize(("chosen_s", "wanted_s"), [(None, 265.0), (120.0, 120.0)])
+def test_your_budget_takes_the_place_of_the_profile_s(
+    chosen_s: float | None, wanted_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_speed(monkeypatch, 1.5)
+    record, _ = runner.begin(runner.Options(budget_s=chosen_s, seed=1), KNOWN, console())
+    assert record.budget is not None
+    assert record.budget.budget_s == wanted_s
+    assert record.budget.expected_s < record.budget.planned_s
+
+
+def test_a_budget_is_given_in_minutes() -> None:
+    assert options.budget("1.5") == 90.0
+    for wrong in ("0", "-1", "nan", "inf", "x"):
+        with pytest.raises(argparse.ArgumentTypeError, match="must be minutes above 0"):
+            options.budget(wrong)
