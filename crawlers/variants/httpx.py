@@ -58,7 +58,7 @@ class Shared(_asyncio.Shared):
                 timeout=job.timeout_s,
                 headers=None if job.keep_alive else {"Connection": "close"},
             )
-        except (OSError, ValueError) as error:
+        except (ImportError, OSError, ValueError) as error:
             name = self.httpx.__name__
             raise BackendError(
                 f"backend {name} cannot start here: {type(error).__name__}: {error}: look at "

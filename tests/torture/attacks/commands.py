@@ -301,10 +301,15 @@ MORE: Final = (
            before="ulimit -n 6", shell="< /dev/null"),
     around("closed stdin", ("server", ("--site", "list:1:1", "--exit-with-parent")), EITHER,
            shell="<&-"),
-    *(around("proxies in the environment", ("crawlers", (name, "URL")),
+    # As they ship, requests and httpx obey the environment.
+    *(around("proxies in the environment", ("crawlers", (name, "URL")), wanted,
              http_proxy="http://127.0.0.1:9", HTTP_PROXY="http://127.0.0.1:9",
              all_proxy="socks5://127.0.0.1:9", no_proxy="")
-      for name in ("threads", "urllib3", "requests", "aiohttp", "httpx")),
+      for names, wanted in (
+          (("threads", "urllib3", "aiohttp", "requests_tuned", "httpx_tuned"), FINE),
+          (("requests", "httpx"), EITHER),
+      )
+      for name in names),
     *(around("certificates that are none", ("crawlers", (name, "URL")), EITHER,
              SSL_CERT_FILE="/nonexistent", SSL_CERT_DIR="/x", REQUESTS_CA_BUNDLE="/nonexistent",
              NETRC="/dev/zero", SSLKEYLOGFILE="/nonexistent/x")
