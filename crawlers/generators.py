@@ -23,7 +23,7 @@ from crawlers.job import CrawlReport, Fetch, Job, Origin
 from crawlers.loop import Callback, Loop
 from crawlers.page import read_page
 from crawlers.recorder import Recorder
-from crawlers.sockets import begin_connect, end_connect
+from crawlers.sockets import begin_connect, end_connect, silent
 from crawlers.stop import Stop
 
 T = TypeVar("T")
@@ -191,7 +191,7 @@ def notice(slot: Slot) -> None:
     ready, slot.ready = slot.ready, None
     if ready is not None:
         ready.resolve(None)
-    elif slot.deadline == inf:
+    elif slot.deadline == inf and not silent(slot.sock):
         disconnect(slot)  # we asked for nothing
 
 

@@ -41,6 +41,17 @@ def end_connect(sock: socket.socket) -> None:
         raise OSError(error, os.strerror(error))
 
 
+def silent(sock: socket.socket) -> bool:
+    """Whether an idle connection is open and has nothing to read: a loop may say ready late."""
+    try:
+        sock.recv(1, socket.MSG_PEEK)
+    except BlockingIOError:
+        return True
+    except OSError:
+        pass  # a reset
+    return False
+
+
 class HasDescriptor(Protocol):
     """A socket of any library."""
 

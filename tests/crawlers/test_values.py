@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import resource
 import signal
+import socket
 import time
 from importlib.metadata import EntryPoint
+from selectors import EVENT_READ
 
 import pytest
 
-from crawlers import limits, registry
+from crawlers import generators, limits, registry
 from crawlers.http import Exchange, request_tail
 from crawlers.job import Address, CrawlReport, Fetch, Job, JobError, Origin, PageResult
+from crawlers.loop import Loop
 from crawlers.origins import in_scope, make_origin, normal_root, origin_prefix
 from crawlers.page import charset, read_page
 from crawlers.recorder import NullRecorder, SlotRecorder, TimesRecorder
@@ -286,3 +289,24 @@ def test_stop_gives_reasons_and_restores_handlers() -> None:
     with Stop(JOB) as stop:
         assert stop.reason(float("1e300")) is None
     assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.mark.parametrize(("sent", "kept"), [(b"", True), (b"x", False), (None, False)])
+def test_an_idle_connection_is_closed_only_if_something_came(
+    sent: bytes | None, kept: bool
+) -> None:
+    """asyncio's loop may say ready when the bytes have been read already."""
+    here, there = socket.socketpair()
+    loop = Loop()
+    with here, there:
+        here.setblocking(False)
+        slot = generators.Slot(0, loop)
+        slot.sock, slot.origin = here, ORIGIN
+        loop.selector.register(here, EVENT_READ, None)
+        if sent is None:
+            there.close()
+        elif sent:
+            there.send(sent)
+        generators.notice(slot)
+        assert (slot.origin is not None) is kept
+    loop.close()
