@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import gzip
 import json
 import os
+import zlib
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -34,6 +36,8 @@ from bench.schema import (
 )
 
 FILE_NAME = "trials.jsonl"
+PACKED = f"{FILE_NAME}.gz"
+"""The same, compressed, for campaigns that are kept in a repository."""
 MOST_DIGITS = 20
 """Of a whole number in a record: room for 64 bits, and far from what a float cannot hold."""
 FIRST = "run one with: python -m bench run"
@@ -52,6 +56,8 @@ class Store:
 
     def __init__(self, path: Path, *, create: bool) -> None:
         self.path = path
+        if path.suffix == ".gz":
+            raise StoreError(f"{path}: compressed, so it cannot grow; unpack it with gunzip first")
         flags = os.O_RDWR | os.O_APPEND | (os.O_CREAT | os.O_EXCL if create else 0)
         try:
             self._file = os.fdopen(os.open(path, flags, 0o644), "a+b")
@@ -111,10 +117,7 @@ def load_lines(file: Path, adapter: TypeAdapter[AnyLine]) -> tuple[list[AnyLine]
 
     Raises :class:`StoreError` with the line number for anything that is not a record.
     """
-    try:
-        data = file.read_bytes()
-    except OSError as error:
-        raise StoreError(f"{file}: {error.strerror}") from None
+    data = read_bytes(file)
     end = data.rfind(b"\n") + 1
     records = [
         parse(line, f"{file}:{number}", adapter)
@@ -122,6 +125,17 @@ def load_lines(file: Path, adapter: TypeAdapter[AnyLine]) -> tuple[list[AnyLine]
         if line.strip()
     ]
     return records, len(data) - end
+
+
+def read_bytes(file: Path) -> bytes:
+    """The lines of a file of records, decompressed if its name ends with ``.gz``."""
+    try:
+        data = file.read_bytes()
+        return gzip.decompress(data) if file.suffix == ".gz" else data
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise StoreError(f"{file}: not a whole gzip file: {error}; restore it") from None
+    except OSError as error:
+        raise StoreError(f"{file}: {error.strerror}") from None
 
 
 def parse(line: bytes, where: str, adapter: TypeAdapter[AnyLine]) -> AnyLine:
@@ -190,9 +204,10 @@ def trials_file(campaign: Path) -> Path:
     """
     for path in (campaign, RESULTS / campaign):
         try:
-            file = path / FILE_NAME if path.is_dir() else path
-            if file.is_file():
-                return file
+            files = [path / FILE_NAME, path / PACKED] if path.is_dir() else [path]
+            for file in files:
+                if file.is_file():
+                    return file
         except OSError as error:  # a name that is too long, a folder that is not ours
             raise StoreError(f"{campaign}: {error.strerror}") from None
     raise StoreError(

@@ -52,7 +52,7 @@ TORTURES: Final = ("faults", "fuzz", "leaks", "limits", "races", "races-free-thr
 
 def campaign(name: str, out: Path) -> None:
     """Write the report, summary and charts of a campaign under ``results/``."""
-    file = RESULTS / name / store.FILE_NAME
+    file = store.trials_file(RESULTS / name)
     publish.build(Analysis.load(file), out, file, EXTENSIONS)
 
 

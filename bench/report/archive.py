@@ -37,7 +37,7 @@ def files_of(records_file: Path, extensions: Sequence[Extension] = ()) -> dict[s
     """
     with tempfile.TemporaryDirectory(prefix="c10k-") as scratch:
         folder = Path(scratch)
-        shutil.copyfile(records_file, folder / store.FILE_NAME)
+        (folder / store.FILE_NAME).write_bytes(store.read_bytes(records_file))
         for name in _further_records(extensions):
             if (records_file.parent / name).is_file():
                 shutil.copyfile(records_file.parent / name, folder / name)

@@ -7,19 +7,18 @@ import re
 from pathlib import Path
 
 from bench.schema import CampaignRecord
-from bench.store import StoreError
+from bench.store import read_bytes
 
 AUTHORS = "The c10k-crawlers authors"
 TITLE = "c10k-crawlers: one web crawler, once per Python concurrency model"
 
 
 def checksum(file: Path) -> str:
-    """SHA-256 of a campaign's ``trials.jsonl``; raises :class:`bench.store.StoreError`."""
-    try:
-        with open(file, "rb") as opened:
-            return hashlib.file_digest(opened, "sha256").hexdigest()
-    except OSError as error:
-        raise StoreError(f"{file}: {error.strerror}") from None
+    """SHA-256 of a campaign's ``trials.jsonl``, compressed or not.
+
+    Raises :class:`bench.store.StoreError`.
+    """
+    return hashlib.sha256(read_bytes(file)).hexdigest()
 
 
 def text(campaign: CampaignRecord, sha256: str) -> str:

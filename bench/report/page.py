@@ -153,6 +153,7 @@ def downloads(analysis: Analysis, folder: Path, beside: Mapping[str, str]) -> li
     )
     names = {
         store.FILE_NAME: "raw records",
+        store.PACKED: "raw records, compressed",
         turnlog.FILE_NAME: "every turn",
         **beside,
         files.SUMMARY: "tables",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench import store
+from bench.report import cite
 from bench.schema import AnyRecord, CampaignRecord, CeilingRecord, EndRecord, ResumeRecord
 from bench.store import Store, StoreError
 from tests.bench.synthetic import campaign
@@ -176,3 +178,20 @@ def test_records_of_older_campaigns_without_a_plan_still_load(tmp_path: Path) ->
     del head["plan"]
     (tmp_path / store.FILE_NAME).write_text(json.dumps(head) + "\n")
     assert isinstance(store.load(tmp_path).campaign, CampaignRecord)
+
+
+def test_compressed_records_are_read_but_not_extended(tmp_path: Path) -> None:
+    made = campaign(blocks=1, samples=10)
+    lines = b"".join(record.model_dump_json().encode() + b"\n" for record in made)
+    packed = tmp_path / store.PACKED
+    packed.write_bytes(gzip.compress(lines))
+    assert store.trials_file(tmp_path) == packed
+    assert len(store.load(tmp_path).all) == len(made)
+    (tmp_path / "plain").mkdir()
+    (tmp_path / "plain" / store.FILE_NAME).write_bytes(lines)
+    assert cite.checksum(packed) == cite.checksum(tmp_path / "plain" / store.FILE_NAME)
+    with pytest.raises(StoreError, match="unpack it with gunzip"):
+        Store(packed, create=False)
+    packed.write_bytes(packed.read_bytes()[:-20])
+    with pytest.raises(StoreError, match="not a whole gzip file"):
+        store.load(tmp_path)

@@ -52,7 +52,7 @@ def test_the_images_that_are_linked_and_no_others_are_committed(committed: list[
 def test_a_summary_is_what_the_records_give(name: str) -> None:
     """Rebuild with: python -m tools.rebuild."""
     folder = RESULTS / name
-    analysis, sha256 = Analysis.load(folder), cite.checksum(folder / store.FILE_NAME)
+    analysis, sha256 = Analysis.load(folder), cite.checksum(store.trials_file(folder))
     assert (folder / files.SUMMARY).read_text() == summary.to_markdown(analysis)
     assert (folder / files.CITATION).read_text() == cite.bibtex(analysis.campaign, sha256)
 

@@ -90,7 +90,7 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
 def seeds(target: str) -> list[bytes]:
     """Inputs to start from: every fault, odd pages, real records."""
     if target == "loader":
-        lines = (RESULTS / "reference" / store.FILE_NAME).read_bytes().splitlines()
+        lines = store.read_bytes(store.trials_file(RESULTS / "reference")).splitlines()
         return [line for line in lines if len(line) < MAX_BYTES][:50]
     rng = random.Random(1)
     page = Page("/x", links=("/a", "../b?c=d#e", "//other.test/", "caf\xe9"))

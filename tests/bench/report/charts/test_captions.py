@@ -69,7 +69,7 @@ def claimed(design: Design) -> set[int]:
 
 def reference() -> Sequence[AnyRecord]:
     """The campaign of README."""
-    return store.load(RESULTS / "reference" / store.FILE_NAME).all
+    return store.load(RESULTS / "reference").all
 
 
 RECORDS = pytest.mark.parametrize(
