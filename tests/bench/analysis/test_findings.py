@@ -102,7 +102,7 @@ def test_nothing_is_said_without_data() -> None:
 )
 def test_a_page_quotes_its_campaign(page: str, campaign: str) -> None:
     """Rebuild with: python -m bench findings results/reference --into README.md."""
-    analysis = Analysis(store.load(ROOT / "results" / campaign / store.FILE_NAME))
+    analysis = Analysis(store.load(ROOT / "results" / campaign))
     assert block((ROOT / page).read_text(), findings.NAME) == findings.markdown(analysis)
 
 
@@ -116,7 +116,7 @@ def test_a_page_shows_the_charts_of_its_campaign(page: str, campaign: str, chart
     Missing charts come from: python -m bench report results/reference.
     """
     folder = ROOT / "results" / campaign
-    analysis = Analysis(store.load(folder / store.FILE_NAME))
+    analysis = Analysis(store.load(folder))
     text = (ROOT / page).read_text()
     address = Path(os.path.relpath(folder / "charts", (ROOT / page).parent)).as_posix()
     shown = readme.markdown(analysis, address, folder / "charts")
