@@ -79,6 +79,9 @@ def test_a_folder_is_what_its_records_give(
     rebuilt = {file for file in mine if inside[file] in made}
     assert {file for file in mine if file.suffix in (".svg", ".html", ".md")} <= rebuilt
     for file in rebuilt:
+        # Records are copies. The claims' chart is drawn by documents, from other campaigns too.
+        if file.suffix == ".gz" or file.name == "then-and-now.svg":
+            continue
         old, new = (RESULTS / file).read_text(), made[inside[file]].read_text()
         assert words(new) == words(old)
         if matplotlib.__version__ == DRAWN_WITH:
