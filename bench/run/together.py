@@ -14,7 +14,6 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from mmap import mmap
 from pathlib import Path
 from typing import Final
 
@@ -27,7 +26,7 @@ from bench.machine.probes import cpu, host, kernel
 from bench.plan.order import Turn
 from bench.plan.sizes import sized
 from bench.plan.workloads import SITE_SEED, Point
-from bench.run import record
+from bench.run import protocol, record
 from bench.run.process import ProcessError
 from bench.run.servers import Server, ServerError
 from bench.run.state import Bench, Trial
@@ -140,7 +139,7 @@ def start(
     )
     cores = bench.pinning.client
     trial.unpinned = cpu.pin(worker.pid, cores) if cores else bench.pinning.reason
-    shared = shared_number(bench.scratch / f"progress-{number}")
+    shared = new_number(bench.scratch / f"progress-{number}")
     taker = Taker(
         name=str(turn.label),
         worker=Group(worker.pid),
@@ -161,11 +160,10 @@ def set_to_work(member: Member) -> None:
     member.worker.command(command(trial, progress=member.progress, timeout_s=patience_s))
 
 
-def shared_number(file: Path) -> memoryview:
+def new_number(file: Path) -> memoryview:
     """A number in a new file of eight bytes, for the worker to count in."""
     file.write_bytes(bytes(8))
-    with open(file, "r+b") as opened:
-        return memoryview(mmap(opened.fileno(), 8)).cast("Q")
+    return protocol.shared_number(file)
 
 
 def warm(member: Member) -> None:

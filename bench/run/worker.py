@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import faulthandler
 import gc
-import mmap
 import os
 import random
 import resource
@@ -27,7 +26,18 @@ from collections.abc import Callable
 from typing import Any, TextIO
 
 from bench import controls
-from bench.run.protocol import GO, Command, Failed, Message, Ready, Result, Schedule, decode, encode
+from bench.run.protocol import (
+    GO,
+    Command,
+    Failed,
+    Message,
+    Ready,
+    Result,
+    Schedule,
+    decode,
+    encode,
+    shared_number,
+)
 from crawlers import http, registry, tokens
 from crawlers.job import CrawlReport, Job
 from crawlers.recorder import (
@@ -142,12 +152,6 @@ def make_recorder(command: Command) -> TimesRecorder:
     if command.progress is not None:
         return ProgressRecorder(shared_number(command.progress))
     return SlotRecorder() if command.recorder == "slots" else TimesRecorder()
-
-
-def shared_number(path: str) -> memoryview:
-    """A number in a file that this process shares with the harness."""
-    with open(path, "r+b") as file:
-        return memoryview(mmap.mmap(file.fileno(), 8)).cast("Q")
 
 
 def warm_up(command: Command, crawl: Crawl) -> None:
