@@ -21,12 +21,13 @@ class Cast:
     """In how many blocks of a point each group of backends takes part.
 
     The groups are the four models, the main variants and all other backends.
-    ``only`` leaves everyone else out.
+    ``also`` are others that count as main variants, ``only`` leaves everyone else out.
     """
 
     models: int
     variants: int = 0
     rest: int = 0
+    also: tuple[str, ...] = ()
     only: tuple[str, ...] | None = None
 
     @property
@@ -40,7 +41,7 @@ class Cast:
             return 0
         if name in MODELS:
             return self.models
-        return self.variants if name in MAIN_VARIANTS else self.rest
+        return self.variants if name in (*MAIN_VARIANTS, *self.also) else self.rest
 
     def opened(self) -> Cast:
         """Everyone in every block: for backends that the user asked for by name."""

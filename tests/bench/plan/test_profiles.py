@@ -142,3 +142,13 @@ def test_full_compares_a_server_that_polls_with_one_that_sleeps() -> None:
         point = points("full")[f"awake-{slots}"]
         assert point.interleaved
         assert labels(point, *MODELS) == ["callbacks", "callbacks#2", "callbacks/asleep"]
+
+
+def test_full_fetches_with_a_backend_that_has_a_goal_beside_the_floor() -> None:
+    point = points("full")["fetch-100"]
+    assert "bare" in point.controls
+    names = (*MODELS, "uvloop", *profiles.BARRED, "tornado")
+    found = plan.cast(point, names)
+    assert found[Label("uvloop_protocol")] == found[Label("uvloop")] == point.blocks
+    assert Label("tornado") not in found
+    assert Label("uvloop_protocol") not in plan.cast(points("full")["fetch-10"], names)
