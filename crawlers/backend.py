@@ -38,6 +38,9 @@ class Backend:
     changes the whole process (gevent_patched patches the standard library), so it must
     not share a process with other backends.
 
+    ``no_https`` is None, or the reason why it cannot speak TLS, in a sentence.
+    ``cannot_see`` names the error kinds of TLS that its library hides.
+
     A description can travel without its ``crawl``: see :meth:`facts`. In a
     description ``module`` is where the backend is imported from, and
     ``missing`` says why it cannot run here.
@@ -52,6 +55,8 @@ class Backend:
     extra: str = ""
     differs: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
     alone: bool = False
+    no_https: str | None = None
+    cannot_see: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
     most: int | None = None
     module: str = ""
     missing: str | None = None
@@ -72,6 +77,7 @@ class Backend:
             "changes": self.changes,
             "extra": self.extra,
             "alone": self.alone,
+            "no_https": self.no_https,
             "most": self.most,
             "module": self.module,
             "missing": self.missing,

@@ -188,6 +188,15 @@ def make_parser() -> argparse.ArgumentParser:
         default="keep-alive",
         help="reuse connections, or open one per request (default keep-alive)",
     )
+    trust = parser.add_argument_group("whom to trust, for https").add_mutually_exclusive_group()
+    trust.add_argument(
+        "--cafile",
+        metavar="FILE",
+        help="trust the authorities in this PEM file, not those of the system",
+    )
+    trust.add_argument(
+        "--insecure", action="store_true", help="trust any certificate, and say so on every run"
+    )
     output = parser.add_argument_group("what to print")
     output.add_argument("--json", action="store_true", help="one JSON object on standard output")
     output.add_argument("--urls", dest="url_report", action="store_true", help="one line per URL")
@@ -219,7 +228,11 @@ def run(options: argparse.Namespace) -> int:
         deadline_s=options.deadline,
         any_host=options.any_host,
         delay_s=options.delay,
+        cafile=options.cafile,
+        insecure=options.insecure,
     )
+    if job.insecure:
+        complain("--insecure: no certificate is checked; anybody on the way can change the pages")
     ensure_descriptors(job.slots)
     live = sys.stderr is not None and sys.stderr.isatty() and not options.quiet
     with LiveRecorder(f"crawling with {backend.name}", enabled=live) as recorder:

@@ -18,9 +18,15 @@ from collections.abc import Callable
 from copy import copy
 from heapq import heappop, heappush
 
-from crawlers.http import RETRYABLE
 from crawlers.job import CrawlReport, Fetch, Job, JobError, Origin, PageResult
-from crawlers.origins import in_scope, make_origin, normal_root, origin_prefix
+from crawlers.kinds import RETRYABLE
+from crawlers.origins import (
+    in_scope,
+    make_origin,
+    normal_root,
+    origin_prefix,
+    with_other_scheme,
+)
 
 BACKOFF_S = 0.1
 """Seconds before the second try of a URL; each further wait is twice as long."""
@@ -48,7 +54,9 @@ class Frontier:
         for prefix in dict.fromkeys(map(origin_prefix, roots)):
             self._new_origin(prefix)
         # With the slash, so that http://host does not let http://host.evil in.
-        self._prefixes = tuple(sorted(prefix + "/" for prefix in self._origins))
+        self._prefixes = tuple(
+            sorted({each + "/" for prefix in self._origins for each in with_other_scheme(prefix)})
+        )
         try:
             self._exclude = re.compile(job.exclude) if job.exclude else None
         except (re.error, OverflowError, RecursionError) as error:
@@ -190,6 +198,10 @@ class Frontier:
 
     def _meet(self, prefix: str) -> Origin | None:
         """A new origin found by a link; if it may not be crawled, the crawl goes on."""
+        if prefix.startswith("https:") and not self._job.https:
+            self._origins[prefix] = None
+            self._barred[prefix] = "unsupported"
+            return None
         try:
             return self._new_origin(prefix)
         except JobError:

@@ -9,13 +9,12 @@ Sources: RFC 9112 sections 6.3 (body length), 9.3 (persistence), 9.6 (close).
 
 from __future__ import annotations
 
-import errno
 import re
-import socket
 from typing import Final
 
 from crawlers.heads import read_head
 from crawlers.job import MIB, Fetch
+from crawlers.kinds import error_kind
 
 try:
     from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
@@ -41,44 +40,6 @@ MAX_INTERIM: Final = 8
 
 USER_AGENT: Final = "c10k-crawlers/0.1"
 """The User-Agent of every backend, HTTP stacks included."""
-
-ERROR_KINDS: Final = {
-    "refused": "nothing listens at that address",
-    "reset": "the connection was reset",
-    "closed": "the connection was closed before the response was complete",
-    "timeout": "no complete response within the timeout",
-    "unreachable": "no route to the host",
-    "unknown_host": "the host name does not resolve",
-    "limit": "no descriptor, port or local address is left for a new connection",
-    "network": "another network error",
-    "stale": "a kept-alive connection was closed before it was used again",
-    "protocol": "the response is not HTTP",
-    "too_large": "the response is larger than allowed",
-    "bad_redirect": "a redirect without a usable Location",
-    "too_many_redirects": "the redirect budget was used up",
-    "redirect_loop": "the redirects lead back to where they started",
-    "cancelled": "the crawl was stopped before it was fetched",
-    "unsupported": "the HTTP library of this backend cannot send this request",
-    "forbidden": "robots.txt forbids it, or it is on another machine and --any-host is off",
-}
-"""Every error kind and its meaning."""
-
-RETRYABLE: Final = frozenset({"refused", "reset", "closed", "timeout", "unreachable", "network"})
-"""Connection failures that may go away with another try."""
-
-_ERRNO_KINDS: Final = {
-    errno.ECONNREFUSED: "refused",
-    errno.ECONNRESET: "reset",
-    errno.EPIPE: "reset",
-    errno.ECONNABORTED: "reset",
-    errno.ETIMEDOUT: "timeout",
-    errno.EHOSTUNREACH: "unreachable",
-    errno.ENETUNREACH: "unreachable",
-    errno.EMFILE: "limit",
-    errno.ENFILE: "limit",
-    errno.EADDRNOTAVAIL: "limit",
-    errno.ENOBUFS: "limit",
-}
 
 _WANTED: Final = frozenset({b"content-type", b"content-length", b"location", b"content-encoding"})
 
@@ -107,21 +68,6 @@ def unfolded(data: bytes) -> bytes:
         if not interim:
             break
     return data
-
-
-def error_kind(error: Exception) -> str:
-    """The error kind of a socket's error, or of any other that a library raises."""
-    if isinstance(error, TimeoutError):
-        return "timeout"
-    if isinstance(error, socket.gaierror):
-        return "unknown_host"
-    if isinstance(error, RuntimeError):
-        return "reset"  # uvloop raises it for a connection that was lost while it was idle
-    if not isinstance(error, OSError):
-        return "network"
-    if error.errno is None and isinstance(error, ConnectionError):
-        return "reset"  # asyncio's streams raise it without a number
-    return _ERRNO_KINDS.get(error.errno or 0, "network")
 
 
 def request_tail(authority: str, keep_alive: bool) -> bytes:
@@ -254,7 +200,11 @@ class Exchange:
     def fail(self, error: Exception) -> None:
         """The connection failed."""
         if not self.done:
-            self._conclude(self._or_stale(error_kind(error)))
+            kind = error_kind(error, handshake=False)
+            if kind == "truncated":
+                self._eof(clean=False)
+            else:
+                self._conclude(self._or_stale(kind))
 
     def abort(self, kind: str) -> None:
         """End the exchange with an error kind: it timed out, or the crawl was stopped."""
@@ -330,7 +280,8 @@ class Exchange:
         # leave a cycle for the garbage collector.
         self._parser = None
 
-    def _eof(self) -> None:
+    def _eof(self, *, clean: bool = True) -> None:
+        """End of the stream; one that is not clean may have been cut by anybody on the way."""
         headers = self.headers
         to_close = (
             self._in_body
@@ -338,7 +289,10 @@ class Exchange:
             and b"content-length" not in headers
             and not _is_chunked(headers.get(b"transfer-encoding", b""))
         )
-        self._conclude(self._verdict() if to_close else self._or_stale("closed"))
+        if not to_close:
+            self._conclude(self._or_stale("closed"))
+        else:
+            self._conclude(self._verdict() if clean else self._or_too_large("truncated"))
         self.keep_alive = False
 
     # The parser calls the methods below.

@@ -5,7 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import ssl
 
 MIB = 1024 * 1024
 
@@ -38,6 +41,11 @@ class Job:
     Only this machine is crawled unless ``any_host`` is set. On other machines
     the crawl obeys robots.txt, and requests to one server are due ``delay_s``
     apart. Set ``polite=False`` only for your own servers.
+
+    Servers at ``https`` URLs must prove who they are, to the authorities in
+    ``cafile`` or, without it, to those that the system trusts. ``insecure`` skips
+    that: anybody on the way can then read and change the pages. ``https=False``
+    is for a backend that cannot speak TLS; links to such URLs are ``unsupported``.
     """
 
     urls: tuple[str, ...]
@@ -56,6 +64,9 @@ class Job:
     any_host: bool = False
     polite: bool = True
     delay_s: float = 1.0
+    cafile: str | None = None
+    insecure: bool = False
+    https: bool = True
 
     def __post_init__(self) -> None:
         if not self.urls:
@@ -73,6 +84,8 @@ class Job:
             raise JobError(f"a schedule needs due times of at least 0 s, {UP_TO}")
         if self.schedule is not None and (self.follow or len(self.schedule) != len(self.urls)):
             raise JobError("a schedule needs follow=False and one due time for each URL")
+        if self.insecure and self.cafile is not None:
+            raise JobError("cafile says whom to trust, insecure trusts everybody: choose one")
 
 
 class Manners(Protocol):
@@ -90,10 +103,12 @@ class Origin:
 
     ``head_tail`` is the part of a request after its target, rendered once.
     ``keep_alive`` tells whether connections may carry more than one exchange.
-    ``manners`` are None on this machine.
+    ``manners`` are None on this machine. ``tls`` has the settings of connections
+    that are encrypted, None for plain HTTP, and ``host`` is the name that the
+    server's certificate must have.
     """
 
-    __slots__ = ("addresses", "head_tail", "keep_alive", "manners", "prefix")
+    __slots__ = ("addresses", "head_tail", "host", "keep_alive", "manners", "prefix", "tls")
 
     def __init__(
         self,
@@ -102,12 +117,16 @@ class Origin:
         head_tail: bytes,
         keep_alive: bool = True,
         manners: Manners | None = None,
+        tls: ssl.SSLContext | None = None,
+        host: str = "",
     ) -> None:
         self.prefix = prefix
         self.addresses = addresses
         self.head_tail = head_tail
         self.keep_alive = keep_alive
         self.manners = manners
+        self.tls = tls
+        self.host = host
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +167,7 @@ class PageResult:
     """The outcome of one URL.
 
     Without an answer ``status`` is None, and ``error`` names the kind of failure
-    (see :data:`crawlers.http.ERROR_KINDS`). ``links`` holds the page's links
+    (see :data:`crawlers.kinds.ERROR_KINDS`). ``links`` holds the page's links
     until the frontier takes them; ``links_found`` and ``links_new`` count them.
     """
 

@@ -12,7 +12,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 from crawlers.http import USER_AGENT
-from crawlers.job import LONGEST_S, Address, Job, JobError, Manners
+from crawlers.job import LONGEST_S, Address, Job, JobError, Manners, Origin
 
 if TYPE_CHECKING:
     from protego import Protego
@@ -49,11 +49,12 @@ class RobotsManners:
         return due
 
 
-def manners_of(netloc: str, job: Job) -> Manners:
+def manners_of(origin: Origin, netloc: str, job: Job) -> Manners:
     """Ask a server for its robots.txt (RFC 9309), without following redirects.
 
     A server without the file (4xx) allows everything. One that does not answer,
-    or answers 3xx or 5xx, allows nothing. Raises :class:`JobError` when protego,
+    or answers 3xx or 5xx, allows nothing; over TLS it must prove who it is, as in
+    the crawl. Raises :class:`JobError` when protego,
     which reads the file, is not installed.
     """
     try:
@@ -63,12 +64,16 @@ def manners_of(netloc: str, job: Job) -> Manners:
             "crawling beyond this machine needs protego, to read robots.txt: "
             "pip install 'c10k-crawlers[web]'"
         ) from None
-    return RobotsManners(Protego.parse(_robots(netloc)), job.delay_s)
+    return RobotsManners(Protego.parse(_robots(origin, netloc)), job.delay_s)
 
 
-def _robots(netloc: str) -> str:
+def _robots(origin: Origin, netloc: str) -> str:
     nothing = "User-agent: *\nDisallow: /\n"
-    connection = http.client.HTTPConnection(netloc, timeout=TIMEOUT_S)
+    connection = (
+        http.client.HTTPConnection(netloc, timeout=TIMEOUT_S)
+        if origin.tls is None
+        else http.client.HTTPSConnection(netloc, timeout=TIMEOUT_S, context=origin.tls)
+    )
     try:
         connection.request("GET", "/robots.txt", headers={"User-Agent": USER_AGENT})
         response = connection.getresponse()

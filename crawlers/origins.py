@@ -12,16 +12,20 @@ from crawlers.job import Address, Job, JobError, Origin
 from crawlers.manners import manners_of, on_this_machine
 from crawlers.urls import normalise
 
-NO_HOSTS = frozenset(
-    {"about", "blob", "data", "file", "ftp", "https", "javascript", "mailto", "tel"}
-)
+NO_HOSTS = frozenset({"about", "blob", "data", "file", "ftp", "javascript", "mailto", "tel"})
 """Schemes that a person may type with a colon only: ``javascript:1`` is not a host and a port."""
 
 
+WEB = ("http://", "https://")
+"""How the URLs begin that a crawler can fetch."""
+
+PORTS = {"http": 80, "https": 443}
+
+
 def origin_prefix(url: str) -> str:
-    """``http://host:port`` of a normal URL; raises :class:`JobError` for any other."""
+    """``scheme://host:port`` of a normal URL; raises :class:`JobError` for any other."""
     end = url.find("/", 8)
-    if end < 0 or not url.startswith("http://"):
+    if end < 0 or not url.startswith(WEB):
         raise JobError(f"{url}: not a normal URL; write it as http://host:port/path")
     return url[:end]
 
@@ -31,11 +35,19 @@ def in_scope(url: str, prefixes: Iterable[str]) -> bool:
 
     This is the lenient rule of the chapter: the last two labels of the hosts
     agree, so ``www.`` and other subdomains belong. Addresses must be equal. Ports
-    are not compared.
+    and schemes are not compared.
     """
-    if not url.startswith("http://"):
+    if not url.startswith(WEB):
         return False
     return site_name(origin_prefix(url)) in map(site_name, prefixes)
+
+
+def with_other_scheme(prefix: str) -> tuple[str, ...]:
+    """The start prefixes of a site: with default ports, both http and https."""
+    parts = urlsplit(prefix)
+    if parts.port is not None:
+        return (prefix,)
+    return (prefix, f"{'http' if parts.scheme == 'https' else 'https'}://{parts.netloc}")
 
 
 @lru_cache(maxsize=1024)
@@ -55,15 +67,10 @@ def normal_root(url: str) -> str:
     scheme = typed.partition("://")[0].lower()
     if (before := url.partition(":")[0].lower()) in NO_HOSTS:
         scheme = before  # not a host and a port
-    if scheme == "https":
-        raise JobError(
-            f"{url}: https is not supported (every backend speaks plain HTTP, because the "
-            "comparison is not about TLS); give an http:// URL"
-        )
-    if before == "http" and "://" not in url:
+    if before in PORTS and "://" not in url:
         raise JobError(f"{url}: not a usable URL; write it as http://host:port/path")
-    if scheme != "http":
-        raise JobError(f"{url}: not an http:// URL")
+    if scheme not in PORTS:
+        raise JobError(f"{url}: not an http:// or https:// URL")
     normal = normalise(typed, typed)
     if normal is None:
         raise JobError(f"{url}: not a usable URL; write it as http://host:port/path")
@@ -77,17 +84,22 @@ def make_origin(prefix: str, job: Job) -> Origin:
     on another machine, unless the job allows any host.
     """
     parts = urlsplit(prefix)
-    host, port = parts.hostname or "", 80 if parts.port is None else parts.port
+    host, port = parts.hostname or "", PORTS[parts.scheme] if parts.port is None else parts.port
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     found.sort(key=lambda entry: entry[0] != socket.AF_INET)
     addresses = [Address(int(family), tuple(sockaddr)) for family, _, _, _, sockaddr in found]
     tail = request_tail(parts.netloc, job.keep_alive)
     origin = Origin(prefix, addresses, tail, job.keep_alive)
+    if parts.scheme == "https":
+        from crawlers.tls import client_context  # and OpenSSL with it
+
+        origin.tls = client_context(job.cafile, job.insecure)
+        origin.host = host.removesuffix(".")
     if not on_this_machine(addresses):
         if not job.any_host:
             raise JobError(
                 f"{prefix}: not on this machine; add --any-host to crawl it anyway, as far as "
                 "robots.txt allows and with a delay between requests"
             )
-        origin.manners = manners_of(parts.netloc, job) if job.polite else None
+        origin.manners = manners_of(origin, parts.netloc, job) if job.polite else None
     return origin

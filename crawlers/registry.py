@@ -1,19 +1,28 @@
 """Finds backends by name and loads them.
 
 A backend is imported only when it is loaded, so a missing library affects only
-the backends that need it. Backends from other distributions join through the
-entry-point group ``crawlers.backends``; the entry point names a :class:`Backend`.
+the backends that need it. Two constants of its module, both optional, say what it
+cannot do over TLS: ``NO_HTTPS`` is the reason why it refuses ``https`` URLs, and
+``CANNOT_SEE`` has the error kinds that its library hides.
+
+Backends from other distributions join through the entry-point group
+``crawlers.backends``; the entry point names a :class:`Backend`.
 """
 
 from __future__ import annotations
 
+import ast
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
+from pathlib import Path
 
 from crawlers.backend import Backend, BackendError, CrawlFunction
 from crawlers.catalogue import MODELS, OURS
+from crawlers.job import CrawlReport, Job, JobError
+from crawlers.recorder import Recorder
 
 __all__ = [
     "GROUP", "MODELS", "Backend", "BackendError", "CrawlFunction", "about", "load", "names",
@@ -35,7 +44,7 @@ def about(name: str) -> Backend:
     Raises :class:`BackendError` for an unknown name.
     """
     if name in OURS:
-        return OURS[name]
+        return replace(OURS[name], no_https=_no_https(OURS[name].module))
     point = _point(name)
     try:
         return _load_foreign(point)
@@ -49,7 +58,14 @@ def load(name: str) -> Backend:
     if backend is None:
         return _load_foreign(_point(name))
     try:
-        return replace(backend, crawl=import_module(backend.module).crawl)
+        module = import_module(backend.module)
+        reason = getattr(module, "NO_HTTPS", None)
+        return replace(
+            backend,
+            crawl=_without_https(name, reason, module.crawl) if reason else module.crawl,
+            no_https=reason,
+            cannot_see=getattr(module, "CANNOT_SEE", frozenset()),
+        )
     except BackendError:
         raise
     except ImportError as error:
@@ -61,6 +77,36 @@ def load(name: str) -> Backend:
         raise BackendError(
             f"backend {name} cannot be imported: {type(error).__name__}: {error}"
         ) from error
+
+
+def _without_https(name: str, reason: str, crawl: CrawlFunction) -> CrawlFunction:
+    """``crawl`` for a backend that cannot speak TLS: it refuses jobs that begin there."""
+
+    def plain(job: Job, recorder: Recorder) -> CrawlReport:
+        for url in job.urls:
+            if url.lower().startswith("https:"):
+                raise JobError(f"{url}: backend {name} cannot crawl https: {reason}")
+        return crawl(replace(job, https=False), recorder)
+
+    return plain
+
+
+@cache
+def _no_https(module: str) -> str | None:
+    """``NO_HTTPS`` in the source of a module, which may need a library to be imported."""
+    spec = find_spec(module)
+    source = Path(spec.origin).read_text() if spec is not None and spec.origin else ""
+    if "NO_HTTPS" not in source:
+        return None
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.ImportFrom) and node.module is not None:
+            if any(alias.name == "NO_HTTPS" for alias in node.names):
+                return _no_https(node.module)
+        elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            if isinstance(target, ast.Name) and target.id == "NO_HTTPS":
+                return str(ast.literal_eval(node.value))
+    return None
 
 
 @cache

@@ -5,8 +5,8 @@ from __future__ import annotations
 from rich.console import Console
 from rich.table import Table
 
-from crawlers.http import ERROR_KINDS
 from crawlers.job import CrawlReport, PageResult
+from crawlers.kinds import ERROR_KINDS
 
 NO_MORE = 20
 """Redirect hops that are followed to explain an answer; budgets are smaller."""

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 
-from crawlers.http import USER_AGENT, Exchange, error_kind
+from crawlers.http import USER_AGENT, Exchange
 from crawlers.job import Fetch, Job
+from crawlers.kinds import error_kind
 
 
 def version_of(stack: str) -> str:

@@ -75,8 +75,10 @@ def test_follows_links_once() -> None:
     assert root_row.links is None
 
 
-def test_scope_is_the_exact_host_and_port() -> None:
-    crawl = frontier()
+@pytest.mark.parametrize("start", ["http://site.test/", "https://site.test/"])
+def test_scope_is_the_exact_host_and_port(start: str) -> None:
+    """With default ports, http and https of a host are one site."""
+    crawl = frontier(urls=(start,))
     found = PageResult(200, 1, 1)
     found.links = [
         "http://site.test/in",
@@ -84,9 +86,29 @@ def test_scope_is_the_exact_host_and_port() -> None:
         "http://www.site.test/www",
         "http://site.test.evil.test/",
         "https://site.test/tls",
+        "https://site.test:8443/other-port",
+        "http://site.test:443/not-a-default-port",
     ]
     crawl.settle(take(crawl), found, 0.0)
-    assert [take(crawl).url, crawl.take()] == ["http://site.test/in", None]
+    taken = [take(crawl).url, take(crawl).url, crawl.take()]
+    assert taken == ["http://site.test/in", "https://site.test/tls", None]
+
+
+def test_scope_of_another_port_is_one_scheme() -> None:
+    crawl = frontier(urls=("http://site.test:8000/",))
+    found = PageResult(200, 1, 1)
+    found.links = ["https://site.test:8000/", "https://site.test/", "http://site.test:8000/in"]
+    crawl.settle(take(crawl), found, 0.0)
+    assert [take(crawl).url, crawl.take()] == ["http://site.test:8000/in", None]
+
+
+def test_a_backend_without_https_says_so_of_each_url() -> None:
+    crawl = frontier(https=False)
+    found = PageResult(200, 1, 1)
+    found.links = ["https://site.test/a", "https://site.test/b"]
+    crawl.settle(take(crawl), found, 0.0)
+    assert crawl.take() is None
+    assert [row.error for row in crawl.rows.values()] == [None, "unsupported", "unsupported"]
 
 
 def test_lenient_scope_is_the_last_two_labels() -> None:
@@ -99,7 +121,8 @@ def test_lenient_scope_is_the_last_two_labels() -> None:
         "https://site.test/",
     ]
     crawl.settle(take(crawl), found, 0.0)
-    assert [take(crawl).url, crawl.take()] == ["http://www.site.test/", None]
+    taken = [take(crawl).url, take(crawl).url, crawl.take()]
+    assert taken == ["http://www.site.test/", "https://site.test/", None]
 
 
 def test_excluded_urls_are_not_taken() -> None:

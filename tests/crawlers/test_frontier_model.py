@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from crawlers.frontier import Frontier
-from crawlers.http import RETRYABLE
 from crawlers.job import Fetch, Job, Origin, PageResult
+from crawlers.kinds import RETRYABLE
 
 HOST = "http://site.test"
 TRIES = 3

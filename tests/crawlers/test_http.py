@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawlers.http import ERROR_KINDS, MAX_HEAD, MAX_INTERIM, Exchange, error_kind, request_tail
+from crawlers.http import MAX_HEAD, MAX_INTERIM, Exchange, request_tail
 from crawlers.job import Fetch, Origin
+from crawlers.kinds import ERROR_KINDS, error_kind
 from crawlers.page import read_page
 from tests.crawlers.parsers import in_python
 

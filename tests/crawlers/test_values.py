@@ -90,7 +90,8 @@ def test_origins_resolve_with_the_options_of_the_job() -> None:
         ("http://site.test:8080/", True),
         ("http://notsite.test/", False),
         ("http://127.0.0.1/", False),
-        ("https://site.test/", False),
+        ("https://site.test/", True),
+        ("ftp://site.test/", False),
         ("http://test/", False),
     ],
 )

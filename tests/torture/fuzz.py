@@ -23,8 +23,9 @@ from typing import Any
 from bench import store
 from bench.launch import RESULTS
 from bench.schema import RECORD
-from crawlers.http import ERROR_KINDS, Exchange
+from crawlers.http import Exchange
 from crawlers.job import Fetch, Origin
+from crawlers.kinds import ERROR_KINDS
 from crawlers.links import extract
 from crawlers.page import read_page
 from crawlers.urls import normalise

@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from crawlers.conformance.scripted import Connection, ScriptedServer, ok, page
-from crawlers.http import ERROR_KINDS
+from crawlers.kinds import ERROR_KINDS
 from tests.torture.attacks.answers import CASES, Case
 
 SHARED: Final = (
