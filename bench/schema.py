@@ -20,6 +20,8 @@ SCHEMA_VERSION = 1
 
 Status = Literal["ok", "void", "failed", "refused"]
 Limiter = Literal["client", "server", "schedule", "unclear"]
+Spread = Literal["apart", "shared"]
+"""How a client gets every processor: all but the server's, or all, the server's included."""
 
 
 def _measurable(rate: float) -> float:
@@ -139,6 +141,13 @@ class CampaignRecord(Record):
     interpreters_missing: dict[str, str] = Field(default_factory=dict)  # name -> reason
     budget: Budget | None = None  # None: not limited, or from before there was one
     rungs: list[Rung] = Field(default_factory=list)  # every backend that was considered
+
+    @property
+    def free_threaded(self) -> list[str]:
+        """The interpreters without a lock, by name; "" is the harness's own."""
+        builds = {"": self.environment.python_build}
+        builds |= {each.name: each.build for each in self.interpreters}
+        return [name for name, build in builds.items() if build.get("gil") is False]
 
 
 class Latency(Record):

@@ -17,6 +17,7 @@ from bench.analysis import (
     fairness,
     ladder,
     naive,
+    processors,
     regime,
     scatter,
     segments,
@@ -28,6 +29,7 @@ from bench.analysis.fairness import FairnessRow
 from bench.analysis.family import Family
 from bench.analysis.ladder import Ladder
 from bench.analysis.naive import NaiveResult
+from bench.analysis.processors import Processors
 from bench.analysis.regime import Cell
 from bench.analysis.releases import Releases
 from bench.analysis.scatter import Explained
@@ -212,6 +214,11 @@ class Analysis:
     def fairness(self) -> list[FairnessRow]:
         """How evenly the slots were served, one row per backend."""
         return fairness.fairness_rows(self.records)
+
+    @cached_property
+    def processors(self) -> Processors | None:
+        """Backends on every processor against the models on one; None where not measured."""
+        return processors.processors(self.records)
 
     # --- can it be trusted? -------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import log
 from typing import Final
 
-from bench.analysis import stats
+from bench.analysis import processors, stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.ladder import STACK
 from bench.analysis.releases import Releases
@@ -93,7 +93,8 @@ def findings(analysis: Analysis) -> list[str]:
     else:
         answers = (_answer(analysis, question) for question in QUESTIONS)
         found = [_memory(analysis), *answers, _waiting(analysis)]
-    return [sentence for sentence in (*found, _trust(analysis)) if sentence]
+    found += [processors.finding(analysis.processors), _trust(analysis)]
+    return [sentence for sentence in found if sentence]
 
 
 def markdown(analysis: Analysis) -> str:

@@ -15,6 +15,12 @@ BASE = "callbacks"
 TWINS = (BASE, "threads", "async_await")
 """The backends that run twice in a block as A/A pairs: not all models are equally noisy."""
 
+SPREADING = ("processes", "subinterpreters")
+"""The backends that use every processor they are given, on any interpreter."""
+
+FREE = "threads"
+"""The model that uses every processor on an interpreter without the lock, and on no other."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cast:

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from bench.errors import BenchError
-from bench.plan.cast import BASE, Cast
+from bench.plan.cast import BASE, FREE, Cast
 from bench.plan.workloads import (
     Point,
     awake,
@@ -24,6 +24,7 @@ from bench.plan.workloads import (
     fetch,
     ladder,
     openloop,
+    processors,
     real,
     recorder_cost,
     regime,
@@ -32,6 +33,7 @@ from bench.plan.workloads import (
     waiting,
     whole,
 )
+from bench.schema import Spread
 from crawlers.registry import MODELS
 
 REGIME = (
@@ -42,6 +44,8 @@ REGIME = (
 
 BARRED = ("uvloop_protocol",)
 """Further backends whose distance to the floor, ``bare``, is a goal: beside it in fetch."""
+
+SPREADS: tuple[Spread, ...] = ("apart", "shared")
 
 
 class ProfileError(BenchError):
@@ -149,6 +153,7 @@ def full() -> Profile:
             c10k(5000, Cast(2, 2)),
             c10k(10000, Cast(3, 3, 1)),
             *(openloop(rate, 2.0, Cast(2)) for rate in (1000, 4000, 8000, 16000, 24000, 32000)),
+            *(processors(how, 16000, Cast(5, 0, 5)) for how in SPREADS),
             *real(Cast(5, 5)),
             recorder_cost(22000, 10),
             *(awake(slots, pages, 6) for slots, pages in ((1, 6000), (10, 22000), (100, 22000))),
@@ -162,9 +167,13 @@ def interpreters() -> Profile:
     """One point for processor time and one for memory, for many interpreters side by side."""
     return Profile(
         "interpreters",
-        "for python -m bench interpreters: 20 s for each model on each interpreter",
-        points=(replace(throughput(100, 5000, Cast(5, 5)), controls=()), c10k(2000, Cast(5, 5))),
-        backends=MODELS,
+        "for python -m bench interpreters: 25 s for each model on each interpreter",
+        points=(
+            replace(throughput(100, 5000, Cast(5)), controls=()),
+            c10k(2000, Cast(5)),
+            processors("shared", 8000, Cast(5, 0, 5, only=(BASE, FREE, "processes"))),
+        ),
+        backends=(*MODELS, "processes"),
     )
 
 

@@ -18,7 +18,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import Literal
 
-from bench.plan.cast import BASE, TWINS, Cast
+from bench.plan.cast import BASE, SPREADING, TWINS, Cast
+from bench.schema import Spread
+from crawlers.registry import MODELS
 
 Kind = Literal["crawl", "hold", "openloop"]
 Params = dict[str, int | float | str | None]
@@ -92,6 +94,8 @@ class Point:
     the same blocks, and ``ceiling`` measures the server's ceiling. In an
     ``interleaved`` point the labels of a block are alive together and take
     turns (:mod:`bench.run.turns`); otherwise each trial runs whole and alone.
+    ``spread`` gives the backends that can use them every processor
+    (:data:`bench.plan.cast.SPREADING`), and the others one as always.
 
     A trial should take ``waits_s``, which does not depend on the machine, and
     ``work_s`` of processor time on the reference machine with ``callbacks``.
@@ -116,6 +120,7 @@ class Point:
     controls: tuple[str, ...] = ()
     ceiling: bool = False
     interleaved: bool = False
+    spread: Spread | None = None
     deadline_s: float = 60.0
     waits_s: float = 0.0
     work_s: float = 0.5
@@ -133,8 +138,11 @@ class Point:
 
     @property
     def polls(self) -> bool:
-        """Whether the server should never sleep: where nothing but the client's work counts."""
-        return self.kind == "crawl" and self.delay == "none"
+        """Whether the server should never sleep: where nothing but the client's work counts.
+
+        Not where it shares its processor with the client, nor in what is compared with that.
+        """
+        return self.kind == "crawl" and self.delay == "none" and self.spread is None
 
     @property
     def params(self) -> Params:
@@ -148,6 +156,7 @@ class Point:
             "rate": self.rate,
             "ramp_per_s": RAMP_PER_S if self.kind == "hold" else None,
             "switch_interval_s": self.switch_interval_s,
+            **({"processors": self.spread} if self.spread else {}),
         }
 
 
@@ -296,6 +305,16 @@ def openloop(rate: int, seconds: float, cast: Cast) -> Point:
         waits_s=seconds,
         work_s=max(0.0, urls * LISTED_PAGE_S - seconds),
     )
+
+
+def processors(how: Spread, pages: int, cast: Cast) -> Point:
+    """Backends that use every processor, against models on one: whole trials, pages per second.
+
+    ``how`` says whether the server keeps its processor to itself or shares it. It sleeps
+    between requests in all of these trials.
+    """
+    point = closed_loop("processors", REFERENCE_SLOTS, pages, cast, setting=how)
+    return replace(point, cast=replace(cast, only=cast.only or (*MODELS, *SPREADING)), spread=how)
 
 
 def recorder_cost(pages: int, blocks: int) -> Point:

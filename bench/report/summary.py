@@ -16,6 +16,7 @@ from bench.report.tables import (
     markdown,
     memory,
     open_loop,
+    processors,
     regime,
     segments,
     terminal,
@@ -28,7 +29,8 @@ from bench.text import markdown_text
 def tables(analysis: Analysis) -> list[Table]:
     """Every table that the campaign has data for, in the order of the summary and the page."""
     if analysis.releases:
-        return [interpreters.interpreters(analysis.releases)]
+        several = [interpreters.interpreters(analysis.releases), processors.processors(analysis)]
+        return [table for table in several if table.rows]
     made = (
         closed_loop.closed_loop,
         segments.segments,
@@ -39,6 +41,7 @@ def tables(analysis: Analysis) -> list[Table]:
         regime.regime,
         fairness.fairness,
         validity.validity,
+        processors.processors,
     )
     return [table for make in made if (table := make(analysis)).rows]
 

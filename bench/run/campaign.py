@@ -100,6 +100,7 @@ class Campaign:
             scratch=scratch,
             deadline_s=self.deadline_s,
             pythons=self.pythons,
+            free_threaded=self.record.free_threaded,
         )
         self._learn_ceilings(bench)
         for (_, point_id), turns in groupby(list(self._left), lambda t: (t.block, t.point)):

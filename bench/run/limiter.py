@@ -2,7 +2,7 @@
 
 The rules, in this order; the thresholds are the constants below:
 
-1. ``client``: the worker used at least 90 % of a processor, the server did not.
+1. ``client``: the worker used at least 90 % of its processors, the server did not.
 2. ``server``: the server used at least 90 % of a processor and the client did
    not, or the trial reached 85 % of the server's measured ceiling.
 3. ``schedule``: an open loop achieved 95 % of its offered rate; or a closed
@@ -29,7 +29,10 @@ IDLE = 0.70
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What a trial used and achieved; shares are of one processor."""
+    """What a trial used and achieved; shares are of one processor.
+
+    ``processors`` is how many the client may use.
+    """
 
     client_share: float
     server_share: float | None
@@ -37,6 +40,7 @@ class Load:
     ceiling: float | None = None
     offered: float | None = None
     slot_bound: float | None = None
+    processors: int = 1
 
 
 def slot_bound(slots: int, delay: str) -> float | None:
@@ -48,7 +52,7 @@ def slot_bound(slots: int, delay: str) -> float | None:
 def limiter(load: Load) -> tuple[Limiter, str]:
     """The limiter, and the reason in words."""
     server = load.server_share
-    client_busy = load.client_share >= BUSY
+    client_busy = load.client_share >= BUSY * load.processors
     server_busy = server is not None and server >= BUSY
     shares = f"client {load.client_share:.0%} busy, server " + (
         "unknown" if server is None else f"{server:.0%} busy"

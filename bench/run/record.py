@@ -106,9 +106,9 @@ def finish(trial: Trial) -> TrialRecord:
         digest_expected=server.digest,
         kernel=trial.kernel,
         pinning={
-            "client": bench.pinning.client or None,
-            "server": bench.pinning.server or None,
-            "reason": trial.unpinned or server.not_pinned or bench.pinning.reason,
+            "client": trial.pinning.client or None,
+            "server": trial.pinning.server or None,
+            "reason": trial.unpinned or server.not_pinned or trial.pinning.reason,
         },
         seeds=seeds,
         memory=trial.memory,
@@ -192,6 +192,7 @@ def measured(trial: Trial, result: Result, ledger: Ledger) -> tuple[dict[str, An
             Load(
                 client_share=client_share,
                 server_share=server_share,
+                processors=len(trial.pinning.client) or 1,
                 rate=rate,
                 ceiling=ceiling,
                 offered=offered,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -11,6 +11,7 @@ from typing import Literal
 from bench.histograms import FloatArray
 from bench.launch import OWN_PYTHON
 from bench.machine.probes import cpu, host
+from bench.plan.cast import FREE, SPREADING
 from bench.plan.order import Turn
 from bench.plan.workloads import Params, Point
 from bench.run.protocol import Result
@@ -26,7 +27,8 @@ class Bench:
 
     ``ceilings`` maps sites to the server's measured requests per second; the
     site "" stands for every other. ``pythons`` maps the names of interpreters
-    to the commands that start them; "" is the harness's own.
+    to the commands that start them; "" is the harness's own. ``free_threaded`` names
+    those without an interpreter lock.
     """
 
     warmup: Server
@@ -37,6 +39,7 @@ class Bench:
     deadline_s: float | None = None
     ceilings: dict[str, float] = field(default_factory=dict)
     pythons: Mapping[str, Sequence[str]] = field(default_factory=lambda: {"": OWN_PYTHON})
+    free_threaded: Collection[str] = ()
 
 
 @dataclass(slots=True)
@@ -89,6 +92,19 @@ class Trial:
     def times(self) -> Path:
         """Where the worker writes its times; each kind has a suffix of its own."""
         return self.bench.scratch / (f"times-{self.number}" if self.together else "times")
+
+    @property
+    def pinning(self) -> cpu.Pinning:
+        """Which processors the two sides of this trial get.
+
+        More than one for the client only at a point that spreads, and only for a backend
+        that can use them.
+        """
+        label, spread = self.turn.label, self.point.spread
+        free = label.name == FREE and label.interpreter in self.bench.free_threaded
+        if spread and (label.name in SPREADING or free):
+            return self.bench.pinning.spread(spread)
+        return self.bench.pinning
 
     @property
     def server_polls(self) -> bool:

@@ -81,13 +81,20 @@ def command(
     )
 
 
+def pin(pid: int, cores: list[int], pinning: cpu.Pinning) -> str | None:
+    """Keep a process on these processors; returns None, or why it is not kept there."""
+    return cpu.pin(pid, cores) if cores else pinning.reason
+
+
 def measure(trial: Trial, worker: WorkerProcess) -> None:
     """From pinning to the server's ledger; fills in ``trial`` on the way.
 
     Raises what :meth:`WorkerProcess.result` and the server raise.
     """
-    server, cores = trial.server, trial.bench.pinning.client
-    trial.unpinned = cpu.pin(worker.pid, cores) if cores else trial.bench.pinning.reason
+    server, pinning = trial.server, trial.pinning
+    trial.unpinned = pin(worker.pid, pinning.client, pinning)
+    if trial.point.spread:  # the trials of a block share a server, and place it differently
+        trial.unpinned = trial.unpinned or pin(server.pid, pinning.server, pinning)
     began = time.monotonic()
     worker.command(command(trial))
     worker.ready(START_S)

@@ -11,6 +11,9 @@ from bench.machine.doctor.result import CheckResult, Needs
 from bench.machine.probes import cgroups, cpu, host, procfs
 
 BUSY_LOAD = 0.5
+ENOUGH = 4
+"""Processors from which several can work beside the server's."""
+
 STEAL_SHARE = 0.02  # of all processors' time; one clock tick during the check is 1 % of two
 STEAL_CHECK_S = 0.5
 
@@ -38,6 +41,16 @@ def check_processors(needs: Needs) -> Iterator[CheckResult]:
     else:
         found = f"{len(cores)} usable; client on {pinning.client}, server on {pinning.server}"
         yield CheckResult("processors", "ok", found)
+    if len(cores) < ENOUGH:
+        yield CheckResult(
+            "all processors",
+            "note",
+            f"{len(cores)} usable",
+            "points on all processors show what handing work over costs, and hardly what more "
+            "processors gain: one or none is left beside the server's",
+            f"use a machine with {ENOUGH} or more processors for processes, subinterpreters and "
+            "free-threaded threads",
+        )
     quota = cgroups.cpu_quota()
     if quota is not None and quota < 2:
         yield CheckResult(

@@ -16,11 +16,12 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import psutil
 
 from bench.machine.probes import procfs
+from bench.schema import Spread
 
 FAST_ENOUGH = 0.9  # of the fastest core: big.LITTLE and hybrid processors mix kinds
 
@@ -34,6 +35,22 @@ class Pinning:
     reason: str | None
     # The harness sleeps while a trial is timed, so it may share the server's core.
     harness: list[int] = field(default_factory=list)
+    usable: list[int] = field(default_factory=list, compare=False)
+
+    def spread(self, how: Spread) -> Pinning:
+        """The same for a client that may use every processor, as far as the server lets it.
+
+        ``apart`` leaves the server its core and, if there are others, its hyper-thread's
+        sibling; with two processors one is left for the client. ``shared`` gives both
+        sides every processor. Without pinning nothing changes.
+        """
+        if not self.client:
+            return self
+        if how == "shared":
+            return replace(self, client=self.usable, server=self.usable)
+        taken = {sibling for core in self.server for sibling in siblings(core)}
+        left = [core for core in self.usable if core not in taken]
+        return replace(self, client=left or self.client)
 
 
 def total_clock(pid: int) -> float | None:
@@ -127,7 +144,8 @@ def split_cores(cores: list[int] | None = None) -> Pinning:
         reason = "client and server share one physical core (hyper-threads)"
     server = others[0]
     busy = siblings(client) | siblings(server)
-    return Pinning([client], [server], reason, [c for c in cores if c not in busy] or [server])
+    harness = [core for core in cores if core not in busy] or [server]
+    return Pinning([client], [server], reason, harness, usable=cores)
 
 
 def pin(pid: int, cores: list[int]) -> str | None:

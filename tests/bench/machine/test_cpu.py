@@ -100,6 +100,30 @@ class TestCpu:
         assert "hyper-threads" in (shared.reason or "")
 
     @LINUX
+    def test_a_client_may_get_every_processor_with_the_server_apart_or_not(
+        self, empty: Path
+    ) -> None:
+        two, four = cpu.split_cores([0, 1]), cpu.split_cores([0, 1, 2, 3])
+        assert (two.spread("apart").client, two.spread("apart").server) == ([1], [0])
+        assert (four.spread("apart").client, four.spread("apart").server) == ([1, 2, 3], [0])
+        for pinning, cores in ((two, [0, 1]), (four, [0, 1, 2, 3])):
+            shared = pinning.spread("shared")
+            assert shared.client == shared.server == cores
+
+    @LINUX
+    def test_a_server_apart_keeps_its_hyper_thread(self, empty: Path) -> None:
+        for core, text in enumerate(("0,2", "1,3", "0,2", "1,3")):
+            path = f"sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list"
+            put(empty, path, text)
+        assert cpu.split_cores([0, 1, 2, 3]).spread("apart").client == [1, 3]
+        assert cpu.split_cores([1, 3]).spread("apart").client == [3]  # or none would be left
+
+    @LINUX
+    def test_nothing_is_spread_where_nothing_is_pinned(self) -> None:
+        pinning = cpu.split_cores([3])
+        assert pinning.spread("shared") == pinning.spread("apart") == pinning
+
+    @LINUX
     def test_slow_cores_are_avoided(self, empty: Path) -> None:
         for core, speed in enumerate((3000, 3000, 1000, 1000)):
             path = f"sys/devices/system/cpu/cpu{core}/cpufreq/cpuinfo_max_freq"

@@ -13,6 +13,7 @@ import pytest
 from bench.machine import doctor
 from bench.machine.doctor import limits, memory, network, processors, surroundings
 from bench.machine.doctor.result import CheckResult, Needs
+from bench.machine.probes import cpu
 from tests.bench.fake_root import put
 
 LEVELS = {"ok", "note", "warning", "refusal"}
@@ -190,6 +191,15 @@ class TestNoise:
         result = find(processors.check_processors(Needs()), "quota")
         assert result.level == "warning"
         assert "1.5" in result.found
+
+
+@pytest.mark.parametrize(("count", "said"), [(1, True), (2, True), (4, False), (8, False)])
+def test_few_processors_say_what_more_would_add(
+    monkeypatch: pytest.MonkeyPatch, count: int, said: bool
+) -> None:
+    monkeypatch.setattr(cpu, "usable_cores", lambda: list(range(count)))
+    notes = [r for r in processors.check_processors(Needs()) if r.check == "all processors"]
+    assert [(r.level, "4 or more" in (r.fix or "")) for r in notes] == [("note", True)] * said
 
 
 def test_backlog_and_conntrack(empty: Path) -> None:

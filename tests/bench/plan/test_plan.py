@@ -82,7 +82,7 @@ def test_a_changed_table_of_workloads_cannot_continue_a_campaign() -> None:
 
 def test_a_campaign_on_interpreters_has_one_twin_of_each() -> None:
     names = ["threads@3.11.7", "callbacks@3.11.7", "threads@3.13.5t", "callbacks@3.13.5t"]
-    (entry, _) = plan.select("interpreters", names)
+    entry, *_ = plan.select("interpreters", names)
     assert list(map(str, entry.cast)) == [
         *names,
         "callbacks@3.11.7#2",

@@ -114,6 +114,28 @@ def test_the_switch_interval_is_a_rung_for_threads_alone() -> None:
     assert points("full")["c10k-1000"].params["switch_interval_s"] is not None
 
 
+def test_full_uses_every_processor_where_a_backend_can() -> None:
+    found = points("full")
+    for how in ("apart", "shared"):
+        point = found[f"processors-{how}"]
+        names = [*MODELS, "trio", "processes", "subinterpreters"]
+        assert labels(point, *names) == [*MODELS, "processes", "subinterpreters", "callbacks#2"]
+        assert min(plan.cast(point, names).values()) >= MIN_BLOCKS
+        assert point.params["processors"] == how
+        assert not point.interleaved
+        assert not point.polls
+    assert "processors" not in found["whole-100"].params
+
+
+def test_interpreters_give_threads_every_processor() -> None:
+    point = points("interpreters")["processors-shared"]
+    wanted = ["callbacks", "threads", "processes"]
+    assert labels(point, *MODELS, "processes")[:3] == ["threads", "callbacks", "processes"]
+    assert set(wanted) == {
+        label.removesuffix("#2") for label in labels(point, *MODELS, "processes")
+    }
+
+
 def test_the_regime_map_has_no_hole() -> None:
     delays = {workloads.WAITING_DELAY: 50, "none": 0}
     cells = {

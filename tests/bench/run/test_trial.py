@@ -13,14 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench.plan import backends
 from bench.plan.labels import Label
+from bench.plan.order import Turn
 from bench.plan.workloads import SITE_SEED
 from bench.run import limiter, trial
 from bench.run.judge import void_reason
 from bench.run.limiter import Load
 from bench.run.servers import Server, ServerError
-from bench.run.state import Bench
-from bench.schema import Ledger
+from bench.run.state import Bench, Trial
+from bench.schema import Ledger, Spread
 from crawlers.registry import MODELS
 from tests.bench import small
 
@@ -52,6 +54,59 @@ def test_a_crawl_is_measured_and_verified(shared: Bench, label: str) -> None:
     assert record.limiter is not None
     # One for all labels of a block, from the campaign's seed.
     assert record.seeds["hash"] == 1000 * record.seeds["campaign"] + record.block + 1
+
+
+TWO = pytest.mark.skipif(
+    not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) < 2,
+    reason="a client cannot share processors with the server on one, or without affinity",
+)
+
+
+@TWO
+def test_a_backend_that_can_use_every_processor_gets_them_where_a_point_spreads(
+    shared: Bench,
+) -> None:
+    known = {"processes": next(iter(backends.look_up(["processes"])))}
+    bench = replace(shared, backends={**shared.backends, **known})
+    where = small.point(id="processors-shared", workload="processors", spread="shared")
+    with Server(where.site, seed=SITE_SEED, cores=bench.pinning.server) as server:
+        wide, narrow = (small.trial(bench, where, name, server) for name in NARROWING)
+    assert (wide.status, narrow.status) == ("ok", "ok")
+    everything = bench.pinning.usable
+    assert wide.pinning == {"client": everything, "server": everything, "reason": None}
+    assert wide.mechanism["processes"] == min(where.slots, len(everything))
+    # The next trial of the block has the server for itself again.
+    assert narrow.pinning["client"] == bench.pinning.client
+    assert narrow.pinning["server"] == bench.pinning.server
+    assert wide.params["processors"] == narrow.params["processors"] == "shared"
+    assert not wide.extra["server_polls"]
+    assert not narrow.extra["server_polls"]
+
+
+NARROWING = ("processes", "callbacks")
+
+
+@TWO
+@pytest.mark.parametrize(
+    ("label", "spread", "wide"),
+    [
+        ("processes", "shared", True),
+        ("subinterpreters", "shared", True),
+        ("processes", None, False),
+        ("threads", "shared", False),
+        ("threads@3.14.0t", "shared", True),
+        ("callbacks@3.14.0t", "shared", False),
+        ("threads@3.13.5", "shared", False),
+    ],
+)
+def test_threads_are_given_every_processor_only_without_the_lock(
+    shared: Bench, label: str, spread: Spread | None, wide: bool
+) -> None:
+    bench = replace(shared, free_threaded=["3.14.0t"])
+    where = small.point(spread=spread)
+    turn = Turn(0, where.id, 0, Label.parse(label))
+    found = Trial(bench, where, turn, shared.warmup, 0).pinning
+    assert found.client == (bench.pinning.usable if wide else bench.pinning.client)
 
 
 @pytest.mark.parametrize("label", MODELS)
@@ -226,6 +281,8 @@ def test_a_barrier_that_was_not_full_voids() -> None:
     ("load", "stamp"),
     [
         (Load(0.99, 0.4, 100), "client"),
+        (Load(1.2, 0.4, 100, processors=2), "unclear"),
+        (Load(1.9, 0.4, 100, processors=2), "client"),
         (Load(0.99, 0.4, 100, ceiling=105), "client"),
         (Load(0.5, 0.95, 100), "server"),
         (Load(0.5, 0.5, 90, ceiling=100), "server"),
