@@ -16,8 +16,10 @@ Imports point down this list:
 ``control``                 the control plane: JSON over HTTP
 ``polling``                 an event loop that does not sleep
 ``faulty``                  connections to a fault site
+``encrypted``               connections over TLS
 ``connection``              every other connection: the hot path
 ``request``                 one request head
+``certificates``            who the server is, to clients that use TLS
 ``addresses``               ``HOST:PORT`` texts and the sockets bound to them
 ``ledger``                  the record of what was requested
 ``traffic``                 bytes and segments of a connection, as the kernel counts them

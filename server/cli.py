@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from server.addresses import AddressError, bind, is_loopback, is_wildcard, name_of, parse_address
+from server.certificates import KINDS, VERSIONS, TlsError, Wanted, prepared
 from server.delays import DelayError, parse_delay
 from server.output import flush, one_line
 from server.signals import interrupt, on_stop
@@ -43,6 +44,7 @@ examples
   python -m server --listen 127.0.0.1:8080
   python -m server --site tree:10000:10:4096 --delay lognormal:50 --json
   python -m server --site dir:/usr/share/doc/python3-doc/html
+  python -m server --tls ecdsa --cafile ca.pem
   curl http://CONTROL/ledger?summary=1         which requests arrived
   curl -H 'X-Token: any' -d '{"n": 1000}' http://CONTROL/hold
                                                hold answers until 1000 are in flight
@@ -106,7 +108,56 @@ def build_parser() -> argparse.ArgumentParser:
         help="remember the expected outcomes of dir: sites here, because finding them takes "
         "seconds (default: the user's cache folder; --cache '' for none)",
     )
+    add_tls(parser)
     return parser
+
+
+def add_tls(parser: argparse.ArgumentParser) -> None:
+    """The options of HTTPS."""
+    add = parser.add_argument_group("HTTPS").add_argument
+    add(
+        "--tls",
+        choices=KINDS,
+        help="serve over TLS, with a new certificate by a throw-away authority: a key on the "
+        "curve P-256, or RSA 2048",
+    )
+    add(
+        "--tls-version",
+        choices=sorted(VERSIONS),
+        help="what to speak; any is 1.2 and newer (default: any)",
+    )
+    add("--no-tickets", action="store_true", help="give no session tickets")
+    add(
+        "--cafile",
+        metavar="FILE",
+        help="where to write the authority's certificate, until the server ends (default: a "
+        "name that the ready line tells)",
+    )
+    add("--certificate", metavar="FILE", help="serve over TLS with this certificate (PEM)")
+    add("--key", metavar="FILE", help="the private key of --certificate")
+
+
+def wanted_tls(options: argparse.Namespace) -> Wanted | None:
+    """What the options say about TLS, if anything. Raises :class:`TlsError`."""
+    if (options.certificate is None) != (options.key is None):
+        raise TlsError("--certificate and --key need each other")
+    if options.tls and options.certificate is not None:
+        raise TlsError("--tls makes a certificate, and --certificate brings one: choose")
+    if options.tls is None and options.certificate is None:
+        for option in ("--tls-version", "--no-tickets", "--cafile"):
+            if getattr(options, option[2:].replace("-", "_")):
+                raise TlsError(f"{option} needs --tls, or --certificate and --key")
+        return None
+    if options.tls is None and options.cafile is not None:
+        raise TlsError("--cafile is for the authority that --tls makes")
+    return Wanted(
+        key=options.tls,
+        version=options.tls_version or "any",
+        tickets=not options.no_tickets,
+        cafile=options.cafile,
+        certificate=options.certificate,
+        private_key=options.key,
+    )
 
 
 def default_cache() -> Path | None:
@@ -130,7 +181,7 @@ def command(arguments: Sequence[str] | None = None) -> int:
             run(build_parser().parse_args(arguments))
         finally:
             flush()  # --help can meet a full disk, too
-    except (SiteError, DelayError, AddressError) as error:
+    except (SiteError, DelayError, AddressError, TlsError) as error:
         print(f"python -m server: {one_line(str(error))} (--help explains)", file=sys.stderr)
         return 2
     except (OSError, MemoryError) as error:
@@ -148,6 +199,7 @@ def run(options: argparse.Namespace) -> None:
     delay = parse_delay(options.delay, options.seed)
     listen = parse_address(options.listen, "--listen", options.any_address)
     control = parse_address(options.control, "--control", options.any_address)
+    wanted = wanted_tls(options)
     token = os.environ.get(TOKEN) or None
     if token is None and not is_loopback(control[1]):
         raise AddressError(
@@ -155,6 +207,8 @@ def run(options: argparse.Namespace) -> None:
             "to keep them from controlling this server"
         )
     try:
+        if wanted is not None:
+            import trustme  # noqa: F401 - only to say early that it is missing
         import uvloop
 
         from server.serving import Settings, serve
@@ -177,9 +231,13 @@ def run(options: argparse.Namespace) -> None:
                     "port 0 takes a free one"
                 ) from None
         authority = None if is_wildcard(listen[1]) else name_of(sockets[0])
-        site = make_site(options.site, options.seed, authority, cache)
+        tls = None
+        if wanted is not None:
+            tls = stack.enter_context(prepared(wanted, listen[1] if authority else None))
+        scheme = "http" if tls is None else "https"
+        site = make_site(options.site, options.seed, authority, cache, scheme)
         stack.callback(site.close)
         settings = Settings(
-            delay, options.seed, token, options.json, options.exit_with_parent, options.poll
+            delay, options.seed, token, options.json, options.exit_with_parent, options.poll, tls
         )
         uvloop.run(serve(site, sockets[0], sockets[1], settings))

@@ -36,12 +36,23 @@ class Summary(TypedDict, total=False):
     peak_in_flight: int
     requests_per_connection: dict[str, int]
     traffic: dict[str, int] | None
+    handshakes: dict[str, int] | None
 
 
 class Counted(Protocol):
     """The part of a connection that the ledger reads."""
 
     requests: int
+
+
+class Shaken(Protocol):
+    """The count of handshakes, which a server with TLS has."""
+
+    def reset(self) -> None:
+        """Count from zero."""
+
+    def summary(self) -> dict[str, int]:
+        """The counts by outcome."""
 
 
 class Ledger:
@@ -60,6 +71,7 @@ class Ledger:
         "_strays",
         "_traffic",
         "connections",
+        "handshakes",
         "in_flight",
         "opened",
         "peak_connections",
@@ -72,6 +84,7 @@ class Ledger:
         self._peak_in_flight = 0
         self._traffic: Traffic | None = NOTHING
         self.connections: set[Counted] = set()
+        self.handshakes: Shaken | None = None
         self.in_flight = 0
         self.opened = 0
         self.peak_connections = 0
@@ -126,6 +139,8 @@ class Ledger:
         self.peak_connections = len(self.connections)
         for connection in self.connections:
             connection.requests = 0
+        if self.handshakes is not None:
+            self.handshakes.reset()
 
     def summary(self, requests: bool) -> Summary:
         """All counts, and with ``requests`` those per target.
@@ -134,6 +149,7 @@ class Ledger:
         once, ``unknown`` the requests answered 404. ``requests_per_connection``
         leaves out connections without a request since the reset. ``traffic`` adds up the
         connections that have ended; it is None if that of any could not be read.
+        ``handshakes`` is None without TLS.
         """
         total = distinct = repeated = unknown = 0
         per_target: dict[str, int] = {}
@@ -162,6 +178,7 @@ class Ledger:
             peak_in_flight=max(self._peak_in_flight, 1 if total else 0),
             requests_per_connection={str(key): histogram[key] for key in sorted(histogram)},
             traffic=None if self._traffic is None else self._traffic._asdict(),
+            handshakes=None if self.handshakes is None else self.handshakes.summary(),
         )
         if requests:
             answer["requests"] = per_target

@@ -6,7 +6,7 @@ import re
 
 import httptools
 
-_ABSOLUTE = re.compile(rb"http://[^/?#]*(.*)", re.IGNORECASE | re.DOTALL)
+_ABSOLUTE = re.compile(rb"https?://[^/?#]*(.*)", re.IGNORECASE | re.DOTALL)
 
 
 class Refusal(Exception):

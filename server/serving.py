@@ -8,6 +8,7 @@ import gc
 import json
 import os
 import socket
+import ssl
 import threading
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -16,9 +17,11 @@ from typing import Any
 from aiohttp import web
 
 from server.addresses import name_of
+from server.certificates import Facts
 from server.connection import Connection, Core
 from server.control import ControlPlane
 from server.delays import Delay
+from server.encrypted import Encrypted, Handshakes
 from server.faulty import FaultyConnection
 from server.output import say
 from server.polling import Poller
@@ -36,7 +39,8 @@ class Settings:
     Without a ``token`` the control plane is open to this machine. ``json``
     prints the ready line for programs, otherwise it is for people.
     ``exit_with_parent`` stops the server when its standard input ends. With
-    ``poll`` the event loop does not sleep (see :mod:`server.polling`).
+    ``poll`` the event loop does not sleep (see :mod:`server.polling`). ``tls``
+    is the context to serve with and what the ready line says about it.
     """
 
     delay: Delay
@@ -45,6 +49,7 @@ class Settings:
     json: bool
     exit_with_parent: bool
     poll: bool
+    tls: tuple[ssl.SSLContext, Facts] | None = None
 
 
 async def serve(
@@ -59,9 +64,12 @@ async def serve(
     core = Core(site, loop, settings.delay, kind)
     poller = Poller(loop, core.ledger.connections)
 
-    def accept() -> Connection:
+    handshakes = Handshakes(settings.tls[0], loop) if settings.tls else None
+    core.ledger.handshakes = handshakes
+
+    def accept() -> Connection | Encrypted:
         poller.wake()
-        return core.connect()
+        return core.connect() if handshakes is None else Encrypted(core, handshakes)
 
     plane = ControlPlane(core, poller, settings.seed, settings.token, stopped.set)
     runner = web.AppRunner(plane.application(), access_log=None)
@@ -77,16 +85,21 @@ async def serve(
     gc.set_threshold(100_000, 50, 100)
     if settings.poll:
         await poller.start()
-    ready = describe(core, settings.seed, name_of(listening), name_of(control))
+    facts = settings.tls[1] if settings.tls else None
+    ready = describe(core, settings.seed, name_of(listening), name_of(control), facts)
     say(json.dumps(ready) if settings.json else for_people(ready))
     await stopped.wait()
     poller.stop()
     server.close()
     core.close()
+    if handshakes is not None:
+        handshakes.close()
     await runner.cleanup()
 
 
-def describe(core: Core, seed: int, listening: str, control: str) -> dict[str, Any]:
+def describe(
+    core: Core, seed: int, listening: str, control: str, tls: Facts | None
+) -> dict[str, Any]:
     """The ready line: where the server listens and what it serves."""
     site = core.site
     ready = {
@@ -101,18 +114,27 @@ def describe(core: Core, seed: int, listening: str, control: str) -> dict[str, A
         "pid": os.getpid(),
         "server": f"uvloop {version('uvloop')}, httptools {version('httptools')}",
         "bytes": site.page_bytes,
+        "scheme": "http" if tls is None else "https",
+        "tls": None if tls is None else tls.as_json(),
     }
     return ready | site.ports if isinstance(site, Faults) else ready
 
 
 def for_people(ready: dict[str, Any]) -> str:
     """The ready line in a few lines of text."""
+    tls = ready["tls"]
+    secured = ""
+    if tls is not None:
+        tickets = "session tickets" if tls["tickets"] else "no session tickets"
+        secured = f"  TLS: {tls['key']} key, version {tls['version']}, {tickets}\n"
+        if tls["cafile"] is not None:
+            secured += f"  clients trust it with: --cafile {tls['cafile']}\n"
     return (
-        f"serving {ready['site']} at http://{ready['listening']}/\n"
+        f"serving {ready['site']} at {ready['scheme']}://{ready['listening']}/\n"
         f"  {ready['pages']} pages, {ready['urls']} URLs, {ready['bytes']} bytes, delay "
         f"{ready['delay']}, seed {ready['seed']}\n"
         f"  digest of a full crawl: {ready['digest'] or 'this site has none'}\n"
-        f"  control plane: http://{ready['control']}/ledger?summary=1\n"
+        f"{secured}  control plane: http://{ready['control']}/ledger?summary=1\n"
         "  press Ctrl-C to stop"
     )
 

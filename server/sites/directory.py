@@ -41,7 +41,12 @@ class Directory(Site):
     """
 
     def __init__(
-        self, spec: str, root: str, authority: str | None, cache: Path | None = None
+        self,
+        spec: str,
+        root: str,
+        authority: str | None,
+        cache: Path | None = None,
+        scheme: str = "http",
     ) -> None:
         super().__init__()
         self.spec = spec
@@ -63,7 +68,7 @@ class Directory(Site):
         store = cache / f"{fingerprint}.json" if cache and fingerprint else None
         found = _recall(store)
         if found is None:
-            found = reference.crawl(self.find, authority or "localhost")
+            found = reference.crawl(self.find, authority or "localhost", scheme)
             _remember(store, found)
         self._outcomes, page_bytes = found
         self._promise(self._outcomes, page_bytes)

@@ -43,10 +43,18 @@ class Faults(Site):
     a matter for the crawler's tests.
     """
 
-    def __init__(self, spec: str, pages: Iterable[Page], seed: int, authority: str | None) -> None:
+    def __init__(
+        self,
+        spec: str,
+        pages: Iterable[Page],
+        seed: int,
+        authority: str | None,
+        scheme: str = "http",
+    ) -> None:
         super().__init__()
         self.spec = spec
         self.seed = seed
+        self.scheme = scheme
         self.digest = None
         host = "127.0.0.1" if authority is None else authority.rpartition(":")[0]
         family = socket.AF_INET6 if host.startswith("[") else socket.AF_INET
@@ -74,7 +82,7 @@ class Faults(Site):
         """The page with the address of another port in place of its name."""
         name, slash, path = page.location.partition("/")
         port = self.ports.get(name.removeprefix("@")) if name.startswith("@") else None
-        return replace(page, location=f"http://{port}/{path}") if port and slash else page
+        return replace(page, location=f"{self.scheme}://{port}/{path}") if port and slash else page
 
     def close(self) -> None:
         """Give back the other two ports."""
@@ -107,7 +115,7 @@ def seeded(pages: int, kinds: tuple[str, ...], seed: int) -> Iterator[Page]:
         yield Page(path, kind, links)
 
 
-def make_faults(spec: str, seed: int, authority: str | None) -> Faults:
+def make_faults(spec: str, seed: int, authority: str | None, scheme: str = "http") -> Faults:
     """Build ``faults:PAGES[:KIND,...]``; :class:`SiteError` says what to change."""
     _, count, *rest = spec.split(":")
     kinds = rest.pop(0) if rest else ""
@@ -117,7 +125,7 @@ def make_faults(spec: str, seed: int, authority: str | None) -> Faults:
     for kind in chosen:
         if kind not in KINDS:
             raise SiteError(f"{spec}: no fault named {kind!r}; there are {', '.join(KINDS)}")
-    return Faults(spec, seeded(int(count), chosen, seed), seed, authority)
+    return Faults(spec, seeded(int(count), chosen, seed), seed, authority, scheme)
 
 
 def read_pages(found: object) -> list[Page]:

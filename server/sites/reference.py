@@ -113,13 +113,13 @@ def _encode(text: str, unsafe: re.Pattern[str]) -> str:
 
 
 def crawl(
-    find: Callable[[bytes], Resource | None], authority: str
+    find: Callable[[bytes], Resource | None], authority: str, scheme: str = "http"
 ) -> tuple[dict[str, Outcome], int]:
     """The outcome of every URL in a full crawl from ``/``, and the bytes in its 200 answers.
 
-    Only links to ``authority`` are followed. Redirects count as links.
+    Only links to ``authority`` with this scheme are followed. Redirects count as links.
     """
-    root = resolve(f"http://{authority}/", "/")
+    root = resolve(f"{scheme}://{authority}/", "/")
     assert root is not None
     prefix = root[:-1]
     outcomes: dict[str, Outcome] = {}

@@ -11,12 +11,19 @@ from server.sites.site import Site, SiteError, is_whole
 from server.sites.tree import Tree
 
 
-def make_site(spec: str, seed: int, authority: str | None, cache: Path | None = None) -> Site:
+def make_site(
+    spec: str,
+    seed: int,
+    authority: str | None,
+    cache: Path | None = None,
+    scheme: str = "http",
+) -> Site:
     """Build the site that a spec names.
 
     ``authority`` is the ``host:port`` of the server, or None if it listens on
-    all addresses. ``cache`` is a folder to remember the outcomes of a
-    :class:`Directory` in. Raises :class:`SiteError`, which says what to change.
+    all addresses, and ``scheme`` how it is reached. ``cache`` is a folder to
+    remember the outcomes of a :class:`Directory` in. Raises :class:`SiteError`,
+    which says what to change.
     """
     kind, _, rest = spec.partition(":")
     if kind == "tree":
@@ -26,16 +33,16 @@ def make_site(spec: str, seed: int, authority: str | None, cache: Path | None = 
         _within(spec, "BYTES", size, 1, 64 << 20)
         if pages * size > 8 << 30:
             raise SiteError(f"{spec}: {pages} pages of {size} bytes do not fit in 8 GiB of memory")
-        return Tree(f"tree:{pages}:{fanout}:{size}", pages, fanout, size, seed, authority)
+        return Tree(f"tree:{pages}:{fanout}:{size}", pages, fanout, size, seed, authority, scheme)
     if kind == "list":
         pages, size = _numbers(spec, rest, "list:N:BYTES", (1000, 2048))
         _within(spec, "N", pages, 1, 1_000_000)
         _within(spec, "BYTES", size, 0, 64 << 20)
         return Listing(f"list:{pages}:{size}", pages, size)
     if kind == "dir" and rest:
-        return Directory(spec, rest, authority, cache)
+        return Directory(spec, rest, authority, cache, scheme)
     if kind == "faults":
-        return make_faults(spec, seed, authority)
+        return make_faults(spec, seed, authority, scheme)
     raise SiteError(
         f"{spec}: not a site; write tree:PAGES:FANOUT:BYTES, list:N:BYTES, dir:PATH or faults:PAGES"
     )

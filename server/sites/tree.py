@@ -46,8 +46,9 @@ class Tree(Site):
       spaces (0.5 %), with lower-case escapes that must be kept (0.5 %), named
       like directories (1 %)
     - links written as relative, ``./``, ``../``, absolute path, with dot
-      segments, with fragments, ``//host``, ``http://host``; in double, single
-      or no quotes, upper case, as ``<area>``, with entities, below ``<base>``
+      segments, with fragments, ``//host``, ``http://host`` (``https://host`` over
+      TLS); in double, single or no quotes, upper case, as ``<area>``, with
+      entities, below ``<base>``
     - links that a crawler must not follow (2 %): in comments and scripts, in
       other attributes, with other schemes, to other hosts
 
@@ -57,11 +58,18 @@ class Tree(Site):
     """
 
     def __init__(
-        self, spec: str, pages: int, fanout: int, size: int, seed: int, authority: str | None
+        self,
+        spec: str,
+        pages: int,
+        fanout: int,
+        size: int,
+        seed: int,
+        authority: str | None,
+        scheme: str,
     ) -> None:
         super().__init__()
         self.spec = spec
-        builder = _Builder(spec, pages, fanout, size, seed, authority)
+        builder = _Builder(spec, pages, fanout, size, seed, authority, scheme)
         self.routes = builder.routes
         self._outcomes = builder.outcomes
         self._promise(self._outcomes, pages * size)
@@ -75,11 +83,19 @@ class _Builder:
     """Makes the pages of a :class:`Tree`, and holds what only that takes."""
 
     def __init__(
-        self, spec: str, pages: int, fanout: int, size: int, seed: int, authority: str | None
+        self,
+        spec: str,
+        pages: int,
+        fanout: int,
+        size: int,
+        seed: int,
+        authority: str | None,
+        scheme: str,
     ) -> None:
         self._spec = spec
         self._fanout = fanout
         self._authority = authority
+        self._scheme = scheme
         self._rng = random.Random(f"tree:{pages}:{fanout}:{seed}")  # BYTES changes the padding only
         self._climbs: dict[tuple[str, str], str] = {}
         # By page number: the target that requests it, how links to it are written, and
@@ -203,7 +219,7 @@ class _Builder:
         if chance < 0.3:
             return f"..{key}"  # every redirect is in /moved/
         if chance < 0.5 and self._authority:
-            return f"http://{self._authority}{key}"
+            return f"{self._scheme}://{self._authority}{key}"
         if chance < 0.6 and self._authority:
             return f"//{self._authority}{key}"
         if chance < 0.8:
@@ -230,7 +246,7 @@ class _Builder:
         elif chance < 0.90 and page <= ODD_UNTIL:
             reference = f"/old/.{home}./../../..{home}{name}"
         elif chance < (0.93 if page <= ODD_UNTIL else 0.91) and self._authority:
-            reference = f"http://{self._authority}{home}{name}"
+            reference = f"{self._scheme}://{self._authority}{home}{name}"
         elif chance < 0.96 and self._authority and page <= ODD_UNTIL:
             reference = f"//{self._authority}{home}{name}"
         else:

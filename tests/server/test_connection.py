@@ -389,6 +389,7 @@ def test_the_ledger_counts_what_was_asked() -> None:
         "peak_in_flight": 1,
         "requests_per_connection": {"1": 1, "5": 1},
         "traffic": None,
+        "handshakes": None,
     }
     core.ledger.reset()
     assert core.ledger.summary(True) == {

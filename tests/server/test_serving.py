@@ -25,10 +25,11 @@ def test_the_ready_line_says_where_and_what(server: Running) -> None:
     assert (ready["seed"], ready["pages"], ready["delay"]) == (3, 120, "none")
     assert ready["bytes"] == 120 * 2048
     assert ready["pid"] == server.process.pid
+    assert (ready["scheme"], ready["tls"]) == ("http", None)
     assert re.fullmatch(r"uvloop \d[\d.]*, httptools \d[\d.]*", ready["server"])
     assert set(ready) == {
         "listening", "control", "site", "seed", "pages", "urls", "digest", "delay", "pid",
-        "server", "bytes",
+        "server", "bytes", "scheme", "tls",
     }  # fmt: skip
 
 

@@ -1,0 +1,210 @@
+"""Certificates for ``--tls``: a throw-away authority, or files that you bring.
+
+The authority's private key never leaves this process, and both end with it. The
+authority's certificate is what a client needs, as ``--cafile``. Without a place
+of its own it lives in memory, under a name in ``/proc`` that ends with this
+process, however that ends. Other systems get a file in a private folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import ssl
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+VERSIONS = {
+    "any": (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.MAXIMUM_SUPPORTED),
+    "1.2": (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_2),
+    "1.3": (ssl.TLSVersion.TLSv1_3, ssl.TLSVersion.TLSv1_3),
+}
+KINDS = ("ecdsa", "rsa")
+"""Keys on the curve P-256, and RSA keys of 2048 bits."""
+
+MARK = b"# The throw-away authority of a c10k-crawlers fixture server. Trust it in tests only.\n"
+"""The first line of each file that is written here; only such a file is ever replaced."""
+
+
+class TlsError(ValueError):
+    """The options for TLS cannot be used; the message says what to change."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The options for TLS: either the kind of a new ``key``, or two files that exist."""
+
+    key: str | None
+    version: str
+    tickets: bool
+    cafile: str | None
+    certificate: str | None
+    private_key: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the ready line says about TLS. ``cafile`` is None where the certificate was given."""
+
+    key: str
+    version: str
+    tickets: bool
+    cafile: str | None
+
+    def as_json(self) -> dict[str, Any]:
+        """The facts by name."""
+        return asdict(self)
+
+
+@contextlib.contextmanager
+def prepared(wanted: Wanted, host: str | None) -> Iterator[tuple[ssl.SSLContext, Facts]]:
+    """The context to serve with, and what there is to say about it.
+
+    ``host`` is one more address to be valid for. The file with the authority's
+    certificate exists for the length of the ``with``. Raises :class:`TlsError`
+    if an option cannot be used.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version, context.maximum_version = VERSIONS[wanted.version]
+    context.options |= ssl.OP_NO_RENEGOTIATION
+    context.set_alpn_protocols(["http/1.1"])
+    if not wanted.tickets:
+        context.options |= ssl.OP_NO_TICKET
+        context.num_tickets = 0
+    with contextlib.ExitStack() as stack:
+        cafile = None
+        if wanted.key is None:
+            assert wanted.certificate is not None
+            assert wanted.private_key is not None
+            key = load(wanted.certificate, wanted.private_key, context)
+        else:
+            key = wanted.key
+            authority = issue(key, host, context)
+            cafile = stack.enter_context(published(authority, wanted.cafile))
+        yield context, Facts(key, wanted.version, wanted.tickets, cafile)
+
+
+def issue(kind: str, host: str | None, context: ssl.SSLContext) -> bytes:
+    """Give a context a new certificate and key; returns the authority's certificate.
+
+    It is good for the loopback addresses 127.0.0.1 and ::1, for ``localhost``,
+    and for ``host``.
+    """
+    import trustme
+
+    key = {"ecdsa": trustme.KeyType.ECDSA, "rsa": trustme.KeyType.RSA}[kind]
+    authority = trustme.CA(organization_name="c10k-crawlers fixture server", key_type=key)
+    names = dict.fromkeys(["127.0.0.1", "::1", "localhost", *([host] if host else [])])
+    authority.issue_cert(*names, key_type=key).configure_cert(context)
+    return MARK + authority.cert_pem.bytes()
+
+
+def load(certificate: str, key: str, context: ssl.SSLContext) -> str:
+    """Give a context the certificate and key in two files; returns the kind of the key.
+
+    Raises :class:`TlsError` if they cannot be used.
+    """
+    for option, name in (("--certificate", certificate), ("--key", key)):
+        try:
+            with open(name, "rb"):
+                pass
+        except OSError as error:
+            raise TlsError(f"{option} {name}: {os.strerror(error.errno or 0).lower()}") from None
+    try:
+        context.load_cert_chain(certificate, key, _no_password)
+    except ssl.SSLError as error:
+        if "KEY_VALUES_MISMATCH" in str(error):
+            raise TlsError(f"--key {key}: not the key of {certificate}") from None
+        raise TlsError(
+            f"--certificate {certificate} and --key {key}: not a certificate and a private key "
+            "in PEM form"
+        ) from None
+    return _kind(certificate)
+
+
+def _no_password() -> NoReturn:
+    raise TlsError("--key: this private key is encrypted; give one without a password")
+
+
+def _kind(certificate: str) -> str:
+    from cryptography import x509
+    from cryptography.hazmat.primitives.asymmetric import ec, rsa
+
+    public = x509.load_pem_x509_certificate(Path(certificate).read_bytes()).public_key()
+    if isinstance(public, rsa.RSAPublicKey):
+        return "rsa"
+    return "ecdsa" if isinstance(public, ec.EllipticCurvePublicKey) else type(public).__name__
+
+
+@contextlib.contextmanager
+def published(certificate: bytes, place: str | None) -> Iterator[str]:
+    """A file with a certificate for the length of a ``with``: its name.
+
+    ``place`` is where to write it; by default nobody has to remove it. Raises
+    :class:`TlsError` if a file is there that is not one of ours.
+    """
+    if place is not None:
+        with _written(certificate, Path(os.path.abspath(place))) as name:
+            yield name
+        return
+    with contextlib.ExitStack() as stack:
+        name = _in_memory(certificate, stack) or ""
+        if not name:
+            folder = tempfile.mkdtemp(prefix="c10k-tls-")
+            stack.callback(shutil.rmtree, folder, ignore_errors=True)
+            name = os.path.join(folder, "authority.pem")
+            Path(name).write_bytes(certificate)
+        yield name
+
+
+def _in_memory(certificate: bytes, stack: contextlib.ExitStack) -> str | None:
+    """The name of a file in memory; None where the system has no such thing."""
+    try:
+        descriptor = os.memfd_create("c10k-tls-authority")
+    except (AttributeError, OSError):  # not Linux
+        return None
+    stack.callback(os.close, descriptor)
+    os.write(descriptor, certificate)
+    name = f"/proc/{os.getpid()}/fd/{descriptor}"
+    try:
+        return name if Path(name).read_bytes() == certificate else None
+    except OSError:
+        return None
+
+
+@contextlib.contextmanager
+def _written(certificate: bytes, path: Path) -> Iterator[str]:
+    """A file at this very place, complete from the first moment, and removed afterwards."""
+    try:
+        if os.path.lexists(path) and (path.is_symlink() or _head(path) != MARK):
+            raise TlsError(
+                f"--cafile {path}: something else is there; give a file that does not exist"
+            )
+        descriptor, part = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        try:
+            with open(descriptor, "wb") as file:
+                file.write(certificate)
+                os.fchmod(descriptor, 0o644)
+                ours = os.fstat(descriptor)
+            os.replace(part, path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(part)
+            raise
+    except OSError as error:
+        raise TlsError(f"--cafile {path}: {os.strerror(error.errno or 0).lower()}") from None
+    try:
+        yield str(path)
+    finally:
+        with contextlib.suppress(OSError):  # another server may have its own file there now
+            if os.path.samestat(os.lstat(path), ours):
+                path.unlink()
+
+
+def _head(path: Path) -> bytes:
+    with open(path, "rb") as file:
+        return file.read(len(MARK))
