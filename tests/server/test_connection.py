@@ -404,6 +404,7 @@ def test_the_ledger_counts_what_was_asked() -> None:
         "peak_in_flight": 0,
         "requests_per_connection": {},
         "traffic": {"bytes_sent": 0, "segments_sent": 0, "segments_received": 0},
+        "handshakes": None,
     }
 
 
