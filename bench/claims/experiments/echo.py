@@ -7,10 +7,17 @@ processor time per message. All servers are alive at once and take turns.
 
 from __future__ import annotations
 
-import selectors
 import socket
+import tempfile
+import time
+from collections.abc import Sequence
 from contextlib import ExitStack
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
 
+from bench.claims.experiments import echo_client
+from bench.claims.experiments.echo_client import Turn
 from bench.claims.experiments.echo_servers import lacking
 from bench.claims.experiments.result import ExperimentResult
 from bench.claims.experiments.served import Served
@@ -41,71 +48,79 @@ RATIOS = {
 SIZE = 1000
 """The default of uvloop's ``examples/bench/echoclient.py``."""
 CONNECTIONS = 10
-ROUNDS = 60
+ROUNDS = 150
 TURNS = 6
 TIMEOUT_S = 30.0
 MESSAGE = b"x" * (SIZE - 1) + b"\n"
 
 
+class Spent(NamedTuple):
+    """Seconds of a server's processor, of waiting for it, and of the clock."""
+
+    cpu_s: float
+    waited_s: float
+    wall_s: float
+
+
 class Client:
     """Ten connections to one server."""
 
-    def __init__(self, server: Served, stack: ExitStack) -> None:
+    def __init__(self, server: Served, send: Turn, stack: ExitStack) -> None:
         self.server = server
+        self.send = send
         self.sockets = []
         for _ in range(CONNECTIONS):
             sock = socket.create_connection(("127.0.0.1", server.port), timeout=TIMEOUT_S)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self.sockets.append(stack.enter_context(sock))
 
-        self.poll = stack.enter_context(selectors.DefaultSelector())
-        for sock in self.sockets:
-            self.poll.register(sock, selectors.EVENT_READ, sock)
+    def turn(self, rounds: int) -> Spent:
+        """So many messages on each connection; what the server spent on them."""
+        cpu_s, waited_s, began = self.server.cpu_s(), self.server.waited_s(), time.monotonic()
+        self.send(self.sockets, rounds, MESSAGE, TIMEOUT_S)
+        wall_s = time.monotonic() - began
+        return Spent(self.server.cpu_s() - cpu_s, self.server.waited_s() - waited_s, wall_s)
 
-    def turn(self, rounds: int) -> float:
-        """So many messages on each connection; returns the server's processor time for them."""
-        before = self.server.cpu_s()
-        left = dict.fromkeys(self.sockets, rounds)
-        for sock in self.sockets:
-            sock.sendall(MESSAGE)
-        while any(left.values()):
-            ready = self.poll.select(TIMEOUT_S)
-            if not ready:
-                raise TimeoutError("the echo server does not answer")
-            for key, _ in ready:
-                answered: socket.socket = key.data
-                self.receive(answered)
-                left[answered] -= 1
-                if left[answered]:
-                    answered.sendall(MESSAGE)
-        return self.server.cpu_s() - before
 
-    @staticmethod
-    def receive(sock: socket.socket) -> None:
-        """One whole answer, checked."""
-        answer = b""
-        while len(answer) < SIZE:
-            part = sock.recv(SIZE - len(answer))
-            if not part:
-                raise ConnectionError("the echo server hung up")
-            answer += part
-        if answer != MESSAGE:
-            raise ConnectionError("this is no echo")
+def busy_share(turns: Sequence[Spent]) -> float:
+    """The share of the time in which a server had work: it ran, or waited for its processor."""
+    wall_s = sum(each.wall_s for each in turns)
+    return min(1.0, sum(each.cpu_s + each.waited_s for each in turns) / wall_s)
+
+
+def noted(in_c: bool, busy: Sequence[float]) -> str:
+    """The client and how busy its servers were, for the page."""
+    language = "C" if in_c else "Python, because there is no C compiler"
+    return (
+        f"client in {language}; in the last repeat the servers had work {100 * min(busy):.0f} to "
+        f"{100 * max(busy):.0f} % of the time"
+    )
 
 
 def measure() -> ExperimentResult:
     """Microseconds of the server's processor time per message, and their ratios."""
     result = ExperimentResult()
     with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="c10k-echo-")))
+        in_c = echo_client.build(folder)
+        send = in_c or echo_client.in_python
         kinds = [kind for kind in KINDS if lacking(kind) is None]
         servers = {kind: stack.enter_context(Served("echo_servers", kind)) for kind in kinds}
-        clients = {kind: Client(server, stack) for kind, server in servers.items()}
+        clients = {kind: Client(server, send, stack) for kind, server in servers.items()}
         for client in clients.values():
             client.turn(max(1, ROUNDS // 2))  # warm
-        spent = dict.fromkeys(kinds, 0.0)
+        turns: dict[str, list[Spent]] = {kind: [] for kind in kinds}
         for turn in range(TURNS):
             for kind in kinds if turn % 2 else reversed(kinds):
-                spent[kind] += clients[kind].turn(ROUNDS)
+                turns[kind].append(clients[kind].turn(ROUNDS))
+    spent = {kind: sum(each.cpu_s for each in turns[kind]) for kind in kinds}
+    busy = [busy_share(turns[kind]) for kind in kinds]
+    result.facts |= {
+        "client": "C" if in_c else "Python",
+        "least_busy_server": round(min(busy), 3),
+        "median_busy_server": round(median(busy), 3),
+        "note": noted(in_c is not None, busy),
+    }
     messages = TURNS * ROUNDS * CONNECTIONS
     for kind in kinds:
         result.values[f"{kind}_us"] = 1e6 * spent[kind] / messages

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -48,6 +49,14 @@ class Served:
     def cpu_s(self) -> float:
         """Seconds of processor time that the server has used."""
         return sum(cpu.times(self.process.pid))
+
+    def waited_s(self) -> float:
+        """Seconds that the server was ready to run and had no processor; 0 where it is unknown."""
+        try:
+            fields = Path(f"/proc/{self.process.pid}/schedstat").read_text().split()
+        except OSError:
+            return 0.0
+        return int(fields[1]) / 1e9
 
     def __enter__(self) -> Self:
         return self

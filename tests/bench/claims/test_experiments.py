@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
+import socket
+import threading
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -16,6 +20,7 @@ from bench.claims.experiments import (
     bytecode,
     coroutines,
     echo,
+    echo_client,
     held_threads,
     http_clients,
     readiness,
@@ -24,6 +29,7 @@ from bench.claims.experiments import (
     spinning_connect,
     thread_ceiling,
 )
+from bench.claims.experiments.echo_client import Turn
 from bench.claims.experiments.echo_servers import lacking
 from bench.claims.experiments.served import Served
 
@@ -128,11 +134,85 @@ def test_an_echo_server_is_measured_by_its_own_processor_time(
     assert result.reasons["future"] == missing
 
 
+@pytest.fixture(scope="module")
+def in_c(tmp_path_factory: pytest.TempPathFactory) -> Turn:
+    turn = echo_client.build(tmp_path_factory.mktemp("echo"))
+    if turn is None:
+        pytest.skip("no C compiler here")
+    return turn
+
+
 @pytest.mark.parametrize("kind", [kind for kind in echo.KINDS if lacking(kind) is None])
 def test_every_echo_server_sends_back_what_it_gets(kind: str) -> None:
     with ExitStack() as stack:
-        client = echo.Client(stack.enter_context(Served("echo_servers", kind)), stack)
-        assert client.turn(3) >= 0
+        server = stack.enter_context(Served("echo_servers", kind))
+        assert echo.Client(server, echo_client.in_python, stack).turn(3).cpu_s >= 0
+
+
+def test_the_client_in_c_gets_every_answer(in_c: Turn) -> None:
+    with ExitStack() as stack:
+        server = stack.enter_context(Served("echo_servers", "asyncio_protocol"))
+        client = echo.Client(server, in_c, stack)
+        client.turn(50)
+        spent = client.turn(200)
+        assert spent.cpu_s > 0
+        assert echo.busy_share([spent]) <= 1
+
+
+class Peer(threading.Thread):
+    """Answers what it gets with what ``change`` makes of it, and hangs up when that is empty."""
+
+    def __init__(self, sock: socket.socket, change: Callable[[bytes], bytes]) -> None:
+        super().__init__(daemon=True)
+        self.sock, self.change = sock, change
+        self.start()
+
+    def run(self) -> None:
+        with self.sock:
+            while data := self.sock.recv(65536):
+                if not (answer := self.change(data)):
+                    return
+                self.sock.sendall(answer)
+
+
+CHANGES: dict[str, tuple[Callable[[bytes], bytes], type[OSError], str]] = {
+    "wrong": (lambda data: data.upper(), ConnectionError, "no echo"),
+    "silent": (lambda data: data[:1], TimeoutError, "does not answer"),
+    "gone": (lambda data: b"", ConnectionError, "hung up"),
+}
+
+
+@pytest.mark.parametrize("way", ["C", "Python"])
+@pytest.mark.parametrize("change", CHANGES)
+def test_no_echo_is_an_error_with_both_clients(change: str, way: str, in_c: Turn) -> None:
+    answer, error, words = CHANGES[change]
+    turn = in_c if way == "C" else echo_client.in_python
+    ours, theirs = socket.socketpair()
+    patience_s = 0.3 if change == "silent" else 60.0
+    with ours:
+        ours.settimeout(patience_s)
+        Peer(theirs, answer)
+        with pytest.raises(error, match=None if way == "Python" and change == "silent" else words):
+            turn([ours], 2, b"x" * 999 + b"\n", patience_s)
+
+
+def test_the_client_in_c_refuses_what_it_has_no_room_for(in_c: Turn) -> None:
+    with pytest.raises(ConnectionError, match="too large"):
+        in_c([], 1, b"x" * 100_000, 1.0)
+
+
+@pytest.mark.parametrize("compiler", [None, "/bin/false"])
+def test_without_a_compiler_the_client_is_in_python_and_says_so(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, compiler: str | None
+) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: compiler)
+    assert echo_client.build(tmp_path) is None
+    monkeypatch.setattr(echo, "KINDS", ("asyncio_protocol",))
+    monkeypatch.setattr(echo, "RATIOS", {})
+    monkeypatch.setattr(echo, "ROUNDS", 5)
+    facts = echo.measure().facts
+    assert facts["client"] == "Python"
+    assert "no C compiler" in str(facts["note"])
 
 
 def test_await_and_yield_from_differ_in_the_getter_alone() -> None:
