@@ -178,6 +178,14 @@ class Cpu(Record):
     server_system_s: Seconds | None
 
 
+class Handshakes(Record):
+    """TLS handshakes that the server has seen."""
+
+    full: int
+    resumed: int
+    failed: int
+
+
 class Ledger(Record):
     """The server's own counts for the trial."""
 
@@ -188,6 +196,7 @@ class Ledger(Record):
     peak_connections: int
     peak_in_flight: int
     requests_per_connection_max: int
+    handshakes: Handshakes | None = None  # None: plain HTTP
 
 
 class MemoryParts(Record):

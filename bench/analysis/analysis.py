@@ -14,6 +14,7 @@ from pathlib import Path
 
 from bench import store, turnlog
 from bench.analysis import (
+    encryption,
     fairness,
     ladder,
     naive,
@@ -25,6 +26,7 @@ from bench.analysis import (
     summary,
     validity,
 )
+from bench.analysis.encryption import Encryption
 from bench.analysis.fairness import FairnessRow
 from bench.analysis.family import Family
 from bench.analysis.ladder import Ladder
@@ -209,6 +211,16 @@ class Analysis:
     def memory_rows(self) -> list[MemoryRow]:
         """One row per backend with barrier trials."""
         return summary.memory_rows(self.memory)
+
+    @cached_property
+    def encryption(self) -> Encryption:
+        """What TLS adds; empty where nothing was measured over it."""
+        return encryption.encryption(self.records)
+
+    @cached_property
+    def measures_tls(self) -> bool:
+        """Whether the campaign has trials over TLS; older ones have none."""
+        return encryption.measured(self.records)
 
     @cached_property
     def fairness(self) -> list[FairnessRow]:

@@ -64,11 +64,15 @@ class MemoryRow:
 
 
 def summary_rows(records: Records, comparisons: Iterable[Comparison]) -> list[SummaryRow]:
-    """One row per workload point and label, in the campaign's order, twin included."""
+    """One row per workload point and label, in the campaign's order, twin included.
+
+    Trials in modes have rows of their own (:mod:`bench.analysis.encryption`).
+    """
     ratios = {(c.point, c.label): c.ratio for c in comparisons}
     groups: dict[tuple[str, str], list[TrialRecord]] = defaultdict(list)
     for trial in records.trials:
-        groups[trial.point, trial.label].append(trial)
+        if not trial.params.get("mode"):
+            groups[trial.point, trial.label].append(trial)
     return [
         _row(records, groups[point, label], ratios.get((point, label)))
         for point in stats.points_of(records, status=None)

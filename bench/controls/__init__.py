@@ -2,7 +2,8 @@
 
 A control has no error handling and no timeouts, so it is not a crawler. It shows a
 part of what a page costs: :mod:`bench.controls.bare` the sockets alone,
-:mod:`bench.controls.shared` the code that all models share, without a socket. A
+:mod:`bench.controls.shared` the code that all models share, without a socket, and
+:mod:`bench.controls.bare_tls` what a connection over TLS takes in OpenSSL. A
 control runs in a worker process and takes turns like a backend, and its requests are
 checked at the server's ledger. Its records are kept apart (``kind: control``), so no
 table or chart can mistake it for a backend.
@@ -33,6 +34,13 @@ CONTROLS = {
             -1,
             "frontier, exchange and links, fed from memory",
             "no backend: what all models share, without a socket",
+        ),
+        Backend(
+            "bare_tls",
+            FAMILY,
+            -1,
+            "blocking sockets and OpenSSL: the least memory of a connection over TLS",
+            "no backend: OpenSSL alone, for held connections",
         ),
     )
 }

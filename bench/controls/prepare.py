@@ -13,6 +13,12 @@ def prepare(name: str, job: Job) -> Callable[[Job, TimesRecorder], CrawlReport]:
     """Get a control ready for a job; the result runs it, and counts in the recorder's number."""
     if name == "bare":
         return lambda job, recorder: bare.crawl(job, counter(recorder))
+    if name == "bare_tls":
+        # Imported here: ssl is large, and the memory of the other controls is measured too.
+        from bench.controls import bare_tls
+
+        origin = bare_tls.warm_up(job)
+        return lambda job, recorder: bare_tls.crawl(job, origin)
     answers = shared.fetch_all(job)
     return lambda job, recorder: shared.crawl(job, counter(recorder), answers)
 

@@ -40,7 +40,7 @@ INTERVAL_BLOCKS = 5
 def trial_s(point: Point, label: Label, slowness: float = 1.0) -> float:
     """Seconds that one trial should take."""
     share = pages_of(sized(point, label)) / pages_of(point)
-    work_s = point.work_s * weight(point, label.name) * share
+    work_s = point.work_s * weight(point, label.name, label.mode) * share
     if point.interleaved:
         return slowness * (TOGETHER_S + TURNS * work_s)
     return point.waits_s + slowness * (START_S + work_s)

@@ -1,7 +1,8 @@
 """Labels: which of the trials of a block one is.
 
 A block may hold a backend more than once: on several interpreters, as the twin
-of the A/A pair, with a recorder that keeps nothing, or against a server that sleeps.
+of the A/A pair, with a recorder that keeps nothing, against a server that sleeps, or in
+several modes (:mod:`bench.plan.tls`).
 In records, charts and commands a label is text such as ``callbacks@3.13.5t#2``; here it
 is a value.
 """
@@ -10,7 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
+
+from bench.plan.tls import WAYS, Mode
 
 if TYPE_CHECKING:  # bench.plan.backends runs on interpreters that have no pydantic
     from bench.schema import TrialRecord
@@ -25,7 +28,7 @@ ASLEEP = "/asleep"
 class Label:
     """A registered backend, and what sets its trial apart from the backend's other trials.
 
-    ``interpreter`` is "" for the harness's own. ``null_recorder`` and ``asleep``
+    ``interpreter`` is "" for the harness's own. ``null_recorder``, ``asleep`` and ``mode``
     appear in plans only: the record of such a trial says so in its parameters.
     """
 
@@ -34,10 +37,13 @@ class Label:
     twin: bool = False
     null_recorder: bool = False
     asleep: bool = False
+    mode: Mode = ""
 
     @classmethod
     def parse(cls, text: str) -> Label:
         """The label that :func:`str` turns into this text."""
+        mode = next((mode for mode in WAYS if text.endswith(f"/{mode}")), "")
+        text = text.removesuffix(f"/{mode}") if mode else text
         awake = text.removesuffix(ASLEEP)
         rest = awake.removesuffix(NULL)
         backend = rest.removesuffix(TWIN)
@@ -48,6 +54,7 @@ class Label:
             twin=backend != rest,
             null_recorder=rest != awake,
             asleep=awake != text,
+            mode=cast("Mode", mode),
         )
 
     @classmethod
@@ -55,7 +62,8 @@ class Label:
         """The label under which this trial was planned."""
         null = record.params.get("recorder") == "null"
         asleep = record.params.get("server") == "asleep"
-        return replace(cls.parse(record.label), null_recorder=null, asleep=asleep)
+        mode = cast("Mode", record.params.get("mode") or "")
+        return replace(cls.parse(record.label), null_recorder=null, asleep=asleep, mode=mode)
 
     @property
     def backend(self) -> str:
@@ -68,7 +76,8 @@ class Label:
         return self.backend + TWIN * self.twin
 
     def __str__(self) -> str:
-        return self.recorded + NULL * self.null_recorder + ASLEEP * self.asleep
+        mode = f"/{self.mode}" if self.mode else ""
+        return self.recorded + NULL * self.null_recorder + ASLEEP * self.asleep + mode
 
 
 def twin_of(backend: str) -> str:

@@ -83,6 +83,8 @@ def cast(point: Point, backends: Sequence[str], *, named: bool = False) -> dict[
     rule = point.cast.opened() if named else point.cast
     labels = map(Label.parse, backends)
     chosen = {label: blocks for label in labels if (blocks := rule.blocks_of(label.name))}
+    if point.modes:
+        return {replace(one, mode=mode): n for one, n in chosen.items() for mode in point.modes}
     # Of a backend on several interpreters the first has the twin.
     first = {label.name: label for label in reversed(chosen)}
     twins = [first[name] for name in point.twins if name in first]

@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bench.plan.labels import Label
+from bench.plan.tls import Mode
 from bench.plan.workloads import Point
 
 LISTED = {
@@ -53,11 +54,26 @@ PAGES_PER_SLOT = 6
 """The fewest pages for a slot: turns count only while each has work before and after."""
 
 
-def weight(point: Point, name: str) -> float:
+IN_MODES: dict[Mode, tuple[float, float]] = {
+    "tls": (0.5, 0.8),
+    "churn": (3.0, 2.0),
+    "handshake": (60.0, 30.0),
+    "tickets": (60.0, 30.0),
+}
+"""What a mode adds to a page: a fixed part, and a part that grows with the page's weight."""
+
+HELD_OVER_TLS = 0.12
+"""How much of a difference between backends is left where each connection needs a handshake."""
+
+
+def weight(point: Point, name: str, mode: Mode = "") -> float:
     """Processor time of a page of this point with this backend, in multiples of ``callbacks``."""
     listed = LISTED.get(name, OTHER)
+    if point.tls is not None:
+        return 1 + HELD_OVER_TLS * (listed - 1)
     if point.urls is not None:
-        return listed
+        fixed, growing = IN_MODES.get(mode, (0.0, 0.0))
+        return listed + fixed + growing * listed
     return LINKS.get(name) or 1 + DILUTED * (listed - 1)
 
 
@@ -72,5 +88,6 @@ def sized(point: Point, label: Label) -> Point:
     if not point.interleaved or point.site.startswith("dir:"):
         return point
     kind, _, rest = point.site.split(":", 2)
-    pages = max(round(pages_of(point) / weight(point, label.name)), PAGES_PER_SLOT * point.slots)
+    share = weight(point, label.name, label.mode)
+    pages = max(round(pages_of(point) / share), PAGES_PER_SLOT * point.slots)
     return replace(point, site=f"{kind}:{pages}:{rest}", urls=None if point.urls is None else pages)

@@ -12,13 +12,13 @@ same pages, so that digests can be compared.
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass, replace
-from importlib import metadata
-from pathlib import Path
 from typing import Literal
 
 from bench.plan.cast import BASE, SPREADING, TWINS, Cast
+from bench.plan.html import find_html
+from bench.plan.labels import Label
+from bench.plan.tls import WAYS, Mode, Tls, Way
 from bench.schema import Spread
 from crawlers.registry import MODELS
 
@@ -35,6 +35,12 @@ RAMP_PER_S = 4000
 
 The same for every backend: ten thousand at once overflow the accept queue and
 cost the fastest backend seconds of SYN retransmission.
+"""
+
+TLS_RAMP_PER_S = 1000
+"""The same over TLS, where a client needs one to two milliseconds of work for each connection.
+
+A faster ramp would only let handshakes wait for each other.
 """
 
 HOLD_SWITCH_S = 10.0
@@ -74,12 +80,6 @@ SWITCHING = ("threads", "threads_long_switch")
 DEFAULT_SIGMA = 0.5
 """Sigma of ``lognormal:MEDIAN`` without one, as the server documents it."""
 
-DEBIAN_DOCS = (
-    Path("/usr/share/doc/python3-doc/html"),
-    *sorted(Path("/usr/share/doc").glob("python3.*/html"), reverse=True),
-)
-MIN_HTML_FILES = 20
-
 
 @dataclass(frozen=True, slots=True)
 class Point:
@@ -95,7 +95,9 @@ class Point:
     ``interleaved`` point the labels of a block are alive together and take
     turns (:mod:`bench.run.turns`); otherwise each trial runs whole and alone.
     ``spread`` gives the backends that can use them every processor
-    (:data:`bench.plan.cast.SPREADING`), and the others one as always.
+    (:data:`bench.plan.cast.SPREADING`), and the others one as always. ``tls`` is
+    what the server offers, None for plain HTTP. With ``modes`` (:mod:`bench.plan.tls`) each
+    backend takes part once in each of them, and they decide on TLS instead.
 
     A trial should take ``waits_s``, which does not depend on the machine, and
     ``work_s`` of processor time on the reference machine with ``callbacks``.
@@ -121,6 +123,8 @@ class Point:
     ceiling: bool = False
     interleaved: bool = False
     spread: Spread | None = None
+    tls: Tls | None = None
+    modes: tuple[Mode, ...] = ()
     deadline_s: float = 60.0
     waits_s: float = 0.0
     work_s: float = 0.5
@@ -135,6 +139,17 @@ class Point:
     def switch_interval_s(self) -> float | None:
         """How long a thread waits for the interpreter's lock; None for Python's usual 5 ms."""
         return HOLD_SWITCH_S if self.kind == "hold" else None
+
+    @property
+    def ramp_per_s(self) -> int | None:
+        """Connections opened per second while a barrier fills; None without one."""
+        if self.kind != "hold":
+            return None
+        return RAMP_PER_S if self.tls is None else TLS_RAMP_PER_S
+
+    def way(self, label: Label) -> Way:
+        """How this label fetches the pages: over TLS or not, on kept connections or not."""
+        return WAYS[label.mode] if label.mode else Way(self.tls)
 
     @property
     def polls(self) -> bool:
@@ -154,9 +169,12 @@ class Point:
             "connections": self.slots if self.kind == "hold" else None,
             "urls": self.urls,
             "rate": self.rate,
-            "ramp_per_s": RAMP_PER_S if self.kind == "hold" else None,
+            "ramp_per_s": self.ramp_per_s,
             "switch_interval_s": self.switch_interval_s,
             **({"processors": self.spread} if self.spread else {}),
+            # Only where there is TLS: points without it are as they were before there was any.
+            **({"tls": self.tls.words} if self.tls else {}),
+            **({"modes": " ".join(self.modes)} if self.modes else {}),
         }
 
 
@@ -350,32 +368,3 @@ def real(cast: Cast) -> list[Point]:
             prepare_s=DIRECTORY_S,
         )
     ]
-
-
-def find_html() -> tuple[Path, str] | None:
-    """A tree of real HTML documentation, and its name for the records.
-
-    Debian's python3-doc if it is installed, otherwise the largest HTML tree
-    with an index page in any installed Python distribution.
-    """
-    for path in DEBIAN_DOCS:
-        if (path / "index.html").is_file():
-            path = path.resolve()
-            version = re.search(r"python3\.\d+", str(path))
-            return path, f"python3-doc ({version.group() if version else 'python3'}, Debian)"
-    best: tuple[int, Path, str] | None = None
-    for distribution in metadata.distributions():
-        pages = [file for file in distribution.files or () if file.suffix == ".html"]
-        indexes = sorted(
-            (file for file in pages if file.name == "index.html"), key=lambda file: len(file.parts)
-        )
-        if not indexes:
-            continue
-        top = indexes[0].parent
-        count = sum(file.is_relative_to(top) for file in pages)
-        if count >= MIN_HTML_FILES and (best is None or count > best[0]):
-            folder = Path(str(distribution.locate_file(top)))
-            if (folder / "index.html").is_file():
-                name = f"{distribution.metadata['Name']} {distribution.version} (PyPI)"
-                best = (count, folder.resolve(), name)
-    return None if best is None else best[1:]

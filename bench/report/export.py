@@ -17,7 +17,16 @@ from typing import Final, Literal, get_args
 from bench import filesystem
 from bench.errors import BenchError
 from bench.launch import install
-from bench.schema import Cpu, HostNoise, Latency, Ledger, MemoryParts, Record, TrialRecord
+from bench.schema import (
+    Cpu,
+    Handshakes,
+    HostNoise,
+    Latency,
+    Ledger,
+    MemoryParts,
+    Record,
+    TrialRecord,
+)
 from bench.store import Records
 
 Scalar = float | int | str | None
@@ -29,7 +38,13 @@ PLAIN: Final = (
     *("status", "reason", "started", "trial_s", "elapsed_s", "pages", "bytes", "pages_per_s"),
     *("offered_per_s", "achieved_per_s", "late_starts", "redirects", "limiter"),
 )
-PARAMS: Final = ("slots", "connections", "rate", "delay", "site", "urls", "ramp_per_s", "recorder")
+PARAMS: Final = (
+    *("slots", "connections", "rate", "delay", "site", "urls", "ramp_per_s", "recorder"),
+    *("tls", "mode"),
+)
+NESTED: Final = ("hdr", "handshakes")
+"""Fields that are no numbers."""
+
 PARTS: Final[dict[str, type[Record]]] = {
     "cpu": Cpu,
     "service_time": Latency,
@@ -55,6 +70,7 @@ def row(trial: TrialRecord) -> dict[str, Scalar]:
     cells |= {name: trial.params.get(name) for name in PARAMS}
     for prefix, kind in PARTS.items():
         cells |= columns(prefix, kind, getattr(trial, prefix))
+    cells |= columns("handshakes", Handshakes, trial.ledger and trial.ledger.handshakes)
     memory = trial.memory
     for when in ("before", "held"):
         part = getattr(memory, when) if memory else None
@@ -68,7 +84,7 @@ def columns(prefix: str, kind: type[Record], part: Record | None) -> dict[str, S
     return {
         f"{prefix}_{name}": None if part is None else getattr(part, name)
         for name in kind.model_fields
-        if name != "hdr"
+        if name not in NESTED
     }
 
 

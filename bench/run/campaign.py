@@ -19,6 +19,7 @@ from bench.plan.budget import SHARED_SERVER_SLOTS
 from bench.plan.labels import Label
 from bench.plan.order import Turn, key
 from bench.plan.plan import Plan
+from bench.plan.tls import Tls
 from bench.plan.workloads import SITE_SEED, WARMUP_SITE, Point
 from bench.run import ceiling, interrupts, together, trial
 from bench.run.progress import Display, Estimate
@@ -102,6 +103,8 @@ class Campaign:
             pythons=self.pythons,
             free_threaded=self.record.free_threaded,
         )
+        if any(self.plan.points[turn.point].way(turn.label).tls for turn in self._left):
+            bench.warmup_tls = stack.enter_context(warmup_server(pinning, Tls()))
         self._learn_ceilings(bench)
         for (_, point_id), turns in groupby(list(self._left), lambda t: (t.block, t.point)):
             self._point(bench, stack, self.plan.points[point_id], list(turns))
@@ -162,9 +165,13 @@ class Campaign:
 
     def _check_warmup(self, bench: Bench, campaign: ExitStack) -> None:
         """Replace the warm-up server if it is gone."""
+        gone = "the warm-up server is gone; starting another"
         if not bench.warmup.listens:
-            self.display.note("the warm-up server is gone; starting another")
+            self.display.note(gone)
             bench.warmup = campaign.enter_context(warmup_server(bench.pinning))
+        if bench.warmup_tls is not None and not bench.warmup_tls.listens:
+            self.display.note(gone)
+            bench.warmup_tls = campaign.enter_context(warmup_server(bench.pinning, Tls()))
 
     def _ceiling(self, bench: Bench, point: Point, server: Server, block: int) -> None:
         """Measure the server's ceiling, once in each block."""
@@ -205,18 +212,20 @@ class Campaign:
         self.display.now(what, self._estimate.left_s(self._left))
 
 
-def warmup_server(pinning: cpu.Pinning) -> Server:
-    """The server on which every worker warms up, in every workload.
+def warmup_server(pinning: cpu.Pinning, tls: Tls | None = None) -> Server:
+    """The server on which every worker warms up, in every workload: one plain, one over TLS.
 
     It has one small site without delay, so that all backends warm up alike and
     a trial's own server sees nothing but the trial.
     """
-    return Server(WARMUP_SITE, seed=SITE_SEED, cores=pinning.server)
+    return Server(WARMUP_SITE, seed=SITE_SEED, cores=pinning.server, tls=tls)
 
 
 def start(point: Point, pinning: cpu.Pinning) -> Server:
     """The server for one block of a point, warmed."""
-    server = Server(point.site, delay=point.delay, seed=SITE_SEED, cores=pinning.server)
+    server = Server(
+        point.site, delay=point.delay, seed=SITE_SEED, cores=pinning.server, tls=point.tls
+    )
     server.warm()
     return server
 

@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 from bench import controls
+from bench.plan.tls import Way
 from bench.plan.workloads import Point
 from bench.run.protocol import Result
 from bench.schema import Ledger
 
 
 def void_reason(
-    point: Point, result: Result, ledger: Ledger, expected: str | None, control: str | None = None
+    point: Point,
+    result: Result,
+    ledger: Ledger,
+    expected: str | None,
+    control: str | None = None,
+    way: Way | None = None,
 ) -> str | None:
     """Why this trial does not count, or None when it does.
 
     It counts when every page was answered with the right status and body and
     served exactly once, and when there were never more connections or requests
     in flight than the job has slots. ``control`` names the control, if it is one
-    (:mod:`bench.controls`): only its requests can be checked.
+    (:mod:`bench.controls`): only its requests can be checked. ``way`` says how the pages
+    were to be fetched, by default that of the point.
     """
+    way = way or Way(point.tls)
     if result.stopped:
         return f"the crawl was stopped: {result.stopped}"
     if control:
-        return control_reason(point, result, ledger, control)
+        return control_reason(point, result, ledger, control) or way_reason(way, ledger)
     if expected is None:
         return "the server gave no digest to check against"
     if result.digest != expected:
@@ -33,18 +41,39 @@ def void_reason(
             f"{answered} URLs answered, but the server saw {ledger.requests} requests for "
             f"{ledger.distinct} URLs, {ledger.repeated} of them repeated"
         )
-    if ledger.connections_opened > point.slots:
+    if way.keep_alive and ledger.connections_opened > point.slots:
         return f"{ledger.connections_opened} connections opened for {point.slots} slots"
     if ledger.peak_in_flight > point.slots:
         return f"{ledger.peak_in_flight} requests in flight at once with {point.slots} slots"
     if point.kind == "hold" and ledger.peak_in_flight != point.slots:
         return f"only {ledger.peak_in_flight} of {point.slots} connections were held at once"
+    return way_reason(way, ledger)
+
+
+def way_reason(way: Way, ledger: Ledger) -> str | None:
+    """Why the pages were not fetched as they should have been, by connections and handshakes."""
+    if not way.keep_alive and ledger.requests_per_connection_max > 1:
+        most = ledger.requests_per_connection_max
+        return f"{most} requests on one connection, where each page should have its own"
+    seen = ledger.handshakes
+    if way.tls is None:
+        return "the server counted handshakes on plain HTTP" if seen else None
+    if seen is None:
+        return "the server counted no handshakes: this was not TLS"
+    if seen.full + seen.resumed < ledger.connections_opened - seen.failed:
+        return (
+            f"{seen.full + seen.resumed} handshakes completed on {ledger.connections_opened} "
+            f"connections, {seen.failed} failed"
+        )
+    if seen.resumed and not way.tls.tickets:
+        return f"{seen.resumed} sessions resumed, where the server offers no tickets"
     return None
 
 
 def control_reason(point: Point, result: Result, ledger: Ledger, control: str) -> str | None:
     """Why the run of a control does not count: it asks for each page equally often, or for none."""
-    wanted = 0 if control == "shared" else controls.REPEATS * (point.urls or 0)
+    repeats = {"shared": 0, "bare_tls": 1}.get(control, controls.REPEATS)
+    wanted = repeats * (point.urls or 0)
     if ledger.requests != wanted or (wanted and ledger.distinct != point.urls):
         return f"the server saw {ledger.requests} requests of the control, not {wanted}"
     if ledger.connections_opened > point.slots:

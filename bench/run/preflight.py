@@ -12,10 +12,11 @@ from bench.machine import doctor
 from bench.plan import budget
 from bench.plan.labels import Label
 from bench.plan.plan import Plan, PlannedPoint
+from bench.plan.tls import SERVER_KIB, client_kib
 from bench.plan.workloads import Point
 from bench.run.rehearsal import Rehearsal, rehearse
 from bench.schema import Budget
-from bench.text import minutes
+from bench.text import KIB, minutes
 from crawlers.backend import Backend
 
 THREADED = "threads"
@@ -44,17 +45,28 @@ def refusals(
         for label in entry.cast:
             backend = by_name[label.backend]
             threads = point.slots if backend.family == THREADED else 0
-            reason = unable(backend, point) or doctor.refuse(point.slots, threads, folder=folder)
+            reason = unable(backend, point) or doctor.refuse(
+                point.slots, threads, folder=folder, **over_tls(point, label)
+            )
             if reason:
                 refused[point.id, label] = reason
     return refused
 
 
 def unable(backend: Backend, point: Point) -> str | None:
-    """Why a backend can never hold the connections of this point, None when it can."""
+    """Why a backend can never run this point: its connections, or TLS; None when it can."""
+    if (point.tls or point.modes) and (reason := backend.no_https):
+        return f"{backend.name} has no HTTPS: {reason}"
     if point.kind != "hold" or backend.most is None or backend.most >= point.slots:
         return None
     return f"{backend.name} holds at most {backend.most} connections at once ({backend.changes})"
+
+
+def over_tls(point: Point, label: Label) -> dict[str, int]:
+    """Bytes that each held connection of this label takes over TLS, at both ends."""
+    if point.tls is None or point.kind != "hold":
+        return {}
+    return {"tls_client": client_kib(label.name) * KIB, "tls_server": SERVER_KIB * KIB}
 
 
 def in_time(

@@ -45,6 +45,8 @@ class Command:
     root and follows links. The times go to files whose names start with ``out``.
     ``progress`` names a file of eight bytes in which the worker counts its exchanges.
     ``watch_parent`` asks the worker to notice by itself when its parent has died.
+    ``cafile`` names the authorities to trust where the prefixes are https, and without
+    ``keep_alive`` every page gets a connection of its own.
     """
 
     backend: str
@@ -59,6 +61,8 @@ class Command:
     out: str
     watch_parent: bool
     progress: str | None = None
+    cafile: str | None = None
+    keep_alive: bool = True
 
 
 @dataclass(frozen=True, slots=True)

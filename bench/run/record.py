@@ -12,6 +12,7 @@ from bench import controls
 from bench.histograms import encode_latency
 from bench.machine.probes import host, kernel, memory
 from bench.plan.order import Turn
+from bench.plan.tls import Way
 from bench.plan.workloads import SITE_SEED, Point
 from bench.run.fairness import fairness
 from bench.run.judge import void_reason
@@ -90,7 +91,9 @@ def finish(trial: Trial) -> TrialRecord:
     if trial.result is not None and trial.ledger is not None:
         fields, extra = measured(trial, trial.result, trial.ledger)
         control = trial.backend.name if trial.backend.family == controls.FAMILY else None
-        trial.reason = void_reason(point, trial.result, trial.ledger, server.digest, control)
+        trial.reason = void_reason(
+            point, trial.result, trial.ledger, server.digest, control, trial.way
+        )
         if trial.reason is None and trial.turns is not None and not trial.turns.counted:
             trial.reason = NO_TURN
         trial.status = "ok" if trial.reason is None else "void"
@@ -187,7 +190,9 @@ def measured(trial: Trial, result: Result, ledger: Ledger) -> tuple[dict[str, An
         extra["memory_agreement"] = memory.agreement(trial.memory, trial.server_growth)
     else:
         ceilings = trial.bench.ceilings
-        ceiling = ceilings.get(point.site) or ceilings.get("")
+        # It was measured with keep-alive on plain HTTP, and says nothing about other ways.
+        plain = trial.way == Way()
+        ceiling = (ceilings.get(point.site) or ceilings.get("")) if plain else None
         fields["limiter"], extra["limiter_why"] = limiter(
             Load(
                 client_share=client_share,

@@ -6,14 +6,17 @@ import http.client
 import json
 import secrets
 import socket
+import ssl
 import time
 from contextlib import suppress
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from bench.machine.probes import cpu
+from bench.plan.tls import Tls
 from bench.run.process import Child, ProcessError
-from bench.schema import Ledger
+from bench.schema import Handshakes, Ledger
 
 START_S = 180.0
 """The server crawls a directory of HTML itself before it serves it for the first time."""
@@ -43,8 +46,12 @@ class Server:
         cores: list[int],
         address: str = "127.0.0.1",
         wait: bool = True,
+        tls: Tls | None = None,
     ) -> None:
-        """Start a server; with ``wait=False`` call :meth:`ready` before anything else."""
+        """Start a server; with ``wait=False`` call :meth:`ready` before anything else.
+
+        With ``tls`` it speaks HTTPS, with a certificate of a throw-away authority.
+        """
         token = secrets.token_hex(16)
         self.site = site
         self._headers = {"X-Token": token}
@@ -52,7 +59,7 @@ class Server:
         if address != "127.0.0.1":
             arguments.append("--any-address")
         arguments += ["--site", site, "--seed", str(seed), "--delay", delay]
-        arguments += ["--json", "--exit-with-parent"]
+        arguments += ["--json", "--exit-with-parent", *(tls.arguments if tls else ())]
         self._child = Child("the fixture server", arguments, {"C10K_CONTROL_TOKEN": token})
         self.not_pinned = cpu.pin(self._child.pid, cores) if cores else None
         self._control: http.client.HTTPConnection | None = None
@@ -76,7 +83,9 @@ class Server:
             self._child.close(0.0)
             raise
         self.listening: str = hello["listening"]
-        self.prefix = f"http://{self.listening}"
+        self.prefix = f"{hello.get('scheme', 'http')}://{self.listening}"
+        offered: dict[str, Any] = hello.get("tls") or {}
+        self.cafile: Path | None = Path(offered["cafile"]) if offered else None
         self.digest: str | None = hello["digest"]
         self.pages: int = hello["pages"]
         self.urls: int = hello["urls"]
@@ -156,7 +165,7 @@ class Server:
         """
         path = "/p/0" if self.site.startswith("list:") else "/"
         host, _, port = self.listening.rpartition(":")
-        client = http.client.HTTPConnection(host, int(port), timeout=CONTROL_S)
+        client = self._client(host, int(port))
         try:
             client.connect()
             until = time.monotonic() + WARM_S
@@ -170,6 +179,12 @@ class Server:
         finally:
             client.close()
 
+    def _client(self, host: str, port: int) -> http.client.HTTPConnection:
+        if self.cafile is None:
+            return http.client.HTTPConnection(host, port, timeout=CONTROL_S)
+        context = ssl.create_default_context(cafile=str(self.cafile))
+        return http.client.HTTPSConnection(host, port, timeout=CONTROL_S, context=context)
+
     def ledger(self) -> Ledger:
         """What the server has served since the last reset."""
         found = self.ask("GET", "/ledger?summary=1")
@@ -181,6 +196,7 @@ class Server:
             peak_connections=found["peak_connections"],
             peak_in_flight=found["peak_in_flight"],
             requests_per_connection_max=max(map(int, found["requests_per_connection"]), default=0),
+            handshakes=Handshakes(**shakes) if (shakes := found.get("handshakes")) else None,
         )
 
     def cpu(self) -> tuple[float, float]:

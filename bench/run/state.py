@@ -13,6 +13,7 @@ from bench.launch import OWN_PYTHON
 from bench.machine.probes import cpu, host
 from bench.plan.cast import FREE, SPREADING
 from bench.plan.order import Turn
+from bench.plan.tls import WAYS, Way
 from bench.plan.workloads import Params, Point
 from bench.run.protocol import Result
 from bench.run.servers import Server
@@ -40,6 +41,7 @@ class Bench:
     ceilings: dict[str, float] = field(default_factory=dict)
     pythons: Mapping[str, Sequence[str]] = field(default_factory=lambda: {"": OWN_PYTHON})
     free_threaded: Collection[str] = ()
+    warmup_tls: Server | None = None
 
 
 @dataclass(slots=True)
@@ -82,6 +84,35 @@ class Trial:
     def backend(self) -> Backend:
         """The backend under test."""
         return self.bench.backends[self.turn.label.backend]
+
+    @property
+    def way(self) -> Way:
+        """How the pages are fetched."""
+        return self.point.way(self.turn.label)
+
+    @property
+    def warmup(self) -> Server:
+        """The server to warm up on: over TLS before a trial over TLS.
+
+        Importing ssl and making a context must not fall into a trial.
+        """
+        if self.way.tls is None:
+            return self.bench.warmup
+        assert self.bench.warmup_tls is not None, "a plan with TLS has a warm-up server for it"
+        return self.bench.warmup_tls
+
+    @property
+    def cafile(self) -> Path | None:
+        """The authorities of the warm-up server and of the trial's, in one file; None without TLS.
+
+        One file, so that the trial uses the context that the warm-up has made.
+        """
+        files = [server.cafile for server in (self.warmup, self.server) if server.cafile]
+        if not files:
+            return None
+        both = self.bench.scratch / f"authorities-{self.number}.pem"
+        both.write_bytes(b"".join(file.read_bytes() for file in files))
+        return both
 
     @property
     def deadline_s(self) -> float:
@@ -143,4 +174,7 @@ def params(point: Point, turn: Turn) -> Params:
     own: Params = {"recorder": recorder(point, turn)}
     if point.asleep:
         own["server"] = "asleep" if turn.label.asleep else "awake"
+    if turn.label.mode:
+        tls = WAYS[turn.label.mode].tls
+        own |= {"mode": turn.label.mode, "tls": tls.words if tls else None}
     return point.params | own

@@ -67,7 +67,9 @@ class Member:
 
     def forget(self) -> None:
         """Remove its files."""
-        for file in (self.progress, *self.progress.parent.glob(f"{self.trial.times.name}.*")):
+        scratch = self.progress.parent
+        of_tls = scratch / f"authorities-{self.trial.number}.pem"
+        for file in (self.progress, of_tls, *scratch.glob(f"{self.trial.times.name}.*")):
             file.unlink(missing_ok=True)
 
 
@@ -126,7 +128,12 @@ def start(
     point = sized(point, turn.label)
     server = stack.enter_context(
         Server(
-            point.site, delay=point.delay, seed=SITE_SEED, cores=bench.pinning.server, wait=False
+            point.site,
+            delay=point.delay,
+            seed=SITE_SEED,
+            cores=bench.pinning.server,
+            wait=False,
+            tls=point.way(turn.label).tls,
         )
     )
     trial = Trial(bench, point, turn, server, number, noise=noise, together=True)

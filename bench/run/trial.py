@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bench.machine.probes import cpu, kernel
 from bench.plan.order import Turn
-from bench.plan.workloads import RAMP_PER_S, Point
+from bench.plan.workloads import Point
 from bench.run import record
 from bench.run.barrier import Barrier
 from bench.run.process import ProcessError, dies_with_parent
@@ -63,12 +63,13 @@ def command(
     schedule = None
     if point.rate is not None:
         schedule = Schedule(kind="poisson", rate=point.rate, seed=trial.schedule_seed)
-    elif point.kind == "hold":
-        schedule = Schedule(kind="constant", rate=RAMP_PER_S)
+    elif point.ramp_per_s is not None:
+        schedule = Schedule(kind="constant", rate=point.ramp_per_s)
+    cafile = trial.cafile
     return Command(
         backend=trial.turn.label.name,
         prefix=trial.server.prefix,
-        warmup_prefix=trial.bench.warmup.prefix,
+        warmup_prefix=trial.warmup.prefix,
         urls=point.urls,
         slots=point.slots,
         timeout_s=timeout_s or trial.deadline_s,
@@ -78,6 +79,8 @@ def command(
         out=str(trial.times),
         watch_parent=dies_with_parent() is None,
         progress=None if progress is None else str(progress),
+        cafile=None if cafile is None else str(cafile),
+        keep_alive=trial.way.keep_alive,
     )
 
 

@@ -75,12 +75,13 @@ OWN_SERVER: dict[str, Any] = {"any_host": True, "polite": False}
 
 def make_job(command: Command) -> Job:
     """The job that a command asks for."""
+    both: dict[str, Any] = {**OWN_SERVER, "keep_alive": command.keep_alive, **trusted(command)}
     if command.urls is None:
         return Job(
             (f"{command.prefix}/",),
             slots=command.slots,
             timeout_s=command.timeout_s,
-            **OWN_SERVER,
+            **both,
         )
     return Job(
         tuple(f"{command.prefix}/p/{number}" for number in range(command.urls)),
@@ -88,8 +89,13 @@ def make_job(command: Command) -> Job:
         timeout_s=command.timeout_s,
         follow=False,
         schedule=due_times(command.schedule, command.urls) if command.schedule else None,
-        **OWN_SERVER,
+        **both,
     )
+
+
+def trusted(command: Command) -> dict[str, Any]:
+    """The authorities of a job over TLS."""
+    return {} if command.cafile is None else {"cafile": command.cafile}
 
 
 def gc_collections() -> int:
@@ -156,7 +162,8 @@ def make_recorder(command: Command) -> TimesRecorder:
 
 def warm_up(command: Command, crawl: Crawl) -> None:
     """Crawl the warm-up site once, so that nothing is imported or compiled on the clock."""
-    job = Job((f"{command.warmup_prefix}/",), slots=min(10, command.slots), **OWN_SERVER)
+    slots = min(10, command.slots)
+    job = Job((f"{command.warmup_prefix}/",), slots=slots, **OWN_SERVER, **trusted(command))
     report = crawl(job, TimesRecorder())
     if report.errors:
         raise RuntimeError(f"the warm-up crawl had errors: {report.errors}")

@@ -43,6 +43,9 @@ _PART_FIELDS: Final[dict[str, str]] = {
 OWN_PARTS: Final = frozenset({"user", "page tables", "kernel stacks"})
 
 
+OVER_TLS: Final = "tls-c10k"
+"""The workload whose connections are held over TLS."""
+
 CALCULATED: Final = ("calculated", "reckoned")
 """How the source of a part begins that was not read; the second in records of 2026-11-21."""
 
@@ -184,7 +187,21 @@ def _fit_part(name: str, trials: Sequence[TrialRecord]) -> PartFit:
     return PartFit(name, slope, low, high, own + intercept, ends[0], ends[1], None)
 
 
-def fit_memory(records: Records) -> dict[str, MemoryFit]:
+def held_trials(records: Records, *, over_tls: bool = False) -> dict[str, list[TrialRecord]]:
+    """Label -> its valid barrier trials on plain HTTP or over TLS, without the A/A twin."""
+    groups: dict[str, list[TrialRecord]] = defaultdict(list)
+    for trial in trials_of(records, twins=False):
+        if holds(trial) and (trial.workload == OVER_TLS) == over_tls:
+            groups[trial.label].append(trial)
+    return {label: groups[label] for label in labels_of(records) if label in groups}
+
+
+def holds(trial: TrialRecord) -> bool:
+    """Whether memory was read while the trial held connections."""
+    return trial.memory is not None and trial.memory.connections > 0
+
+
+def fit_memory(records: Records, *, over_tls: bool = False) -> dict[str, MemoryFit]:
     """Memory per connection of every backend, by part, from its barrier trials.
 
     The fit is over what the connections *added* (held minus before, in the same
@@ -193,35 +210,31 @@ def fit_memory(records: Records) -> dict[str, MemoryFit]:
     own. A part without a source is None with the recorded reason, never 0. The
     A/A twin's trials are left out.
     """
-    groups: dict[str, list[TrialRecord]] = defaultdict(list)
-    for trial in trials_of(records, twins=False):
-        if trial.memory is not None and trial.memory.connections > 0:
-            groups[trial.label].append(trial)
-    found: dict[str, MemoryFit] = {}
-    for label in labels_of(records):
-        if label not in groups:
-            continue
-        trials = groups[label]
-        counts = sorted({t.memory.connections for t in trials if t.memory})
-        top = [t for t in trials if t.memory and t.memory.connections == counts[-1]]
-        at_highest: dict[str, float | None] = {}
-        for name in _PART_FIELDS:
-            values = [g[name] for t in top if (g := memory_growth(t))]
-            middle = spread(values)
-            at_highest[name] = middle.median / counts[-1] if middle else None
-        agreements: list[float] = []
-        for trial in top:
-            value = trial.extra.get("memory_agreement")
-            if isinstance(value, int | float):
-                agreements.append(float(value))
-        found[label] = MemoryFit(
-            label=label,
-            connections=tuple(counts),
-            trials=len(trials),
-            parts={name: _fit_part(name, trials) for name in MEMORY_PARTS},
-            server=_fit_part("server sockets", trials),
-            sources=dict(trials[-1].memory.sources) if trials[-1].memory else {},
-            at_highest=at_highest,
-            agreement=float(np.median(agreements)) if agreements else None,
-        )
-    return found
+    groups = held_trials(records, over_tls=over_tls)
+    return {label: fit_label(label, trials) for label, trials in groups.items()}
+
+
+def fit_label(label: str, trials: Sequence[TrialRecord]) -> MemoryFit:
+    """The memory of one backend or control, from its barrier trials; there must be one."""
+    counts = sorted({t.memory.connections for t in trials if t.memory})
+    top = [t for t in trials if t.memory and t.memory.connections == counts[-1]]
+    at_highest: dict[str, float | None] = {}
+    for name in _PART_FIELDS:
+        values = [g[name] for t in top if (g := memory_growth(t))]
+        middle = spread(values)
+        at_highest[name] = middle.median / counts[-1] if middle else None
+    agreements: list[float] = []
+    for trial in top:
+        value = trial.extra.get("memory_agreement")
+        if isinstance(value, int | float):
+            agreements.append(float(value))
+    return MemoryFit(
+        label=label,
+        connections=tuple(counts),
+        trials=len(trials),
+        parts={name: _fit_part(name, trials) for name in MEMORY_PARTS},
+        server=_fit_part("server sockets", trials),
+        sources=dict(trials[-1].memory.sources) if trials[-1].memory else {},
+        at_highest=at_highest,
+        agreement=float(np.median(agreements)) if agreements else None,
+    )

@@ -62,12 +62,15 @@ def parity(records: Records) -> Parity:
     differ by 10 %; connections opened and repeated requests must agree exactly.
     Requests per connection depend on the order in which slots happen to be
     served, and are shown but not judged. A backend that declares a limit below
-    the number of slots is left out at that point.
+    the number of slots is left out at that point. Points with modes are left out: the
+    number of connections there depends on the mode.
     """
     most = {rung.name: rung.most for rung in records.campaign.rungs if rung.most}
     groups: dict[tuple[str, str], list[TrialRecord]] = defaultdict(list)
     for trial in trials_of(records, twins=False):
         bound = most.get(trial.backend)
+        if trial.params.get("mode"):  # each mode differs from the others on purpose
+            continue
         if trial.ledger and (bound is None or bound >= (number_param(trial, "slots") or 0)):
             groups[trial.point, trial.label].append(trial)
     rows: list[ParityRow] = []

@@ -82,15 +82,22 @@ def examine(connections: int = 0, threads: int = 0, folder: Path = Path()) -> li
 
 
 def refuse(
-    connections: int = 0, threads: int = 0, addresses: int = 1, folder: Path = Path()
+    connections: int = 0,
+    threads: int = 0,
+    addresses: int = 1,
+    folder: Path = Path(),
+    *,
+    tls_client: int = 0,
+    tls_server: int = 0,
 ) -> str | None:
     """Why this workload cannot run here, with the numbers needed; None if it can.
 
     The worker holds ``connections``, and the server holds their other ends, spread
     over ``addresses`` server addresses. The worker starts ``threads``. ``folder`` is
-    where the records go.
+    where the records go. Over TLS each connection takes ``tls_client`` and ``tls_server``
+    bytes more.
     """
-    needs = Needs(connections, threads, addresses, folder)
+    needs = Needs(connections, threads, addresses, folder, tls_client, tls_server)
     refusals = [
         f"{result.check}: {result.found} ({result.fix})"
         for check in LIMITS

@@ -29,6 +29,8 @@ def available_bytes() -> int:
 def check_memory(needs: Needs) -> Iterator[CheckResult]:
     """The workload must fit, and must stay in memory."""
     need = needs.connections * BYTES_PER_CONNECTION + needs.threads * BYTES_PER_THREAD
+    client, server = (needs.connections * each for each in (needs.tls_client, needs.tls_server))
+    need += client + server
     available = available_bytes()
     found = f"{mib(available)} available"
     if need > available / 2:
@@ -40,7 +42,9 @@ def check_memory(needs: Needs) -> Iterator[CheckResult]:
             else "the kernel starts to reclaim memory: memory figures are too low"
         )
         fix = "add memory, or hold fewer connections"
-        yield CheckResult("memory", level, f"{found}; {mib(need)} needed", effect, fix)
+        tls = f" ({mib(client)} of the client and {mib(server)} of the server for TLS)"
+        needed = f"{mib(need)} needed{tls if client + server else ''}"
+        yield CheckResult("memory", level, f"{found}; {needed}", effect, fix)
     else:
         yield CheckResult("memory", "ok", found)
     swap = psutil.swap_memory()

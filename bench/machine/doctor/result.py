@@ -28,3 +28,5 @@ class Needs:
     threads: int = 0
     addresses: int = 1  # server (address, port) pairs the connections are spread over
     folder: Path = Path()  # where the records go
+    tls_client: int = 0  # bytes of the worker for each connection over TLS
+    tls_server: int = 0  # and of the server

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from bench.controls import CONTROLS, FAMILY, REPEATS, bare
 from bench.controls.prepare import prepare
+from bench.plan.tls import Tls
 from bench.run.servers import Server
 from crawlers import registry
 from crawlers.job import Job
@@ -82,3 +85,27 @@ def test_the_size_of_an_answer_is_its_head_and_its_length(head: bytes) -> None:
 def test_an_incomplete_head_has_no_size() -> None:
     with pytest.raises(ValueError):
         bare.answer_size(b"HTTP/1.1 200 OK\r\nContent-Le")
+
+
+def test_bare_tls_holds_every_connection_at_once_with_a_handshake_for_each() -> None:
+    with Server("list:20:2048", seed=1, cores=[], tls=Tls()) as server:
+        urls = tuple(f"{server.prefix}/p/{number}" for number in range(20))
+        job = Job(urls, slots=20, follow=False, cafile=str(server.cafile))
+        crawl = prepare("bare_tls", job)
+        server.reset()
+        server.hold()
+        with ThreadPoolExecutor(1) as thread:
+            running = thread.submit(crawl, job, TimesRecorder())
+            try:
+                while server.barrier()[0] < 20 and not running.done():
+                    time.sleep(0.01)
+                assert not running.done()
+            finally:
+                server.release()
+            report = running.result(60)
+        ledger = server.ledger()
+    assert report.pages == 20
+    assert 200 < int(report.mechanism["python_bytes_each"]) < 4096
+    assert (ledger.requests, ledger.distinct, ledger.peak_in_flight) == (20, 20, 20)
+    assert ledger.handshakes is not None
+    assert (ledger.handshakes.full, ledger.handshakes.failed) == (20, 0)

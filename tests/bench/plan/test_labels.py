@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.plan.labels import Label, on_each, twin_of
+from bench.plan.tls import WAYS
 
 NAMES = st.from_regex(r"[a-z][a-z0-9_]{0,12}", fullmatch=True)
 RELEASES = st.one_of(st.just(""), st.from_regex(r"3\.1[1-4]\.[0-9]t?", fullmatch=True))
@@ -19,6 +20,7 @@ RELEASES = st.one_of(st.just(""), st.from_regex(r"3\.1[1-4]\.[0-9]t?", fullmatch
         ("callbacks#2", Label("callbacks", twin=True)),
         ("callbacks/null", Label("callbacks", null_recorder=True)),
         ("callbacks/asleep", Label("callbacks", asleep=True)),
+        ("callbacks/tls", Label("callbacks", mode="tls")),
         ("callbacks@3.13.5t", Label("callbacks", "3.13.5t")),
         (
             "callbacks@3.13.5t#2/null",
@@ -33,7 +35,17 @@ def test_a_label_is_parsed(text: str, label: Label) -> None:
     assert label.recorded == text.partition("/")[0]
 
 
-@given(st.builds(Label, NAMES, RELEASES, st.booleans(), st.booleans(), st.booleans()))
+@given(
+    st.builds(
+        Label,
+        NAMES,
+        RELEASES,
+        st.booleans(),
+        st.booleans(),
+        st.booleans(),
+        st.sampled_from(["", *WAYS]),
+    )
+)
 def test_every_label_survives_as_text(label: Label) -> None:
     assert Label.parse(str(label)) == label
 

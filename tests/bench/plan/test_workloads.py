@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from bench.plan import workloads
+from bench.plan import html, workloads
 from bench.plan.cast import Cast
 
 
@@ -26,15 +26,15 @@ def test_no_debian_documentation_falls_back_to_a_python_package(
         locate_file=lambda path: tmp_path / path,
     )
     empty = SimpleNamespace(files=None, metadata={"Name": "empty"}, version="1")
-    monkeypatch.setattr(workloads, "DEBIAN_DOCS", ())
+    monkeypatch.setattr(html, "DEBIAN_DOCS", ())
     monkeypatch.setattr("importlib.metadata.distributions", lambda: [empty, package])
-    assert workloads.find_html() == (docs, "somedocs 1.2 (PyPI)")
+    assert html.find_html() == (docs, "somedocs 1.2 (PyPI)")
     point = workloads.real(Cast(2))[0]
     assert point.site == f"dir:{docs}"
     assert point.params["site"] == "dir:somedocs 1.2 (PyPI)"
 
 
 def test_no_documentation_at_all_leaves_the_workload_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workloads, "DEBIAN_DOCS", ())
+    monkeypatch.setattr(html, "DEBIAN_DOCS", ())
     monkeypatch.setattr("importlib.metadata.distributions", list)
     assert workloads.real(Cast(1)) == []

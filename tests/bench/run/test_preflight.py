@@ -6,13 +6,17 @@ import argparse
 import io
 import math
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from bench.cli import options
-from bench.plan import backends, plan, workloads
+from bench.plan import backends, over_tls, plan, workloads
 from bench.plan.cast import Cast
+from bench.plan.labels import Label
+from bench.plan.plan import PlannedPoint
+from bench.plan.profiles import profile
 from bench.run import preflight, rehearsal, runner
 from bench.run.rehearsal import Rehearsal
 from bench.schema import Budget, CampaignRecord
@@ -152,7 +156,9 @@ def test_the_words_name_what_was_cut() -> None:
     assert preflight.explain(found).startswith("trials take 2.0 times as long here")
 
 
-@pytest.mark.parametrize(("chosen_s", "wanted_s"), [(None, 265.0), (120.0, 120.0)])
+@pytest.mark.parametrize(
+    ("chosen_s", "wanted_s"), [(None, profile("quick").budget_s), (120.0, 120.0)]
+)
 def test_your_budget_takes_the_place_of_the_profile_s(
     chosen_s: float | None, wanted_s: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -168,3 +174,26 @@ def test_a_budget_is_given_in_minutes() -> None:
     for wrong in ("0", "-1", "nan", "inf", "x"):
         with pytest.raises(argparse.ArgumentTypeError, match="must be minutes above 0"):
             options.budget(wrong)
+
+
+def test_connections_over_tls_are_refused_beforehand_with_both_numbers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """10,000 of asyncio's take 3 GiB and the server's 0.6; uvloop's client takes a fifth."""
+    monkeypatch.setattr("bench.machine.doctor.memory.available_bytes", lambda: 3 << 30)
+    point = over_tls.tls_c10k(10_000, Cast(1))
+    todo = plan.make([PlannedPoint(point, {Label("async_await"): 1, Label("uvloop"): 1})], seed=1)
+    refused = preflight.refusals(todo, KNOWN, Path(), console())
+    assert list(refused) == [(point.id, Label("async_await"))]
+    reason = refused[point.id, Label("async_await")]
+    assert "3.1 GiB of the client and 625 MiB of the server for TLS" in reason
+
+
+def test_a_backend_without_https_is_refused_in_every_mode_with_its_reason() -> None:
+    known = [Backend("threads", "", 0, "", "", no_https="sockets alone"), *KNOWN]
+    point = over_tls.tls_fetch(10, 100, Cast(1))
+    todo = plan.make([PlannedPoint(point, plan.cast(point, ["threads"]))], seed=1)
+    by_name = {backend.name: backend for backend in reversed(known)}
+    refused = preflight.refusals(todo, list(by_name.values()), Path(), console())
+    assert {str(label) for _, label in refused} == {"threads/plain", "threads/tls"}
+    assert set(refused.values()) == {"threads has no HTTPS: sockets alone"}

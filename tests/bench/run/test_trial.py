@@ -16,13 +16,14 @@ from hypothesis import strategies as st
 from bench.plan import backends
 from bench.plan.labels import Label
 from bench.plan.order import Turn
+from bench.plan.tls import WAYS, Mode
 from bench.plan.workloads import SITE_SEED
 from bench.run import limiter, trial
 from bench.run.judge import void_reason
 from bench.run.limiter import Load
 from bench.run.servers import Server, ServerError
 from bench.run.state import Bench, Trial
-from bench.schema import Ledger, Spread
+from bench.schema import Handshakes, Ledger, Spread
 from crawlers.registry import MODELS
 from tests.bench import small
 
@@ -269,6 +270,42 @@ def test_every_disagreement_is_named(
     found = void_reason(
         small.point(), replace(small.RESULT, **result), LEDGER.model_copy(update=ledger), expected
     )
+    assert found == reason or (reason is not None and reason in (found or ""))
+
+
+@pytest.mark.parametrize(
+    ("mode", "counts", "reason"),
+    [
+        ("tls", {"handshakes": Handshakes(full=4, resumed=0, failed=0)}, None),
+        ("tls", {}, "this was not TLS"),
+        ("tls", {"handshakes": Handshakes(full=3, resumed=0, failed=0)}, "3 handshakes"),
+        ("plain", {"handshakes": Handshakes(full=4, resumed=0, failed=0)}, "on plain HTTP"),
+        ("plain", {}, None),
+        ("churn", {"connections_opened": 10, "requests_per_connection_max": 1}, None),
+        ("churn", {"requests_per_connection_max": 3}, "3 requests on one connection"),
+        (
+            "handshake",
+            {
+                **{"connections_opened": 10, "requests_per_connection_max": 1},
+                "handshakes": Handshakes(full=9, resumed=1, failed=0),
+            },
+            "offers no tickets",
+        ),
+        (
+            "tickets",
+            {
+                **{"connections_opened": 10, "requests_per_connection_max": 1},
+                "handshakes": Handshakes(full=1, resumed=9, failed=0),
+            },
+            None,
+        ),
+    ],
+)
+def test_pages_that_were_fetched_in_another_way_void(
+    mode: Mode, counts: dict[str, Any], reason: str | None
+) -> None:
+    ledger = LEDGER.model_copy(update=counts)
+    found = void_reason(small.point(), small.RESULT, ledger, "d", way=WAYS[mode])
     assert found == reason or (reason is not None and reason in (found or ""))
 
 

@@ -1,0 +1,79 @@
+"""Encryption in a workload: the server's options, and the ways in which a page can be fetched.
+
+A point with *modes* holds every backend several times in a block: on plain HTTP and over
+TLS, on kept connections and with a connection for each page. So the price of encryption
+and of a handshake is a difference within a block.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+Mode = Literal["", "plain", "tls", "churn", "handshake", "tickets"]
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """What the fixture server offers over TLS."""
+
+    key: Literal["ecdsa", "rsa"] = "ecdsa"
+    version: Literal["1.2", "1.3", "any"] = "1.3"
+    tickets: bool = True
+
+    @property
+    def words(self) -> str:
+        """As records name it: ``TLS 1.3, ecdsa, tickets``."""
+        tickets = "tickets" if self.tickets else "no tickets"
+        return f"TLS {self.version}, {self.key}, {tickets}"
+
+    @property
+    def arguments(self) -> list[str]:
+        """The server's options."""
+        rest = [] if self.tickets else ["--no-tickets"]
+        return ["--tls", self.key, "--tls-version", self.version, *rest]
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How the pages of a trial are fetched."""
+
+    tls: Tls | None = None
+    keep_alive: bool = True
+
+
+WAYS: Final[dict[Mode, Way]] = {
+    "plain": Way(),
+    "tls": Way(Tls()),
+    "churn": Way(keep_alive=False),
+    "handshake": Way(Tls(tickets=False), keep_alive=False),
+    "tickets": Way(Tls(), keep_alive=False),
+}
+"""The ways of the modes: ``handshake`` is always a full one, ``tickets`` lets a client resume."""
+
+KEPT: Final[tuple[Mode, ...]] = ("plain", "tls")
+EACH_PAGE: Final[tuple[Mode, ...]] = ("churn", "handshake", "tickets")
+
+SERVER_KIB: Final = 64
+"""KiB of the server's memory for one connection over TLS; uvloop's streams take 50."""
+
+CLIENT_KIB: Final = 64
+"""KiB of most clients for one connection over TLS, with some to spare."""
+
+ASYNCIO_KIB: Final = 320
+"""KiB of asyncio's: its SSLProtocol has a receive buffer of 256 KiB and touches all of it."""
+
+ON_ASYNCIO: Final = frozenset(
+    {
+        *("async_await", "async_await_timeouts", "asyncio_buffered", "asyncio_eager"),
+        *("asyncio_protocol", "asyncio_pure", "aiohttp", "anyio", "callbacks_asyncio"),
+        *("generators_asyncio", "master_worker", "processes", "redis_queue", "tornado"),
+        *("httpx", "httpx2", "httpx_tuned", "subinterpreters"),
+    }
+)
+"""The backends that may have asyncio's buffer. It decides only on what is refused beforehand."""
+
+
+def client_kib(name: str) -> int:
+    """KiB that a backend's process may need for one connection over TLS."""
+    return ASYNCIO_KIB if name in ON_ASYNCIO else CLIENT_KIB
