@@ -43,7 +43,11 @@ class Account:
 
 
 def per_page(sample: Sample, pages: int) -> dict[str, float]:
-    """What start, warm-up and end take is in both totals, so it cancels."""
+    """What start, warm-up and end take is in both totals, so it cancels.
+
+    ``pages`` is the record's number, for a sample that has none of its own.
+    """
+    pages = sample.pages or pages
     return {cost: (large - small) / pages for cost, (small, large) in sample.counts.items()}
 
 

@@ -1,14 +1,19 @@
-"""One crawl under an instrument, checked like any trial."""
+"""Crawls under an instrument, each checked like any trial."""
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
+from bench import controls
 from bench.costs.instruments import Counts, Instrument
 from bench.launch import OWN_PYTHON
 from bench.plan.workloads import Point
@@ -43,65 +48,159 @@ class Place:
     server: Server
     warmup: Server
     scratch: Path
-    python: Sequence[str] = OWN_PYTHON
 
 
-def count(backend: str, point: Point, instrument: Instrument, seed: int, place: Place) -> Counts:
-    """What one crawl took, from the start of the worker to its end.
+class Counted:
+    """One backend with one hash seed under one instrument.
 
-    Raises :class:`CrawlError` when the crawl failed, or was not correct.
+    With an instrument that wraps the worker, each crawl runs in a fork of one process
+    (:mod:`bench.costs.forking`); otherwise in a fresh worker.
     """
-    worker = WorkerProcess(
-        f"the worker under {instrument.tool}" if instrument.slowness > 1 else "the worker",
-        python=[*instrument.wrap(place.scratch), *place.python],
-        hash_seed=seed,
-        extra_environment=instrument.environment,
-    )
-    with worker:
+
+    def __init__(
+        self,
+        backend: str,
+        instrument: Instrument,
+        seed: int,
+        scratch: Path,
+        python: Sequence[str] = OWN_PYTHON,
+    ) -> None:
+        self._backend, self._instrument, self._seed = backend, instrument, seed
+        self._scratch, self._python = scratch, python
+        self._worker: WorkerProcess | None = None
+        self._stopped = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._close()
+
+    def stop(self) -> None:
+        """Kill what runs; for another thread."""
+        self._stopped = True
+        self._kill()
+
+    def count(self, point: Point, place: Place) -> Counts:
+        """What one crawl took.
+
+        Raises :class:`CrawlError` when the crawl failed, or was not correct. The process is then
+        gone, and the next crawl starts another.
+        """
         try:
-            result, counts = crawl(worker, backend, point, instrument, place)
-            ledger = place.server.ledger()
-            if reason := judge.void_reason(point, result, ledger, place.server.digest):
-                raise CrawlError(reason, void=True)
-            worker.end(ENDING_S)
-            if instrument.name == "kernel":
-                return {**of_the_kernel(result), **place.server.traffic()}
-            return counts or instrument.results(place.scratch)
+            return (
+                self._forked(point, place) if self._instrument.forks else self._fresh(point, place)
+            )
         except TimeoutError:
-            worker.abort()
+            if self._worker is not None:
+                self._worker.abort()
+            self._close()
             raise CrawlError("no result in time; the worker was ended") from None
         except (ProcessError, WorkerError, ServerError, ValueError) as error:
-            worker.end(0.5)
-            last = (worker.stderr_tail() or "").splitlines()[-1:]
+            last = self._last_words()
+            self._close()
             raise CrawlError(": ".join([str(error), *last])) from None
+        except CrawlError:
+            self._close()
+            raise
 
+    def _fresh(self, point: Point, place: Place) -> Counts:
+        """A crawl in a worker of its own."""
+        worker = self._worker = self._start("bench.run.worker")
+        try:
+            worker.command(self._command(point, place))
+            result, counts = self._crawl(point, place)
+            worker.end(ENDING_S)
+            if self._instrument.name == "kernel":
+                return {**of_the_kernel(result), **place.server.traffic()}
+            return counts or self._instrument.results(self._scratch)
+        finally:
+            if sys.exc_info()[0] is None:
+                self._close()
 
-def crawl(
-    worker: WorkerProcess, backend: str, point: Point, instrument: Instrument, place: Place
-) -> tuple[Result, Counts]:
-    """Run the crawl; with the counts of an instrument that was attached to it."""
-    deadline_s = CRAWL_S * instrument.slowness
-    worker.command(
-        Command(
-            backend=backend,
+    def _forked(self, point: Point, place: Place) -> Counts:
+        """A crawl in a fork of the process, which is started by the first."""
+        command = self._command(point, place)
+        if self._worker is None:
+            for left in self._instrument.files(self._scratch):
+                left.unlink()
+            self._worker = self._start("bench.costs.forking")
+            self._worker.command(command)
+            self._worker.ready(READY_S * self._instrument.slowness)
+        others = self._instrument.files(self._scratch)
+        self._worker.command(command)
+        self._crawl(point, place)
+        self._worker.ready(ENDING_S * self._instrument.slowness)
+        return self._instrument.results(self._scratch, others)
+
+    def _start(self, module: str) -> WorkerProcess:
+        tool = self._instrument.tool
+        if self._stopped:
+            raise CrawlError("stopped")
+        return WorkerProcess(
+            f"the worker under {tool}" if self._instrument.slowness > 1 else "the worker",
+            python=[*self._instrument.wrap(self._scratch), *self._python],
+            hash_seed=self._seed,
+            extra_environment=self._instrument.environment,
+            module=module,
+        )
+
+    def _command(self, point: Point, place: Place) -> Command:
+        return Command(
+            backend=self._backend,
             prefix=place.server.prefix,
             warmup_prefix=place.warmup.prefix,
             urls=point.urls,
             slots=point.slots,
-            timeout_s=deadline_s,
+            timeout_s=CRAWL_S * self._instrument.slowness,
             schedule=None,
-            switch_interval_s=switch_interval_s(instrument),
+            switch_interval_s=switch_interval_s(self._instrument),
             recorder="times",
             out=str(place.scratch / "times"),
             watch_parent=sys.platform != "linux",
         )
-    )
-    worker.ready(READY_S * instrument.slowness)
-    place.server.reset()
-    with instrument.attach(worker.pid) if instrument.attach else nullcontext() as counter:
-        worker.go()
-        result = worker.result(time.monotonic() + deadline_s)
-        return result, {"instructions": counter.read()} if counter else {}
+
+    def _crawl(self, point: Point, place: Place) -> tuple[Result, Counts]:
+        """Wait for the worker, start the crawl, check it; with what an attached counter counted."""
+        worker, instrument = self._worker, self._instrument
+        assert worker is not None, "nothing was started"
+        worker.ready(READY_S * instrument.slowness)
+        place.server.reset()
+        with instrument.attach(worker.pid) if instrument.attach else nullcontext() as counter:
+            worker.go()
+            result = worker.result(time.monotonic() + CRAWL_S * instrument.slowness)
+            counts = {"instructions": counter.read()} if counter else {}
+        control = self._backend if self._backend in controls.CONTROLS else None
+        ledger = place.server.ledger()
+        if reason := judge.void_reason(point, result, ledger, place.server.digest, control):
+            raise CrawlError(reason, void=True)
+        return result, counts
+
+    def _last_words(self) -> list[str]:
+        """The last line of what the worker said, if it said anything."""
+        if self._worker is None:
+            return []
+        self._worker.end(0.5)
+        return (self._worker.stderr_tail() or "").splitlines()[-1:]
+
+    def _kill(self) -> None:
+        """Kill the worker, its forks and its tool: they are one group of processes."""
+        if self._worker is not None:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._worker.pid, signal.SIGKILL)
+
+    def _close(self) -> None:
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            worker.end()
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(worker.pid, signal.SIGKILL)  # a fork that hangs
+            worker.close(0.0)
 
 
 def switch_interval_s(instrument: Instrument) -> float | None:

@@ -20,8 +20,8 @@ from bench import filesystem
 from bench.costs import instruments, measure
 from bench.costs.account import per_page
 from bench.costs.instruments import INSTRUCTIONS
-from bench.costs.measure import CostsOptions
-from bench.costs.record import CostsError, Sample
+from bench.costs.measure import CostsOptions, Progress
+from bench.costs.record import CostsError
 from bench.launch import OWN_PYTHON, ROOT, environment
 from bench.schema import Record
 from bench.text import now
@@ -100,10 +100,11 @@ def count(wanted: Mapping[str, tuple[str, ...]]) -> dict[str, float]:
     """Instructions per page of the named backends on each workload, without those that failed."""
     found: dict[str, float] = {}
 
-    def keep(sample: Sample, pages: int, _: float) -> None:
+    def keep(progress: Progress) -> None:
+        sample = progress.sample
         if sample.status == "ok":
             key = f"{sample.workload} {sample.backend}"
-            found[key] = round(per_page(sample, pages)[INSTRUCTIONS], 1)
+            found[key] = round(per_page(sample, PAGES)[INSTRUCTIONS], 1)
 
     for workload, backends in wanted.items():
         options = CostsOptions(

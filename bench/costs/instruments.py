@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -52,7 +52,9 @@ class Instrument:
     ``tool`` names the program and its version for records. ``wrap`` gives the words before the
     interpreter's, for output in a folder; ``read`` the counts from the texts that were written
     there. ``attach`` instead starts to count in a running process. ``slowness`` is how many times
-    longer the worker may take. ``missing`` says why it cannot be used here, and what to do.
+    longer the worker may take. With ``forks``, crawls run in forks of one worker; ``alone``: what
+    else runs here would change the counts. ``one_seed``: hash seeds hardly change them.
+    ``missing`` says why it cannot be used here, and what to do.
     """
 
     name: str
@@ -62,14 +64,21 @@ class Instrument:
     environment: Mapping[str, str] = field(default_factory=dict)
     slowness: float = 1.0
     attach: Callable[[int], counter.Counter] | None = None
+    forks: bool = False
+    alone: bool = False
+    one_seed: bool = False
     missing: str | None = None
 
-    def results(self, folder: Path) -> Counts:
-        """The counts that it left in the folder; removes the files.
+    def files(self, folder: Path) -> frozenset[Path]:
+        """What it has left in the folder so far."""
+        return frozenset(folder.glob(f"{OUTPUT}*"))
+
+    def results(self, folder: Path, others: Collection[Path] = ()) -> Counts:
+        """The counts that it left in the folder, but for those of ``others``; removes the files.
 
         Raises :class:`ValueError` when there is none, or it cannot be read.
         """
-        files = sorted(folder.glob(f"{OUTPUT}*"))
+        files = sorted(self.files(folder) - set(others))
         texts = [file.read_text(encoding="utf-8", errors="replace") for file in files]
         for file in files:
             file.unlink()
@@ -209,7 +218,9 @@ def cachegrind() -> Instrument:
     """Instructions, counted by a simulated processor."""
     options = ("--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null")
     tool, wrap, reason = valgrind(options, {})
-    return Instrument("instructions", tool, wrap, read_instructions, slowness=60, missing=reason)
+    return Instrument(
+        "instructions", tool, wrap, read_instructions, slowness=60, forks=True, missing=reason
+    )
 
 
 def hardware() -> Instrument:
@@ -232,13 +243,29 @@ def memcheck() -> Instrument:
     tool, wrap, reason = valgrind(options, extra)
     if reason is None and not works(PROBE, extra):
         reason = "this interpreter has no PYTHONMALLOC=malloc (free-threaded builds do not)"
-    return Instrument("allocations", tool, wrap, read_allocations, extra, 150, missing=reason)
+    return Instrument(
+        *("allocations", tool, wrap, read_allocations, extra),
+        slowness=150,
+        forks=True,
+        one_seed=True,
+        missing=reason,
+    )
 
 
 def strace() -> Instrument:
     """System calls, by name."""
     tool, reason = version("strace"), None
-    words = [*politely(), *fixed_addresses(), "strace", "-f", "-qq", "-s", "0", "-e", "signal=none"]
+    words = [
+        *politely(),
+        *fixed_addresses(),
+        "strace",
+        "-ff",
+        "-qq",
+        "-s",
+        "0",
+        "-e",
+        "signal=none",
+    ]
     if tool is None:
         reason = missing("strace")
     elif not works([*words, "-o", "/dev/null", "true"]):
@@ -249,13 +276,14 @@ def strace() -> Instrument:
         lambda out: [*words, "-o", str(out / OUTPUT)],
         read_system_calls,
         slowness=40,
+        forks=True,
         missing=reason,
     )
 
 
 def kernel() -> Instrument:
     """Switches, page faults, bytes and segments: the kernel counts them, at full speed."""
-    return Instrument("kernel", "getrusage and TCP_INFO")
+    return Instrument("kernel", "getrusage and TCP_INFO", alone=True)
 
 
 NAMES = ("instructions", "system calls", "allocations", "kernel")

@@ -2,37 +2,36 @@
 
 from __future__ import annotations
 
+import os
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.costs import crawls, instruments
-from bench.costs.crawls import CrawlError, Place
-from bench.costs.instruments import Instrument
-from bench.costs.record import Costs, CostsError, Header, Sample
-from bench.launch import OWN_PYTHON, ROOT
+from bench import controls
+from bench.costs import instruments, lanes, record, tasks
+from bench.costs.record import Costs, CostsError, Header, Key, Part, Sample
+from bench.costs.sites import WORKLOADS
+from bench.costs.tasks import FLOOR, Task
+from bench.launch import ROOT
 from bench.machine.probes import environment
-from bench.plan import backends, workloads
-from bench.plan.cast import Cast
-from bench.plan.workloads import SITE_SEED, WARMUP_SITE, Point
+from bench.plan import backends
 from bench.run.runner import own_command
-from bench.run.servers import Server, ServerError
 from bench.text import now
 
-WORKLOADS: dict[str, Callable[[int, int, Cast], Point]] = {
-    "fetch": workloads.fetch,
-    "crawl": workloads.throughput,
-}
-"""What is crawled, by the names of DESIGN and of the charts."""
+
+def processors() -> int:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 @dataclass(frozen=True, slots=True)
 class CostsOptions:
-    """How much to count."""
+    """How much to count, and how many tasks at a time."""
 
     backends: Sequence[str] | None = None
     workloads: Sequence[str] = tuple(WORKLOADS)
@@ -41,24 +40,40 @@ class CostsOptions:
     slots: int = 100
     seeds: Sequence[int] = (1, 2, 3)
     source: str = "auto"
+    jobs: int = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Sites:
-    """A workload's two points, each with its server."""
+class Progress:
+    """How far it is: a sample, and the seconds that are left; None before anything is done."""
 
-    points: tuple[Point, Point]
-    servers: tuple[Server, Server]
+    sample: Sample
+    done: int
+    planned: int
+    left_s: float | None
 
 
-def run(options: CostsOptions, report: Callable[[Sample, int, float], None]) -> Costs:
-    """Count, and give each sample and the seconds it took to ``report`` as it comes.
+def run(
+    options: CostsOptions,
+    report: Callable[[Progress], None],
+    *,
+    folder: Path | None = None,
+    resume: bool = False,
+) -> Costs:
+    """Count, and report each sample as it comes.
 
+    With a ``folder`` each sample is appended there and synced, so nothing that was counted is
+    lost; ``resume`` goes on with what is there. An interrupted run returns what it has, and
+    the unfinished record stays.
     Raises :class:`bench.errors.BenchError` for a backend that cannot be used, when nothing can
     be counted here, or without the fixture server.
     """
-    known = backends.look_up(options.backends)
-    names = backends.choose(known, options.backends)
+    wanted = None if options.backends is None else list(options.backends)
+    floor = [FLOOR] if wanted is None or FLOOR in wanted else []
+    if wanted is not None:
+        wanted = [name for name in wanted if name not in controls.CONTROLS]
+    known = backends.look_up(wanted) if wanted != [] else []
+    names = [*floor, *(backends.choose(known, wanted) if known else [])]
     found = instruments.find(options.instruments, options.source)
     usable = [each for each in found if each.missing is None]
     if not usable:
@@ -72,92 +87,55 @@ def run(options: CostsOptions, report: Callable[[Sample, int, float], None]) -> 
         seeds=list(options.seeds),
         tools={each.name: each.tool for each in usable},
         missing={each.name: each.missing for each in found if each.missing},
+        absent={each.name: each.missing for each in known if each.missing},
     )
-    samples = []
-    for sample, seconds in count_all(options, names, usable):
-        report(sample, options.pages, seconds)
-        samples.append(sample)
-    return Costs(header, tuple(samples))
-
-
-def count_all(
-    options: CostsOptions, names: Sequence[str], usable: Sequence[Instrument]
-) -> Iterator[tuple[Sample, float]]:
-    """Every sample, and the seconds it took."""
+    planned = tasks.plan(names, usable, options.seeds, options.workloads, options.pages)
+    order = [task.key(workload) for task in planned for workload in task.workloads]
     with ExitStack() as stack:
-        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="c10k-")))
-        try:
-            warmup = stack.enter_context(Server(WARMUP_SITE, seed=SITE_SEED, cores=[]))
-            for workload in options.workloads:
-                with ExitStack() as of_workload:
-                    sites = open_sites(workload, options, of_workload)
-                    for name in names:
-                        compile_first(name, sites, warmup, scratch)
-                        for instrument in usable:
-                            for seed in options.seeds:
-                                began = time.monotonic()
-                                sample = take(
-                                    name, workload, instrument, seed, sites, warmup, scratch
-                                )
-                                yield sample, time.monotonic() - began
-        except ServerError as error:
-            raise CostsError(str(error)) from None
+        part = stack.enter_context(Part.of(folder, header, resume=resume)) if folder else None
+        kept: dict[Key, Sample] = {}
+        if part is not None:
+            header = part.header
+            kept = {s.key: s for s in part.samples if s.status == "ok" and s.key in set(order)}
+        count(options, tasks.without(planned, kept), len(kept), kept, part, report)
+        costs = Costs(header, tuple(kept[key] for key in order if key in kept))
+        if part is not None and len(kept) == len(order):
+            record.save(costs, part.folder)
+            part.remove()
+    return costs
 
 
-def open_sites(workload: str, options: CostsOptions, stack: ExitStack) -> Sites:
-    """The two sites of a workload, being served."""
-    cast = Cast(1)
-    first, second = (
-        WORKLOADS[workload](options.slots, pages, cast)
-        for pages in (options.pages, 2 * options.pages)
-    )
-    servers = tuple(
-        stack.enter_context(Server(point.site, seed=SITE_SEED, cores=[]))
-        for point in (first, second)
-    )
-    return Sites((first, second), (servers[0], servers[1]))
+def count(
+    options: CostsOptions,
+    todo: Sequence[Task],
+    before: int,
+    kept: dict[Key, Sample],
+    part: Part | None,
+    report: Callable[[Progress], None],
+) -> None:
+    """Run the tasks, and keep their samples as they come; Ctrl-C ends it.
 
-
-def compile_first(name: str, sites: Sites, warmup: Server, scratch: Path) -> None:
-    """Crawl once, uncounted: Python compiles a module when it is first imported.
-
-    What is wrong with the crawl shows in the counted ones.
+    What must be counted alone comes last, one task at a time.
     """
-    place = Place(sites.servers[0], warmup, scratch)
-    with suppress(CrawlError):
-        crawls.count(name, sites.points[0], instruments.kernel(), 0, place)
-
-
-def take(
-    name: str,
-    workload: str,
-    instrument: Instrument,
-    seed: int,
-    sites: Sites,
-    warmup: Server,
-    scratch: Path,
-    python: Sequence[str] = OWN_PYTHON,
-) -> Sample:
-    """One sample: the counts of N and of 2 N pages, or why there are none."""
+    began = time.monotonic()
+    total_s, done_s = sum(task.weight_s for task in todo), 0.0
+    planned = before + sum(len(task.workloads) for task in todo)
+    number = before
+    together = [task for task in todo if not task.instrument.alone]
+    alone = [task for task in todo if task.instrument.alone]
     try:
-        small, large = (
-            crawls.count(name, point, instrument, seed, Place(server, warmup, scratch, python))
-            for point, server in zip(sites.points, sites.servers, strict=True)
-        )
-    except CrawlError as error:
-        return Sample(
-            backend=name,
-            workload=workload,
-            instrument=instrument.name,
-            seed=seed,
-            status="void" if error.void else "failed",
-            reason=str(error),
-        )
-    return Sample(
-        backend=name,
-        workload=workload,
-        instrument=instrument.name,
-        seed=seed,
-        status="ok",
-        counts={cost: (small.get(cost, 0), large.get(cost, 0)) for cost in {**small, **large}},
-    )
+        for group, jobs in ((together, options.jobs), (alone, 1)):
+            with closing(lanes.run(group, options.slots, jobs)) as found:
+                for each in found:
+                    if isinstance(each, Task):
+                        done_s += each.weight_s
+                        continue
+                    kept[each.key] = each
+                    if part is not None:
+                        part.append(each)
+                    number += 1
+                    spent_s = time.monotonic() - began
+                    left_s = spent_s * (total_s - done_s) / done_s if done_s else None
+                    report(Progress(each, number, planned, left_s))
+    except KeyboardInterrupt:
+        return

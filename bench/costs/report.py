@@ -12,11 +12,12 @@ from bench.costs import chart
 from bench.costs.account import Account, Cost, per_page
 from bench.costs.gate import Gate
 from bench.costs.instruments import ALLOCATED, ALLOCATIONS, INSTRUCTIONS, SYSCALLS, WORKING
-from bench.costs.record import Costs, Sample
+from bench.costs.measure import Progress
+from bench.costs.record import Costs
 from bench.report import charts, files
 from bench.report.tables import markdown, terminal
 from bench.report.tables.table import MISSING, Cell, Column, Row, Table, Tone, name, words
-from bench.text import plural
+from bench.text import minutes, plural
 
 COLUMNS = {
     INSTRUCTIONS: Column("instructions"),
@@ -41,16 +42,19 @@ CONTENDED = (
 )
 
 
-def progress(console: Console, sample: Sample, pages: int, seconds: float) -> None:
-    """Print a line for a sample as it comes."""
+def progress(console: Console, progress: Progress) -> None:
+    """Print a line for a sample as it comes, and how long the rest takes."""
+    sample = progress.sample
     if sample.status == "ok":
-        found = {key: figure(value) for key, value in per_page(sample, pages).items()}
+        found = {key: figure(value) for key, value in per_page(sample, 1).items()}
         named = (f"{found[key]} {COLUMNS[key].title}" for key in COLUMNS if key in found)
         told = f"{', '.join(named)} a page"
     else:
         told = f"{sample.status}: {sample.reason}"
+    left = "" if progress.left_s is None else f", {minutes(progress.left_s)} left"
+    number = f"{progress.done}/{progress.planned}"
     where = f"{sample.workload} {sample.backend} seed {sample.seed}"
-    console.print(f"{where}: {told} ({seconds:.0f} s)", highlight=False, markup=False)
+    console.print(f"{number}{left}  {where}: {told}", highlight=False, markup=False)
 
 
 def figure(value: float) -> str:
@@ -126,6 +130,7 @@ def lost(costs: Costs, made: Sequence[Account]) -> list[str]:
     """What was not counted, and why."""
     return [
         *(f"{instrument}: {reason}" for instrument, reason in costs.header.missing.items()),
+        *(f"{backend}: {reason}" for backend, reason in costs.header.absent.items()),
         *(f"{each.workload}, {each.backend}: {reason}" for each in made for reason in each.bad),
     ]
 

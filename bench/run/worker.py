@@ -169,19 +169,29 @@ def warm_up(command: Command, crawl: Crawl) -> None:
         raise RuntimeError(f"the warm-up crawl had errors: {report.errors}")
 
 
-def work(command: Command, commands: TextIO, replies: TextIO) -> None:
-    """Warm up, wait for the start, crawl, report."""
-    job = make_job(command)
+def load(command: Command, job: Job) -> tuple[str, Crawl]:
+    """The family of a backend or a control, and what runs it; a backend has warmed up."""
     if command.backend in controls.CONTROLS:
-        family = controls.FAMILY
         # Imported here: the memory of a backend's process is measured.
         from bench.controls.prepare import prepare
 
-        crawl: Crawl = prepare(command.backend, job)
-    else:
-        backend = registry.load(command.backend)
-        family, crawl = backend.family, backend.crawl
-        warm_up(command, crawl)
+        return controls.FAMILY, prepare(command.backend, job)
+    backend = registry.load(command.backend)
+    warm_up(command, backend.crawl)
+    return backend.family, backend.crawl
+
+
+def work(command: Command, commands: TextIO, replies: TextIO) -> None:
+    """Warm up, wait for the start, crawl, report."""
+    job = make_job(command)
+    family, crawl = load(command, job)
+    measure(command, job, family, crawl, commands, replies)
+
+
+def measure(
+    command: Command, job: Job, family: str, crawl: Crawl, commands: TextIO, replies: TextIO
+) -> None:
+    """Wait for the start, crawl, report."""
     times = make_recorder(command)
     recorder: Recorder = times
     if command.recorder == "null":

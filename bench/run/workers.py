@@ -40,9 +40,10 @@ class WorkerProcess(Child):
         python: Sequence[str] = OWN_PYTHON,
         hash_seed: int = HASH_SEED,
         extra_environment: Mapping[str, str] | None = None,
+        module: str = "bench.run.worker",
     ) -> None:
         extra = {"PYTHONHASHSEED": str(hash_seed), **(extra_environment or {})}
-        super().__init__(name, ["-m", "bench.run.worker"], extra, python)
+        super().__init__(name, ["-m", module], extra, python)
 
     def command(self, command: Command) -> None:
         """Tell the worker what to crawl; it warms up at once."""

@@ -25,13 +25,15 @@ from bench import store
 from bench.cli import options
 from bench.cli.exits import DONE, FAILED
 from bench.costs import account, gate, guard, instruments, measure, record, report
-from bench.costs.measure import WORKLOADS, CostsOptions
+from bench.costs.measure import CostsOptions
+from bench.costs.sites import WORKLOADS
+from bench.costs.tasks import FLOOR
 from bench.errors import BenchError
 from bench.launch import RESULTS
 from bench.plan.cast import MAIN_VARIANTS
 from crawlers.registry import MODELS
 
-USUAL = (*MODELS, *MAIN_VARIANTS)
+USUAL = (FLOOR, *MODELS, *MAIN_VARIANTS)
 
 
 def numbers(text: str) -> list[int]:
@@ -70,6 +72,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="hash seeds; ranges are over them (default: 1,2,3)",
     )  # fmt: skip
     parser.add_argument(
+        "--jobs", type=options.positive, default=measure.processors(), metavar="N",
+        help="how many crawls at a time (default: one for each processor, here %(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--resume", action="store_true", help="continue what was interrupted, in the same folder"
+    )
+    parser.add_argument(
         "--out", type=Path, metavar="DIR",
         help="folder for record, tables and chart (default: results/costs, or none for a "
         "selection of backends, workloads or counts)",
@@ -107,9 +116,12 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     if arguments.redraw:
         costs = record.load(out or RESULTS / "costs")
     else:
-        costs = measure.run(chosen(arguments), partial(report.progress, console))
-        if out is not None:
-            record.save(costs, out)
+        costs = measure.run(
+            chosen(arguments),
+            partial(report.progress, console),
+            folder=out,
+            resume=arguments.resume,
+        )
     made = account.accounts(costs)
     report.show(costs, made, console)
     if arguments.beside is not None:
@@ -161,4 +173,5 @@ def chosen(arguments: argparse.Namespace) -> CostsOptions:
         slots=arguments.slots,
         seeds=arguments.seeds,
         source=arguments.source,
+        jobs=arguments.jobs,
     )

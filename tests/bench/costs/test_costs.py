@@ -10,7 +10,7 @@ import pytest
 
 from bench.__main__ import main
 from bench.costs import instruments, measure, record
-from bench.costs.measure import CostsOptions
+from bench.costs.measure import CostsOptions, Progress
 from bench.costs.record import CostsError, Sample
 
 SMALL = CostsOptions(backends=["callbacks"], workloads=("fetch",), pages=60, slots=5, seeds=[1])
@@ -19,9 +19,13 @@ SMALL = CostsOptions(backends=["callbacks"], workloads=("fetch",), pages=60, slo
 def run(options: CostsOptions) -> list[Sample]:
     """The samples; each was reported."""
     seen: list[Sample] = []
-    found = measure.run(options, lambda sample, pages, seconds: seen.append(sample))
-    assert list(found.samples) == seen
-    return seen
+
+    def keep(progress: Progress) -> None:
+        seen.append(progress.sample)
+
+    found = measure.run(options, keep)
+    assert {sample.key for sample in found.samples} == {sample.key for sample in seen}
+    return list(found.samples)
 
 
 def usable(*names: str) -> None:
@@ -77,7 +81,7 @@ def test_a_wrong_crawl_is_void_and_gives_no_count(monkeypatch: pytest.MonkeyPatc
 def test_nothing_to_count_with_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(CostsError, match="apt-get install strace"):
-        measure.run(replace(SMALL, instruments=("system calls",)), lambda *_: None)
+        measure.run(replace(SMALL, instruments=("system calls",)), lambda _: None)
 
 
 def test_the_command_counts_writes_and_redraws(

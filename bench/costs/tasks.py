@@ -1,0 +1,70 @@
+"""What is to be counted: one task for each backend, instrument and hash seed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from bench import controls
+from bench.costs.instruments import Instrument
+from bench.costs.record import Key
+from bench.plan.sizes import LISTED, OTHER
+
+FLOOR = "bare"
+"""The control that is counted, on lists only: see :mod:`bench.controls`."""
+
+START_S = {"instructions": 5.0, "allocations": 10.0, "system calls": 0.6, "kernel": 0.8}
+PAGE_S = {"instructions": 0.8e-3, "allocations": 1.8e-3, "system calls": 0.4e-3, "kernel": 1e-4}
+"""Roughly what a start and a page of ``callbacks`` take; only the time that is left uses it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One backend with one hash seed under one instrument, on some workloads."""
+
+    backend: str
+    instrument: Instrument
+    seed: int
+    pages: int  # N
+    workloads: tuple[str, ...]
+
+    @property
+    def repeats(self) -> int:
+        """How often each page is fetched: a control goes through its job several times."""
+        return controls.REPEATS if self.backend in controls.CONTROLS else 1
+
+    def key(self, workload: str) -> Key:
+        """What makes its sample of a workload what it is."""
+        return self.backend, workload, self.instrument.name, self.seed
+
+    @property
+    def weight_s(self) -> float:
+        """Roughly how long it takes; wrong for most, but equally wrong."""
+        page_s = PAGE_S[self.instrument.name] * LISTED.get(self.backend, OTHER)
+        return START_S[self.instrument.name] + 3 * self.pages * page_s * len(self.workloads)
+
+
+def plan(
+    names: Sequence[str],
+    usable: Sequence[Instrument],
+    seeds: Sequence[int],
+    workloads: Sequence[str],
+    pages: int,
+) -> list[Task]:
+    """Every task, in the order of the backends."""
+    return [
+        Task(name, instrument, seed, pages, crawled)
+        for name in names
+        if (crawled := tuple(w for w in workloads if w == "fetch" or name != FLOOR))
+        for instrument in usable
+        for seed in (seeds[:1] if instrument.one_seed else seeds)
+    ]
+
+
+def without(tasks: Iterable[Task], done: Collection[Key]) -> list[Task]:
+    """The tasks without what is done."""
+    left = [
+        replace(task, workloads=tuple(w for w in task.workloads if task.key(w) not in done))
+        for task in tasks
+    ]
+    return [task for task in left if task.workloads]
