@@ -26,6 +26,7 @@ from bench.cli.publishing import EXTENSIONS
 from bench.costs import account as costs_account
 from bench.costs import record as costs_record
 from bench.costs import report as costs_report
+from bench.costs import tuning
 from bench.fleet import report as fleet_report
 from bench.fleet import store as fleet_store
 from bench.launch import RESULTS, ROOT
@@ -83,6 +84,15 @@ def costs_excerpt() -> None:
         document.fill("costs", text, ROOT / "docs" / "costs.md")
 
 
+def tuning_table() -> str:
+    """The table of docs/fairness.md, from the reference and the counted costs, if there are any."""
+    folder = RESULTS / "costs"
+    counted = (
+        costs_account.accounts(costs_record.load(folder)) if costs_record.is_costs(folder) else []
+    )
+    return tuning.markdown(Analysis.load(store.trials_file(RESULTS / "reference")), counted)
+
+
 def reliability(out: Path) -> None:
     """Draw the chart of the soak."""
     soak.draw_chart(recorded("soak"), out)
@@ -109,6 +119,7 @@ def documents() -> None:
     for name in (*TORTURES, "soak"):
         document.fill(name, torture_table(name))
     costs_excerpt()
+    document.fill(tuning.NAME, tuning_table(), ROOT / "docs" / "fairness.md")
 
 
 FOLDERS: Final[dict[str, Callable[[Path], None]]] = {

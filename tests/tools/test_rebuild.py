@@ -63,6 +63,12 @@ def test_a_table_of_a_long_test_is_what_it_counted(name: str) -> None:
     assert block(document.DOCUMENT.read_text(), name) == rebuild.torture_table(name).strip()
 
 
+def test_the_table_of_what_tuning_changes_is_what_the_records_give() -> None:
+    """Rebuild with: python -m tools.rebuild documents."""
+    page = (ROOT / "docs" / "fairness.md").read_text()
+    assert block(page, "tuning") == rebuild.tuning_table().strip()
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", rebuild.FOLDERS)
