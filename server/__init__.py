@@ -16,6 +16,7 @@ Imports point down this list:
 ``control``                 the control plane: JSON over HTTP
 ``polling``                 an event loop that does not sleep
 ``faulty``                  connections to a fault site
+``traps``                   ports of a fault site that no client may trust
 ``encrypted``               connections over TLS
 ``connection``              every other connection: the hot path
 ``request``                 one request head

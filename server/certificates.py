@@ -9,6 +9,7 @@ process, however that ends. Other systems get a file in a private folder.
 from __future__ import annotations
 
 import contextlib
+import datetime
 import os
 import shutil
 import ssl
@@ -60,47 +61,83 @@ class Facts:
         return asdict(self)
 
 
-@contextlib.contextmanager
-def prepared(wanted: Wanted, host: str | None) -> Iterator[tuple[ssl.SSLContext, Facts]]:
-    """The context to serve with, and what there is to say about it.
+class Authority:
+    """A throw-away authority and the kind of its keys."""
 
-    ``host`` is one more address to be valid for. The file with the authority's
-    certificate exists for the length of the ``with``. Raises :class:`TlsError`
-    if an option cannot be used.
-    """
+    def __init__(self, kind: str) -> None:
+        import trustme
+
+        self._key = {"ecdsa": trustme.KeyType.ECDSA, "rsa": trustme.KeyType.RSA}[kind]
+        self._made = trustme.CA(
+            organization_name="c10k-crawlers fixture server", key_type=self._key
+        )
+
+    @property
+    def certificate(self) -> bytes:
+        """What a client has to trust."""
+        return MARK + self._made.cert_pem.bytes()
+
+    def issue(
+        self, context: ssl.SSLContext, *names: str, until: datetime.datetime | None = None
+    ) -> None:
+        """Give a context a new certificate and key, for these addresses and host names."""
+        leaf = self._made.issue_cert(*names, key_type=self._key, not_after=until)
+        leaf.configure_cert(context)
+
+    def stand_for_itself(self, context: ssl.SSLContext) -> None:
+        """Give a context the authority's own certificate, which it has signed itself."""
+        with (
+            self._made.private_key_pem.tempfile() as key,
+            self._made.cert_pem.tempfile() as certificate,
+        ):
+            context.load_cert_chain(certificate, key)
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """How to serve over TLS. ``names`` are those that the certificate is valid for."""
+
+    context: ssl.SSLContext
+    facts: Facts
+    authority: Authority | None
+    names: tuple[str, ...]
+
+
+def new_context(version: str = "any") -> ssl.SSLContext:
+    """A context without a certificate."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.minimum_version, context.maximum_version = VERSIONS[wanted.version]
+    context.minimum_version, context.maximum_version = VERSIONS[version]
     context.options |= ssl.OP_NO_RENEGOTIATION
     context.set_alpn_protocols(["http/1.1"])
+    return context
+
+
+@contextlib.contextmanager
+def prepared(wanted: Wanted, host: str | None) -> Iterator[Tls]:
+    """Everything to serve over TLS with.
+
+    A new certificate is valid for 127.0.0.1, ::1, ``localhost`` and ``host``.
+    The file with the authority's certificate exists for the length of the
+    ``with``. Raises :class:`TlsError` if an option cannot be used.
+    """
+    context = new_context(wanted.version)
+    names = tuple(dict.fromkeys(["127.0.0.1", "::1", "localhost", *([host] if host else [])]))
     if not wanted.tickets:
         context.options |= ssl.OP_NO_TICKET
         context.num_tickets = 0
     with contextlib.ExitStack() as stack:
-        cafile = None
+        authority = cafile = None
         if wanted.key is None:
             assert wanted.certificate is not None
             assert wanted.private_key is not None
             key = load(wanted.certificate, wanted.private_key, context)
         else:
             key = wanted.key
-            authority = issue(key, host, context)
-            cafile = stack.enter_context(published(authority, wanted.cafile))
-        yield context, Facts(key, wanted.version, wanted.tickets, cafile)
-
-
-def issue(kind: str, host: str | None, context: ssl.SSLContext) -> bytes:
-    """Give a context a new certificate and key; returns the authority's certificate.
-
-    It is good for the loopback addresses 127.0.0.1 and ::1, for ``localhost``,
-    and for ``host``.
-    """
-    import trustme
-
-    key = {"ecdsa": trustme.KeyType.ECDSA, "rsa": trustme.KeyType.RSA}[kind]
-    authority = trustme.CA(organization_name="c10k-crawlers fixture server", key_type=key)
-    names = dict.fromkeys(["127.0.0.1", "::1", "localhost", *([host] if host else [])])
-    authority.issue_cert(*names, key_type=key).configure_cert(context)
-    return MARK + authority.cert_pem.bytes()
+            authority = Authority(key)
+            authority.issue(context, *names)
+            cafile = stack.enter_context(published(authority.certificate, wanted.cafile))
+        facts = Facts(key, wanted.version, wanted.tickets, cafile)
+        yield Tls(context, facts, authority, names)
 
 
 def load(certificate: str, key: str, context: ssl.SSLContext) -> str:

@@ -224,8 +224,24 @@ class Encrypted(asyncio.Transport, asyncio.Protocol):
         return self.raw.get_write_buffer_size()
 
     def get_extra_info(self, name: str, default: object = None) -> object:
-        """See :class:`asyncio.BaseTransport`; ``beneath`` is the transport under TLS."""
-        return self.raw if name == "beneath" else self.raw.get_extra_info(name, default)
+        """See :class:`asyncio.BaseTransport`."""
+        return self.raw.get_extra_info(name, default)
+
+    # --- called by fault sites ---
+
+    def cut(self) -> None:
+        """Close the connection without close_notify: the stream has no end."""
+        self._over = True
+        self.raw.close()
+
+    def tear(self, data: bytes) -> None:
+        """Send half a record, and cut the connection."""
+        if not self._over:
+            assert self._object is not None
+            self._object.write(data)
+            record = self._handshakes.outgoing.read()
+            self.raw.write(record[: len(record) // 2])
+        self.cut()
 
     # --- TLS ---
 

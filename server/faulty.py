@@ -10,12 +10,15 @@ from typing import cast
 
 from server.behaviour import Answer
 from server.connection import Connection
+from server.encrypted import Encrypted
 from server.sites.fault_kinds import End, pieces
 from server.sites.faults import Faults, Faulty
 
 DRIP_S = 0.05
 """Seconds between two bytes of ``drip``."""
 BLOCK = b"x" * 65536
+NO_RECORD = b"\x17\x03\x03\x00\x40" + b"?" * 64
+"""The head of a record of 64 bytes, which no key decrypts."""
 
 
 class FaultyConnection(Connection):
@@ -94,11 +97,27 @@ class FaultyConnection(Connection):
             sock = self.transport.get_extra_info("socket")
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             self.transport.abort()
+        elif self._end in (End.CUT, End.TEAR, End.BREAK):
+            self.queue = None
+            self.core.ledger.answered()
+            self._break(self._end)
         elif self._end is not End.SILENCE:
             self.queue = None
             self.core.ledger.answered()
             self.closing = self._end is End.CLOSE or not self._keep
             self._settle()
+
+    def _break(self, how: End) -> None:
+        """Close the connection beneath TLS; without TLS it is just closed."""
+        transport: asyncio.Transport | Encrypted = self.transport
+        if not isinstance(transport, Encrypted):
+            transport.close()
+        elif how is End.TEAR:
+            transport.tear(BLOCK[:1000])
+        else:
+            if how is End.BREAK:
+                transport.raw.write(NO_RECORD)
+            transport.cut()
 
     def _flood(self) -> None:
         while not self.paused and not self.transport.is_closing():

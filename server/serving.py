@@ -8,7 +8,6 @@ import gc
 import json
 import os
 import socket
-import ssl
 import threading
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -17,7 +16,7 @@ from typing import Any
 from aiohttp import web
 
 from server.addresses import name_of
-from server.certificates import Facts
+from server.certificates import Facts, Tls
 from server.connection import Connection, Core
 from server.control import ControlPlane
 from server.delays import Delay
@@ -28,6 +27,7 @@ from server.polling import Poller
 from server.signals import stop_signals
 from server.sites.faults import Faults
 from server.sites.site import Site
+from server.traps import set_traps
 
 BACKLOG = 65535  # the kernel takes the smaller of this and net.core.somaxconn
 
@@ -39,8 +39,8 @@ class Settings:
     Without a ``token`` the control plane is open to this machine. ``json``
     prints the ready line for programs, otherwise it is for people.
     ``exit_with_parent`` stops the server when its standard input ends. With
-    ``poll`` the event loop does not sleep (see :mod:`server.polling`). ``tls``
-    is the context to serve with and what the ready line says about it.
+    ``poll`` the event loop does not sleep (see :mod:`server.polling`). With
+    ``tls`` pages are served over TLS only.
     """
 
     delay: Delay
@@ -49,7 +49,7 @@ class Settings:
     json: bool
     exit_with_parent: bool
     poll: bool
-    tls: tuple[ssl.SSLContext, Facts] | None = None
+    tls: Tls | None = None
 
 
 async def serve(
@@ -64,7 +64,8 @@ async def serve(
     core = Core(site, loop, settings.delay, kind)
     poller = Poller(loop, core.ledger.connections)
 
-    handshakes = Handshakes(settings.tls[0], loop) if settings.tls else None
+    tls = settings.tls
+    handshakes = Handshakes(tls.context, loop) if tls else None
     core.ledger.handshakes = handshakes
 
     def accept() -> Connection | Encrypted:
@@ -85,12 +86,17 @@ async def serve(
     gc.set_threshold(100_000, 50, 100)
     if settings.poll:
         await poller.start()
-    facts = settings.tls[1] if settings.tls else None
+    traps: dict[str, asyncio.Server] = {}
+    if isinstance(site, Faults) and tls is not None and tls.authority is not None:
+        traps = await set_traps(core, tls, site.host)
+        site.ports |= {name: name_of(trap.sockets[0]) for name, trap in traps.items()}
+    facts = tls.facts if tls else None
     ready = describe(core, settings.seed, name_of(listening), name_of(control), facts)
     say(json.dumps(ready) if settings.json else for_people(ready))
     await stopped.wait()
     poller.stop()
-    server.close()
+    for listener in (server, *traps.values()):
+        listener.close()
     core.close()
     if handshakes is not None:
         handshakes.close()

@@ -28,6 +28,9 @@ class End(Enum):
     RESET = "reset the connection"
     SILENCE = "send nothing more"
     FLOOD = "send bytes without end"
+    CUT = "close the connection, but not the stream of TLS in it"
+    TEAR = "close the connection in the middle of a record"
+    BREAK = "send bytes that are no record, and close the connection"
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +234,23 @@ KINDS: dict[str, Callable[[Page, random.Random], Wire]] = {
     "endless_body": lambda page, rng: Wire(_TO_CLOSE, End.FLOOD),
 }
 """Each kind of page and the function that makes its answer."""
+
+
+def _to_close_at(page: Page, share: float) -> Wire:
+    return Wire(_TO_CLOSE + page.body[: int(len(page.body) * share)], End.CUT)
+
+
+ENCRYPTED: dict[str, Callable[[Page, random.Random], Wire]] = {
+    "cut_to_close": lambda page, rng: _to_close_at(page, 1.0),
+    "cut_in_to_close": lambda page, rng: _to_close_at(page, rng.random()),
+    "cut_in_body": lambda page, rng: Wire(_in_body(page, rng), End.CUT),
+    "cut_in_chunks": lambda page, rng: Wire(_CHUNKED + _chunks(page.body), End.CUT),
+    "cut_after": lambda page, rng: Wire(_ok(page.body), End.CUT),
+    "torn_record": lambda page, rng: Wire(_in_body(page, rng), End.TEAR),
+    "broken_record": lambda page, rng: Wire(_in_body(page, rng), End.BREAK),
+}
+"""Kinds that break the stream of TLS, and only the connection without TLS. No spec mixes them in
+by itself."""
 
 PLAIN = ("page", "chunked", "to_close", "redirect", "status")
 FAULTS = tuple(kind for kind in KINDS if kind not in PLAIN)

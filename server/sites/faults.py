@@ -16,11 +16,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from server.sites.fault_kinds import FAULTS, KINDS, Page, Wire
+from server.sites.fault_kinds import ENCRYPTED, FAULTS, KINDS, Page, Wire
 from server.sites.site import HTML, Outcome, Resource, Site, SiteError, is_whole
 
 FANOUT = 10
 MAX_PAUSE_S = 10.0
+ALL = KINDS | ENCRYPTED
 
 
 class Faulty(Resource):
@@ -39,8 +40,9 @@ class Faults(Site):
 
     ``ports`` has two more addresses, as ``host:port``: nothing listens on
     ``refusing``; on ``silent`` the kernel accepts connections and nothing ever
-    answers. There is no expected digest: how a crawler should report a fault is
-    a matter for the crawler's tests.
+    answers. A server with TLS adds those of :mod:`server.traps`. There is no
+    expected digest: how a crawler should report a fault is a matter for the
+    crawler's tests.
     """
 
     def __init__(
@@ -56,13 +58,14 @@ class Faults(Site):
         self.seed = seed
         self.scheme = scheme
         self.digest = None
-        host = "127.0.0.1" if authority is None else authority.rpartition(":")[0]
+        host: str = "127.0.0.1" if authority is None else authority.rpartition(":")[0]
         family = socket.AF_INET6 if host.startswith("[") else socket.AF_INET
         # A socket that is bound but does not listen keeps its port and refuses connections.
         self._refusing, self._silent = socket.socket(family), socket.socket(family)
         for sock in (self._refusing, self._silent):
             sock.bind((host.strip("[]"), 0))
         self._silent.listen(4096)
+        self.host = host
         self.ports = {
             "refusing": f"{host}:{self._refusing.getsockname()[1]}",
             "silent": f"{host}:{self._silent.getsockname()[1]}",
@@ -98,7 +101,7 @@ class Faults(Site):
         page = resource.page
         if page.times and resource.hits > page.times:
             page = replace(page, kind="page")
-        return page, KINDS[page.kind](page, random.Random(f"{self.seed}:{page.path}"))
+        return page, ALL[page.kind](page, random.Random(f"{self.seed}:{page.path}"))
 
 
 def seeded(pages: int, kinds: tuple[str, ...], seed: int) -> Iterator[Page]:
@@ -123,8 +126,8 @@ def make_faults(spec: str, seed: int, authority: str | None, scheme: str = "http
     if not (is_whole(count) and 1 <= int(count) <= 1_000_000) or rest:
         raise SiteError(f"{spec}: write faults:PAGES or faults:PAGES:KIND,KIND")
     for kind in chosen:
-        if kind not in KINDS:
-            raise SiteError(f"{spec}: no fault named {kind!r}; there are {', '.join(KINDS)}")
+        if kind not in ALL:
+            raise SiteError(f"{spec}: no fault named {kind!r}; there are {', '.join(ALL)}")
     return Faults(spec, seeded(int(count), chosen, seed), seed, authority, scheme)
 
 
@@ -169,8 +172,8 @@ def _read_page(item: object) -> Page:
         raise ValueError("a page has half a surrogate pair in its links or location") from None
     if not page.path.startswith("/") or not page.path.isascii():
         raise ValueError(f"a path begins with / and is ASCII, not {page.path!r}")
-    if page.kind not in KINDS:
-        raise ValueError(f"no kind {page.kind!r}; there are {', '.join(KINDS)}")
+    if page.kind not in ALL:
+        raise ValueError(f"no kind {page.kind!r}; there are {', '.join(ALL)}")
     if not 0 <= page.pause_s <= MAX_PAUSE_S:
         raise ValueError(f"pause_s is from 0 to {MAX_PAUSE_S:g} seconds")
     return page

@@ -2,55 +2,259 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import ssl
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from tests.server.fixture_server import PATIENCE, Running, get, receive, running
+from server.sites import reference
+from server.sites.site import Resource
+from tests.server.fixture_server import PATIENCE, Running, ended, get, receive, running
+from tests.server.tls_client import Stream, dial, trusting
 
 
 @pytest.fixture(scope="module")
-def secure() -> Iterator[Running]:
-    """A server with an ECDSA certificate, any version and tickets."""
+def shared_tls() -> Iterator[Running]:
+    """A server with an ECDSA certificate, any version and tickets. It says nothing on stderr."""
     with running("--tls", "ecdsa", "--site", "tree:120:5:2048") as server:
         yield server
+        server.process.terminate()
+        assert server.process.communicate(timeout=PATIENCE) == ("", "")
 
 
-def trusting(server: Running, **options: ssl.TLSVersion) -> ssl.SSLContext:
-    """A client's context that trusts this server and nobody else."""
-    context = ssl.create_default_context(cafile=server.ready["tls"]["cafile"])
-    context.set_alpn_protocols(["http/1.1"])
-    for name, value in options.items():
-        setattr(context, name, value)
-    return context
+@pytest.fixture
+def secure(shared_tls: Running) -> Running:
+    """The shared server, as if it had just been started."""
+    shared_tls.control("/reset", {"delay": "none", "hold": 0})
+    shared_tls.wait_for("/ledger?summary=1", lambda ledger: ledger["connections_open"] == 0)
+    shared_tls.control("/reset", {})
+    return shared_tls
 
 
-def dial(
-    server: Running, context: ssl.SSLContext, session: ssl.SSLSession | None = None
-) -> ssl.SSLSocket:
-    """A connection after its handshake."""
-    raw = socket.create_connection(server.address, timeout=PATIENCE)
-    try:
-        return context.wrap_socket(raw, server_hostname=server.address[0], session=session)
-    except BaseException:
-        raw.close()
-        raise
+def handshakes(server: Running) -> tuple[int, int, int]:
+    """Full, resumed and failed ones."""
+    counts = server.ledger()["handshakes"]
+    return counts["full"], counts["resumed"], counts["failed"]
 
 
-def test_a_client_that_trusts_the_authority_gets_pages(secure: Running) -> None:
+def test_the_ready_line_names_the_certificate(secure: Running) -> None:
     assert secure.ready["scheme"] == "https"
-    assert {**secure.ready["tls"], "cafile": ""} == {
-        "key": "ecdsa",
-        "version": "any",
-        "tickets": True,
-        "cafile": "",
-    }
-    before = secure.ledger()["handshakes"]["full"]
+    facts = dict(secure.ready["tls"])
+    cafile = Path(facts.pop("cafile"))
+    assert facts == {"key": "ecdsa", "version": "any", "tickets": True}
+    assert cafile.read_bytes().startswith(b"# The throw-away authority")
+
+
+def test_a_crawl_over_tls_gives_the_digest_and_the_ledger(secure: Running) -> None:
     with dial(secure, trusting(secure)) as sock:
         assert (sock.version(), sock.selected_alpn_protocol()) == ("TLSv1.3", "http/1.1")
-        for target in ("/", "/none", "/"):
-            sock.sendall(get(target))
-            assert receive(sock)[0] == (404 if target == "/none" else 200)
-    assert secure.ledger()["handshakes"]["full"] == before + 1
+
+        def noted(target: bytes) -> Resource:
+            sock.sendall(get(target.decode()))
+            status, headers, body = receive(sock)
+            return Resource(status, headers["content-type"], body, headers.get("location"))
+
+        found, _ = reference.crawl(noted, secure.ready["listening"], "https")
+    expected = secure.control("/site")[1]["expected"]
+    assert found == {key: (status, int(crc, 16)) for key, (status, crc) in expected.items()}
+    assert len(found) == secure.ready["urls"]
+    ledger = secure.ledger()
+    assert ledger["requests"] == dict.fromkeys(expected, 1)
+    assert (ledger["connections_opened"], ledger["repeated"]) == (1, 0)
+    assert ledger["handshakes"] == {"full": 1, "resumed": 0, "failed": 0}
+    secure.control("/reset", {})
+    assert handshakes(secure) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("key", ["ecdsa", "rsa"])
+@pytest.mark.parametrize("version", ["1.2", "1.3"])
+def test_versions_and_keys(key: str, version: str) -> None:
+    with running("--tls", key, "--tls-version", version, "--site", "list:3:10") as server:
+        assert server.ready["tls"]["key"] == key
+        with dial(server, trusting(server)) as sock:
+            assert sock.version() == f"TLSv{version}"
+            sock.sendall(get("/p/0"))
+            assert receive(sock)[0] == 200
+            certificate = sock.getpeercert()
+        assert certificate is not None
+        names = certificate["subjectAltName"]
+        assert ("IP Address", "127.0.0.1") in names
+        assert ("DNS", "localhost") in names
+        other = {"1.2": ssl.TLSVersion.TLSv1_3, "1.3": ssl.TLSVersion.TLSv1_2}[version]
+        with pytest.raises(ssl.SSLError):
+            dial(server, trusting(server, other)).close()
+        server.wait_for("/ledger", lambda ledger: ledger["handshakes"]["failed"] == 1)
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+def test_a_session_is_resumed_with_a_ticket(secure: Running, version: ssl.TLSVersion) -> None:
+    context, session = trusting(secure, version), None
+    for _ in range(3):
+        with dial(secure, context, session) as sock:
+            sock.sendall(get("/"))
+            assert receive(sock)[0] == 200
+            assert sock.session_reused == (session is not None)
+            session = sock.session
+    assert handshakes(secure) == (1, 2, 0)
+
+
+def test_without_tickets_nothing_is_resumed() -> None:
+    arguments = ("--tls", "ecdsa", "--tls-version", "1.3", "--no-tickets", "--site", "list:3:10")
+    with running(*arguments) as server:
+        assert server.ready["tls"]["tickets"] is False
+        context, session = trusting(server), None
+        for _ in range(3):
+            with dial(server, context, session) as sock:
+                sock.sendall(get("/p/0"))
+                assert receive(sock)[0] == 200
+                assert sock.session is None or not sock.session.has_ticket
+                session = sock.session
+        assert handshakes(server) == (3, 0, 0)
+
+
+def test_connections_are_held_over_tls_and_released(secure: Running) -> None:
+    count = 200
+    context = trusting(secure)
+    secure.control("/hold", {"n": count})
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(dial(secure, context)) for _ in range(count)]
+        for sock in sockets:
+            sock.sendall(get("/"))
+        assert {receive(sock)[0] for sock in sockets} == {200}
+        ledger = secure.ledger()
+        assert ledger["peak_in_flight"] == ledger["connections_opened"] == count
+        assert ledger["connections_open"] == count
+    secure.wait_for("/ledger", lambda ledger: ledger["connections_open"] == 0)
+    assert handshakes(secure) == (count, 0, 0)
+
+
+def test_delays_and_pipelines_work_as_without_tls(secure: Running) -> None:
+    secure.control("/reset", {"delay": "fixed:5"})
+    with dial(secure, trusting(secure)) as sock:
+        sock.sendall(get("/") + get("/none"))
+        assert [receive(sock)[0]] == [200]
+        assert receive(sock)[0] == 404
+    assert secure.ledger()["peak_in_flight"] == 2
+
+
+def test_the_end_of_an_answer_is_the_end_of_the_stream(secure: Running) -> None:
+    """A connection closes with close_notify; without it ``recv`` would raise an error here."""
+    for request, status in (
+        (get("/", "Connection: close"), 200),
+        (get("/", "Content-Length: 100000", method="POST") + b"x" * 100_000, 405),
+        (b"GET / HTTP/1.1\r\nX: " + b"y" * 100_000, 431),
+    ):
+        with dial(secure, trusting(secure)) as sock:
+            sock.sendall(request)
+            assert receive(sock)[0] == status
+            assert ended(sock)
+
+
+def test_bytes_split_anywhere_are_one_request(secure: Running) -> None:
+    """Each byte in a record of its own, and each byte of the records in a segment of its own."""
+    with dial(secure, trusting(secure)) as sock:
+        for byte in get("/"):
+            sock.sendall(bytes([byte]))
+        assert receive(sock)[0] == 200
+    with secure.connect() as raw:
+        stream = Stream(raw, trusting(secure), piece=1)
+        stream.write(get("/"))
+        assert stream.read(17) == b"HTTP/1.1 200 OK\r\n"
+
+
+def test_the_kernel_counts_the_bytes_of_tls(secure: Running) -> None:
+    with dial(secure, trusting(secure)) as sock:
+        sock.sendall(get("/"))
+        receive(sock)
+    ledger = secure.wait_for("/ledger", lambda ledger: ledger["connections_open"] == 0)
+    if ledger["traffic"] is not None:
+        assert ledger["traffic"]["bytes_sent"] > 200 + len(get("/"))
+
+
+def test_large_files_are_sent_over_tls_to_a_slow_reader(tmp_path: Path) -> None:
+    """The server pauses when the client does not read, and goes on when it does."""
+    content = bytes(range(256)) * 4 * 8192  # 8 MiB: more than the buffers of a socket
+    (tmp_path / "index.html").write_text("<a href=/big>big</a>")
+    (tmp_path / "big").write_bytes(content)
+    with running("--tls", "ecdsa", "--site", f"dir:{tmp_path}") as server:
+        context = trusting(server)
+        with dial(server, context) as sock, dial(server, context) as other:
+            sock.sendall(get("/big") + get("/none"))
+            other.sendall(get("/"))
+            assert receive(other)[0] == 200  # the server answers others meanwhile
+            head = b""
+            while not head.endswith(b"\r\n\r\n"):
+                head += sock.recv(1)
+            body = bytearray()
+            while len(body) < len(content):
+                body += sock.recv(len(content) - len(body))
+            assert body == content
+            assert receive(sock)[0] == 404
+        with dial(server, context) as sock:  # gone in the middle
+            sock.sendall(get("/big"))
+            assert sock.recv(1)
+        server.wait_for("/ledger", lambda ledger: ledger["connections_open"] == 0)
+
+
+def test_a_client_that_ends_its_stream_gets_the_answer_and_the_end(secure: Running) -> None:
+    """The request and close_notify arrive together; TCP stays open."""
+    with secure.connect() as raw:
+        stream = Stream(raw, trusting(secure))
+        stream.write(get("/"), close=True)
+        assert stream.read(17) == b"HTTP/1.1 200 OK\r\n"
+        while raw.recv(65536):
+            pass
+    secure.wait_for("/ledger", lambda ledger: ledger["connections_open"] == 0)
+
+
+def test_a_plain_client_is_a_failed_handshake(secure: Running) -> None:
+    for request in (get("/"), b"\r\n" * 5000, b"\x16\x03\x01\x02\x00" + b"\0" * 600):
+        with secure.connect() as sock:
+            sock.sendall(request)
+            answer = b"no"
+            with contextlib.suppress(ConnectionResetError):
+                while answer:
+                    answer = sock.recv(65536)
+                    assert not answer.startswith(b"HTTP")
+    secure.wait_for("/ledger", lambda ledger: ledger["connections_open"] == 0)
+    assert handshakes(secure) == (0, 0, 3)
+
+
+def test_clients_that_go_in_the_handshake(secure: Running) -> None:
+    """One that sent nothing has begun no handshake. One that distrusts the server has."""
+    secure.connect().close()
+    with secure.connect() as sock:
+        sock.sendall(b"\x16\x03\x01")
+    with pytest.raises(ssl.SSLCertVerificationError):
+        dial(secure, ssl.create_default_context()).close()
+    secure.wait_for(
+        "/ledger",
+        lambda ledger: ledger["connections_open"] == 0 and ledger["connections_opened"] == 3,
+    )
+    assert handshakes(secure) == (0, 0, 2)
+
+
+def test_a_broken_record_ends_the_connection(secure: Running) -> None:
+    with dial(secure, trusting(secure)) as sock:
+        sock.sendall(get("/"))
+        receive(sock)
+        with socket.socket(fileno=sock.detach()) as raw:
+            raw.settimeout(PATIENCE)
+            raw.sendall(b"\x17\x03\x03\x00\x40" + b"?" * 64)
+            with contextlib.suppress(ConnectionResetError):
+                while raw.recv(65536):
+                    pass
+    secure.wait_for("/ledger", lambda ledger: ledger["connections_open"] == 0)
+    assert handshakes(secure) == (1, 0, 0)
+
+
+def test_polling_works_over_tls() -> None:
+    with running("--tls", "ecdsa", "--poll", "--site", "list:3:10") as server:
+        with dial(server, trusting(server)) as sock:
+            assert server.control("/poll")[1]["polling"]
+            sock.sendall(get("/p/0"))
+            assert receive(sock)[0] == 200
+        assert handshakes(server) == (1, 0, 0)
