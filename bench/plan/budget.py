@@ -80,7 +80,7 @@ def fit(
     Blocks beyond those that an interval needs go first, then blocks of points
     that have too few for an interval anyway. Only when that is not enough,
     points lose their interval one after the other, those with the fewest
-    backends first. Every point keeps one block.
+    backends first, and last those that alone answer a question. Every point keeps one block.
     """
     kept = list(entries)
     for place in order_of_cuts(entries):
@@ -113,6 +113,8 @@ def order_of_cuts(entries: Sequence[PlannedPoint]) -> Iterator[int]:
             place = max(over, key=lambda place: (blocks[place], costs[place]))
             blocks[place] -= 1
             yield place
-    for place in sorted(places, key=lambda place: (len(entries[place].cast), -costs[place])):
+    for place in sorted(
+        places, key=lambda p: (entries[p].point.sole, len(entries[p].cast), -costs[p])
+    ):
         for _ in range(1, blocks[place]):
             yield place

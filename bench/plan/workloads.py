@@ -95,7 +95,8 @@ class Point:
     ``interleaved`` point the labels of a block are alive together and take
     turns (:mod:`bench.run.turns`); otherwise each trial runs whole and alone.
     ``spread`` gives the backends that can use them every processor
-    (:data:`bench.plan.cast.SPREADING`), and the others one as always. ``tls`` is
+    (:data:`bench.plan.cast.SPREADING`), and the others one as always. A
+    ``sole`` point alone answers a question: it loses its interval last. ``tls`` is
     what the server offers, None for plain HTTP. With ``modes`` (:mod:`bench.plan.tls`) each
     backend takes part once in each of them, and they decide on TLS instead.
 
@@ -123,6 +124,7 @@ class Point:
     ceiling: bool = False
     interleaved: bool = False
     spread: Spread | None = None
+    sole: bool = False
     tls: Tls | None = None
     modes: tuple[Mode, ...] = ()
     deadline_s: float = 60.0
@@ -262,7 +264,7 @@ def ladder(slots: int, pages: int, cast: Cast) -> Point:
 def switch(slots: int, pages: int, cast: Cast) -> Point:
     """Threads that wait: what the interpreter's switch interval costs them."""
     point = closed_loop("ladder", slots, pages, cast, delay=WAITING_DELAY)
-    return replace(point, cast=replace(cast, only=SWITCHING), twins=())
+    return replace(point, cast=replace(cast, only=SWITCHING), twins=(), sole=True)
 
 
 def regime(slots: int, delay_ms: int, pages: int, cast: Cast) -> Point:
@@ -332,7 +334,8 @@ def processors(how: Spread, pages: int, cast: Cast) -> Point:
     between requests in all of these trials.
     """
     point = closed_loop("processors", REFERENCE_SLOTS, pages, cast, setting=how)
-    return replace(point, cast=replace(cast, only=cast.only or (*MODELS, *SPREADING)), spread=how)
+    cast = replace(cast, only=cast.only or (*MODELS, *SPREADING))
+    return replace(point, cast=cast, spread=how, sole=True)
 
 
 def recorder_cost(pages: int, blocks: int) -> Point:

@@ -87,6 +87,18 @@ def test_one_point_after_the_other_loses_its_interval() -> None:
     assert changes == len(set(losing)) - 1
 
 
+def test_what_alone_answers_a_question_loses_its_interval_last() -> None:
+    """The reference had one block of threads_long_switch, while others had five of what repeats."""
+    names = [*MODELS, "threads_long_switch", "processes"]
+    entries = plan.select("full", names)
+    sole = {entry.point.id for entry in entries if entry.point.sole}
+    assert sole == {"ladder-1000", "processors-apart", "processors-shared"}
+    kept, _ = budget.fit(entries, 0.6 * budget.plan_s(entries), 1.0)
+    left = blocks(kept)
+    assert min(left.values()) == 1
+    assert {left[point] for point in sole} == {INTERVAL_BLOCKS}
+
+
 def test_a_slower_machine_takes_longer_but_waits_no_longer() -> None:
     work, wait = throughput(100, 5000, Cast(1)), openloop(1000, 2.0, Cast(1))
     label = Label("callbacks")
