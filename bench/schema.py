@@ -265,7 +265,8 @@ class Turns(Record):
     """How a trial ran that took turns with the other labels of its block.
 
     Only turns of counted rounds are in the sums: those in which every slot of every
-    label had work. Throughput and processor time of the trial come from them.
+    label had work. Throughput and processor time of the trial come from them. In a duet the
+    time in which every slot of both labels had work is the only turn.
     """
 
     turn_s: float  # the intended length of a turn
@@ -316,7 +317,7 @@ class TrialRecord(Record):
     memory: Memory | None = None
     ramp: Ramp | None = None  # of barrier trials; older campaigns have none
     fairness: Fairness | None = None  # of the workload that measures it
-    turns: Turns | None = None  # None: a whole trial, run alone
+    turns: Turns | None = None  # of turns and duets; None: a whole trial, run alone
     ledger: Ledger | None
     limiter: Limiter | None = None
     mechanism: dict[str, str | int]  # threads_peak, loop, selector, parser, gc_collections ...

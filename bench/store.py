@@ -243,7 +243,7 @@ def sort_out(records: Iterable[AnyRecord], file: Path, torn_bytes: int = 0) -> R
     for record in rest:
         match record:
             case TrialRecord():
-                apart = (record.params.get("recorder"), record.params.get("server"))
+                apart = [record.params.get(name) for name in ("recorder", "server", "mode", "side")]
                 key = (record.block, record.point, record.label, *apart)
                 if key in seen:
                     raise StoreError(

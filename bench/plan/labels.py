@@ -1,8 +1,8 @@
 """Labels: which of the trials of a block one is.
 
 A block may hold a backend more than once: on several interpreters, as the twin
-of the A/A pair, with a recorder that keeps nothing, against a server that sleeps, or in
-several modes (:mod:`bench.plan.tls`).
+of the A/A pair, with a recorder that keeps nothing, against a server that sleeps, in
+several modes (:mod:`bench.plan.tls`), or on either side of a duet.
 In records, charts and commands a label is text such as ``callbacks@3.13.5t#2``; here it
 is a value.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, Literal, cast
 
 from bench.plan.tls import WAYS, Mode
 
@@ -22,14 +22,17 @@ INTERPRETER = "@"
 TWIN = "#2"
 NULL = "/null"
 ASLEEP = "/asleep"
+Side = Literal["left", "right"]
+SIDES: Final[tuple[Side, Side]] = ("left", "right")
+"""The two processors of a duet (:mod:`bench.run.duet`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
     """A registered backend, and what sets its trial apart from the backend's other trials.
 
-    ``interpreter`` is "" for the harness's own. ``null_recorder``, ``asleep`` and ``mode``
-    appear in plans only: the record of such a trial says so in its parameters.
+    ``interpreter`` is "" for the harness's own. ``null_recorder``, ``asleep``, ``mode`` and
+    ``side`` appear in plans only: the record of such a trial has them in its parameters.
     """
 
     name: str
@@ -38,10 +41,14 @@ class Label:
     null_recorder: bool = False
     asleep: bool = False
     mode: Mode = ""
+    side: Side | None = None
 
     @classmethod
     def parse(cls, text: str) -> Label:
         """The label that :func:`str` turns into this text."""
+        side = next((side for side in SIDES if text.endswith(f"/{side}")), None)
+        if side is not None:
+            text = text.removesuffix(f"/{side}")
         mode = next((mode for mode in WAYS if text.endswith(f"/{mode}")), "")
         text = text.removesuffix(f"/{mode}") if mode else text
         awake = text.removesuffix(ASLEEP)
@@ -55,6 +62,7 @@ class Label:
             null_recorder=rest != awake,
             asleep=awake != text,
             mode=cast("Mode", mode),
+            side=side,
         )
 
     @classmethod
@@ -63,7 +71,9 @@ class Label:
         null = record.params.get("recorder") == "null"
         asleep = record.params.get("server") == "asleep"
         mode = cast("Mode", record.params.get("mode") or "")
-        return replace(cls.parse(record.label), null_recorder=null, asleep=asleep, mode=mode)
+        side = next((side for side in SIDES if record.params.get("side") == side), None)
+        label = cls.parse(record.label)
+        return replace(label, null_recorder=null, asleep=asleep, mode=mode, side=side)
 
     @property
     def backend(self) -> str:
@@ -76,8 +86,8 @@ class Label:
         return self.backend + TWIN * self.twin
 
     def __str__(self) -> str:
-        mode = f"/{self.mode}" if self.mode else ""
-        return self.recorded + NULL * self.null_recorder + ASLEEP * self.asleep + mode
+        apart = "".join(f"/{part}" for part in (self.mode, self.side) if part)
+        return self.recorded + NULL * self.null_recorder + ASLEEP * self.asleep + apart
 
 
 def twin_of(backend: str) -> str:

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from bench.errors import BenchError
 from bench.plan import order
 from bench.plan.backends import base_of
-from bench.plan.labels import Label
+from bench.plan.labels import SIDES, Label
 from bench.plan.order import Turn
 from bench.plan.profiles import ProfileError, profile
 from bench.plan.workloads import Point
@@ -91,6 +91,9 @@ def cast(point: Point, backends: Sequence[str], *, named: bool = False) -> dict[
     twin = {replace(label, twin=True): chosen[label] for label in twins}
     null = {replace(label, null_recorder=True): n for label, n in chosen.items()}
     asleep = {replace(label, asleep=True): n for label, n in chosen.items()}
+    if point.duet:
+        both = chosen | twin
+        return {replace(label, side=side): n for label, n in both.items() for side in SIDES}
     return {
         **chosen,
         **twin,
@@ -137,6 +140,8 @@ def select(
             for label, each in cast(point, backends, named=named).items()
             if selection is None or (point.id, label.backend) in selection
         }
+        if point.duet and len({label.recorded for label in kept}) != 2:
+            continue  # one side alone is no duet
         if kept:
             most = max(kept.values())
             chosen.append(PlannedPoint(point, kept | {Label(n): most for n in point.controls}))

@@ -20,6 +20,7 @@ from bench.plan.workloads import (
     Point,
     awake,
     c10k,
+    duet,
     fairness,
     fetch,
     ladder,
@@ -46,6 +47,9 @@ BARRED = ("uvloop_protocol",)
 """Further backends whose distance to the floor, ``bare``, is a goal: beside it in fetch."""
 
 SPREADS: tuple[Spread, ...] = ("apart", "shared")
+
+DUETS = (BASE, "generators", "async_await", "threads", "uvloop", "trio", "aiohttp")
+"""The backends that are compared with the base in duets; the base itself is the A/A pair."""
 
 
 class ProfileError(BenchError):
@@ -139,6 +143,7 @@ def full() -> Profile:
             throughput(100, 22000, Cast(12, 12)),
             throughput(1000, 22000, Cast(8, 8)),
             whole(100, 4000, Cast(5, 5)),
+            *(duet(other, 9000, 5) for other in DUETS),
             waiting(1, 15, Cast(5)),
             waiting(10, 200, Cast(5)),
             waiting(100, 2000, Cast(5, 5)),

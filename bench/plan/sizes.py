@@ -84,8 +84,8 @@ def pages_of(point: Point) -> int:
 
 
 def sized(point: Point, label: Label) -> Point:
-    """The point as one label measures it: in turns, on a site that fits its speed."""
-    if not point.interleaved or point.site.startswith("dir:"):
+    """The point as one label measures it: in turns and duets, on a site that fits its speed."""
+    if not (point.interleaved or point.duet) or point.site.startswith("dir:"):
         return point
     kind, _, rest = point.site.split(":", 2)
     share = weight(point, label.name, label.mode)

@@ -93,7 +93,9 @@ class Point:
     although the others' poll, ``controls`` (:mod:`bench.controls`) are measured in
     the same blocks, and ``ceiling`` measures the server's ceiling. In an
     ``interleaved`` point the labels of a block are alive together and take
-    turns (:mod:`bench.run.turns`); otherwise each trial runs whole and alone.
+    turns (:mod:`bench.run.turns`); in a ``duet`` two of them run at the same time, each with
+    its server on a processor of its own (:mod:`bench.run.duet`); otherwise each trial runs
+    whole and alone.
     ``spread`` gives the backends that can use them every processor
     (:data:`bench.plan.cast.SPREADING`), and the others one as always. A
     ``sole`` point alone answers a question: it loses its interval last. ``tls`` is
@@ -127,6 +129,7 @@ class Point:
     sole: bool = False
     tls: Tls | None = None
     modes: tuple[Mode, ...] = ()
+    duet: bool = False
     deadline_s: float = 60.0
     waits_s: float = 0.0
     work_s: float = 0.5
@@ -247,6 +250,19 @@ def whole(slots: int, pages: int, cast: Cast) -> Point:
     """The crawl of throughput in whole trials, one after the other: do they agree with turns?"""
     twins = TWINS if cast.variants else (BASE,)
     return replace(closed_loop("whole", slots, pages, cast), twins=twins, ceiling=True)
+
+
+def duet(other: str, pages: int, blocks: int) -> Point:
+    """The crawl of throughput by the base and by another backend at once, on two processors.
+
+    The base against itself is the A/A pair.
+    """
+    return replace(
+        closed_loop("duet", REFERENCE_SLOTS, pages, Cast(blocks, blocks, blocks), setting=other),
+        cast=Cast(blocks, blocks, blocks, only=(BASE, other)),
+        twins=(BASE,) if other == BASE else (),
+        duet=True,
+    )
 
 
 def waiting(slots: int, pages: int, cast: Cast) -> Point:

@@ -177,4 +177,6 @@ def params(point: Point, turn: Turn) -> Params:
     if turn.label.mode:
         tls = WAYS[turn.label.mode].tls
         own |= {"mode": turn.label.mode, "tls": tls.words if tls else None}
+    if turn.label.side:
+        own["side"] = turn.label.side
     return point.params | own

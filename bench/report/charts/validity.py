@@ -11,7 +11,7 @@ from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.validity import METRICS, Row, Validity
 from bench.palette import mix
-from bench.report.charts.axes import value_axis
+from bench.report.charts.axes import ratio_axis, value_axis
 from bench.report.charts.design import Design, Skip
 from bench.report.charts.marks import bar_label, bar_range, bar_rows
 from bench.report.charts.slide import Slide
@@ -44,7 +44,8 @@ def design(analysis: Analysis) -> Design | Skip:
         title=TITLE,
         finding=_finding(found),
         subtitle="Dark: in turns. Light: whole trials, one after the other. Bars: 95 % intervals "
-        f"over {of_blocks(blocks)}. Right: turns ÷ whole",
+        f"over {of_blocks(blocks)}. Right: turns ÷ whole"
+        + ("; hollow: duets" if any(row.duet.ratio for row in found.rows) else ""),
         alt=f"Two panels, CPU per page and pages per second. {described(analysis, told)} "
         + " ".join(found.sentences),
         draw=partial(_draw, found),
@@ -66,12 +67,46 @@ def _finding(found: Validity) -> str | None:
 
 
 def _draw(found: Validity, slide: Slide) -> None:
-    panels = slide.panels(2) if slide.look.wide else slide.panels(1, 2)
-    for axes, metric in zip(panels, METRICS, strict=True):
-        rows = found.by(metric)
-        size = slide.label_size(len(rows) * (1 if slide.look.wide else 2), 15.0)
-        _panel(slide, axes, rows, size)
+    compared = [row for row in found.by(stats.CPU_PER_1000) if row.duet.ratio]
+    count = len(METRICS) + bool(compared)
+    panels = slide.panels(count) if slide.look.wide else slide.panels(1, count)
+    size = slide.label_size(len(found.by(METRICS[0])) * (1 if slide.look.wide else count), 15.0)
+    for axes, metric in zip(panels, METRICS, strict=False):
+        _panel(slide, axes, found.by(metric), size)
         axes.set_xlabel(HEADS[metric.name])
+    if compared:
+        _duets(slide, panels[-1], compared, size)
+        panels[-1].set_xlabel(f"CPU per page ÷ {found.base}: by method over in turns")
+
+
+def _duets(slide: Slide, axes: Axes, rows: Sequence[Row], size: float) -> None:
+    """The ratio to the base by each other method over that in turns, which is the line at 1."""
+    ends = [1.0]
+    axes.axvline(1.0, color=slide.palette.muted, linewidth=1.2, zorder=1)
+    for place, row in enumerate(rows):
+        look = slide.look.of(row.label.partition("#")[0])
+        light = mix(look.colour, slide.palette.background, 0.5)
+        one = row.in_turns.value if row.in_turns else None
+        marks = ((-APART, row.in_whole, light, light), (APART, row.duet.ratio, look.colour, "none"))
+        for shift, ratio, colour, face in marks:
+            if one is None or ratio is None or ratio.value is None:
+                continue
+            if ratio.low is not None and ratio.high is not None:
+                bar_range(axes, ratio.low / one, ratio.high / one, place + shift, colour)
+                ends += [ratio.low / one, ratio.high / one]
+            axes.plot(
+                [ratio.value / one],
+                [place + shift],
+                linestyle="none",
+                marker=look.marker,
+                markersize=9,
+                color=colour,
+                markerfacecolor=face,
+                zorder=6,
+            )
+            ends.append(ratio.value / one)
+    ratio_axis(axes, [min(ends) / 1.02, max(ends) * 1.02], 5, axis="x")
+    bar_rows(slide, axes, [row.label for row in rows], size)
 
 
 def _panel(slide: Slide, axes: Axes, rows: Sequence[Row], size: float) -> None:

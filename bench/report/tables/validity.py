@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
+from bench.analysis.duets import NONE_PLANNED
 from bench.analysis.validity import Reading, Row
 from bench.report.tables import cells
 from bench.report.tables.table import Column, Table, name, words
+from bench.text import listing
 
 CAPTION: Final = "Turns against whole trials"
 SHORT: Final = {stats.CPU_PER_1000.name: "CPU, µs per page", stats.PAGES_PER_S.name: "pages/s"}
@@ -29,6 +32,7 @@ def validity(analysis: Analysis) -> Table:
             Column("turns ÷ whole"),
             Column(f"÷ {base}, in turns"),
             Column(f"÷ {base}, whole"),
+            Column(f"÷ {base}, in duets"),
             words("do the ratios agree?"),
         ],
         [
@@ -40,6 +44,7 @@ def validity(analysis: Analysis) -> Table:
                 cells.ratio(row.over),
                 cells.ratio(row.in_turns, base=row.label == base),
                 cells.ratio(row.in_whole, base=row.label == base),
+                cells.ratio(row.duet.ratio, base=row.label == base),
                 agreement(row),
             ]
             for row in rows
@@ -48,11 +53,13 @@ def validity(analysis: Analysis) -> Table:
             f"The crawl of {found.point} in turns, and again as {found.repeated}, one trial after "
             "the other, in the same campaign. Turns come to colder caches, and whole trials "
             "include connecting, so a figure may differ by method; the ratio of two backends "
-            "should not. A twin (#2) is the control."
+            "should not. A twin (#2) is the control. In a duet, two backends run at the same time, "
+            "each on one processor with its server, and then swap; its pages/s include the "
+            "server's work, so they differ by less."
             if found
             else ""
         ),
-        notes=found.sentences if found else (),
+        notes=(*found.sentences, *without_duet(rows)) if found else (),
         grouped=True,
     )
 
@@ -63,6 +70,17 @@ def figure(found: Reading) -> str:
     if found.low is None or found.high is None:
         return text
     return f"{text} [{cells.figure(found.low)}–{cells.figure(found.high)}]"
+
+
+def without_duet(rows: Sequence[Row]) -> list[str]:
+    """Why some labels have no duet, one line for each reason."""
+    why: dict[str, list[str]] = {}
+    for row in rows:
+        if row.duet.why and row.label not in why.setdefault(row.duet.why, []):
+            why[row.duet.why].append(row.label)
+    if list(why) == [NONE_PLANNED]:
+        return [f"No ratio in duets: {NONE_PLANNED}."]
+    return [f"No ratio in duets for {listing(labels)}: {reason}." for reason, labels in why.items()]
 
 
 def agreement(row: Row) -> str:
