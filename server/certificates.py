@@ -154,11 +154,11 @@ def load(certificate: str, key: str, context: ssl.SSLContext) -> str:
     try:
         context.load_cert_chain(certificate, key, _no_password)
     except ssl.SSLError as error:
-        if "KEY_VALUES_MISMATCH" in str(error):
+        if "MISMATCH" in str(error):
             raise TlsError(f"--key {key}: not the key of {certificate}") from None
         raise TlsError(
-            f"--certificate {certificate} and --key {key}: not a certificate and a private key "
-            "in PEM form"
+            f"--certificate {certificate} and --key {key}: not a certificate and its private "
+            "key in PEM form"
         ) from None
     return _kind(certificate)
 

@@ -126,7 +126,11 @@ def add_tls(parser: argparse.ArgumentParser) -> None:
         choices=sorted(VERSIONS),
         help="what to speak; any is 1.2 and newer (default: any)",
     )
-    add("--no-tickets", action="store_true", help="give no session tickets")
+    add(
+        "--no-tickets",
+        action="store_true",
+        help="give no session tickets. In TLS 1.2 a client may still resume a session by its ID",
+    )
     add(
         "--cafile",
         metavar="FILE",

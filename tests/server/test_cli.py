@@ -80,3 +80,28 @@ def test_help_explains(cli: Cli) -> None:
     assert status == 0
     for word in ("tree:PAGES:FANOUT:BYTES", "lognormal", "C10K_CONTROL_TOKEN", "examples"):
         assert word in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--tls", "dsa"], "invalid choice"),
+        (["--tls-version", "1.3"], "--tls-version needs --tls"),
+        (["--no-tickets"], "--no-tickets needs --tls"),
+        (["--cafile", "x"], "--cafile needs --tls"),
+        (["--tls", "rsa", "--tls-version", "1.1"], "invalid choice"),
+        (["--certificate", "x"], "--certificate and --key need each other"),
+        (["--key", "x"], "--certificate and --key need each other"),
+        (["--tls", "rsa", "--certificate", "x", "--key", "x"], "choose"),
+        (["--certificate", "/no/x", "--key", "/no/x"], "--certificate /no/x: no such file"),
+        (["--certificate", "x", "--key", "x", "--cafile", "x"], "--cafile is for the authority"),
+        (["--tls", "ecdsa", "--cafile", "/no/x"], "--cafile /no/x: no such file"),
+        (["--tls", "ecdsa", "--cafile", "/dev/null"], "something else is there"),
+    ],
+)
+def test_wrong_options_for_tls_get_one_line(cli: Cli, arguments: list[str], said: str) -> None:
+    status, out, errors = cli(*arguments)
+    assert status == 2
+    assert said in errors
+    assert errors.count("\n") == 1
+    assert out == ""

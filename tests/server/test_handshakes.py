@@ -1,0 +1,244 @@
+"""Encrypted connections in memory: deadlines, any split of the bytes, and nothing left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import ssl
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from server.certificates import Authority, new_context
+from server.connection import Connection, Core
+from server.delays import Delay
+from server.encrypted import HANDSHAKE_S, Encrypted, Handshakes
+from server.sites.specs import make_site
+
+SITE = make_site("list:10:3000", 1, None)
+
+
+class Loop:
+    """A clock, and timers that fire when it says so."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.timers: list[tuple[float, Callable[[], None]]] = []
+
+    def call_later(self, delay: float, callback: Callable[..., None], *args: object) -> Loop:
+        self.timers.append((self.now + delay, partial(callback, *args)))
+        return self
+
+    def cancel(self) -> None:
+        self.timers.clear()
+
+    def run_until(self, now: float) -> None:
+        self.now = now
+        due = [timer for timer in self.timers if timer[0] <= now]
+        self.timers = [timer for timer in self.timers if timer[0] > now]
+        for _, callback in due:
+            callback()
+
+
+class Wire:
+    """The transport under TLS: keeps what was written, and reports the end like an event loop."""
+
+    def __init__(self, protocol: Encrypted) -> None:
+        self.protocol: Encrypted | None = protocol
+        self.written = bytearray()
+        self.closing = False
+
+    def write(self, data: bytes) -> None:
+        self.written += data
+
+    def is_closing(self) -> bool:
+        return self.closing
+
+    def get_extra_info(self, _: str, default: object = None) -> None:
+        """No socket."""
+
+    def close(self) -> None:
+        self.closing = True
+
+    abort = close
+
+    def lose(self) -> None:
+        protocol, self.protocol = self.protocol, None
+        assert protocol is not None
+        protocol.connection_lost(None)
+
+
+class Bench:
+    """A server in memory, and a context for its clients."""
+
+    def __init__(self) -> None:
+        authority = Authority("ecdsa")
+        context = new_context()
+        authority.issue(context, "localhost")
+        self.loop = Loop()
+        loop = cast(asyncio.AbstractEventLoop, self.loop)
+        self.core = Core(SITE, loop, Delay())
+        self.handshakes = Handshakes(context, loop, lambda: self.loop.now)
+        self.trusting = ssl.create_default_context(cadata=authority.certificate.decode())
+
+    def connect(self) -> tuple[Encrypted, Wire]:
+        """A connection on which nothing has happened."""
+        protocol = Encrypted(self.core, self.handshakes)
+        wire = Wire(protocol)
+        protocol.connection_made(cast(asyncio.Transport, wire))
+        return protocol, wire
+
+    def talk(self, request: bytes, cut: Callable[[bytes], list[bytes]]) -> tuple[bytes, Wire]:
+        """What a request is answered, when all that the client sends is cut like this."""
+        protocol, wire = self.connect()
+        incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        client = self.trusting.wrap_bio(incoming, outgoing, server_hostname="localhost")
+
+        def swap() -> None:
+            for piece in cut(outgoing.read()):
+                protocol.data_received(piece)
+            incoming.write(bytes(wire.written))
+            wire.written.clear()
+
+        for _ in range(3):
+            with contextlib.suppress(ssl.SSLWantReadError):
+                client.do_handshake()
+            swap()
+        client.write(request)
+        swap()
+        answer = b""
+        with contextlib.suppress(ssl.SSLWantReadError):
+            while block := client.read(65536):
+                answer += block
+        return answer, wire
+
+
+@pytest.fixture(scope="module")
+def bench() -> Bench:
+    """Made once, because a certificate takes a while."""
+    return Bench()
+
+
+@pytest.fixture(autouse=True)
+def counted_from_zero(bench: Bench) -> Iterator[None]:
+    """Every test has its own counts."""
+    bench.handshakes.reset()
+    yield
+    assert not bench.handshakes.waiting or pytest.fail("a handshake is waited for")
+
+
+def whole(data: bytes) -> list[bytes]:
+    return [data] if data else []
+
+
+REQUESTS = b"GET /p/1 HTTP/1.1\r\nHost: x\r\n\r\n" * 3 + b"GET /none HTTP/1.1\r\nHost: x\r\n\r\n"
+
+
+@given(pieces=st.lists(st.integers(1, 400), min_size=1, max_size=20))
+def test_any_split_gives_the_same_answers(pieces: list[int]) -> None:
+    bench = _shared()
+
+    def cut(data: bytes) -> list[bytes]:
+        found, start, number = [], 0, 0
+        while start < len(data):
+            size = pieces[number % len(pieces)]
+            found.append(data[start : start + size])
+            start, number = start + size, number + 1
+        return found
+
+    expected, first = bench.talk(REQUESTS, whole)
+    assert expected.count(b"HTTP/1.1 200 OK") == 3
+    found, wire = bench.talk(REQUESTS, cut)
+    assert found == expected
+    first.lose()
+    wire.lose()
+
+
+_MADE: list[Bench] = []
+
+
+def _shared() -> Bench:
+    """One for all examples: fixtures of a test would belong to each of them."""
+    if not _MADE:
+        _MADE.append(Bench())
+    return _MADE[0]
+
+
+@given(data=st.binary(min_size=1, max_size=2000))
+def test_any_bytes_fail_or_wait(data: bytes) -> None:
+    bench = _shared()
+    bench.handshakes.reset()
+    protocol, wire = bench.connect()
+    protocol.data_received(data)
+    protocol.data_received(data)
+    wire.lose()
+    assert bench.handshakes.summary() == {"full": 0, "resumed": 0, "failed": 1}
+    assert not bench.handshakes.outgoing.pending
+    assert not bench.core.ledger.connections
+
+
+def test_a_handshake_has_a_deadline(bench: Bench) -> None:
+    first, one = bench.connect()
+    bench.loop.run_until(bench.loop.now + HANDSHAKE_S / 2)
+    _, two = bench.connect()
+    first.data_received(b"\x16\x03\x01")
+    bench.loop.run_until(bench.loop.now + HANDSHAKE_S / 2)
+    assert (one.closing, two.closing) == (True, False)
+    one.lose()
+    bench.loop.run_until(bench.loop.now + HANDSHAKE_S / 2)
+    assert two.closing
+    two.lose()
+    assert bench.handshakes.summary() == {"full": 0, "resumed": 0, "failed": 2}
+    assert bench.loop.timers == []
+
+
+def test_a_finished_handshake_has_none(bench: Bench) -> None:
+    _, wire = bench.talk(REQUESTS, whole)
+    bench.loop.run_until(bench.loop.now + 2 * HANDSHAKE_S)
+    assert not wire.closing
+    wire.lose()
+    assert bench.handshakes.summary() == {"full": 1, "resumed": 0, "failed": 0}
+
+
+def test_nothing_is_written_after_the_end(bench: Bench) -> None:
+    protocol, wire = bench.connect()
+    protocol.data_received(b"GET / HTTP/1.1\r\n\r\n")
+    assert wire.closing
+    sent = bytes(wire.written)
+    protocol.write(b"late")
+    protocol.close()
+    protocol.data_received(b"more")
+    assert wire.written == sent
+    wire.lose()
+    protocol.write(b"too late")
+    protocol.pause_writing()
+    protocol.resume_writing()
+    assert not protocol.eof_received()
+
+
+def test_a_connection_leaves_no_cycle(bench: Bench) -> None:
+    """The server collects garbage seldom."""
+
+    def alive() -> int:
+        kinds = (Encrypted, Connection, ssl.SSLObject, ssl.MemoryBIO)
+        return sum(isinstance(found, kinds) for found in gc.get_objects())
+
+    gc.collect()
+    before = alive()
+    gc.disable()
+    try:
+        _, wire = bench.talk(REQUESTS, whole)
+        assert alive() > before
+        wire.lose()
+        protocol, wire = bench.connect()
+        protocol.data_received(b"nonsense")
+        wire.lose()
+        del protocol, wire
+        assert alive() == before
+    finally:
+        gc.enable()
