@@ -181,6 +181,13 @@ _LADDER = (
         "against async_await: a timeout for each exchange, beside the sweep over all slots",
     ),
     variant(
+        "asyncio_small_tls",
+        "async",
+        53,
+        "async_await with buffers of 16 KiB below TLS, instead of 256",
+        "against async_await: the buffer of each connection over TLS; an experiment, not advice",
+    ),
+    variant(
         "asyncio_protocol",
         "async",
         56,

@@ -40,15 +40,18 @@ class HandshakeError(ssl.SSLError):
 
 
 @cache
-def client_context(cafile: str | None, insecure: bool) -> ssl.SSLContext:
+def client_context(
+    cafile: str | None, insecure: bool, kind: type[ssl.SSLContext] | None = None
+) -> ssl.SSLContext:
     """The settings of every connection over TLS, made once per process.
 
     Certificates and host names are verified, against the authorities in
     ``cafile`` or those of the system; with ``insecure`` nothing is. Servers must
-    speak TLS 1.2 or newer. Raises :class:`JobError` for a file that holds no
+    speak TLS 1.2 or newer. ``kind`` is the class of the context, if it is not that of
+    ``ssl``. Raises :class:`JobError` for a file that holds no
     certificates.
     """
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context = (kind or ssl.SSLContext)(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_alpn_protocols(["http/1.1"])
     if insecure:
@@ -77,7 +80,7 @@ def tls_error_kind(error: ssl.SSLError, *, handshake: bool | None = None) -> str
         return error.kind
     if isinstance(error, ssl.SSLCertVerificationError):
         return _VERIFY_KINDS.get(error.verify_code, "untrusted")
-    reason = error.reason or ""
+    reason = getattr(error, "reason", None) or ""  # one made in Python has none
     if reason in _TOO_OLD:
         return "tls_version"
     if isinstance(error, ssl.SSLEOFError) or reason == "UNEXPECTED_EOF_WHILE_READING":

@@ -7,8 +7,10 @@ and time.
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Iterable, Iterator
 from importlib.metadata import version
+from typing import Any
 
 from crawlers.http import USER_AGENT, Exchange
 from crawlers.job import Fetch, Job
@@ -62,8 +64,12 @@ class Answer(Exchange):
             self.headers.pop(b"content-encoding", None)
 
     def broken(self, kind: str) -> None:
-        """The connection failed; it was stale if it was used before and nothing was answered."""
-        self.abort(self._or_stale(kind))
+        """The connection failed; it was stale if it was used before and nothing was answered.
+
+        An end without close_notify is ``truncated`` only where it would end a body; a
+        stack that knows this aborts the answer with that kind itself.
+        """
+        self.abort(self._or_stale("closed" if kind == "truncated" else kind))
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:
@@ -81,9 +87,25 @@ def causes(error: BaseException) -> Iterator[BaseException]:
                 behind += link.exceptions
 
 
-def kind_behind(error: BaseException) -> str | None:
-    """The error kind of the socket error that a stack has wrapped, if any."""
+def tls_behind(error: BaseException) -> Any:  # noqa: ANN401
+    """The error of ``ssl`` that a library has wrapped, if any; not the library's own subclass."""
+    for link in causes(error):
+        wants = isinstance(link, ssl.SSLWantReadError | ssl.SSLWantWriteError)
+        if type(link).__module__ in ("ssl", "crawlers.tls") and not wants:
+            return link
+    return None
+
+
+def kind_behind(error: BaseException, *, handshake: bool | None = None) -> str | None:
+    """The error kind of the error of a socket or of TLS that a stack has wrapped, if any.
+
+    ``handshake`` tells whether an error of TLS came in the handshake or after it.
+    """
+    if encrypted := tls_behind(error):
+        return error_kind(encrypted, handshake=handshake)
     for link in causes(error):
         if isinstance(link, OSError) and (link.errno or isinstance(link, TimeoutError)):
             return error_kind(link)
+        if handshake and isinstance(link, ConnectionError):
+            return "handshake"  # asyncio raises it without a number for a handshake that was cut
     return None

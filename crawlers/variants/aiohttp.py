@@ -36,6 +36,9 @@ KEEP_S = 3600.0
 """Seconds that the pool keeps an idle connection: as long as any crawl, like the models."""
 
 
+CANNOT_SEE = frozenset({"truncated"})
+"""aiohttp takes any end of a connection for the end of a body without a length."""
+
 CURRENT: ContextVar[tuple[Fetch, Answer]] = ContextVar("CURRENT")
 """What the calling task fetches, and what it fills in."""
 
@@ -103,7 +106,8 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
         slot.started = monotonic()
         url = URL(item.url, encoded=True)
         CURRENT.set((item, answer))
-        async with shared.session.get(url, allow_redirects=False) as response:
+        tls = item.origin.tls or True
+        async with shared.session.get(url, allow_redirects=False, ssl=tls) as response:
             answer.reused = False  # it has answered, so it was not stale
             async for data in response.content.iter_any():
                 if not answer.take_body(data):
@@ -122,7 +126,7 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
 
 def kind_of(error: Exception) -> str:
     """The error kind for an exception of aiohttp."""
-    if kind := kind_behind(error):
+    if kind := kind_behind(error, handshake=isinstance(error, aiohttp.ClientConnectorError)):
         return kind
     if isinstance(error, aiohttp.ServerDisconnectedError) or any(
         isinstance(cause, ContentLengthError) for cause in causes(error)

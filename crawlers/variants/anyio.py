@@ -15,15 +15,17 @@ from typing import Any
 
 import anyio
 from anyio.abc import SocketAttribute
+from anyio.streams.tls import TLSStream
 
 from crawlers.http import RECV_SIZE, Exchange
-from crawlers.job import CrawlReport, Fetch, Job
+from crawlers.job import CrawlReport, Fetch, Job, Origin
 from crawlers.recorder import Recorder
 from crawlers.sockets import unasked
 from crawlers.stop import Stop
 from crawlers.variants import _slots
 from crawlers.variants._slots import Connection, Slot, disconnect, end, finish, overdue, taken
-from crawlers.variants._stack import version_of
+from crawlers.variants._stack import tls_behind, version_of
+from crawlers.variants._tls import handshaking
 
 
 class Shared(_slots.Shared):
@@ -51,13 +53,28 @@ async def connect(shared: Shared, slot: Slot, item: Fetch) -> None:
     disconnect(slot)
     await shared.flush()
     host, port = item.address.sockaddr[:2]
-    stream = await anyio.connect_tcp(str(host), int(port))
+    if item.origin.tls is None:
+        stream: Any = await anyio.connect_tcp(str(host), int(port))
+    else:
+        stream = await secure(str(host), int(port), item.origin)
     slot.sock = Connection(shared.closing, stream)
     slot.origin = item.origin
 
 
+async def secure(host: str, port: int, origin: Origin) -> TLSStream:
+    """A connection over TLS.
+
+    The stream keeps to the standard, as anyio ships (``tls_standard_compatible``):
+    so it tells an end with close_notify from any other.
+    """
+    with handshaking():
+        return await anyio.connect_tcp(host, port, ssl_context=origin.tls, tls_hostname=origin.host)
+
+
 def has_bytes(stream: Any) -> bool:  # noqa: ANN401
-    """Whether bytes have come that no request asked for, to the socket or to asyncio."""
+    """Whether bytes have come that no request asked for, to the socket, asyncio or TLS."""
+    if isinstance(stream, TLSStream):
+        return stream._read_bio.pending > 0 or has_bytes(stream.transport_stream)
     protocol = getattr(stream, "_protocol", None)
     if protocol is not None and protocol.read_queue:
         return True
@@ -90,7 +107,9 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
 
 
 def lost(exchange: Exchange, error: Exception) -> None:
-    """The connection failed: find the socket's error behind anyio's."""
+    """The connection failed: find the socket's error, or that of TLS, behind anyio's."""
+    if encrypted := tls_behind(error):
+        exchange.fail(encrypted)
     link: BaseException | None = error
     while link is not None:
         if isinstance(link, OSError) and link.errno:

@@ -11,12 +11,14 @@ of an answer.
 from __future__ import annotations
 
 import asyncio
+import ssl
 from time import monotonic
 
 from crawlers.async_await import disconnect
 from crawlers.http import Exchange
 from crawlers.job import CrawlReport, Fetch, Job
 from crawlers.recorder import Recorder
+from crawlers.tls import handshaking
 from crawlers.variants import _asyncio
 from crawlers.variants._asyncio import LoopFactory, run
 
@@ -29,8 +31,27 @@ class Slot(_asyncio.Slot):
 
     __slots__ = ("connection",)
 
-    sock: asyncio.Transport
+    sock: asyncio.Transport | Secured
     connection: Connection
+
+
+class Secured:
+    """A transport over TLS that says goodbye when it is closed, and does not wait for the answer.
+
+    The ``close`` of a transport waits for up to 30 seconds, and keeps its buffers.
+    """
+
+    __slots__ = ("get_extra_info", "transport", "write")
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self.transport = transport
+        self.write = transport.write
+        self.get_extra_info = transport.get_extra_info
+
+    def close(self) -> None:
+        """Close it now."""
+        self.transport.close()
+        self.transport.abort()
 
 
 class Connection(asyncio.Protocol):
@@ -51,16 +72,25 @@ class Connection(asyncio.Protocol):
 
     def eof_received(self) -> None:
         """The stream has ended; the transport closes."""
-        self.data_received(b"")
+        if self.exchange is None:
+            self.lost()
+        else:
+            self.ended(self.exchange)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection is lost."""
         if self.exchange is not None:
             if isinstance(exc, OSError):
                 self.exchange.fail(exc)
-            self.exchange.feed(b"")
-            self.check()
+            self.ended(self.exchange)
         self.lost()
+
+    def ended(self, exchange: Exchange) -> None:
+        """No more bytes will come."""
+        if cut(self.slot.sock):
+            exchange.fail(ssl.SSLEOFError())
+        exchange.feed(b"")
+        self.check()
 
     def check(self) -> None:
         """Wake the task when its exchange is done."""
@@ -84,11 +114,39 @@ class Shared(_asyncio.Shared):
 async def connect(shared: Shared, slot: Slot, item: Fetch) -> None:
     """Open the slot's connection; the coroutine is suspended until it is open."""
     disconnect(slot)
+    if item.origin.tls is not None:
+        await secure(shared, slot, item)
+        return
     host, port = item.address.sockaddr[:2]
     slot.sock, slot.connection = await shared.loop.create_connection(
         lambda: shared.protocol(slot), str(host), int(port)
     )
     slot.origin = item.origin
+
+
+async def secure(shared: Shared, slot: Slot, item: Fetch) -> None:
+    """Open it over TLS; the exchange's deadline comes before the loop's for a handshake."""
+    host, port = item.address.sockaddr[:2]
+    with handshaking():
+        transport, slot.connection = await shared.loop.create_connection(
+            lambda: shared.protocol(slot),
+            str(host),
+            int(port),
+            ssl=item.origin.tls,
+            server_hostname=item.origin.host,
+            ssl_handshake_timeout=shared.job.timeout_s + 60,
+        )
+    slot.sock = Secured(transport)
+    slot.origin = item.origin
+
+
+def cut(transport: asyncio.Transport | Secured) -> bool:
+    """Whether a stream ended without close_notify: then TLS waits for more, and finds no end."""
+    encrypted: ssl.SSLObject | None = transport.get_extra_info("ssl_object")
+    try:
+        return encrypted is not None and bool(encrypted.read(1))
+    except ssl.SSLError as error:
+        return not isinstance(error, ssl.SSLZeroReturnError)
 
 
 async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:

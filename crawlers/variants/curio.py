@@ -17,12 +17,16 @@ from typing import Any
 import curio  # type: ignore[import-untyped, import-not-found, unused-ignore]
 from curio.io import Socket  # type: ignore[import-untyped, import-not-found, unused-ignore]
 from curio.sched import SchedFIFO  # type: ignore[import-untyped, import-not-found, unused-ignore]
+from curio.ssl import (  # type: ignore[import-untyped, import-not-found, unused-ignore]
+    CurioSSLContext,
+)
 
 from crawlers.http import RECV_SIZE, Exchange
-from crawlers.job import CrawlReport, Fetch, Job
+from crawlers.job import CrawlReport, Fetch, Job, Origin
 from crawlers.recorder import Recorder
 from crawlers.sockets import new_socket, unasked
 from crawlers.stop import Stop
+from crawlers.tls import handshaking
 from crawlers.variants import _slots
 from crawlers.variants._slots import Connection, Slot, disconnect, end, finish, overdue, taken
 
@@ -56,6 +60,20 @@ async def connect(shared: Shared, slot: Slot, item: Fetch) -> None:
     slot.sock = Connection(shared.closing, Socket(new_socket(item.address)))
     slot.origin = item.origin
     await slot.sock.stream.connect(item.address.sockaddr)
+    if item.origin.tls is not None:
+        await secure(slot, item.origin)
+
+
+async def secure(slot: Slot, origin: Origin) -> None:
+    """The handshake of TLS; afterwards, an end without close_notify is an error."""
+    slot.sock.stream = await CurioSSLContext(origin.tls).wrap_socket(
+        slot.sock.stream,
+        server_hostname=origin.host,
+        suppress_ragged_eofs=False,
+        do_handshake_on_connect=False,
+    )
+    with handshaking():
+        await slot.sock.stream.do_handshake()
 
 
 async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:

@@ -18,7 +18,7 @@ from gevent import socket
 from gevent.event import AsyncResult, Event
 
 from crawlers.http import RECV_SIZE, Exchange
-from crawlers.job import CrawlReport, Fetch, Job
+from crawlers.job import CrawlReport, Fetch, Job, Origin
 from crawlers.recorder import Recorder
 from crawlers.sockets import unasked
 from crawlers.stop import Stop
@@ -44,22 +44,41 @@ class Shared(_slots.Shared):
             count -= 1
 
 
-def connect(slot: Slot, item: Fetch) -> None:
+def connect(shared: Shared, slot: Slot, item: Fetch) -> None:
     """Open the slot's connection; the greenlet waits until it is open."""
     disconnect(slot)
     slot.sock = socket.socket(item.address.family, socket.SOCK_STREAM)
     slot.origin = item.origin
     slot.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     slot.sock.connect(item.address.sockaddr)
+    if item.origin.tls is not None:
+        secure(shared, slot, item.origin)
 
 
-def exchange_on(slot: Slot, item: Fetch, exchange: Exchange) -> None:
+def secure(shared: Shared, slot: Slot, origin: Origin) -> None:
+    """The handshake of TLS, on gevent's ``ssl``; later, an end without close_notify is an error."""
+    from gevent.ssl import SSLContext
+
+    from crawlers.tls import client_context, handshaking
+
+    context = client_context(shared.job.cafile, shared.job.insecure, SSLContext)
+    slot.sock = context.wrap_socket(
+        slot.sock,
+        server_hostname=origin.host,
+        suppress_ragged_eofs=False,
+        do_handshake_on_connect=False,
+    )
+    with handshaking():
+        slot.sock.do_handshake()
+
+
+def exchange_on(shared: Shared, slot: Slot, item: Fetch, exchange: Exchange) -> None:
     """Connect if needed, send, receive until it is done."""
     slot.started = monotonic()
     if slot.origin is item.origin and not unasked(slot.sock):
         exchange.reused = True
     else:
-        connect(slot, item)
+        connect(shared, slot, item)
     slot.sock.sendall(exchange.request)
     while not exchange.done:
         data = slot.sock.recv(RECV_SIZE)
@@ -73,7 +92,7 @@ def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
         exchange.abort("cancelled")
         return exchange
     try:
-        exchange_on(slot, item, exchange)
+        exchange_on(shared, slot, item, exchange)
     except OSError as error:
         lost(slot, exchange, error)
     return exchange

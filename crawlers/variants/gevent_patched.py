@@ -12,15 +12,20 @@ The harness, the command line and the conformance suite give it one.
 
 from __future__ import annotations
 
+import warnings
+
 import gevent
 from gevent import monkey
 
 LOOP = gevent.config.loop
 """The class of the event loop; looked up before the patches, which need one to exit."""
 
-# We speak no TLS, and patching ssl this late causes a warning. Names are looked up
-# once, before the crawl begins, and gevent would start native threads for that.
-monkey.patch_all(ssl=False, dns=False)
+# Names are looked up once, before the crawl begins, and gevent would start native threads
+# for that. gevent warns about modules that have taken SSLContext from ssl before; they are
+# libraries that this crawl does not use.
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", monkey.MonkeyPatchWarning)
+    monkey.patch_all(dns=False)
 
 from crawlers import threads  # noqa: E402 - after the patches
 from crawlers.job import CrawlReport, Job  # noqa: E402

@@ -26,7 +26,7 @@ def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
         return exchange
     try:
         with gevent.Timeout(shared.job.timeout_s, False):
-            exchange_on(slot, item, exchange)
+            exchange_on(shared, slot, item, exchange)
     except OSError as error:
         lost(slot, exchange, error)
     if not exchange.done:

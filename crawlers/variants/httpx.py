@@ -31,9 +31,13 @@ from crawlers.backend import BackendError
 from crawlers.http import Exchange
 from crawlers.job import CrawlReport, Fetch, Job
 from crawlers.recorder import Recorder
+from crawlers.tls import client_context
 from crawlers.variants import _asyncio
 from crawlers.variants._asyncio import Slot, run
 from crawlers.variants._stack import Answer, kind_behind, version_of
+
+CANNOT_SEE = frozenset({"truncated"})
+"""httpcore opens TLS so that any end of a connection is an end (``standard_compatible=False``)."""
 
 
 class Shared(_asyncio.Shared):
@@ -56,6 +60,7 @@ class Shared(_asyncio.Shared):
                     max_keepalive_connections=job.slots if job.keep_alive else 0,
                 ),
                 timeout=job.timeout_s,
+                verify=client_context(job.cafile, job.insecure),
                 headers=None if job.keep_alive else {"Connection": "close"},
             )
         except (ImportError, OSError, ValueError) as error:
@@ -87,6 +92,7 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
                     break
             answer.complete_decoded(response.status_code, response.headers.raw)
     except Exception as error:
+        answer.reused = answer.reused and not isinstance(error, shared.httpx.ConnectError)
         answer.broken(kind_of(shared.httpx, error))
     except asyncio.CancelledError:
         if slot.aborted is None:
@@ -98,7 +104,7 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
 
 def kind_of(library: Any, error: Exception) -> str:  # noqa: ANN401
     """The error kind for an exception of httpx."""
-    if kind := kind_behind(error):
+    if kind := kind_behind(error, handshake=isinstance(error, library.ConnectError)):
         return kind
     if isinstance(error, library.TimeoutException):
         return "timeout"

@@ -16,7 +16,6 @@ stale once for each URL, even if it was new.
 from __future__ import annotations
 
 import asyncio
-import ssl
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from time import monotonic
 
@@ -25,9 +24,13 @@ import httpx
 from crawlers.http import Exchange
 from crawlers.job import CrawlReport, Fetch, Job
 from crawlers.recorder import Recorder
+from crawlers.tls import client_context
 from crawlers.variants import _asyncio
 from crawlers.variants._asyncio import run
 from crawlers.variants._stack import Answer, kind_behind, request_headers, version_of
+from crawlers.variants.httpx import CANNOT_SEE
+
+__all__ = ["CANNOT_SEE", "crawl"]
 
 
 class Client(httpx.AsyncClient):
@@ -49,8 +52,11 @@ class Shared(_asyncio.Shared):
         super().__init__(job, recorder)
         self.mechanism["stack"] = version_of("httpx")
         self.headers = request_headers(job)
-        # Never used, because no URL is https. Without it each client would make one, slowly.
-        self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        # Made once: without it each client would make one, slowly.
+        self.tls = client_context(job.cafile, job.insecure)
+        # httpx leaves a socket open if its task is cancelled in a handshake, so the handshake
+        # has a timeout of its own, which comes first.
+        self.handshakes = {"timeout": {"connect": job.timeout_s}}
 
     def client_of(self, slot: Slot) -> httpx.AsyncClient:
         """The slot's client, made at its first use."""
@@ -94,7 +100,12 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
             await asyncio.sleep(item.due - monotonic())
         slot.started = monotonic()
         # Not through the client's stream method, which would add headers of httpx's own.
-        request = httpx.Request("GET", item.url, headers=shared.headers)
+        request = httpx.Request(
+            "GET",
+            item.url,
+            headers=shared.headers,
+            extensions=shared.handshakes if item.origin.tls is not None else None,
+        )
         response = await shared.client_of(slot).send(request, stream=True)
         try:
             answer.reused = False  # it has answered, so it was not stale
@@ -105,6 +116,7 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
         finally:
             await response.aclose()
     except Exception as error:
+        answer.reused = answer.reused and not isinstance(error, httpx.ConnectError)
         answer.broken(kind_of(error))
     except asyncio.CancelledError:
         if slot.aborted is None:
@@ -116,7 +128,7 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
 
 def kind_of(error: Exception) -> str:
     """The error kind for an exception of httpx."""
-    if kind := kind_behind(error):
+    if kind := kind_behind(error, handshake=isinstance(error, httpx.ConnectError)):
         return kind
     if isinstance(error, httpx.InvalidURL | httpx.UnsupportedProtocol | httpx.LocalProtocolError):
         return "unsupported"

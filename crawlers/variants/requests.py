@@ -22,22 +22,41 @@ must stop waits for the answers in flight, or for their timeouts.
 
 from __future__ import annotations
 
+import ssl
 from time import monotonic
 from typing import Any
 
 import requests
 from requests.exceptions import InvalidSchema, InvalidURL, MissingSchema
+from urllib3.connectionpool import HTTPSConnectionPool
 
 from crawlers import threads
 from crawlers.http import Exchange
-from crawlers.job import CrawlReport, Fetch, Job
+from crawlers.job import CrawlReport, Fetch, Job, JobError
 from crawlers.recorder import Recorder
 from crawlers.threads import Slot, run
 from crawlers.variants._stack import Answer, version_of
-from crawlers.variants.urllib3 import Pool, head_of, here, kind_of
+from crawlers.variants.urllib3 import (
+    CANNOT_SEE,
+    Pool,
+    VerifiedConnection,
+    allow_insecure,
+    failed,
+    head_of,
+    here,
+    kind_of,
+)
+
+__all__ = ["CANNOT_SEE", "crawl"]
 
 PIECE = 10 * 1024
 """Bytes of a body that are read at a time: as many as requests itself reads."""
+
+
+class SecurePool(HTTPSConnectionPool):
+    """A pool whose connections make a context each, as requests ships."""
+
+    ConnectionCls = VerifiedConnection
 
 
 class Shared(threads.Shared):
@@ -47,14 +66,37 @@ class Shared(threads.Shared):
         super().__init__(job, recorder)
         self.sessions = [new_session() for _ in self.slots]
         self.headers = None if job.keep_alive else {"Connection": "close"}
+        self.verify: bool | str | None = None
+        allow_insecure(job)
+
+    def trusted(self) -> bool | str:
+        """The argument ``verify``, looked up at the first ``https`` URL."""
+        if self.verify is None:
+            self.verify = trusted(self.job)
+        return self.verify
 
 
 def new_session() -> requests.Session:
     """A session whose connections send the frontier's targets."""
     session = requests.Session()
-    adapter: Any = session.get_adapter("http://")
-    adapter.poolmanager.pool_classes_by_scheme = {"http": Pool}
+    for scheme in ("http://", "https://"):
+        adapter: Any = session.get_adapter(scheme)
+        adapter.poolmanager.pool_classes_by_scheme = {"http": Pool, "https": SecurePool}
     return session
+
+
+def trusted(job: Job) -> bool | str:
+    """The argument ``verify`` of requests: a file or a folder of authorities, False for any.
+
+    requests by itself trusts those of certifi. The system's are as Python finds them.
+    """
+    if job.insecure:
+        return False
+    system = ssl.get_default_verify_paths()
+    store = job.cafile or system.cafile or system.capath
+    if store is None:
+        raise JobError("this system has no store of authorities: name a file with --cafile")
+    return store
 
 
 def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
@@ -73,6 +115,7 @@ def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
             timeout=shared.job.timeout_s,
             allow_redirects=False,
             stream=True,
+            verify=None if item.origin.tls is None else shared.trusted(),
         ) as response:
             answer.reused = False  # it has answered, so it was not stale
             for data in response.iter_content(PIECE):
@@ -84,7 +127,7 @@ def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
     except (InvalidURL, InvalidSchema, MissingSchema):
         answer.abort("unsupported")
     except Exception as error:
-        answer.broken(slot.aborted or kind_of(error))
+        failed(answer, slot.aborted or kind_of(error))
     return answer
 
 

@@ -27,8 +27,8 @@ from crawlers.job import CrawlReport, Fetch, Job
 from crawlers.recorder import Recorder
 from crawlers.threads import Slot, run
 from crawlers.variants._stack import Answer, request_headers, version_of
-from crawlers.variants.urllib3 import head_of, kind_of
-from crawlers.variants.urllib3_tuned import Pool, here, read, release
+from crawlers.variants.urllib3 import allow_insecure, head_of, kind_of
+from crawlers.variants.urllib3_tuned import Pool, SecurePool, here, read, release
 
 
 class Adapter(HTTPAdapter):
@@ -37,7 +37,7 @@ class Adapter(HTTPAdapter):
     def init_poolmanager(self, *arguments: Any, **settings: Any) -> None:  # noqa: ANN401
         """Make the pool as requests does, with our class."""
         super().init_poolmanager(*arguments, **settings)
-        self.poolmanager.pool_classes_by_scheme = {"http": Pool}
+        self.poolmanager.pool_classes_by_scheme = {"http": Pool, "https": SecurePool}
 
 
 class Shared(threads.Shared):
@@ -46,6 +46,7 @@ class Shared(threads.Shared):
     def __init__(self, job: Job, recorder: Recorder) -> None:
         super().__init__(job, recorder)
         self.sessions = [new_session(job) for _ in self.slots]
+        allow_insecure(job)
 
 
 class Session(requests.Session):
@@ -62,7 +63,8 @@ def new_session(job: Job) -> Session:
     session.headers.clear()
     session.headers.update(request_headers(job))
     session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=()))  # takes none
-    session.mount("http://", Adapter(pool_connections=1, pool_maxsize=1, pool_block=True))
+    for scheme in ("http://", "https://"):
+        session.mount(scheme, Adapter(pool_connections=1, pool_maxsize=1, pool_block=True))
     return session
 
 

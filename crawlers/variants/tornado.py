@@ -10,18 +10,38 @@ instead of asyncio's streams.
 from __future__ import annotations
 
 import asyncio
+import logging
+import ssl
 from time import monotonic
+from typing import Any, cast
 
 import tornado
-from tornado.iostream import IOStream, StreamClosedError
+from tornado.iostream import IOStream, SSLIOStream, StreamClosedError
 
 from crawlers.async_await import disconnect
 from crawlers.http import RECV_SIZE, Exchange
 from crawlers.job import CrawlReport, Fetch, Job
 from crawlers.recorder import Recorder
 from crawlers.sockets import new_socket, unasked
+from crawlers.tls import handshaking
 from crawlers.variants import _asyncio
 from crawlers.variants._asyncio import run
+
+# The outcome of a page says why its connection failed. Without a handler, Python would
+# print Tornado's warning about each failed handshake too.
+logging.getLogger("tornado.general").addHandler(logging.NullHandler())
+
+
+class SecureStream(SSLIOStream):
+    """A stream over TLS; ``async_await`` closes those of asyncio with ``transport.abort`` too."""
+
+    @property
+    def transport(self) -> SecureStream:
+        """Itself."""
+        return self
+
+    def abort(self) -> None:
+        """Do nothing: Tornado's ``close`` waits for no goodbye."""
 
 
 class Shared(_asyncio.Shared):
@@ -43,9 +63,27 @@ class Slot(_asyncio.Slot):
 async def connect(slot: Slot, item: Fetch) -> None:
     """Open the slot's connection; the coroutine is suspended until it is open."""
     disconnect(slot)
+    if item.origin.tls is not None:
+        await secure(slot, item, item.origin.tls)
+        return
     slot.sock = IOStream(new_socket(item.address), read_chunk_size=RECV_SIZE)
     slot.origin = item.origin
     await slot.sock.connect(item.address.sockaddr)
+
+
+async def secure(slot: Slot, item: Fetch, tls: ssl.SSLContext) -> None:
+    """Open it over TLS; afterwards, an end without close_notify is an error."""
+    slot.sock = stream = SecureStream(
+        new_socket(item.address), read_chunk_size=RECV_SIZE, ssl_options=tls
+    )
+    slot.origin = item.origin
+    try:
+        with handshaking():
+            await stream.connect(item.address.sockaddr, server_hostname=item.origin.host)
+    except StreamClosedError as error:
+        with handshaking():
+            raise error.real_error or ConnectionResetError from error
+    cast(Any, stream.socket).suppress_ragged_eofs = False
 
 
 def has_bytes(stream: IOStream) -> bool:

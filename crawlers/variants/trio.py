@@ -11,19 +11,24 @@ has it; asyncio cancels the task instead.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from time import monotonic
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import trio
 
 from crawlers.http import Exchange
-from crawlers.job import CrawlReport, Fetch, Job
+from crawlers.job import CrawlReport, Fetch, Job, Origin
 from crawlers.recorder import Recorder
 from crawlers.sockets import unasked
 from crawlers.stop import Stop
 from crawlers.variants import _slots
 from crawlers.variants._slots import disconnect, end, finish, overdue, taken
-from crawlers.variants._stack import causes
+from crawlers.variants._stack import causes, tls_behind
+from crawlers.variants._tls import handshaking
+
+if TYPE_CHECKING:
+    import ssl
 
 Fetcher: TypeAlias = Callable[[Any, Any, Fetch], Awaitable[Exchange]]
 
@@ -32,11 +37,14 @@ class Slot(_slots.Slot):
     """At most one connection, at most one exchange in flight.
 
     ``sock`` is the socket of ``stream``: the one that can be closed without waiting.
+    Over TLS, ``stream`` is a ``trio.SSLStream``.
+    ``unasked`` tells whether bytes wait on it.
     """
 
-    __slots__ = ("stream",)
+    __slots__ = ("stream", "unasked")
 
     stream: trio.SocketStream
+    unasked: Callable[[Any], bool]
 
 
 class Shared(_slots.Shared):
@@ -58,9 +66,32 @@ async def connect(slot: Slot, item: Fetch) -> None:
     """Open the slot's connection; the coroutine is suspended until it is open."""
     disconnect(slot)
     host, port = item.address.sockaddr[:2]
-    slot.stream = await trio.open_tcp_stream(str(host), int(port))
-    slot.sock = slot.stream.socket
+    slot.stream = stream = await trio.open_tcp_stream(str(host), int(port))
+    slot.sock = stream.socket
     slot.origin = item.origin
+    slot.unasked = unasked
+    if item.origin.tls is not None:
+        await secure(slot, stream, item.origin, item.origin.tls)
+
+
+async def secure(
+    slot: Slot, stream: trio.SocketStream, origin: Origin, tls: ssl.SSLContext
+) -> None:
+    """The handshake of TLS.
+
+    The stream keeps to the standard and not to the habits of the web
+    (``https_compatible``): so it tells an end with close_notify from any other.
+    """
+    encrypted = trio.SSLStream(stream, tls, server_hostname=origin.host)
+    slot.stream = cast(Any, encrypted)
+    slot.unasked = partial(has_bytes, encrypted)
+    with handshaking():
+        await encrypted.do_handshake()
+
+
+def has_bytes(stream: trio.SSLStream[trio.SocketStream], sock: trio.socket.SocketType) -> bool:
+    """Whether bytes have come that no request asked for, to the socket or the stream."""
+    return stream._incoming.pending > 0 or unasked(sock)
 
 
 async def exchange_on(slot: Slot, item: Fetch, exchange: Exchange) -> None:
@@ -68,7 +99,7 @@ async def exchange_on(slot: Slot, item: Fetch, exchange: Exchange) -> None:
     while item.due > monotonic():  # a loop's timer may be a little early
         await trio.sleep(max(item.due - monotonic(), 0.0))
     slot.started = monotonic()
-    if slot.origin is item.origin and not unasked(slot.sock):
+    if slot.origin is item.origin and not slot.unasked(slot.sock):
         exchange.reused = True
     else:
         await connect(slot, item)
@@ -92,7 +123,9 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
 
 
 def lost(exchange: Exchange, error: Exception) -> None:
-    """The connection failed: find the socket's error behind trio's."""
+    """The connection failed: find the socket's error, or that of TLS, behind trio's."""
+    if encrypted := tls_behind(error):
+        exchange.fail(encrypted)
     for link in causes(error):
         if isinstance(link, OSError) and link.errno:
             exchange.fail(link)

@@ -29,22 +29,30 @@ from time import monotonic
 from typing import Any
 
 import urllib3
-from urllib3.connection import HTTPConnection
-from urllib3.connectionpool import HTTPConnectionPool
-from urllib3.exceptions import LocationValueError
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.exceptions import InsecureRequestWarning, LocationValueError
 
 from crawlers import threads
 from crawlers.http import Exchange
 from crawlers.job import CrawlReport, Fetch, Job
 from crawlers.recorder import Recorder
 from crawlers.threads import Slot, run
+from crawlers.tls import handshaking
 from crawlers.variants._stack import Answer, causes, kind_behind, version_of
+
+CANNOT_SEE = frozenset({"truncated"})
+"""urllib3 leaves ``suppress_ragged_eofs`` of the socket on: any end is an end."""
 
 
 class Here(threading.local):
-    """What the calling thread fetches; the pool does not pass it on."""
+    """What the calling thread fetches; the pool does not pass it on.
+
+    ``connecting`` is set while it opens a connection over TLS.
+    """
 
     item: Fetch
+    connecting = False
 
 
 here = Here()
@@ -62,10 +70,50 @@ class Connection(HTTPConnection):
         super().request(method, here.item.target, *more, **settings)
 
 
+class VerifiedConnection(Connection, HTTPSConnection):
+    """Such a connection over TLS, which tells errors of the handshake from later ones."""
+
+    def connect(self) -> None:
+        """Connect, and do the handshake."""
+        here.connecting = True
+        with handshaking():
+            super().connect()
+        here.connecting = False
+
+
+class SecureConnection(VerifiedConnection):
+    """Such a connection with the settings that every backend uses."""
+
+    def connect(self) -> None:
+        """Connect, and do the handshake."""
+        take_context(self, here.item)
+        super().connect()
+
+
+def take_context(connection: HTTPSConnection, item: Fetch) -> None:
+    """Give a connection our context, as ``ssl_context`` does, and no authorities besides."""
+    assert item.origin.tls is not None
+    connection.ssl_context = item.origin.tls
+    connection.cert_reqs = item.origin.tls.verify_mode
+    connection.ca_certs = connection.ca_cert_dir = connection.ca_cert_data = None
+
+
 class Pool(HTTPConnectionPool):
     """A pool of such connections."""
 
     ConnectionCls = Connection
+
+
+class SecurePool(HTTPSConnectionPool):
+    """A pool of such connections over TLS."""
+
+    ConnectionCls = SecureConnection
+
+
+def allow_insecure(job: Job) -> None:
+    """Let urllib3 not warn at each request, where the command line has warned already."""
+    if job.insecure:
+        urllib3.disable_warnings(InsecureRequestWarning)
 
 
 class Shared(threads.Shared):
@@ -80,7 +128,8 @@ class Shared(threads.Shared):
             timeout=job.timeout_s,
             retries=False,
         )
-        self.pools.pool_classes_by_scheme = {"http": Pool}
+        self.pools.pool_classes_by_scheme = {"http": Pool, "https": SecurePool}
+        allow_insecure(job)
 
 
 def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
@@ -104,8 +153,15 @@ def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
             answer.abort(slot.aborted)
         answer.complete_decoded(response.status, head_of(response))
     except Exception as error:
-        answer.broken(slot.aborted or kind_of(error))
+        failed(answer, slot.aborted or kind_of(error))
     return answer
+
+
+def failed(answer: Answer, kind: str) -> None:
+    """The connection failed; while it shakes hands it is new, and not stale."""
+    answer.reused = answer.reused and not here.connecting
+    here.connecting = False
+    answer.broken(kind)
 
 
 def body_of(response: urllib3.BaseHTTPResponse, most: int) -> bytes:

@@ -10,7 +10,9 @@ import uvloop
 
 from crawlers.job import CrawlReport, Job
 from crawlers.recorder import Recorder
-from crawlers.variants.asyncio_sockets import crawl_on
+from crawlers.variants.asyncio_sockets import NO_HTTPS, crawl_on
+
+__all__ = ["NO_HTTPS", "crawl"]
 
 
 def crawl(job: Job, recorder: Recorder) -> CrawlReport:
