@@ -15,10 +15,10 @@ from bench.plan.sizes import pages_of, sized, weight
 from bench.plan.workloads import Point
 from bench.schema import Budget, Cut
 
-START_S = 0.2
+START_S = 0.25
 """A worker's start and warm-up, and the probes around it."""
 
-TOGETHER_S = 0.4
+TOGETHER_S = 0.45
 """A label's start in turns: its worker and its server, beside the others', on two processors."""
 
 DUET_S = 0.3
@@ -39,11 +39,14 @@ SHARED_SERVER_SLOTS = 1000
 INTERVAL_BLOCKS = 5
 """The fewest blocks from which an interval is given (``bench.analysis.stats.MIN_BLOCKS``)."""
 
+FEWEST_BLOCKS = 3
+"""A point has at least so many blocks, or as many as it is planned with, or none at all."""
+
 
 def trial_s(point: Point, label: Label, slowness: float = 1.0) -> float:
     """Seconds that one trial should take."""
     share = pages_of(sized(point, label)) / pages_of(point)
-    work_s = point.work_s * weight(point, label.name, label.mode) * share
+    work_s = point.work_s * weight(point, label) * share
     if point.interleaved:
         return slowness * (TOGETHER_S + TURNS * work_s)
     if point.duet:
@@ -82,21 +85,26 @@ def fit(
 ) -> tuple[list[PlannedPoint], Budget]:
     """Cut blocks until the plan takes no longer than ``budget_s``, and say which.
 
-    Blocks beyond those that an interval needs go first, then blocks of points
-    that have too few for an interval anyway. Only when that is not enough,
+    Blocks beyond those that an interval needs go first. When that is not enough,
     points lose their interval one after the other, those with the fewest
-    backends first, and last those that alone answer a question. Every point keeps one block.
+    backends first, and last those that alone answer a question, down to
+    :data:`FEWEST_BLOCKS`. What is still too much goes in whole points, in the same
+    order: a point with one block says little. The point with most backends stays, and
+    so do the memory points, which are fitted together.
     """
     kept = list(entries)
     for place in order_of_cuts(entries):
-        if plan_s(kept, slowness) <= budget_s:
+        left = kept[place].blocks
+        dropped = left < min(FEWEST_BLOCKS, entries[place].blocks)
+        if plan_s(kept, slowness) <= budget_s and not dropped:
             break
-        kept[place] = kept[place].resized(kept[place].blocks - 1)
+        kept[place] = kept[place].resized(left - 1)
     cuts = [
         Cut(point=before.point.id, planned=before.blocks, blocks=after.blocks)
         for before, after in zip(entries, kept, strict=True)
         if after.blocks < before.blocks
     ]
+    kept = [entry for entry in kept if entry.blocks]
     return kept, Budget(
         budget_s=budget_s,
         slowness=slowness,
@@ -107,19 +115,28 @@ def fit(
 
 
 def order_of_cuts(entries: Sequence[PlannedPoint]) -> Iterator[int]:
-    """Which point loses its next block, as places in ``entries``, until each has one left."""
+    """Which point loses its next block, or all it has left, as places in ``entries``.
+
+    A point that is named for the last time has none left.
+    """
     blocks = [entry.blocks for entry in entries]
     costs = [block_s(entry) for entry in entries]
     places = range(len(entries))
-    # The memory per connection is fitted over all points of that kind together.
-    single = [p for p in places if blocks[p] < INTERVAL_BLOCKS and entries[p].point.kind != "hold"]
-    for candidates, least in ((places, INTERVAL_BLOCKS), (single, 1)):
-        while over := [place for place in candidates if blocks[place] > least]:
-            place = max(over, key=lambda place: (blocks[place], costs[place]))
+    while over := [place for place in places if blocks[place] > INTERVAL_BLOCKS]:
+        place = max(over, key=lambda place: (blocks[place], costs[place]))
+        blocks[place] -= 1
+        yield place
+    least_first = sorted(
+        places, key=lambda p: (entries[p].point.sole, len(entries[p].cast), -costs[p])
+    )
+    for place in least_first:
+        while blocks[place] > FEWEST_BLOCKS:
             blocks[place] -= 1
             yield place
-    for place in sorted(
-        places, key=lambda p: (entries[p].point.sole, len(entries[p].cast), -costs[p])
-    ):
-        for _ in range(1, blocks[place]):
+    # The memory per connection is fitted over all points of that kind together.
+    single = [place for place in least_first if entries[place].point.kind != "hold"]
+    most = max(single, key=lambda place: len(entries[place].cast), default=None)
+    for place in single:
+        while blocks[place] and place != most:
+            blocks[place] -= 1
             yield place

@@ -5,8 +5,10 @@ backends takes part in: ``Cast(models, main variants, all others)``. Profiles
 are sized for two processors; a slower machine gets fewer blocks, see
 :mod:`bench.plan.budget`. Pages are chosen so that
 ``callbacks`` works for about 0.6 s in each block of a point in turns, which is sixty
-turns; every other label gets fewer pages (:mod:`bench.plan.sizes`). Whole trials of a
-model backend take half a second to two seconds.
+turns, and twice as long with a thousand slots, where a single turn says least; every
+other label gets fewer pages (:mod:`bench.plan.sizes`). Whole trials of a model backend
+take half a second to two seconds. Blocks and pages come from the scatter of the A/A pairs
+in a reference campaign (docs/method.md, "How many blocks, and how long").
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from bench.errors import BenchError
-from bench.plan.cast import BASE, FREE, Cast
+from bench.plan.cast import BASE, FREE, TWINS, Cast
 from bench.plan.workloads import (
     Point,
     awake,
@@ -108,10 +110,10 @@ def quick() -> Profile:
         "quick",
         "under 5 minutes: the default; first answers, sharp where a reader looks first",
         points=(
-            fetch(100, 45000, Cast(5, 5)),
-            replace(throughput(100, 22000, Cast(5, 5)), twins=(BASE,)),
-            throughput(10, 18000, Cast(5)),
-            throughput(1000, 16000, Cast(5)),
+            fetch(100, 37000, Cast(5, 5)),
+            replace(throughput(100, 19000, Cast(5, 5)), twins=(BASE,)),
+            throughput(10, 19000, Cast(5)),
+            throughput(1000, 21000, Cast(5)),
             whole(100, 4000, Cast(5)),
             waiting(1, 4, Cast(1)),
             waiting(10, 60, Cast(1)),
@@ -121,7 +123,7 @@ def quick() -> Profile:
             *(openloop(rate, 0.6, Cast(1)) for rate in (1000, 4000, 16000)),
         ),
         backends=(*MODELS, "uvloop", "trio", "aiohttp"),
-        budget_s=265.0,
+        budget_s=250.0,
     )
 
 
@@ -133,23 +135,23 @@ def full() -> Profile:
     """
     return Profile(
         "full",
-        "under 45 minutes: six blocks, every backend; what a talk should cite",
+        "under 45 minutes: every backend, six to ten blocks in turns; what a talk should cite",
         points=(
-            fetch(10, 45000, Cast(10, 10)),
-            fetch(100, 45000, Cast(12, 12, also=BARRED)),
-            fetch(1000, 45000, Cast(10, 10)),
-            throughput(1, 6000, Cast(6)),
-            throughput(10, 22000, Cast(8, 8)),
-            throughput(100, 22000, Cast(12, 12)),
-            throughput(1000, 22000, Cast(8, 8)),
+            fetch(10, 56000, Cast(7, 7)),
+            fetch(100, 56000, Cast(9, 9, also=BARRED)),
+            fetch(1000, 100000, Cast(8, 8)),
+            replace(throughput(1, 14000, Cast(6)), twins=TWINS),
+            throughput(10, 28000, Cast(7, 7)),
+            throughput(100, 28000, Cast(9, 9)),
+            throughput(1000, 50000, Cast(8, 8)),
             whole(100, 4000, Cast(5, 5)),
             *(duet(other, 9000, 5) for other in DUETS),
             waiting(1, 15, Cast(5)),
             waiting(10, 200, Cast(5)),
-            waiting(100, 2000, Cast(5, 5)),
+            waiting(100, 1500, Cast(5, 5)),
             waiting(1000, 6000, Cast(5, 5)),
             *(regime(*cell, Cast(5)) for cell in REGIME),
-            ladder(100, 18000, Cast(6, 6, 6)),
+            ladder(100, 23000, Cast(6, 6, 6)),
             switch(1000, 6000, Cast(5, 5, 5)),
             fairness(1000, 30000, Cast(5)),
             c10k(100, Cast(3, 3, 1)),
@@ -157,11 +159,11 @@ def full() -> Profile:
             c10k(2500, Cast(2, 2, 1)),
             c10k(5000, Cast(2, 2)),
             c10k(10000, Cast(3, 3, 1)),
-            *(openloop(rate, 2.0, Cast(2)) for rate in (1000, 4000, 8000, 16000, 24000, 32000)),
+            *(openloop(rate, 1.0, Cast(5)) for rate in (1000, 4000, 8000, 16000, 24000, 32000)),
             *(processors(how, 16000, Cast(5, 0, 5)) for how in SPREADS),
             *real(Cast(5, 5)),
-            recorder_cost(22000, 10),
-            *(awake(slots, pages, 6) for slots, pages in ((1, 6000), (10, 22000), (100, 22000))),
+            recorder_cost(28000, 8),
+            *(awake(slots, pages, 6) for slots, pages in ((1, 14000), (10, 28000), (100, 28000))),
         ),
         backends=None,
         budget_s=2500.0,

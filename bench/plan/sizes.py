@@ -1,13 +1,19 @@
 """How many pages each label crawls in turns, so that all crawls of a block end together.
 
-Labels that take turns get the same time. A label that needs eight times the processor
-time for a page fetches an eighth of the pages meanwhile, so it gets a smaller site: with
-equal sites its crawl would go on, uncounted, for seven times as long as was measured.
-Every label has a server of its own, so each crawl is still whole, and is checked page
-by page. What a page costs in a steady state does not depend on how many there are.
+And how long a turn is.
 
-The weights are rough and need not be more. If one is wrong, a crawl ends early, and the
-turns of its block with it; no number changes.
+Labels that take turns get the same time. A label that needs eight times as long for a
+page fetches an eighth of the pages meanwhile, so it gets a smaller site: with equal sites
+its crawl would go on, uncounted, for seven times as long as was measured. Every label has
+a server of its own, so each crawl is still whole, and is checked page by page. What a page
+costs in a steady state does not depend on how many there are (docs/method.md, "The size of
+a site").
+
+The pages that fill and empty the slots do not count, so every label has them on top.
+
+The weights were measured in turns, in a reference campaign. They need not be exact. If one
+is wrong, a crawl ends early, and the turns of its block with it; no number changes. But
+the others' crawls then go on uncounted, and that time is lost.
 """
 
 from __future__ import annotations
@@ -20,35 +26,59 @@ from bench.plan.workloads import Point
 
 LISTED = {
     **{"callbacks": 1.0, "callbacks_epoll": 1.0, "callbacks_poll": 0.9, "callbacks_select": 0.95},
-    **{"bare": 2.4, "shared": 1.3},  # several times through the job
-    **{"generators": 1.2, "native_coroutines": 1.25, "uvloop": 1.35, "uvloop_protocol": 0.9},
-    **{"async_await": 1.6, "asyncio_protocol": 1.5, "asyncio_buffered": 1.4},
-    **{"threads": 1.7, "threads_pool": 1.4, "threads_small_stack": 1.7, "gevent": 2.1},
-    **{"threads_timeouts": 1.8, "threads_long_switch": 1.7, "async_await_timeouts": 2.0},
-    **{"gevent_timeouts": 2.3, "gevent_patched": 2.2, "trio_timeouts": 2.6, "trio_sockets": 2.3},
-    **{"callbacks_asyncio": 1.2, "generators_asyncio": 1.5},
-    **{"trio": 2.5, "curio": 2.0, "aiohttp": 7.8, "aiohttp_uvloop": 7.0},
-    **{"processes": 1.5, "urllib3": 8.5, "urllib3_tuned": 8.5},
-    **{
-        "requests": 34.0,
-        "requests_tuned": 19.0,
-        "httpx": 74.0,
-        "httpx_tuned": 21.0,
-        "httpx2": 33.0,
-    },
-    **{"asyncio_pure": 1.8, "asyncio_sockets": 2.2, "uvloop_sockets": 2.0, "tornado": 2.2},
-    **{"twisted": 1.4, "anyio": 4.2, "anyio_trio": 2.8, "master_worker": 2.4, "redis_queue": 5.7},
+    **{"bare": 2.8, "shared": 1.6},  # several times through the job
+    **{"generators": 1.16, "native_coroutines": 1.25, "uvloop": 1.3, "uvloop_protocol": 0.9},
+    **{"async_await": 1.5, "asyncio_protocol": 1.5, "asyncio_buffered": 1.4},
+    **{"threads": 1.55, "threads_pool": 1.4, "threads_small_stack": 1.55, "gevent": 1.65},
+    **{"threads_timeouts": 1.8, "threads_long_switch": 1.5, "async_await_timeouts": 2.0},
+    **{"gevent_timeouts": 1.9, "gevent_patched": 1.8, "trio_timeouts": 3.2, "trio_sockets": 2.4},
+    **{"callbacks_asyncio": 1.1, "generators_asyncio": 1.3},
+    **{"trio": 2.9, "curio": 2.0, "aiohttp": 8.8, "aiohttp_uvloop": 7.0},
+    **{"processes": 1.5, "urllib3": 16.0, "urllib3_tuned": 16.0},
+    **{"requests": 48.0, "requests_tuned": 38.0, "httpx": 100.0, "httpx_tuned": 38.0},
+    **{"httpx2": 48.0, "asyncio_pure": 1.8, "asyncio_sockets": 2.2, "uvloop_sockets": 2.0},
+    **{"tornado": 2.2, "twisted": 1.9, "anyio": 5.5, "anyio_trio": 3.0, "master_worker": 3.0},
+    **{"redis_queue": 5.7},
 }
-"""Processor time of a page of a list, in multiples of that of ``callbacks``."""
+"""Time of a page of a list, in multiples of that of ``callbacks``."""
+
+CRAWLED = {
+    **{"callbacks_select": 0.93, "callbacks_poll": 0.97, "callbacks_epoll": 0.96},
+    **{"callbacks": 1.0, "callbacks_asyncio": 0.96, "shared": 2.7, "bare": 2.6},
+    **{"generators": 1.15, "generators_asyncio": 1.11, "native_coroutines": 1.06},
+    **{"uvloop": 1.25, "uvloop_protocol": 1.08, "uvloop_sockets": 1.58, "asyncio_buffered": 1.13},
+    **{"async_await": 2.15, "async_await_timeouts": 2.38, "asyncio_pure": 2.32},
+    **{"asyncio_protocol": 1.83, "asyncio_sockets": 1.81, "processes": 1.47},
+    **{"threads": 1.4, "threads_small_stack": 1.36, "threads_pool": 1.16},
+    **{"threads_timeouts": 1.46, "threads_long_switch": 1.36},
+    **{"gevent": 1.43, "gevent_timeouts": 1.46, "gevent_patched": 1.44, "curio": 1.35},
+    **{"trio": 2.3, "trio_timeouts": 2.29, "trio_sockets": 1.82, "anyio": 3.83},
+    **{"anyio_trio": 2.37, "tornado": 1.69, "twisted": 1.68, "master_worker": 2.81},
+    **{"aiohttp": 5.2, "aiohttp_uvloop": 3.81, "urllib3": 8.7, "urllib3_tuned": 8.9},
+    **{"requests": 24.6, "requests_tuned": 20.2, "httpx": 51.6, "httpx_tuned": 19.7},
+    **{"httpx2": 24.8},
+}
+"""The same for a page of a tree, whose links are extracted as well."""
 
 OTHER = 3.0
 """For every backend that is not in :data:`LISTED`."""
 
-LINKS = {"shared": 2.4, "bare": 2.6}
-"""The controls on a tree, in multiples of ``callbacks`` there."""
-
 DILUTED = 0.6
-"""How much of a difference between backends is left where links are extracted as well."""
+"""How much of a listed difference is left on a tree, for what is not in :data:`CRAWLED`."""
+
+MANY_SLOTS = 1000
+MANY = {"threads": 1.7, "trio": 1.25, "aiohttp": 1.4, "uvloop": 1.15}
+"""What a page takes at so many slots, in multiples of what it takes at a hundred."""
+
+ALONE = {"threads": 0.7, "async_await": 0.65, "generators": 0.92}
+"""The same with one slot."""
+
+ASLEEP = {1: 1.9}
+AWAKENED = 1.2
+"""What a page takes from a server that sleeps: by slots, and with any other number of them."""
+
+EDGES = 4
+"""Pages for each slot that do not count: while slots fill up, and while the work runs out."""
 
 PAGES_PER_SLOT = 6
 """The fewest pages for a slot: turns count only while each has work before and after."""
@@ -66,15 +96,37 @@ HELD_OVER_TLS = 0.12
 """How much of a difference between backends is left where each connection needs a handshake."""
 
 
-def weight(point: Point, name: str, mode: Mode = "") -> float:
-    """Processor time of a page of this point with this backend, in multiples of ``callbacks``."""
-    listed = LISTED.get(name, OTHER)
+TURN_S, LONG_TURN_S = 0.010, 0.020
+"""How long a turn is meant to be: about where shorter stops helping, and with many slots.
+
+A backend with a thousand slots reads hundreds of answers before it takes the next step, so
+that a turn of 10 ms is part of one pass over its slots.
+"""
+
+LONG_TURN_SLOTS = 1000
+"""From so many slots on turns are long."""
+
+
+def turn_s(point: Point) -> float:
+    """How long a turn of this point should be, where labels take turns."""
+    return LONG_TURN_S if point.slots >= LONG_TURN_SLOTS else TURN_S
+
+
+def weight(point: Point, label: Label) -> float:
+    """How long a page of this point takes with this label, in multiples of ``callbacks``."""
+    listed = LISTED.get(label.name, OTHER)
     if point.tls is not None:
         return 1 + HELD_OVER_TLS * (listed - 1)
-    if point.urls is not None:
-        fixed, growing = IN_MODES.get(mode, (0.0, 0.0))
-        return listed + fixed + growing * listed
-    return LINKS.get(name) or 1 + DILUTED * (listed - 1)
+    if point.urls is None:
+        found = CRAWLED.get(label.name) or 1 + DILUTED * (listed - 1)
+    else:
+        fixed, growing = IN_MODES.get(label.mode, (0.0, 0.0)) if label.mode else (0.0, 0.0)
+        found = listed + fixed + growing * listed
+    if point.slots >= MANY_SLOTS:
+        found *= MANY.get(label.name, 1.0)
+    if point.slots == 1:
+        found *= ALONE.get(label.name, 1.0)
+    return found * (ASLEEP.get(point.slots, AWAKENED) if label.asleep else 1.0)
 
 
 def pages_of(point: Point) -> int:
@@ -88,6 +140,7 @@ def sized(point: Point, label: Label) -> Point:
     if not (point.interleaved or point.duet) or point.site.startswith("dir:"):
         return point
     kind, _, rest = point.site.split(":", 2)
-    share = weight(point, label.name, label.mode)
-    pages = max(round(pages_of(point) / share), PAGES_PER_SLOT * point.slots)
+    edges = EDGES * point.slots
+    counted = round(max(pages_of(point) - edges, 0) / weight(point, label))
+    pages = max(edges + counted, PAGES_PER_SLOT * point.slots)
     return replace(point, site=f"{kind}:{pages}:{rest}", urls=None if point.urls is None else pages)

@@ -55,7 +55,7 @@ change. The times do, with threads, and the summit says so, because it shows the
 All backends get this value.
 """
 
-PAGE_S, FIRST_SLOT_PAGE_S, LISTED_PAGE_S = 30e-6, 100e-6, 13e-6
+PAGE_S, FIRST_SLOT_PAGE_S, LISTED_PAGE_S = 22e-6, 43e-6, 11e-6
 """Processor time of ``callbacks`` for a page: of a tree, of a tree with one slot, of a list.
 
 Measured on two processors of a cloud machine, with a server that polls; so are the other
@@ -65,7 +65,7 @@ times here.
 DIRECTORY_S = 15.0
 """A directory of HTML is crawled by the server before it is served for the first time."""
 
-HELD_S = 40e-6
+HELD_S = 20e-6
 """Time to open, hold and release one connection, beyond the paced ramp."""
 
 SETTLE_S = 0.2

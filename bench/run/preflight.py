@@ -89,22 +89,26 @@ def in_time(
 
 
 def expected_floor(rehearsal: Rehearsal, kept: Sequence[PlannedPoint]) -> float | None:
-    """The noise floor to expect of the point in turns that is measured most."""
-    in_turns = [entry for entry in kept if entry.point.interleaved]
-    if not in_turns:
-        return None
-    most = max(in_turns, key=lambda entry: (entry.blocks, entry.point.work_s))
-    return rehearsal.floor_percent(most.point.work_s, most.blocks)
+    """The noise floor to expect: that of the A/A pair in turns that is measured least."""
+    found = [
+        rehearsal.floor_percent(entry.point.work_s, entry.blocks)
+        for entry in kept
+        if entry.point.interleaved and any(label.twin for label in entry.cast)
+    ]
+    return max((floor for floor in found if floor is not None), default=None)
 
 
 def explain(found: Budget) -> str:
     """What was cut and why, in words."""
-    cuts = ", ".join(f"{cut.point} ({cut.blocks} of {cut.planned})" for cut in found.cuts)
+    fewer = [f"{cut.point} ({cut.blocks} of {cut.planned})" for cut in found.cuts if cut.blocks]
+    dropped = [cut.point for cut in found.cuts if not cut.blocks]
+    cuts = [f"these points get fewer blocks: {', '.join(fewer)}"] if fewer else []
+    cuts += [f"these are left out: {', '.join(dropped)}"] if dropped else []
     late = found.expected_s > found.budget_s
     return (
         f"trials take {found.slowness:.1f} times as long here as the profile assumes, "
         f"{minutes(found.planned_s)} min in all. To measure for no more than "
-        f"{minutes(found.budget_s)} min, these points get fewer blocks: {cuts}."
+        f"{minutes(found.budget_s)} min, {'; '.join(cuts)}."
         + (f" That still takes about {minutes(found.expected_s)} min." if late else "")
         + " Use --no-budget to measure every block."
     )

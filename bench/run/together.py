@@ -24,14 +24,14 @@ from bench.controls import FAMILY, REPEATS
 from bench.histograms import FloatArray
 from bench.machine.probes import cpu, host, kernel
 from bench.plan.order import Turn
-from bench.plan.sizes import sized
+from bench.plan.sizes import sized, turn_s
 from bench.plan.workloads import SITE_SEED, Point
 from bench.run import protocol, record
 from bench.run.process import ProcessError
 from bench.run.servers import Server, ServerError
 from bench.run.state import Bench, Trial
 from bench.run.trial import START_S, command
-from bench.run.turns import TURN_S, Group, GroupEndedError, Taker, Turns, TurnTaken, take_turns
+from bench.run.turns import Group, GroupEndedError, Taker, Turns, TurnTaken, take_turns
 from bench.run.workers import WorkerError, WorkerProcess, seconds, threads
 from bench.schema import TrialRecord, TurnsRecord
 from bench.schema import Turns as TurnsSummary
@@ -99,6 +99,7 @@ def run(
             taken = take_turns(
                 [member.taker for member in members],
                 random.Random(members[0].trial.hash_seed),
+                turn_s=turn_s(point),
                 processors=bench.pinning.client,
                 deadline=time.monotonic() + TURNS_DEADLINE_S,
             )
@@ -281,7 +282,7 @@ def summary(turns: Turns, place: int, trial: Trial) -> TurnsSummary | None:
         spanned = int((last >= 0).sum() - inside.sum())
     stolen = [turn.steal_s for turn in counted]
     return TurnsSummary(
-        turn_s=TURN_S,
+        turn_s=turn_s(trial.point),
         taken=len(mine),
         counted=len(counted),
         exchanges=sum(turn.exchanges for turn in counted),

@@ -16,6 +16,10 @@ process that would not run in a whole trial.
 First each label runs until all its slots are busy, turn after turn; that does not
 count, and the others keep their pages meanwhile. Then come the rounds.
 
+Stopping is not free. Every thread has to be woken to stop and again to go on: about 6 and
+8 microseconds each, so 14 ms for a thousand. Of a label with many threads a turn therefore
+counts from when they have all resumed until just before they are stopped.
+
 A round is a random order of the labels followed by its mirror image, so drift that
 is linear in time cancels within the round. Interleaving at random is RMIT (A. Abedi
 and T. Brecht, "Conducting Repeatable Experiments in Highly Variable Cloud Computing
@@ -36,17 +40,21 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bench.machine.probes import cpu
+from bench.plan.sizes import TURN_S
 from bench.run.interrupts import interruptible
-
-TURN_S = 0.010
-"""How long a turn is meant to be. Ten milliseconds is about where shorter stops helping."""
 
 FILLING = -1
 """The round of the turns that a label takes until all its slots are busy."""
 
 
 MOST_TASKS = 8
-"""A group with more threads than this is not asked how long they waited: that takes too long."""
+"""A group with more threads than this has many: see :func:`take_turn`.
+
+It is not asked how long they waited, either: they wait for each other most of the time.
+"""
+
+RESUME_S = 10e-6
+"""A thread needs less than this to go on after a stop (8 microseconds on the reference machine)."""
 
 
 class GroupEndedError(Exception):
@@ -63,8 +71,14 @@ class Group:
     def __init__(self, pid: int) -> None:
         self.pid = pid
         self.stopped = False
+        self.threads = 1
         self._members = [pid]
         self._waits: list[str] | None = None
+
+    @property
+    def many(self) -> bool:
+        """Whether it has so many threads that stopping them takes a part of a turn."""
+        return self.threads > MOST_TASKS
 
     def stop(self) -> None:
         """Stop every process of the group; returns when the child itself has stopped.
@@ -94,7 +108,7 @@ class Group:
             os.kill(-self.pid, signal.SIGKILL)
 
     def look_for_children(self) -> None:
-        """Find the child's own children, whose processor time belongs to it."""
+        """Find the child's own children, whose processor time belongs to it, and all threads."""
         self._members = [self.pid]
         for pid in self._members:
             with suppress(OSError):
@@ -104,17 +118,19 @@ class Group:
         self._waits = self._find_waits()
 
     def _find_waits(self) -> list[str] | None:
-        """The files with the waits of all threads; None if unknown, or too many."""
-        found = []
+        """The files with the waits of all threads; None if unknown, or too many.
+
+        Counts the threads on the way.
+        """
+        found: list[str] = []
         for pid in self._members:
             try:
                 tasks = os.listdir(f"/proc/{pid}/task")
             except OSError:
                 return None
             found += [f"/proc/{pid}/task/{task}/schedstat" for task in tasks]
-            if len(found) > MOST_TASKS:
-                return None
-        return found
+        self.threads = len(found)
+        return None if self.many else found
 
     def wait_s(self) -> float | None:
         """Seconds that the group's threads could have run so far and had no processor.
@@ -163,7 +179,11 @@ class Taker:
 
 @dataclass(frozen=True, slots=True)
 class TurnTaken:
-    """What one turn did. Times in seconds; ``began`` is on the monotonic clock."""
+    """What one turn did. Times in seconds; ``began`` is on the monotonic clock.
+
+    ``aside_s`` is the processor time of resuming and stopping many threads, and of what they
+    did meanwhile; it is in none of the others.
+    """
 
     taker: int
     round: int
@@ -175,6 +195,7 @@ class TurnTaken:
     steal_s: float | None
     counted: bool
     wait_s: float | None = None
+    aside_s: float = 0.0
 
 
 @dataclass(slots=True)
@@ -279,38 +300,66 @@ def take_turn(
     """One turn: resume the server and the worker, wait, stop the worker and the server.
 
     The server resumes first and stops last, so that it is there for all of the turn.
+
+    A worker with few threads is read before it resumes and after it has stopped, when its
+    clock is exact. The clock of a running process is exact to its last switch of threads:
+    up to 4 ms ago with one thread, microseconds ago with many. So a worker with many is read
+    while it runs, after all its threads have resumed and before they stop.
     """
-    exchanges, spent = taker.count(), taker.worker.cpu_s()
-    server, stolen, waited = taker.server.cpu_s(), steal_s(processors), taker.worker.wait_s()
-    began = time.monotonic()
+    worker, stolen, waited = taker.worker, steal_s(processors), taker.worker.wait_s()
+    many = worker.many and number != FILLING
+    before = first = _reading(taker)
     try:
         taker.server.resume()
-        taker.worker.resume()
+        worker.resume()
         if not taker.begun:
             taker.begun = True
             taker.begin()
         with interruptible():
+            if many:
+                time.sleep(RESUME_S * worker.threads)
+                first = _reading(taker)
             time.sleep(turn_s)
+        last = _reading(taker)
     finally:
         try:
-            taker.worker.stop()
+            worker.stop()
         except GroupEndedError:
             taker.lost = "the worker ended in its turn"
-        wall = time.monotonic() - began
+        stopped_at = time.monotonic()
         try:
             taker.server.stop()
         except GroupEndedError:
             taker.lost = taker.lost or "the fixture server ended"
-    stolen_after, waited_after = steal_s(processors), taker.worker.wait_s()
+    after = replace(_reading(taker), at=stopped_at)
+    if not many:
+        last = after
+    stolen_after, waited_after = steal_s(processors), worker.wait_s()
+    spent = last.cpu_s - first.cpu_s
     return TurnTaken(
         taker=index,
         round=number,
-        began=began,
-        wall_s=wall,
-        cpu_s=taker.worker.cpu_s() - spent,
-        server_cpu_s=taker.server.cpu_s() - server,
-        exchanges=taker.count() - exchanges,
+        began=first.at,
+        wall_s=last.at - first.at,
+        cpu_s=spent,
+        server_cpu_s=last.server_cpu_s - first.server_cpu_s,
+        exchanges=last.exchanges - first.exchanges,
         steal_s=None if stolen is None or stolen_after is None else stolen_after - stolen,
         counted=False,
         wait_s=None if waited is None or waited_after is None else waited_after - waited,
+        aside_s=after.cpu_s - before.cpu_s - spent if many else 0.0,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What a taker has done so far; ``at`` is on the monotonic clock."""
+
+    exchanges: int
+    cpu_s: float
+    server_cpu_s: float
+    at: float
+
+
+def _reading(taker: Taker) -> _Reading:
+    return _Reading(taker.count(), taker.worker.cpu_s(), taker.server.cpu_s(), time.monotonic())

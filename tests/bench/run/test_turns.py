@@ -18,7 +18,7 @@ import pytest
 
 from bench.launch import ROOT
 from bench.run.process import Child
-from bench.run.turns import FILLING, Group, GroupEndedError, Taker, Turns, take_turns
+from bench.run.turns import FILLING, Group, GroupEndedError, Taker, Turns, take_turn, take_turns
 from tests.bench.children import wait_for
 
 BUSY = """
@@ -166,7 +166,32 @@ def test_many_threads_are_not_asked_for_their_waits() -> None:
         assert child.receive(time.monotonic() + 20) == "ready"
         group = Group(child.pid)
         group.look_for_children()
+        assert (group.many, group.threads) == (True, 21)
         assert group.wait_s() is None
+
+
+def test_resuming_and_stopping_many_threads_is_no_part_of_a_turn(takers: list[Taker]) -> None:
+    """Stopping a thousand threads and letting them go on took 14 ms of each turn of 10 ms."""
+    crowded = takers[1]
+    for taker in takers:
+        taker.worker.look_for_children()
+    crowded.worker.threads = 200  # as if: each has 10 microseconds to resume
+    for taker in takers:
+        turn, counted = take_turn(taker, 0, 0, 0.02, []), 0
+        while not turn.exchanges:  # a busy machine may not let it run in a turn
+            counted = taker.count()
+            turn = take_turn(taker, 0, 0, 0.02, [])
+        if taker is crowded:
+            assert turn.aside_s > 0
+            assert turn.exchanges <= taker.count() - counted
+        else:
+            assert turn.aside_s == 0
+            assert turn.exchanges == taker.count() - counted
+
+
+def test_a_worker_with_few_threads_is_read_when_it_has_stopped(takers: list[Taker]) -> None:
+    turns = rounds(takers, 3)
+    assert all(turn.aside_s == 0 for turn in turns.taken)
 
 
 def test_all_are_stopped_when_the_turns_are_over(takers: list[Taker]) -> None:
