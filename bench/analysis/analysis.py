@@ -208,6 +208,11 @@ class Analysis:
         return stats.fit_memory(self.records)
 
     @cached_property
+    def memory_over_tls(self) -> dict[str, stats.MemoryFit]:
+        """The same for connections held over TLS."""
+        return stats.fit_memory(self.records, over_tls=True)
+
+    @cached_property
     def memory_rows(self) -> list[MemoryRow]:
         """One row per backend with barrier trials."""
         return summary.memory_rows(self.memory)

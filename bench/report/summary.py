@@ -20,6 +20,7 @@ from bench.report.tables import (
     regime,
     segments,
     terminal,
+    tls,
     validity,
 )
 from bench.report.tables.table import Table
@@ -36,6 +37,9 @@ def tables(analysis: Analysis) -> list[Table]:
         segments.segments,
         closed_loop.ceiling_shares,
         memory.memory,
+        tls.memory,
+        tls.pages,
+        tls.resumption,
         open_loop.open_loop,
         ladder.ladder,
         regime.regime,
@@ -71,6 +75,8 @@ def show(analysis: Analysis, console: Console) -> None:
             closed_loop.closed_loop,
             segments.segments,
             memory.memory,
+            tls.memory,
+            tls.pages,
             open_loop.open_loop,
         ):
             terminal.show(make(analysis), console)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import chain
 from pathlib import Path
+from typing import Final
 
 from bench import filesystem
 from bench.analysis.analysis import Analysis
@@ -32,6 +33,8 @@ from bench.report.charts import (
     service_time,
     slots,
     summit,
+    tls_memory,
+    tls_pages,
     validity,
 )
 from bench.report.charts.design import Chart, Design, Skip
@@ -65,6 +68,13 @@ CHARTS: Story = (
     ("parity", parity.design),
 )
 
+#: What TLS adds: after the memory on plain HTTP, in campaigns that measured it.
+OVER_TLS: Story = (
+    ("tls-memory", tls_memory.design),
+    ("tls-pages", tls_pages.design),
+)
+AFTER: Final = "memory-total"
+
 #: The charts of a campaign across interpreters; no others mix interpreters.
 ACROSS: Story = (
     ("interpreters", interpreters.design),
@@ -90,15 +100,31 @@ def render_all(
     number of ``processes`` (by default one per processor, where there is enough to draw).
     """
     filesystem.make_folder(outdir)
-    story = [
-        make
-        for name, make in (ACROSS if analysis.releases else CHARTS)
-        if only is None or name in only
-    ]
+    story = [make for name, make in story_of(analysis) if only is None or name in only]
     if processes is None:
         processes = processes_for(len(story) + len(further))
     sheet = Sheet(outdir, analysis.backends, footer(analysis), formats, themes, shapes)
     return draw_all(sheet, chain((make(analysis) for make in story), further), processes)
 
 
-__all__ = ["ACROSS", "CHARTS", "Chart", "Design", "Sheet", "Skip", "file_name", "render_all"]
+def story_of(analysis: Analysis) -> Story:
+    """The charts that a campaign may have, in the order of the story."""
+    if analysis.releases:
+        return ACROSS
+    if not analysis.measures_tls:
+        return CHARTS
+    place = [name for name, _ in CHARTS].index(AFTER) + 1
+    return (*CHARTS[:place], *OVER_TLS, *CHARTS[place:])
+
+
+__all__ = [
+    "ACROSS",
+    "CHARTS",
+    "OVER_TLS",
+    "Chart",
+    "Design",
+    "Sheet",
+    "Skip",
+    "file_name",
+    "render_all",
+]

@@ -1,0 +1,122 @@
+"""What TLS adds, in sentences: a finding with its cause, for the README and for talks."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from bench.analysis.analysis import Analysis
+from bench.analysis.encryption import HeldConnection, PageOverTls
+from bench.analysis.wording import prose
+from bench.text import KIB, count, listing, significant, times
+from crawlers.registry import MODELS
+
+STREAMS: Final = "async_await"
+SMALL: Final = "asyncio_small_tls"
+"""The rung whose buffer is small."""
+
+BUFFER: Final = 256 * KIB
+"""``asyncio.sslproto.SSLProtocol.max_size``, the same in CPython 3.11 to 3.14."""
+
+ISSUE: Final = "https://github.com/python/cpython/issues/109534"
+"""Where the buffer was discussed."""
+
+COMMAND: Final = "python -m bench run --only c10k,tls-c10k"
+
+
+def memory(analysis: Analysis) -> str | None:
+    """What an idle connection takes over TLS, the most first, and why."""
+    held = analysis.encryption.held
+    models = sorted((row for row in held if row.label in MODELS), key=lambda row: -row.total)
+    if not models:
+        return None
+    ends = [models[0], models[-1]] if len(models) > 1 else models
+    head = listing([f"{_kib(row.total)} KiB with {prose(row.label)}" for row in ends])
+    others = sorted((row for row in held if row.label not in MODELS), key=lambda row: -row.total)
+    charted = [row for row in (*models, *others) if row.highest == models[0].highest]
+    each = [_each(row) for row in charted]
+    parts = [
+        f"**Over TLS an idle connection takes {head}.** In KiB, in brackets on plain HTTP: "
+        f"{', '.join(each)}.",
+        _order(models),
+        _openssl(analysis),
+        _cause(analysis),
+        f"To measure it: `{COMMAND}`.",
+    ]
+    return " ".join(part for part in parts if part)
+
+
+def _each(row: HeldConnection) -> str:
+    plain = "not measured" if row.plain_total is None else f"{row.plain_total / KIB:.1f}"
+    return f"`{row.label}` {row.total / KIB:.1f} ({plain})"
+
+
+def _order(models: list[HeldConnection]) -> str:
+    """Whether TLS turns over which of threads and async/await is cheaper."""
+    by_name = {row.label: row for row in models}
+    thread, stream = by_name.get("threads"), by_name.get(STREAMS)
+    if not thread or not stream or not thread.plain_total or not stream.plain_total:
+        return ""
+    before, after = stream.plain_total / thread.plain_total, stream.total / thread.total
+    turned = "TLS turns the order over: " if before < 1 < after else ""
+    said = (
+        f"{turned}a connection of async/await takes {times(after)} times the memory of a thread "
+        f"with its connection over TLS, and {times(before)} times on plain HTTP."
+    )
+    return said[0].upper() + said[1:]
+
+
+def _openssl(analysis: Analysis) -> str:
+    """OpenSSL's own part."""
+    found = analysis.encryption.openssl
+    if found is None:
+        return ""
+    return f"OpenSSL’s own part is {_kib(found)} KiB (control `bare_tls`)."
+
+
+def _cause(analysis: Analysis) -> str:
+    """Why asyncio's connection is so large, where the records show that it is."""
+    stream, small = analysis.encryption.of(STREAMS), analysis.encryption.of(SMALL)
+    if stream is None or stream.library is None or stream.library < BUFFER / 2:
+        return ""
+    cause = (
+        f"asyncio’s `SSLProtocol` gives each connection a buffer of {BUFFER // KIB} KiB and "
+        f"touches all of it ([discussed here]({ISSUE}))"
+    )
+    if small is None:
+        return f"{cause}."
+    return f"{cause}; with a small one (`{SMALL}`) a connection takes {_kib(small.total)} KiB."
+
+
+def pages(analysis: Analysis) -> str | None:
+    """What encryption and a handshake add to a page."""
+    found = [row for row in analysis.encryption.pages if row.label in MODELS and row.encryption]
+    if not found:
+        return None
+    found.sort(key=lambda row: -(row.encryption.median if row.encryption else 0.0))
+    each = [f"`{row.label}` {times(row.encryption.median)}" for row in found if row.encryption]
+    blocks = max(row.encryption.count for row in found if row.encryption)
+    parts = [
+        f"**Encryption makes a page {_range(found)} times as expensive on a kept connection.** "
+        f"Processor time over TLS 1.3 as a multiple of plain HTTP, median of {count(blocks)} "
+        f"{'block' if blocks == 1 else 'blocks'}: {', '.join(each)}."
+    ]
+    shakes = sorted((row.handshake.median, row.label) for row in found if row.handshake is not None)
+    if shakes:
+        prices = [f"`{label}` {value / 1000:.2f}" for value, label in shakes]
+        parts.append(f"A full handshake costs, in ms of the client: {', '.join(prices)}.")
+    if resuming := [row.label for row in analysis.encryption.pages if row.resumes]:
+        parts.append(f"Sessions are resumed by {listing([f'`{name}`' for name in resuming])}.")
+    elif any(row.resumes is False for row in analysis.encryption.pages):
+        parts.append("None of these backends resumes sessions.")
+    return " ".join(parts)
+
+
+def _range(found: list[PageOverTls]) -> str:
+    """``1.4 to 2.1``, the least first."""
+    values = [row.encryption.median for row in found if row.encryption]
+    low, high = times(min(values)), times(max(values))
+    return low if low == high else f"{low} to {high}"
+
+
+def _kib(value: float) -> str:
+    return significant(value / KIB, 2)

@@ -1,0 +1,152 @@
+"""Made-up trials over TLS, to add to a made-up campaign: held connections, pages, handshakes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bench.plan.tls import EACH_PAGE, KEPT, WAYS, Mode, Tls
+from bench.schema import AnyRecord, CampaignRecord, EndRecord, Handshakes, Ledger, Status
+from bench.schema import Turns as TurnsSummary
+from bench.text import KIB
+from tests.bench.synthetic import MODELS, _Maker, campaign
+
+
+@dataclass(frozen=True)
+class OverTls:
+    """A made-up backend over TLS: what it adds, in KiB and in microseconds."""
+
+    library_kib: float
+    encryption_us: float
+    handshake_us: float
+    resumes: bool = False
+
+
+OPENSSL_KIB = 19.0
+PLAIN_US, CHURN_US = 20.0, 80.0
+ADDED = {
+    "threads": OverTls(1.0, 12.0, 1000.0),
+    "callbacks": OverTls(0.5, 12.0, 1000.0),
+    "generators": OverTls(0.5, 13.0, 1020.0),
+    "async_await": OverTls(275.0, 30.0, 1600.0),
+    "uvloop": OverTls(26.0, 16.0, 1200.0),
+    "trio": OverTls(0.2, 40.0, 2300.0),
+    "aiohttp": OverTls(276.0, 35.0, 1700.0, resumes=True),
+}
+COUNTS = (100, 300, 1000, 10_000)
+
+
+def encrypted(
+    *,
+    backends: Sequence[str] = MODELS,
+    blocks: int = 3,
+    counts: Sequence[int] = COUNTS,
+    control: bool = True,
+    pages: bool = True,
+    refused: Mapping[str, str] | None = None,
+    **options: Any,
+) -> list[AnyRecord]:
+    """The records of a campaign that also measured over TLS; ``refused`` maps backends to why."""
+    records = campaign(backends=backends, blocks=blocks, **options)
+    make = _Maker(9, 0.01, effects=True, samples=20)
+    found: list[AnyRecord] = []
+    for block in range(blocks):
+        for place, name in enumerate(backends):
+            found += [_held(make, block, place, name, count) for count in counts]
+            if pages:
+                found += [_page(make, block, place, name, mode) for mode in (*KEPT, *EACH_PAGE)]
+        if control:
+            found += [_control(make, block, count) for count in counts]
+    for name, reason in (refused or {}).items():
+        status: Status = "refused"
+        trial = _held(make, 0, 0, name, counts[-1])
+        found.append(trial.model_copy(update={"status": status, "reason": reason, "memory": None}))
+    head, end = records[0], records.pop()
+    assert isinstance(head, CampaignRecord)
+    assert isinstance(end, EndRecord)
+    points = [f"tls-c10k-{count}" for count in counts]
+    points += ["tls-fetch-10", "tls-handshake-10"] if pages else []
+    records[0] = head.model_copy(update={"points": [*head.points, *points]})
+    return [*records, *found, end]
+
+
+def _held(make: _Maker, block: int, place: int, name: str, count: int) -> Any:
+    trial = make.held(block, place, name, count)
+    assert trial.memory is not None
+    held = trial.memory.held
+    more = int((OPENSSL_KIB + ADDED[name].library_kib) * KIB * count)
+    memory = trial.memory.model_copy(
+        update={"held": held.model_copy(update={"user_bytes": (held.user_bytes or 0) + more})}
+    )
+    return trial.model_copy(
+        update={
+            "workload": "tls-c10k",
+            "point": f"tls-c10k-{count}",
+            "params": {**trial.params, "tls": Tls().words},
+            "memory": memory,
+        }
+    )
+
+
+def _control(make: _Maker, block: int, count: int) -> Any:
+    trial = make.held(block, 0, "callbacks", count)
+    assert trial.memory is not None
+    before = trial.memory.before.user_bytes or 0
+    own = before + int(OPENSSL_KIB * KIB * count)
+    memory = trial.memory.model_copy(
+        update={"held": trial.memory.held.model_copy(update={"user_bytes": own})}
+    )
+    return trial.model_copy(
+        update={
+            **{"kind": "control", "backend": "bare_tls", "label": "bare_tls"},
+            **{"family": "control", "workload": "tls-c10k", "point": f"tls-c10k-{count}"},
+            "memory": memory,
+        }
+    )
+
+
+def cost_us(name: str, mode: Mode) -> float:
+    """Microseconds of a page of this made-up backend in this mode."""
+    added = ADDED[name]
+    shake = added.handshake_us * (0.4 if mode == "tickets" and added.resumes else 1.0)
+    return {
+        "plain": PLAIN_US,
+        "tls": PLAIN_US + added.encryption_us,
+        "churn": CHURN_US,
+        "handshake": CHURN_US + shake,
+        "tickets": CHURN_US + shake,
+    }[mode]
+
+
+def _page(make: _Maker, block: int, place: int, name: str, mode: Mode) -> Any:
+    point = "tls-fetch-10" if mode in KEPT else "tls-handshake-10"
+    trial = make.closed(block, place, name, point)
+    exchanges, tls = 500, WAYS[mode].tls
+    seen = None
+    if tls is not None:
+        resumed = 490 if mode == "tickets" and ADDED[name].resumes else 0
+        seen = Handshakes(full=500 - resumed, resumed=resumed, failed=0)
+    assert isinstance(trial.ledger, Ledger)
+    return trial.model_copy(
+        update={
+            "workload": point.rpartition("-")[0],
+            "params": {
+                **{"slots": 10, "urls": 500, "delay": "none", "mode": mode},
+                "tls": tls.words if tls else None,
+            },
+            "turns": TurnsSummary(
+                turn_s=0.01,
+                taken=20,
+                counted=18,
+                exchanges=exchanges,
+                wall_s=0.2,
+                cpu_s=exchanges * cost_us(name, mode) / 1e6,
+                server_cpu_s=0.1,
+                steal_s=0.0,
+                beside=[],
+                spanned=0,
+            ),
+            "ledger": trial.ledger.model_copy(update={"handshakes": seen}),
+        }
+    )
