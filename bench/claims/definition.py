@@ -81,6 +81,16 @@ class MemoryReading(_Reading):
     part: Literal["user", "total"]
 
 
+class MemoryRatioReading(_Reading):
+    """Memory per connection of a backend as a multiple of another's, by the slopes of both."""
+
+    kind: Literal["memory-ratio"]
+    backend: str
+    base: str
+    part: Literal["user", "total"]
+    over_tls: bool = False
+
+
 class BarrierReading(_Reading):
     """The share of a point's trials that held all their connections and were valid."""
 
@@ -105,7 +115,12 @@ class UntriedReading(_Reading):
 
 
 Reading = Annotated[
-    RatioReading | MemoryReading | BarrierReading | ExperimentReading | UntriedReading,
+    RatioReading
+    | MemoryReading
+    | MemoryRatioReading
+    | BarrierReading
+    | ExperimentReading
+    | UntriedReading,
     Field(discriminator="kind"),
 ]
 

@@ -24,6 +24,7 @@ from bench.claims import records as experiments
 from bench.claims.definition import (
     BarrierReading,
     ExperimentReading,
+    MemoryRatioReading,
     MemoryReading,
     RatioReading,
     Reading,
@@ -82,6 +83,8 @@ def read(reading: Reading, evidence: Sequence[Evidence]) -> Number | Missing:
                 found = _ratio(reading, one)
             case MemoryReading():
                 found = _memory(reading, one)
+            case MemoryRatioReading():
+                found = _memory_ratio(reading, one)
             case BarrierReading():
                 found = _barrier(reading, one)
             case ExperimentReading():
@@ -128,15 +131,41 @@ def _memory(reading: MemoryReading, evidence: Evidence) -> Number | Missing:
     fit = evidence.analysis.memory.get(reading.backend)
     if fit is None:
         return _no_trials([reading.backend], "c10k", [reading.backend])
-    names = ("user",) if reading.part == "user" else stats.MEMORY_PARTS
+    found = _slope(fit, reading.part)
+    if isinstance(found, Missing):
+        return found
+    value, low, high = (number / KIB for number in found)
+    return Number(value, low, high, plural(fit.trials, "trial"), evidence.id)
+
+
+def _slope(fit: stats.MemoryFit, which: str) -> tuple[float, float, float] | Missing:
+    """Bytes per connection of the user part or of all parts, with their interval."""
     value = low = high = 0.0
-    for name in names:
+    for name in ("user",) if which == "user" else stats.MEMORY_PARTS:
         part = fit.parts[name]
         if part.slope is None or part.low is None or part.high is None:
             return Missing(f"{name} was not read: {part.reason}")
         value, low, high = value + part.slope, low + part.low, high + part.high
-    basis = plural(fit.trials, "trial")
-    return Number(value / KIB, low / KIB, high / KIB, basis, evidence.id)
+    return value, low, high
+
+
+def _memory_ratio(reading: MemoryRatioReading, evidence: Evidence) -> Number | Missing:
+    over_tls = reading.over_tls
+    fits = evidence.analysis.memory_over_tls if over_tls else evidence.analysis.memory
+    names = [reading.backend, reading.base]
+    if lacking := [name for name in names if name not in fits]:
+        return _no_trials(lacking, stats.OVER_TLS if over_tls else "c10k", names)
+    mine, base = (_slope(fits[name], reading.part) for name in names)
+    if isinstance(mine, Missing):
+        return mine
+    if isinstance(base, Missing):
+        return base
+    if min(base) <= 0:
+        return Missing(f"the slope of {reading.base} is not above 0")
+    # Both ends at their worst: wider than an interval of the ratio would be.
+    low, high = max(mine[1], 0.0) / base[2], mine[2] / base[1]
+    trials = sum(fits[name].trials for name in names)
+    return Number(mine[0] / base[0], low, high, plural(trials, "trial"), evidence.id)
 
 
 def _barrier(reading: BarrierReading, evidence: Evidence) -> Number | Missing:
@@ -196,7 +225,9 @@ def _stopped(mine: Sequence[experiments.MeasurementRecord]) -> str:
 def _no_trials(lacking: Sequence[str], where: str, backends: Sequence[str]) -> Missing:
     names = " and ".join(lacking)
     asked = ",".join(dict.fromkeys(backends))
-    blocks = "" if where.startswith("c10k") else f" --blocks {2 * stats.MIN_BLOCKS}"
+    blocks = (
+        "" if where.startswith(("c10k", stats.OVER_TLS)) else f" --blocks {2 * stats.MIN_BLOCKS}"
+    )
     return Missing(
         f"this campaign has no valid trials of {names} at {where}; run "
         f"`python -m bench run --only {where} --backends {asked}{blocks}`",
