@@ -25,6 +25,7 @@ from bench.machine.doctor.surroundings import (
     check_container,
     check_disk,
     check_platform,
+    check_tls,
     check_tools,
 )
 
@@ -53,6 +54,7 @@ CHECKS: tuple[Callable[[Needs], Iterator[CheckResult]], ...] = (
     check_memory,
     check_disk,
     check_tools,
+    check_tls,
     check_interpreter,
     check_container,
 )

@@ -93,3 +93,28 @@ def check_tools(needs: Needs) -> Iterator[CheckResult]:
     paranoid = procfs.read_int("proc/sys/kernel/perf_event_paranoid")
     if shutil.which("perf") and (paranoid is None or paranoid <= 2 or os.geteuid() == 0):
         yield CheckResult("perf", "ok", "installed (optional)")
+
+
+def check_tls(needs: Needs) -> Iterator[CheckResult]:
+    """The workloads over TLS need TLS 1.3."""
+    try:
+        import ssl
+    except ImportError:
+        yield CheckResult(
+            "TLS",
+            "warning",
+            "this Python has no ssl module",
+            "no https URL can be crawled, and the workloads over TLS fail",
+            "use a Python that was built with OpenSSL",
+        )
+        return
+    if ssl.HAS_TLSv1_3:
+        yield CheckResult("TLS", "ok", f"TLS 1.3 with {ssl.OPENSSL_VERSION}")
+    else:
+        yield CheckResult(
+            "TLS",
+            "warning",
+            f"{ssl.OPENSSL_VERSION} has no TLS 1.3",
+            "the workloads over TLS fail",
+            "use a Python that was built with OpenSSL 1.1.1 or later",
+        )

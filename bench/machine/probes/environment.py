@@ -22,6 +22,7 @@ from bench.schema import Environment
 
 PACKAGES = (
     "aiohttp",
+    "cryptography",
     "curio",
     "gevent",
     "greenlet",
@@ -35,6 +36,7 @@ PACKAGES = (
     "numpy",
     "psutil",
     "pydantic",
+    "pyOpenSSL",
     "pytest",
     "pytest-benchmark",
     "redis",
@@ -94,6 +96,15 @@ def git(repository: Path, *arguments: str) -> str | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout
+
+
+def openssl() -> str | None:
+    """The version of the OpenSSL that this interpreter was built with; None without one."""
+    try:
+        import ssl
+    except ImportError:  # an interpreter may be built without it
+        return None
+    return ssl.OPENSSL_VERSION
 
 
 def cpu_model() -> str | None:
@@ -193,5 +204,6 @@ def collect(repository: Path | None = None) -> Environment:
         cpu_quota=quota,
         memory_total_bytes=int(psutil.virtual_memory().total),
         limits=found,
+        openssl=openssl(),
         reasons=reasons,
     )

@@ -26,6 +26,7 @@ def environment(campaign: CampaignRecord) -> list[tuple[str, str]]:
             f"profile {campaign.profile}, {campaign.blocks} blocks, seed {campaign.seed}, "
             f"{campaign.created}",
         ),
+        *([("TLS", found.openssl)] if found.openssl else []),
         ("Packages", _listed(found.packages)),
         ("Limits", _listed(found.limits)),
     ]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import resource
 import shutil
+import ssl
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -213,6 +215,16 @@ def test_backlog_and_conntrack(empty: Path) -> None:
 def test_memory_needed(empty: Path) -> None:
     assert find(memory.check_memory(Needs()), "memory").level == "ok"
     assert find(memory.check_memory(Needs(connections=10**9)), "memory").level == "refusal"
+
+
+def test_tls_says_which_version_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Python without ssl is possible; one whose OpenSSL is too old, too."""
+    assert find(surroundings.check_tls(Needs()), "TLS").level == "ok"
+    monkeypatch.setattr(ssl, "HAS_TLSv1_3", False)
+    old = find(surroundings.check_tls(Needs()), "TLS")
+    assert (old.level, "has no TLS 1.3" in old.found) == ("warning", True)
+    monkeypatch.setitem(sys.modules, "ssl", None)
+    assert "no ssl module" in find(surroundings.check_tls(Needs()), "TLS").found
 
 
 def test_disk(monkeypatch: pytest.MonkeyPatch) -> None:
