@@ -43,9 +43,9 @@ def serve(commands: TextIO, replies: TextIO) -> int:
     if not line:
         return 2
     command = command_of(line)
-    loaded: tuple[str, worker.Crawl] | None = None
-    if command.backend not in controls.CONTROLS:  # they have nothing to warm up
-        loaded = worker.load(command, worker.make_job(command))
+    loaded: tuple[str, worker.Crawl] | None = worker.load(command, worker.make_job(command))
+    if command.backend in controls.CONTROLS:
+        loaded = None  # it is made for a job, so here only its imports were of use
     ready, out = f"{encode(Ready())}\n".encode(), replies.fileno()
     gc.collect()
     os.write(out, ready)

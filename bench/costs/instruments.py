@@ -53,7 +53,8 @@ class Instrument:
     interpreter's, for output in a folder; ``read`` the counts from the texts that were written
     there. ``attach`` instead starts to count in a running process. ``slowness`` is how many times
     longer the worker may take. With ``forks``, crawls run in forks of one worker; ``alone``: what
-    else runs here would change the counts. ``one_seed``: hash seeds hardly change them.
+    else runs here would change the counts. ``sparing``: it is slow, and hash
+    seeds hardly change what it counts, so there is one seed, and a stack crawls fewer pages.
     ``missing`` says why it cannot be used here, and what to do.
     """
 
@@ -66,7 +67,7 @@ class Instrument:
     attach: Callable[[int], counter.Counter] | None = None
     forks: bool = False
     alone: bool = False
-    one_seed: bool = False
+    sparing: bool = False
     missing: str | None = None
 
     def files(self, folder: Path) -> frozenset[Path]:
@@ -247,7 +248,7 @@ def memcheck() -> Instrument:
         *("allocations", tool, wrap, read_allocations, extra),
         slowness=150,
         forks=True,
-        one_seed=True,
+        sparing=True,
         missing=reason,
     )
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 from bench import controls
@@ -89,13 +90,13 @@ def run(
         missing={each.name: each.missing for each in found if each.missing},
         absent={each.name: each.missing for each in known if each.missing},
     )
-    planned = tasks.plan(names, usable, options.seeds, options.workloads, options.pages)
-    order = [task.key(workload) for task in planned for workload in task.workloads]
+    planned = tasks.plan(known, names, usable, options.seeds, options.workloads, options.pages)
+    order = tasks.in_order(planned, options.workloads, names)
     with ExitStack() as stack:
         part = stack.enter_context(Part.of(folder, header, resume=resume)) if folder else None
         kept: dict[Key, Sample] = {}
         if part is not None:
-            header = part.header
+            header = part.header.model_copy(update={"seeds": header.seeds})
             kept = {s.key: s for s in part.samples if s.status == "ok" and s.key in set(order)}
         count(options, tasks.without(planned, kept), len(kept), kept, part, report)
         costs = Costs(header, tuple(kept[key] for key in order if key in kept))
@@ -115,17 +116,16 @@ def count(
 ) -> None:
     """Run the tasks, and keep their samples as they come; Ctrl-C ends it.
 
-    What must be counted alone comes last, one task at a time.
+    What must be counted alone is counted one task at a time.
     """
     began = time.monotonic()
     total_s, done_s = sum(task.weight_s for task in todo), 0.0
     planned = before + sum(len(task.workloads) for task in todo)
     number = before
-    together = [task for task in todo if not task.instrument.alone]
-    alone = [task for task in todo if task.instrument.alone]
     try:
-        for group, jobs in ((together, options.jobs), (alone, 1)):
-            with closing(lanes.run(group, options.slots, jobs)) as found:
+        for alone, group in groupby(todo, key=lambda task: task.instrument.alone):
+            jobs = 1 if alone else options.jobs
+            with closing(lanes.run(list(group), options.slots, jobs)) as found:
                 for each in found:
                     if isinstance(each, Task):
                         done_s += each.weight_s

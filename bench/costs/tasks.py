@@ -9,6 +9,10 @@ from bench import controls
 from bench.costs.instruments import Instrument
 from bench.costs.record import Key
 from bench.plan.sizes import LISTED, OTHER
+from crawlers.backend import Backend
+
+STACK_SHARE = 0.4
+"""Of the pages, for an HTTP stack under an instrument that is sparing."""
 
 FLOOR = "bare"
 """The control that is counted, on lists only: see :mod:`bench.controls`."""
@@ -45,19 +49,32 @@ class Task:
 
 
 def plan(
+    known: Iterable[Backend],
     names: Sequence[str],
     usable: Sequence[Instrument],
     seeds: Sequence[int],
     workloads: Sequence[str],
     pages: int,
 ) -> list[Task]:
-    """Every task, in the order of the backends."""
+    """Every task: all of the first hash seed, then of the next, so that a part is of use.
+
+    What must be counted alone is the end of each.
+    """
+    stacks = {backend.name for backend in known if backend.family == "stack"}
     return [
-        Task(name, instrument, seed, pages, crawled)
+        Task(
+            name,
+            instrument,
+            seed,
+            max(1, round(pages * STACK_SHARE)) if instrument.sparing and name in stacks else pages,
+            crawled,
+        )
+        for place, seed in enumerate(seeds)
+        for alone in (False, True)
         for name in names
         if (crawled := tuple(w for w in workloads if w == "fetch" or name != FLOOR))
         for instrument in usable
-        for seed in (seeds[:1] if instrument.one_seed else seeds)
+        if instrument.alone is alone and not (instrument.sparing and place)
     ]
 
 
@@ -68,3 +85,9 @@ def without(tasks: Iterable[Task], done: Collection[Key]) -> list[Task]:
         for task in tasks
     ]
     return [task for task in left if task.workloads]
+
+
+def in_order(tasks: Iterable[Task], workloads: Sequence[str], names: Sequence[str]) -> list[Key]:
+    """The samples as a record has them: by workload, then by backend."""
+    keys = [task.key(workload) for task in tasks for workload in task.workloads]
+    return sorted(keys, key=lambda key: (workloads.index(key[1]), names.index(key[0])))
