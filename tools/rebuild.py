@@ -34,6 +34,7 @@ from bench.micro import account
 from bench.micro import report as micro_report
 from bench.report import publish
 from tests.torture import document, soak
+from tools import surprises
 
 COMMANDS: Final = (
     "claims --out docs/claims.md",
@@ -120,6 +121,8 @@ def documents() -> None:
         document.fill(name, torture_table(name))
     costs_excerpt()
     document.fill(tuning.NAME, tuning_table(), ROOT / "docs" / "fairness.md")
+    for name, text in surprises.parts(surprises.Figures.committed()).items():
+        document.fill(name, text, ROOT / "docs" / "findings.md")
 
 
 FOLDERS: Final[dict[str, Callable[[Path], None]]] = {

@@ -7,6 +7,9 @@ to our server and reads how much memory they take. It prints a table for
 docs/decisions.md. The exit status is 1 if a tool is missing or a server does not
 start.
 
+With ``--tls`` both servers use the same certificate, and a second table has a
+new connection for each page, with a full handshake.
+
 The comparison cannot be quite equal: nginx sends about 150 bytes more in each
 head (Server, Date, Last-Modified, ETag, Accept-Ranges), checks the age of its
 cached file, and has many features that our server lacks.
@@ -23,13 +26,14 @@ import resource
 import shutil
 import signal
 import socket
+import ssl
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -57,10 +61,19 @@ http {{
     fastcgi_temp_path {folder}/fastcgi;
     uwsgi_temp_path {folder}/uwsgi;
     scgi_temp_path {folder}/scgi;
-    server {{ listen 127.0.0.1:{port} backlog=4096; root {folder}/www; }}
+    server {{ listen 127.0.0.1:{port} {listen}; root {folder}/www; {tls} }}
 }}
 """
 NGINX_SAID = "nginx: 1 worker, sendfile, tcp_nopush, open_file_cache 600 s, access_log off"
+
+
+NGINX_TLS = """\
+        ssl_certificate {folder}/certificate.pem;
+        ssl_certificate_key {folder}/key.pem;
+        ssl_protocols TLSv1.2 TLSv1.3;
+        ssl_session_cache none;
+        ssl_session_tickets on;
+"""
 
 
 class SpeedError(Exception):
@@ -111,22 +124,58 @@ def child(command: list[str], core: int) -> Iterator[subprocess.Popen[str]]:
                 process.kill()
 
 
+@dataclass(frozen=True)
+class Certificate:
+    """A folder with a certificate and key for both servers, and what a client has to trust."""
+
+    folder: Path
+
+    def trusting(self) -> ssl.SSLContext:
+        """A client's context."""
+        return ssl.create_default_context(cafile=str(self.folder / "authority.pem"))
+
+
 @contextlib.contextmanager
-def ours(core: int) -> Iterator[Contender]:
+def certified(kind: str | None) -> Iterator[Certificate | None]:
+    """A certificate for the length of a ``with``, if TLS is wanted."""
+    if kind is None:
+        yield None
+        return
+    import trustme
+
+    key_type = trustme.KeyType.ECDSA if kind == "ecdsa" else trustme.KeyType.RSA
+    with tempfile.TemporaryDirectory() as name:
+        made = Certificate(Path(name))
+        authority = trustme.CA(key_type=key_type)
+        leaf = authority.issue_cert("127.0.0.1", key_type=key_type)
+        authority.cert_pem.write_to_path(made.folder / "authority.pem")
+        leaf.cert_chain_pems[0].write_to_path(made.folder / "certificate.pem")
+        leaf.private_key_pem.write_to_path(made.folder / "key.pem")
+        yield made
+
+
+@contextlib.contextmanager
+def ours(core: int, certificate: Certificate | None) -> Iterator[Contender]:
     """Our server on a core."""
     command = [sys.executable, "-m", "server", "--json", "--exit-with-parent"]
     command += ["--site", "tree:100:5:2048"]
+    if certificate is not None:
+        folder = certificate.folder
+        command += ["--certificate", f"{folder}/certificate.pem", "--key", f"{folder}/key.pem"]
     with child(command, core) as process:
         assert process.stdout is not None
         line = process.stdout.readline()
         if not line:
             _, errors = process.communicate(timeout=10)
             raise SpeedError(f"our server did not start: {errors.strip()}")
-        yield Contender("ours", f"http://{json.loads(line)['listening']}/", process.pid)
+        ready = json.loads(line)
+        yield Contender("ours", f"{ready['scheme']}://{ready['listening']}/", process.pid)
 
 
 @contextlib.contextmanager
-def nginx(program: str, core: int, page: bytes) -> Iterator[Contender]:
+def nginx(
+    program: str, core: int, page: bytes, certificate: Certificate | None
+) -> Iterator[Contender]:
     """nginx on a core, with the page as its index."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -136,14 +185,16 @@ def nginx(program: str, core: int, page: bytes) -> Iterator[Contender]:
         with socket.create_server(("127.0.0.1", 0)) as probe:
             port = int(probe.getsockname()[1])
         config = folder / "nginx.conf"
-        config.write_text(NGINX.format(folder=folder, port=port))
-        url = f"http://127.0.0.1:{port}/index.html"
+        listen, tls = "backlog=4096", ""
+        if certificate is not None:
+            listen, tls = "ssl backlog=4096", NGINX_TLS.format(folder=certificate.folder)
+        config.write_text(NGINX.format(folder=folder, port=port, listen=listen, tls=tls))
+        url = f"{'http' if certificate is None else 'https'}://127.0.0.1:{port}/index.html"
         with child([program, "-p", name, "-c", str(config)], core) as process:
             until = time.monotonic() + 10
             while True:
                 try:
-                    with urlopen(url, timeout=5) as answer:  # nosec B310
-                        same = answer.read() == page
+                    same = fetch(url, certificate) == page
                     break
                 except OSError as error:
                     if process.poll() is not None or time.monotonic() > until:
@@ -155,18 +206,28 @@ def nginx(program: str, core: int, page: bytes) -> Iterator[Contender]:
             yield Contender("nginx", url, int(children[0]))
 
 
+def fetch(url: str, certificate: Certificate | None) -> bytes:
+    """One page."""
+    context = None if certificate is None else certificate.trusting()
+    with urlopen(url, timeout=5, context=context) as answer:  # nosec B310
+        body: bytes = answer.read()
+    return body
+
+
 def cpu_seconds(pid: int) -> float:
     """User and system time of a process so far."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def measure(wrk: str, contender: Contender, core: int, connections: int, seconds: int) -> None:
+def measure(
+    wrk: str, contender: Contender, core: int, connections: int, seconds: int, *options: str
+) -> None:
     """One round of wrk; appends to the contender."""
     before = cpu_seconds(contender.pid)
     with pinned(core):
         done = subprocess.run(
-            [wrk, "-t1", f"-c{connections}", f"-d{seconds}s", contender.url],
+            [wrk, "-t1", f"-c{connections}", f"-d{seconds}s", *options, contender.url],
             capture_output=True, text=True, timeout=seconds + 30, check=False,
         )  # fmt: skip
     used = cpu_seconds(contender.pid) - before
@@ -189,7 +250,9 @@ def resident(pid: int) -> dict[str, int]:
     }
 
 
-def idle_memory(contender: Contender, connections: int) -> list[tuple[str, dict[str, int]]]:
+def idle_memory(
+    contender: Contender, connections: int, certificate: Certificate | None
+) -> list[tuple[str, dict[str, int]]]:
     """Memory of a server: without connections, with them open, after a request on each."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
@@ -198,13 +261,16 @@ def idle_memory(contender: Contender, connections: int) -> list[tuple[str, dict[
             f"{connections} connections need that many descriptors and the limit is {hard}: "
             "raise it (ulimit -Hn) or take fewer with --idle"
         )
-    host, _, port = contender.url.removeprefix("http://").rstrip("/").partition(":")
+    host, _, port = contender.url.partition("://")[2].rstrip("/").partition(":")
+    context = None if certificate is None else certificate.trusting()
+
+    def connect() -> socket.socket:
+        sock = socket.create_connection((host, int(port)), timeout=10)
+        return sock if context is None else context.wrap_socket(sock, server_hostname=host)
+
     steps = [("no connection", resident(contender.pid))]
     with contextlib.ExitStack() as stack:
-        sockets = [
-            stack.enter_context(socket.create_connection((host, int(port)), timeout=10))
-            for _ in range(connections)
-        ]
+        sockets = [stack.enter_context(connect()) for _ in range(connections)]
         time.sleep(0.5)  # the last ones are still in the accept queue
         steps.append((f"{connections:,} open, never used", resident(contender.pid)))
         for sock in sockets:
@@ -216,12 +282,9 @@ def idle_memory(contender: Contender, connections: int) -> list[tuple[str, dict[
     return steps
 
 
-def print_speed(contenders: list[Contender], connections: int, rounds: int, seconds: int) -> None:
+def print_speed(contenders: list[Contender], what: str) -> None:
     """Print the table of the comparison."""
-    print(
-        f"\n2 KB page, keep-alive, {connections} connections, {rounds} x {seconds} s each, median"
-    )
-    print(f"{NGINX_SAID}\n")
+    print(f"\n{what}, median\n{NGINX_SAID}\n")
     print("| server | requests/s | least | most | server CPU µs/request |")
     print("| --- | ---: | ---: | ---: | ---: |")
     for one in contenders:
@@ -252,6 +315,8 @@ def main() -> int:
     parser.add_argument("--connections", type=int, default=64, help="of wrk (default: 64)")
     parser.add_argument("--idle", type=int, default=10_000, help="idle connections to open "
         "afterwards, 0 for none (default: 10000)")  # fmt: skip
+    parser.add_argument("--tls", choices=("ecdsa", "rsa"), help="compare over TLS, with this "
+        "kind of key")  # fmt: skip
     options = parser.parse_args()
     if min(options.rounds, options.seconds, options.connections) < 1 or options.idle < 0:
         parser.error("rounds, seconds and connections are at least 1, idle at least 0")
@@ -275,27 +340,50 @@ def run(options: argparse.Namespace) -> None:
     print(f"servers on core {cores[0]}, wrk on core {cores[-1]}", flush=True)
     if len(cores) == 1:
         print("only one core: wrk takes its time from the server, the ratio means little")
-    with ours(cores[0]) as mine:
-        with urlopen(mine.url, timeout=5) as answer:  # nosec B310
-            page = answer.read()
-        with nginx(program, cores[0], page) as other:
-            for number in range(options.rounds):
-                # Alternate which one goes first.
-                for one in (mine, other) if number % 2 == 0 else (other, mine):
-                    measure(wrk, one, cores[-1], options.connections, options.seconds)
-                    print(f"  round {number + 1} {one.name}: {one.rates[-1]:,.0f}/s", flush=True)
-        print_speed([mine, other], options.connections, options.rounds, options.seconds)
-    if options.idle:
-        with ours(cores[0]) as mine:  # a fresh one, without memory left over from wrk
-            steps = idle_memory(mine, options.idle)
-        print("\n| our server's memory | RSS MB | of it anonymous | bytes per connection |")
-        print("| --- | ---: | ---: | ---: |")
-        base = steps[0][1]["VmRSS"]
-        for text, held in steps:
-            each = (
-                "" if text == "no connection" else f"{(held['VmRSS'] - base) / options.idle:,.0f}"
-            )
-            print(f"| {text} | {held['VmRSS'] / 1e6:.1f} | {held['RssAnon'] / 1e6:.1f} | {each} |")
+    with contextlib.ExitStack() as stack:
+        certificate = stack.enter_context(certified(options.tls))
+        compare(wrk, program, cores, options, certificate)
+        if options.idle:
+            show_idle(cores[0], options.idle, certificate)
+
+
+def compare(
+    wrk: str,
+    program: str,
+    cores: list[int],
+    options: argparse.Namespace,
+    certificate: Certificate | None,
+) -> None:
+    """Let wrk load both in alternating rounds, and print what it found."""
+    what = f"{options.connections} connections, {options.rounds} x {options.seconds} s each"
+    over = "" if certificate is None else f" over TLS ({options.tls})"
+    contests: dict[str, list[str]] = {f"2 KB page{over}, keep-alive": []}
+    if certificate is not None:
+        contests[f"2 KB page{over}, a full handshake each"] = ["-H", "Connection: close"]
+    with ours(cores[0], certificate) as mine:
+        page = fetch(mine.url, certificate)
+        with nginx(program, cores[0], page, certificate) as other:
+            for name, more in contests.items():
+                pair = [replace(one, rates=[], cpu_us=[]) for one in (mine, other)]
+                for number in range(options.rounds):
+                    # Alternate which one goes first.
+                    for one in pair if number % 2 == 0 else reversed(pair):
+                        measure(wrk, one, cores[-1], options.connections, options.seconds, *more)
+                        said = f"  round {number + 1} {one.name}: {one.rates[-1]:,.0f}/s"
+                        print(said, flush=True)
+                print_speed(pair, f"{name}, {what}")
+
+
+def show_idle(core: int, connections: int, certificate: Certificate | None) -> None:
+    """Print the memory of idle connections."""
+    with ours(core, certificate) as mine:  # a fresh one, without memory left over from wrk
+        steps = idle_memory(mine, connections, certificate)
+    print("\n| our server's memory | RSS MB | of it anonymous | bytes per connection |")
+    print("| --- | ---: | ---: | ---: |")
+    base = steps[0][1]["VmRSS"]
+    for text, held in steps:
+        each = "" if text == "no connection" else f"{(held['VmRSS'] - base) / connections:,.0f}"
+        print(f"| {text} | {held['VmRSS'] / 1e6:.1f} | {held['RssAnon'] / 1e6:.1f} | {each} |")
 
 
 if __name__ == "__main__":

@@ -90,6 +90,7 @@ SECTIONS: Final = (
                 "twisted",
                 "protocols in both; Twisted sends in batches",
             ),
+            Row("", "asyncio_buffered", "twisted", "protocols and receives of 64 KiB in both"),
             Row("Tornado against asyncio", "async_await", "tornado", "`IOStream`, and not streams"),
             Row("the loop below callbacks", "callbacks", "callbacks_asyncio", "asyncio's loop"),
             Row("the loop below generators", "generators", "generators_asyncio", "asyncio's loop"),

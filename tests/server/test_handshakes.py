@@ -7,7 +7,7 @@ import contextlib
 import gc
 import ssl
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from typing import cast
 
 import pytest
@@ -118,18 +118,18 @@ class Bench:
         return answer, wire
 
 
-@pytest.fixture(scope="module")
-def bench() -> Bench:
-    """Made once, because a certificate takes a while."""
+@cache
+def shared() -> Bench:
+    """One for all tests and examples, because a certificate takes a while."""
     return Bench()
 
 
-@pytest.fixture(autouse=True)
-def counted_from_zero(bench: Bench) -> Iterator[None]:
-    """Every test has its own counts."""
-    bench.handshakes.reset()
-    yield
-    assert not bench.handshakes.waiting or pytest.fail("a handshake is waited for")
+@pytest.fixture
+def bench() -> Iterator[Bench]:
+    """The shared one, counted from zero. No handshake is waited for after the test."""
+    shared().handshakes.reset()
+    yield shared()
+    assert not shared().handshakes.waiting
 
 
 def whole(data: bytes) -> list[bytes]:
@@ -141,7 +141,7 @@ REQUESTS = b"GET /p/1 HTTP/1.1\r\nHost: x\r\n\r\n" * 3 + b"GET /none HTTP/1.1\r\
 
 @given(pieces=st.lists(st.integers(1, 400), min_size=1, max_size=20))
 def test_any_split_gives_the_same_answers(pieces: list[int]) -> None:
-    bench = _shared()
+    bench = shared()
 
     def cut(data: bytes) -> list[bytes]:
         found, start, number = [], 0, 0
@@ -159,19 +159,9 @@ def test_any_split_gives_the_same_answers(pieces: list[int]) -> None:
     wire.lose()
 
 
-_MADE: list[Bench] = []
-
-
-def _shared() -> Bench:
-    """One for all examples: fixtures of a test would belong to each of them."""
-    if not _MADE:
-        _MADE.append(Bench())
-    return _MADE[0]
-
-
 @given(data=st.binary(min_size=1, max_size=2000))
 def test_any_bytes_fail_or_wait(data: bytes) -> None:
-    bench = _shared()
+    bench = shared()
     bench.handshakes.reset()
     protocol, wire = bench.connect()
     protocol.data_received(data)

@@ -18,7 +18,7 @@ from bench.launch import RESULTS, ROOT
 from bench.report import cite, files, summary
 from bench.text import block
 from tests.torture import document
-from tools import rebuild
+from tools import rebuild, surprises
 
 MOST_BYTES = 8_000_000
 DRAWN_WITH = "3.11.2"
@@ -67,6 +67,23 @@ def test_the_table_of_what_tuning_changes_is_what_the_records_give() -> None:
     """Rebuild with: python -m tools.rebuild documents."""
     page = (ROOT / "docs" / "fairness.md").read_text()
     assert block(page, "tuning") == rebuild.tuning_table().strip()
+
+
+def test_the_numbers_of_the_findings_are_what_the_records_give() -> None:
+    """Rebuild with: python -m tools.rebuild documents."""
+    page = (ROOT / "docs" / "findings.md").read_text()
+    parts = surprises.parts(surprises.Figures.committed())
+    for name, text in parts.items():
+        assert block(page, name) == text.strip(), name
+    assert set(re.findall(r"<!-- (number-[\w-]+):begin -->", page)) == set(parts)
+
+
+def test_the_findings_have_no_figure_of_a_campaign_that_was_typed() -> None:
+    """An interval, or a campaign's name, outside of the generated parts would grow old."""
+    page = (ROOT / "docs" / "findings.md").read_text()
+    typed = re.sub(r"<!-- (number-[\w-]+):begin -->.*?<!-- \1:end -->", "", page, flags=re.DOTALL)
+    assert not re.search(r"\[\d[\d.]*[–,] ?[\d.]+\]", typed)
+    assert not re.search(r"\b20\d{6}-\d{6}-[0-9a-f]{6}\b", typed)
 
 
 @pytest.mark.slow

@@ -1,0 +1,315 @@
+"""The figures of docs/findings.md, from the records that are committed.
+
+Each entry of the page has a generated part with its number; the words around it say what
+explains the number, and must hold whatever it is. ``python -m tools.rebuild`` fills these parts.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import median
+from typing import Final
+
+from bench import store
+from bench.analysis import stats
+from bench.analysis.analysis import Analysis
+from bench.analysis.family import Family
+from bench.analysis.stats import Comparison, Metric, Ratio
+from bench.launch import RESULTS
+from bench.text import KIB, count, listing, times
+from crawlers.registry import MODELS
+
+TURNS: Final = "ladder-100"
+CPU, RATE = stats.CPU_PER_1000, stats.PAGES_PER_S
+WIDTH: Final = 100
+PREFIX: Final = "number-"
+"""Of the names of the generated parts."""
+
+
+def said(ratio: Ratio | None) -> str:
+    """``1.52 [1.48–1.55] times``, with what the statistics make of it, or why there is none."""
+    if ratio is None or ratio.value is None:
+        return "(not measured in this campaign)"
+    if ratio.low is None or ratio.high is None:
+        return f"{times(ratio.value)} times (too few blocks for an interval)"
+    text = f"{times(ratio.value)} [{times(ratio.low)}–{times(ratio.high)}] times"
+    return text if ratio.shown else f"{text} ({ratio.verdict})"
+
+
+@dataclass
+class Figures:
+    """The reference campaign, and the one on several interpreters."""
+
+    analysis: Analysis
+    interpreters: Analysis
+
+    @classmethod
+    def committed(cls) -> Figures:
+        """From the records under ``results/``."""
+        folders = ("reference", "interpreters")
+        return cls(*(Analysis.load(store.trials_file(RESULTS / name)) for name in folders))
+
+    @cached_property
+    def further(self) -> dict[tuple[str, str, str, str], Comparison | None]:
+        """Comparisons that no table makes."""
+        return {}
+
+    def ratio(self, name: str, base: str, point: str = TURNS, metric: Metric = CPU) -> Ratio | None:
+        """A backend over another one; from the family that tables use, if it is in it."""
+        pair = (point, base, name)
+        family = self.analysis.family(metric)
+        found = family.get(pair)
+        if found is None:
+            key = (*pair, metric.name)
+            if key not in self.further:
+                self.further[key] = Family(self.analysis.records, metric, [pair]).get(pair)
+            found = self.further[key]
+        return found.ratio if found else None
+
+    def cpu(self, name: str, base: str, point: str = TURNS) -> str:
+        """The ratio of processor time, in words."""
+        return said(self.ratio(name, base, point))
+
+    def rate(self, name: str, base: str, point: str = TURNS) -> str:
+        """The ratio of pages per second, in words."""
+        return said(self.ratio(name, base, point, RATE))
+
+    def spread(self, name: str, point: str, metric: Metric) -> str:
+        """The median of a metric at a point."""
+        trials = stats.trials_of(self.analysis.records, twins=False)
+        values = [metric.value(t) for t in trials if (t.point, t.label) == (point, name)]
+        found = stats.spread(values)
+        if found is None:
+            return "(not measured)"
+        return count(found.median) if found.median >= 100 else f"{found.median:.1f}"
+
+    def halves(self, name: str, point: str) -> tuple[float, float] | None:
+        """User and system milliseconds per 1000 pages, medians."""
+        for row in self.analysis.rows:
+            if (row.point, row.label) == (point, name) and row.cpu_user_ms is not None:
+                return row.cpu_user_ms, row.cpu_system_ms or 0.0
+        return None
+
+    def system(self, name: str, point: str) -> str:
+        """System milliseconds per 1000 pages, in words."""
+        found = self.halves(name, point)
+        return f"{found[1]:.1f}" if found else "(not measured)"
+
+    def users(self, point: str) -> str:
+        """The range over the models of user microseconds per page, in words."""
+        found = [parts[0] for name in MODELS if (parts := self.halves(name, point))]
+        return f"{min(found):.0f} to {max(found):.0f} µs" if found else "(not measured)"
+
+    def switches(self, name: str, point: str) -> str:
+        """Voluntary context switches per page, the median over trials."""
+        found = [
+            float(switches) / trial.pages
+            for trial in stats.trials_of(self.analysis.records, twins=False)
+            if (trial.point, trial.label) == (point, name)
+            and trial.pages
+            and isinstance(switches := trial.extra.get("switches_voluntary"), int | float)
+        ]
+        return f"{median(found):.1f}" if found else "(not recorded)"
+
+    def memory(self, name: str) -> str:
+        """KiB of an idle connection, user space and page tables apart, in words."""
+        fit = self.analysis.memory.get(name)
+        if fit is None or fit.total is None:
+            return f"`{name}` was not measured"
+        parts = {part: fit.parts[part].slope for part in ("user", "page tables")}
+        known = [
+            f"{slope / KIB:.1f} {what}"
+            for part, what in (("user", "of it in user space"), ("page tables", "in page tables"))
+            if (slope := parts[part]) is not None
+        ]
+        return f"{fit.total / KIB:.1f} KiB with `{name}`, {listing(known)}"
+
+    def memory_ratio(self, name: str) -> str:
+        """Memory per connection over that of the rung it changes, in words."""
+        ladder = self.analysis.ladder
+        steps = ladder.steps if ladder else ()
+        return said(next((s.memory_ratio for s in steps if s.rung.name == name), None))
+
+    def without_lock(self) -> list[str]:
+        """User memory of an idle thread on each interpreter without a lock."""
+        releases = self.interpreters.releases
+        found = releases.to_previous(stats.USER_PER_CONNECTION) if releases else {}
+        return [
+            f"{said(c.ratio)} on `{c.label.partition('@')[2]}`"
+            for c in found.values()
+            if c.label.startswith("threads@") and c.label.endswith("t")
+        ]
+
+
+def receives(f: Figures) -> str:
+    """What a large receive costs asyncio."""
+    return (
+        f"`async_await` takes {f.cpu('async_await', 'callbacks', 'throughput-100')} the processor "
+        f"time of `callbacks` for a crawled page, and "
+        f"{f.cpu('async_await', 'callbacks', 'fetch-100')} for a fetched one. `asyncio_buffered` "
+        f"takes {f.cpu('asyncio_buffered', 'asyncio_protocol')} that of `asyncio_protocol`, which "
+        "differs in the receive alone."
+    )
+
+
+def pools(f: Figures) -> str:
+    """httpx and its pool."""
+    names = ("httpx", "httpx_tuned", "httpx2")
+    rates = [f"{f.spread(name, TURNS, RATE)} pages/s with `{name}`" for name in names]
+    return f"At 100 slots: {listing(rates)}; {f.spread('aiohttp', TURNS, RATE)} with `aiohttp`."
+
+
+def lead(f: Figures) -> str:
+    """uvloop against asyncio."""
+    return (
+        f"In pages per second, `uvloop` fetches {f.rate('uvloop', 'async_await', 'fetch-100')} "
+        f"those of `async_await`, and crawls {f.rate('uvloop', 'async_await', 'throughput-100')}. "
+        f"With protocols, `uvloop_protocol` crawls {f.rate('uvloop_protocol', 'asyncio_protocol')} "
+        f"those of `asyncio_protocol`, and {f.rate('uvloop_protocol', 'asyncio_buffered')} those "
+        "of `asyncio_buffered`, which has one small buffer."
+    )
+
+
+def socket_calls(f: Figures) -> str:
+    """Socket calls against streams and protocols."""
+    return (
+        f"`asyncio_sockets` takes {f.cpu('asyncio_sockets', 'async_await')} the processor time per "
+        f"page of `async_await`, which has streams. `uvloop_sockets` takes "
+        f"{f.cpu('uvloop_sockets', 'asyncio_sockets')} that of `asyncio_sockets`, and "
+        f"`uvloop_protocol` {f.cpu('uvloop_protocol', 'asyncio_protocol')} that of "
+        "`asyncio_protocol`."
+    )
+
+
+def below_aiohttp(f: Figures) -> str:
+    """aiohttp on both loops."""
+    return (
+        f"`aiohttp_uvloop` takes {f.cpu('aiohttp_uvloop', 'aiohttp')} the processor time per page "
+        f"of `aiohttp`."
+    )
+
+
+def stacks(f: Figures) -> str:
+    """What HTTP stacks take."""
+    names = ("aiohttp", "httpx2", "httpx", "urllib3", "requests")
+    each = [f"`{name}` {f.spread(name, TURNS, CPU)}" for name in names]
+    return f"Processor time per 1000 pages at 100 slots, in milliseconds: {listing(each)}."
+
+
+def native(f: Figures) -> str:
+    """Native coroutines against generators."""
+    return (
+        f"`native_coroutines` takes {f.cpu('native_coroutines', 'generators')} the processor time "
+        f"per page of `generators`, and {f.memory_ratio('native_coroutines')} the memory per "
+        "connection."
+    )
+
+
+def pure(f: Figures) -> str:
+    """asyncio's Task and Future in Python."""
+    return (
+        f"`asyncio_pure`, with Task and Future in Python, takes "
+        f"{f.cpu('asyncio_pure', 'async_await')} the processor time per page of `async_await`."
+    )
+
+
+def lock(f: Figures) -> str:
+    """What passing the lock costs."""
+    return (
+        f"The system time of `threads` goes from {f.system('threads', 'throughput-100')} ms per "
+        f"1000 pages at 100 slots to {f.system('threads', 'throughput-1000')} at 1,000; that of "
+        f"`callbacks` from {f.system('callbacks', 'throughput-100')} to "
+        f"{f.system('callbacks', 'throughput-1000')}. The voluntary context switches of `threads` "
+        f"go from {f.switches('threads', 'throughput-100')} to "
+        f"{f.switches('threads', 'throughput-1000')} per page, stops at the ends of turns included."
+    )
+
+
+def pause(f: Figures) -> str:
+    """A page behind a delay, and without one."""
+    return (
+        f"Over the four models, a page takes {f.users('waiting-1')} of user time with one slot "
+        f"behind the delay, and {f.users('throughput-1')} without it; with ten slots "
+        f"{f.users('waiting-10')} and {f.users('throughput-10')}."
+    )
+
+
+def small_stacks(f: Figures) -> str:
+    """Threads with small stacks."""
+    return (
+        f"`threads_small_stack` takes {f.memory_ratio('threads_small_stack')} the memory per "
+        f"connection of `threads`: {f.memory('threads_small_stack')}; {f.memory('threads')}."
+    )
+
+
+def greenlet(f: Figures) -> str:
+    """What a greenlet takes."""
+    return f"An idle connection takes {f.memory('gevent')}; {f.memory('async_await')}."
+
+
+def poll(f: Figures) -> str:
+    """poll against the default selector."""
+    return (
+        f"`callbacks_poll` takes {f.cpu('callbacks_poll', 'callbacks')} the processor time per "
+        "page of `callbacks`, which uses epoll."
+    )
+
+
+def process(f: Figures) -> str:
+    """What a process takes."""
+    fits = {name: f.analysis.memory.get(name) for name in ("processes", "callbacks")}
+    slopes = [
+        f"{user / KIB:.1f} KiB with `{name}`"
+        for name, fit in fits.items()
+        if fit and (user := fit.parts["user"].slope) is not None
+    ]
+    return (
+        f"Over all numbers of connections `processes` takes {f.memory_ratio('processes')} the "
+        f"memory of `callbacks`. The slope of user memory alone, without what is paid once, is "
+        f"{listing(slopes) or '(not measured)'}."
+    )
+
+
+def without_lock(f: Figures) -> str:
+    """Threads on free-threaded builds."""
+    found = f.without_lock()
+    text = (
+        f"An idle thread takes the user memory of the same release with the lock {listing(found)}"
+    )
+    return f"{text}, both built alike." if found else "(not measured: no such interpreter)"
+
+
+NUMBERS: Final[dict[str, Callable[[Figures], str]]] = {
+    "receives": receives,
+    "pools": pools,
+    "lead": lead,
+    "socket-calls": socket_calls,
+    "below-aiohttp": below_aiohttp,
+    "stacks": stacks,
+    "native": native,
+    "pure": pure,
+    "lock": lock,
+    "pause": pause,
+    "small-stacks": small_stacks,
+    "greenlet": greenlet,
+    "poll": poll,
+    "process": process,
+    "without-lock": without_lock,
+}
+"""The generated parts of docs/findings.md."""
+
+
+def parts(figures: Figures, names: Iterable[str] = tuple(NUMBERS)) -> dict[str, str]:
+    """The text of each generated part, wrapped."""
+    return {
+        PREFIX + name: textwrap.fill(
+            f"**Number.** {NUMBERS[name](figures)}",
+            WIDTH,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        for name in names
+    }
