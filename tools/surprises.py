@@ -9,15 +9,13 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from statistics import median
 from typing import Final
 
 from bench import store
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.family import Family
-from bench.analysis.stats import Comparison, Metric, Ratio
+from bench.analysis.stats import Metric, Ratio
 from bench.launch import RESULTS
 from bench.text import KIB, count, listing, times
 from crawlers.registry import MODELS
@@ -52,22 +50,12 @@ class Figures:
         folders = ("reference", "interpreters")
         return cls(*(Analysis.load(store.trials_file(RESULTS / name)) for name in folders))
 
-    @cached_property
-    def further(self) -> dict[tuple[str, str, str, str], Comparison | None]:
-        """Comparisons that no table makes."""
-        return {}
-
     def ratio(self, name: str, base: str, point: str = TURNS, metric: Metric = CPU) -> Ratio | None:
-        """A backend over another one; from the family that tables use, if it is in it."""
-        pair = (point, base, name)
-        family = self.analysis.family(metric)
-        found = family.get(pair)
-        if found is None:
-            key = (*pair, metric.name)
-            if key not in self.further:
-                self.further[key] = Family(self.analysis.records, metric, [pair]).get(pair)
-            found = self.further[key]
-        return found.ratio if found else None
+        """A backend over another one, with the verdict that every page gives this pair."""
+        for found in self.analysis.compare(metric, base):
+            if (found.point, found.base, found.label) == (point, base, name):
+                return found.ratio
+        return None
 
     def cpu(self, name: str, base: str, point: str = TURNS) -> str:
         """The ratio of processor time, in words."""

@@ -14,7 +14,6 @@ from typing import Final
 
 from bench.analysis import processors, stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.family import Family
 from bench.analysis.stats import Comparison, Metric
 from bench.costs.account import Account
 from bench.costs.instruments import INSTRUCTIONS
@@ -131,23 +130,16 @@ class Tuning:
     analysis: Analysis
     accounts: Sequence[Account]
     reasons: dict[str, list[str]] = field(default_factory=dict)
-    further: dict[str, Family] = field(default_factory=dict)
 
     def compared(self, row: Row, metric: Metric) -> Comparison | None:
-        """The other form over the plain one; from the family that tables use, if it is in it."""
+        """The other form over the plain one, with the verdict that every page gives this pair."""
         pair = (row.point, row.plain, row.form)
         if row.point.startswith(processors.WORKLOAD):
             found = self.analysis.processors
             mine = found.comparisons if found and metric is stats.PAGES_PER_S else ()
             return next((c for c in mine if (c.point, c.base, c.label) == pair), None)
-        if known := self.analysis.family(metric).get(pair):
-            return known
-        if metric.name not in self.further:
-            pairs = [(r.point, r.plain, r.form) for each in SECTIONS for r in each.rows]
-            family = self.analysis.family(metric)
-            others = [pair for pair in pairs if family.get(pair) is None]
-            self.further[metric.name] = Family(self.analysis.records, metric, others)
-        return self.further[metric.name].get(pair)
+        compared = self.analysis.compare(metric, row.plain)
+        return next((c for c in compared if (c.point, c.base, c.label) == pair), None)
 
     def ratio(self, row: Row, metric: Metric) -> str:
         """A ratio with its interval; a dash and a reason where there is none."""
