@@ -280,6 +280,7 @@ class Turns(Record):
     steal_s: float | None  # stolen from the client's processor, in ticks of 10 ms
     beside: list[str]  # all labels that were alive together
     spanned: int | None  # exchanges with a stop inside: not in the service times
+    aside_s: float = 0.0  # processor time of resuming and stopping many threads: not in cpu_s
 
 
 class TrialRecord(Record):
@@ -351,6 +352,9 @@ class TurnsRecord(Record):
     exchanges: list[int]
     steal_ms: list[int | None]
     wait_us: list[int | None] = Field(default_factory=list)  # for a processor; empty: not recorded
+    aside_us: list[int] = Field(default_factory=list)  # of resuming and stopping, not in cpu_us
+    warning: str | None = None  # too few counted rounds
+    reasons: dict[str, str] = Field(default_factory=dict)
 
 
 class CeilingRecord(Record):

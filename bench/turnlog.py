@@ -18,6 +18,9 @@ from bench.schema import TurnsRecord
 from bench.store import StoreError
 
 FILE_NAME = "turns.jsonl.gz"
+FEWEST_ROUNDS = 10
+"""A block with fewer counted rounds than this says little."""
+
 GZIP = 16 + zlib.MAX_WBITS
 
 

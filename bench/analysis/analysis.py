@@ -283,9 +283,9 @@ class Analysis:
         return stats.parity(self.records)
 
     @cached_property
-    def recorder_cost(self) -> dict[str, stats.Ratio]:
-        """Label -> throughput with the recorder over throughput with a no-op recorder."""
-        return stats.recorder_cost(self.records)
+    def instrument_cost(self) -> dict[tuple[str, str, stats.Instrument], stats.Ratio]:
+        """(point, label, instrument) -> speed with it over speed without."""
+        return stats.instrument_cost(self.records)
 
     @cached_property
     def sleeping_cost(self) -> dict[tuple[str, str], stats.Ratio]:

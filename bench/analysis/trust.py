@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Mapping
 from statistics import median
 from typing import Final
 
-from bench import advice
+from bench import advice, turnlog
 from bench.analysis import releases, scatter, stats
 from bench.analysis.analysis import Analysis
+from bench.text import plural
 
 #: A noise floor above this is called too noisy for small differences.
 NOISY_FLOOR_PERCENT: Final = 5.0
@@ -18,6 +20,12 @@ UNSTEADY_PROBE: Final = 1.15
 STEAL_SHARE: Final = 0.01
 #: The sum of the memory parts over the drop in free memory must lie in this range.
 AGREEMENT: Final = (0.8, 1.25)
+#: What each instrument costs, as the beginning of a sentence.
+INSTRUMENT: Final[Mapping[stats.Instrument, str]] = {
+    "times": "Keeping the times costs",
+    "counter": "The shared counter costs",
+    "both": "Times and counter together cost",
+}
 #: Kinds of unusable trials that are listed one by one.
 MOST_KINDS: Final = 20
 
@@ -28,6 +36,7 @@ def warnings(analysis: Analysis) -> list[str]:
         *_unusable(analysis),
         *_head(analysis),
         *_noise(analysis),
+        *_short(analysis),
         *_parity(analysis),
         *_memory(analysis),
         *_limits(analysis),
@@ -79,6 +88,24 @@ def _noise(analysis: Analysis) -> list[str]:
         found.append(f"Other guests took {100 * host.steal_share:.1f} % of the time (steal).")
     if balance and not balance.balanced:
         found.append(balance.words)
+    return found
+
+
+def _short(analysis: Analysis) -> list[str]:
+    """Points of which blocks had so few counted rounds that noise hardly averages out."""
+    rounds: dict[str, dict[int, int]] = defaultdict(dict)
+    for trial in analysis.records.trials:
+        if trial.turns is not None and trial.status == "ok":
+            rounds[trial.point][trial.block] = trial.turns.counted // 2
+    found = []
+    for point, counts in rounds.items():
+        few = [n for n in counts.values() if n < turnlog.FEWEST_ROUNDS]
+        if few:
+            found.append(
+                f"{point}: fewer than {turnlog.FEWEST_ROUNDS} rounds of turns counted in "
+                f"{len(few)} of {plural(len(counts), 'block')} (the fewest {min(few)}), so that "
+                "noise hardly averages out there."
+            )
     return found
 
 
@@ -140,9 +167,9 @@ def method_lines(analysis: Analysis) -> list[str]:
         lines.append(analysis.balance.words)
     if analysis.parity.rows:
         lines.append(analysis.parity.words)
-    for label, cost in analysis.recorder_cost.items():
+    for (_, label, part), cost in analysis.instrument_cost.items():
         if cost.value is not None:
-            lines.append(f"Keeping the times costs {label} {_recorder_words(cost)}.")
+            lines.append(f"{INSTRUMENT[part]} {label} {_instrument_words(cost)}.")
     for (point, label), asleep in analysis.sleeping_cost.items():
         if asleep.value is not None:
             lines.append(
@@ -166,7 +193,7 @@ def _ends(found: stats.Ratio) -> str:
     return f" [{found.low:.2f}–{found.high:.2f}]"
 
 
-def _recorder_words(cost: stats.Ratio) -> str:
+def _instrument_words(cost: stats.Ratio) -> str:
     text = f"{100 * (1 - (cost.value or 0.0)):+.1f} % of a page’s time"
     if cost.low is None or cost.high is None:
         return f"{text} ({cost.reason}: no interval)"

@@ -162,7 +162,7 @@ def full() -> Profile:
             *(openloop(rate, 1.0, Cast(5)) for rate in (1000, 4000, 8000, 16000, 24000, 32000)),
             *(processors(how, 16000, Cast(5, 0, 5)) for how in SPREADS),
             *real(Cast(5, 5)),
-            recorder_cost(28000, 8),
+            recorder_cost(28000, 12),
             *(awake(slots, pages, 6) for slots, pages in ((1, 14000), (10, 28000), (100, 28000))),
         ),
         backends=None,

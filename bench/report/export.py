@@ -40,6 +40,7 @@ PLAIN: Final = (
 )
 PARAMS: Final = (
     *("slots", "connections", "rate", "delay", "site", "urls", "ramp_per_s", "recorder"),
+    *("server", "processors", "side"),
     *("tls", "mode"),
 )
 NESTED: Final = ("hdr", "handshakes")

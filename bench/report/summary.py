@@ -11,6 +11,7 @@ from bench.report.tables import (
     closed_loop,
     environment,
     fairness,
+    instrument,
     interpreters,
     ladder,
     markdown,
@@ -45,6 +46,7 @@ def tables(analysis: Analysis) -> list[Table]:
         regime.regime,
         fairness.fairness,
         validity.validity,
+        instrument.instrument,
         processors.processors,
     )
     return [table for make in made if (table := make(analysis)).rows]

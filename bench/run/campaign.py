@@ -155,8 +155,8 @@ class Campaign:
         if able:
             records, log = together.run(bench, point, able)
             turnlog.append(self.store.path.parent, log)
-            if warning := together.too_few(log):
-                self.display.note(warning)
+            if log.warning:
+                self.display.note(f"warning: {log.warning}")
             found = {record.trial: record for record in records}
         for number, turn in here.items():
             if number not in found:

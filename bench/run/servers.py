@@ -199,6 +199,10 @@ class Server:
             handshakes=Handshakes(**shakes) if (shakes := found.get("handshakes")) else None,
         )
 
+    def served(self) -> int:
+        """How many requests the server has answered since the last reset."""
+        return int(self.ask("GET", "/ledger?summary=1")["total"])
+
     def cpu(self) -> tuple[float, float]:
         """User and system seconds of the server's process so far."""
         found = self.ask("GET", "/cpu")

@@ -166,12 +166,13 @@ class Trial:
 
 def recorder(point: Point, turn: Turn) -> Literal["times", "slots", "null"]:
     """Which recorder this turn uses."""
-    return "null" if turn.label.null_recorder else point.recorder
+    nothing = turn.label.null_recorder or turn.label.uncounted
+    return "null" if nothing else point.recorder
 
 
 def params(point: Point, turn: Turn) -> Params:
     """The point's parameters as recorded, with what is particular to this turn."""
-    own: Params = {"recorder": recorder(point, turn)}
+    own: Params = {"recorder": "none" if turn.label.uncounted else recorder(point, turn)}
     if point.asleep:
         own["server"] = "asleep" if turn.label.asleep else "awake"
     if turn.label.mode:

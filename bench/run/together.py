@@ -31,10 +31,11 @@ from bench.run.process import ProcessError
 from bench.run.servers import Server, ServerError
 from bench.run.state import Bench, Trial
 from bench.run.trial import START_S, command
-from bench.run.turns import Group, GroupEndedError, Taker, Turns, TurnTaken, take_turns
+from bench.run.turns import MOST_TASKS, Group, GroupEndedError, Taker, Turns, TurnTaken, take_turns
 from bench.run.workers import WorkerError, WorkerProcess, seconds, threads
 from bench.schema import TrialRecord, TurnsRecord
 from bench.schema import Turns as TurnsSummary
+from bench.turnlog import FEWEST_ROUNDS
 
 TURNS_DEADLINE_S: Final = 120.0
 """The longest that the turns of one block may take, whatever is still alive."""
@@ -43,8 +44,11 @@ PATIENCE: Final = 10.0
 """A crawl that takes turns may last so many times a point's deadline: it waits for the others."""
 
 
-FEWEST_ROUNDS: Final = 10
-"""A block with fewer counted rounds than this says little."""
+NO_WAIT: Final = (
+    f"of a label with more than {MOST_TASKS} threads not recorded: its threads wait for each "
+    "other, and all of them for each stop, so their sum says nothing about other programs"
+)
+"""Why a turn has no wait for a processor."""
 
 
 @dataclass(slots=True)
@@ -157,7 +161,33 @@ def start(
         total=0,
         slots=point.slots,
     )
+    if point.null_recorder:
+        ledger = LedgerCount(server)
+        taker.count, taker.look = ledger.count, ledger.look
     return Member(trial, worker, taker)
+
+
+@dataclass(slots=True)
+class LedgerCount:
+    """Exchanges counted at the server, where the cost of the shared counter is measured.
+
+    After a turn the server has answered what was still asked, so the number is ahead of the
+    worker's by the requests in flight: as many after each turn, one or none for each slot.
+    """
+
+    server: Server
+    served: int = 0
+
+    def count(self) -> int:
+        """As many as the ledger had at the last look."""
+        return self.served
+
+    def look(self) -> None:
+        """Ask the server, which must not be stopped."""
+        try:
+            self.served = self.server.served()
+        except ServerError:
+            raise GroupEndedError from None
 
 
 def set_to_work(member: Member) -> None:
@@ -165,7 +195,8 @@ def set_to_work(member: Member) -> None:
     trial = member.trial
     member.taker.total = trial.server.urls * (REPEATS if trial.backend.family == FAMILY else 1)
     patience_s = PATIENCE * trial.deadline_s
-    member.worker.command(command(trial, progress=member.progress, timeout_s=patience_s))
+    progress = None if trial.turn.label.uncounted else member.progress
+    member.worker.command(command(trial, progress=progress, timeout_s=patience_s))
 
 
 def new_number(file: Path) -> memoryview:
@@ -289,6 +320,7 @@ def summary(turns: Turns, place: int, trial: Trial) -> TurnsSummary | None:
         wall_s=sum(turn.wall_s for turn in counted),
         cpu_s=sum(turn.cpu_s for turn in counted),
         server_cpu_s=sum(turn.server_cpu_s for turn in counted),
+        aside_s=sum(turn.aside_s for turn in counted),
         steal_s=None if None in stolen else sum(s for s in stolen if s is not None),
         beside=turns.takers,
         spanned=spanned,
@@ -306,14 +338,12 @@ def turn_of(turns: list[TurnTaken], at: FloatArray) -> npt.NDArray[np.int64]:
     return found.astype(np.int64)
 
 
-def too_few(log: TurnsRecord) -> str | None:
+def too_few(point: str, block: int, rounds: int) -> str | None:
     """A warning about a block with hardly any counted rounds, None if there were enough."""
-    counted = zip(log.round, log.counted, strict=True)
-    rounds = len({number for number, counts in counted if counts})
     if rounds >= FEWEST_ROUNDS:
         return None
     return (
-        f"warning: {log.point}: only {rounds} rounds of turns counted in block {log.block + 1}; "
+        f"{point}: only {rounds} rounds of turns counted in block {block + 1}; "
         f"with fewer than {FEWEST_ROUNDS} the noise hardly averages out. The crawls are too short "
         "for this machine: give the point more pages (bench/plan/profiles.py)"
     )
@@ -327,6 +357,7 @@ def log(turns: Turns, point: Point, block: int) -> TurnsRecord:
     def us(times: Iterable[float]) -> list[int]:
         return [round(1e6 * time_s) for time_s in times]
 
+    waits = [None if t.wait_s is None else round(1e6 * t.wait_s) for t in taken]
     return TurnsRecord(
         block=block,
         point=point.id,
@@ -340,5 +371,8 @@ def log(turns: Turns, point: Point, block: int) -> TurnsRecord:
         server_cpu_us=us(turn.server_cpu_s for turn in taken),
         exchanges=[turn.exchanges for turn in taken],
         steal_ms=[None if t.steal_s is None else round(1e3 * t.steal_s) for t in taken],
-        wait_us=[None if t.wait_s is None else round(1e6 * t.wait_s) for t in taken],
+        wait_us=waits,
+        aside_us=us(turn.aside_s for turn in taken),
+        warning=too_few(point.id, block, turns.rounds),
+        reasons={"wait_us": NO_WAIT} if None in waits else {},
     )

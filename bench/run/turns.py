@@ -154,6 +154,8 @@ class Taker:
 
     ``count`` gives the exchanges completed so far, ``total`` how many the crawl
     will have, and ``begin`` starts the crawl; it is called in the first turn.
+    ``look`` is called at the end of each turn, between the worker's stop and the
+    server's, if the number comes from the server. It may raise :class:`GroupEndedError`.
     """
 
     name: str
@@ -163,6 +165,7 @@ class Taker:
     begin: Callable[[], None]
     total: int
     slots: int
+    look: Callable[[], None] | None = None
     begun: bool = False
     lost: str | None = None
 
@@ -328,6 +331,8 @@ def take_turn(
             taker.lost = "the worker ended in its turn"
         stopped_at = time.monotonic()
         try:
+            if taker.look is not None:
+                taker.look()
             taker.server.stop()
         except GroupEndedError:
             taker.lost = taker.lost or "the fixture server ended"
@@ -362,4 +367,6 @@ class _Reading:
 
 
 def _reading(taker: Taker) -> _Reading:
-    return _Reading(taker.count(), taker.worker.cpu_s(), taker.server.cpu_s(), time.monotonic())
+    """Time, work and its count as close together as can be: the worker may be running."""
+    cpu_s, exchanges, at = taker.worker.cpu_s(), taker.count(), time.monotonic()
+    return _Reading(exchanges, cpu_s, taker.server.cpu_s(), at)

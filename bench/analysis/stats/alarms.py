@@ -84,8 +84,12 @@ class AaResult:
         return clopper_pearson(self.alarmed, self.pairs) if self.pairs else None
 
     def signs(self, metric: Metric) -> Signs:
-        """Over the pairs by one metric; pairs that agree to the last digit are left out."""
-        values = [c.ratio.value for c in self.comparisons if c.metric.name == metric.name]
+        """Over the tested pairs by one metric; those that agree to the last digit are left out.
+
+        They are among those that :attr:`pairs` counts: one with too few blocks is in neither.
+        """
+        tested = _tested(self.comparisons)
+        values = [c.ratio.value for c in tested if c.metric.name == metric.name]
         return Signs(
             metric,
             sum(value is not None and value > 1 for value in values),

@@ -18,7 +18,7 @@ from bench.analysis.stats.ratios import (
     floor_words,
     ratio,
 )
-from bench.analysis.stats.records import labels_of, limiter_of, natural_key, trials_of
+from bench.analysis.stats.records import limiter_of, natural_key, trials_of
 from bench.schema import TrialRecord
 from bench.store import Records
 from bench.text import plural
@@ -200,25 +200,43 @@ def host_spread(records: Records) -> HostSpread | None:
     return HostSpread(median, float(np.quantile(times, 0.95)) / median, share)
 
 
-def recorder_cost(records: Records, *, resamples: int = RESAMPLES) -> dict[str, Ratio]:
-    """What recording times costs: throughput with the real recorder over a no-op one.
+Instrument = Literal["times", "counter", "both"]
+"""What the harness adds to a crawl in turns: keeping times, the shared counter, or both."""
+INSTRUMENTS: Final[Mapping[Instrument, tuple[str, str]]] = {
+    "times": ("null", "times"),
+    "counter": ("none", "null"),
+    "both": ("none", "times"),
+}
+"""Each as two recorders, without it and with it."""
 
-    By label, from the ``cost`` workload, whose trials differ in
-    ``params["recorder"]`` ("times" or "null"). 0.99 means a loss of 1 %. Trials in turns
-    are compared by pages per processor second, which scatters least.
+
+def instrument_cost(
+    records: Records, *, resamples: int = RESAMPLES
+) -> dict[tuple[str, str, Instrument], Ratio]:
+    """What measuring costs, by point, label and instrument: the speed with it over without.
+
+    From the ``cost`` workload, whose trials differ in ``params["recorder"]``: "times",
+    "null" (a counter alone) or "none". 0.99 means a loss of 1 %. Trials in turns are
+    compared by pages per processor second, which scatters least. Their pages were counted
+    at the server, except in records from before the counter could be left out.
     """
-    found: dict[str, Ratio] = {}
-    for label in labels_of(records):
-        values: dict[str, dict[int, float]] = {"null": {}, "times": {}}
-        for trial in trials_of(records, "cost"):
+    values: dict[tuple[str, str], dict[str, dict[int, float]]] = defaultdict(
+        lambda: defaultdict(dict)
+    )
+    for trial in trials_of(records, "cost", twins=False):
+        cpu_ms = CPU_PER_1000.value(trial) if trial.turns else None
+        value = 1 / cpu_ms if cpu_ms else trial.pages_per_s
+        if value:
             kind = str(trial.params.get("recorder"))
-            cpu_ms = CPU_PER_1000.value(trial) if trial.turns else None
-            value = 1 / cpu_ms if cpu_ms else trial.pages_per_s
-            if trial.label == label and kind in values and value:
-                values[kind][trial.block] = value
-        if values["null"] and values["times"]:
-            found[label] = ratio(values["null"], values["times"], resamples=resamples)
-    return found
+            # Whole trials of old records have a point for each recorder.
+            point = trial.point if trial.turns else "cost"
+            values[point, trial.label][kind][trial.block] = value
+    return {
+        (point, label, part): ratio(kinds[without], kinds[with_it], resamples=resamples)
+        for (point, label), kinds in values.items()
+        for part, (without, with_it) in INSTRUMENTS.items()
+        if without in kinds and with_it in kinds
+    }
 
 
 def sleeping_cost(records: Records, *, resamples: int = RESAMPLES) -> dict[tuple[str, str], Ratio]:

@@ -39,6 +39,21 @@ def test_a_pair_under_several_metrics_is_one_pair() -> None:
     assert "8 independent pairs" in result.accounting[0]
 
 
+def test_a_pair_with_too_few_blocks_is_in_no_count() -> None:
+    """A report had 32 independent pairs, and 33 in the sign test beside it."""
+    short = gathered(
+        line
+        for line in lines()
+        if not isinstance(line, TrialRecord) or line.point != "waiting-100" or line.block < 4
+    )
+    result = stats.aa_check(short)
+    assert result.pairs == 7
+    for metric in BOTH:
+        signs = result.signs(metric)
+        assert signs.above + signs.below == 7
+    assert result.refused > 0
+
+
 def test_none_of_n_pairs_still_leaves_three_over_n() -> None:
     result = stats.aa_check(made())
     assert result.alarmed == 0

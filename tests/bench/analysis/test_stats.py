@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from scipy import stats as sps
 
 from bench.analysis import naive, stats, trust
+from bench.report.tables import instrument
 from bench.schema import AnyRecord, TrialRecord
 from bench.store import Records
 from tests.bench import synthetic
@@ -519,9 +520,54 @@ def test_parity_differs_when_one_backend_opens_more_connections() -> None:
 
 
 def test_recorder_cost() -> None:
-    costs = stats.recorder_cost(made(workloads=("cost",), blocks=8, samples=30, noise=0.001))
-    assert costs["threads"].value == pytest.approx(0.993, abs=0.003)
-    assert costs["threads"].verdict == "slower"
+    made_up = made(workloads=("cost",), blocks=8, samples=30, noise=0.001)
+    cost = stats.instrument_cost(made_up)["cost", "threads", "times"]
+    assert cost.value == pytest.approx(0.993, abs=0.003)
+    assert cost.verdict == "slower"
+
+
+def test_the_counter_s_cost_comes_from_trials_without_it() -> None:
+    """It was on in all trials, and its cost was a guess."""
+    lines: list[AnyRecord] = []
+    for line in synthetic.campaign(workloads=("throughput",), samples=30, noise=0.001):
+        if isinstance(line, TrialRecord):
+            if line.point != "throughput-100" or line.label != "callbacks":
+                continue
+            for recorder, us in (("none", 100.0), ("null", 100.3), ("times", 100.9)):
+                params = line.params | {"recorder": recorder}
+                place = {"workload": "cost", "point": "cost-100", "params": params}
+                lines.append(in_turns(line.model_copy(update=place), us + line.block / 100))
+        else:
+            lines.append(line)
+    analysis = synthetic.analysed(lines)
+    found = {part: cost for (_, _, part), cost in analysis.instrument_cost.items()}
+    assert found["counter"].value == pytest.approx(1 / 1.003, abs=1e-4)
+    assert found["both"].value == pytest.approx(1 / 1.009, abs=1e-4)
+    told = trust.method_lines(analysis)
+    assert any(text.startswith("The shared counter costs callbacks +0.3 %") for text in told)
+    rows = instrument.instrument(analysis).rows
+    assert [row[-2] for row in rows] == ["yes", "yes", "yes"]
+    more = stats.ratio(dict.fromkeys(range(6), 1.0), {n: 0.95 + n / 1e4 for n in range(6)})
+    assert instrument.within(more) == "no, it is more"
+
+
+def test_few_counted_rounds_are_a_warning_of_the_summary() -> None:
+    """It was on the terminal alone, and gone with it."""
+    lines: list[AnyRecord] = []
+    for line in synthetic.campaign(workloads=("throughput",), samples=30, noise=0.001):
+        if isinstance(line, TrialRecord):
+            turned = in_turns(line, 50.0)
+            assert turned.turns is not None
+            counted = 8 if line.block == 2 and line.point == "throughput-100" else 50
+            turns = turned.turns.model_copy(update={"counted": counted})
+            lines.append(turned.model_copy(update={"turns": turns}))
+        else:
+            lines.append(line)
+    found = [text for text in trust.warnings(synthetic.analysed(lines)) if "rounds" in text]
+    assert found == [
+        "throughput-100: fewer than 10 rounds of turns counted in 1 of 6 blocks (the fewest 4), "
+        "so that noise hardly averages out there."
+    ]
 
 
 def test_what_a_sleeping_server_costs_comes_from_pairs_of_one_label() -> None:

@@ -14,6 +14,7 @@ import pytest
 from bench import store
 from bench.__main__ import main
 from bench.cli.exits import DONE, USAGE
+from bench.plan.profiles import profile
 from bench.report import cite, export
 from bench.store import Records
 from tests.bench.synthetic import campaign
@@ -42,6 +43,13 @@ def test_every_trial_is_a_row_with_the_same_columns(records: Records) -> None:
     assert held["memory_held_user_bytes"] == trial.memory.held.user_bytes
     assert held["cpu_client_user_s"] is None
     assert any(row["status"] == "void" for row in rows)
+
+
+def test_what_sets_trials_of_a_label_apart_is_a_column() -> None:
+    """Trials of one label against a server awake and asleep looked the same."""
+    planned = {name for p in profile("full").points for name in p.params}
+    apart = {"server", "side", "mode", "recorder"}
+    assert planned | apart <= {*export.PARAMS, "switch_interval_s"}
 
 
 def test_csv_and_json_hold_the_same(records: Records) -> None:
