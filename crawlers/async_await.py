@@ -17,10 +17,13 @@ from typing import Any, TypeAlias, TypeVar
 
 from crawlers.frontier import Frontier
 from crawlers.http import RECV_SIZE, Exchange
-from crawlers.job import CrawlReport, Fetch, Job, Origin
+from crawlers.job import LONGEST_S, CrawlReport, Fetch, Job, Origin
 from crawlers.page import read_page
 from crawlers.recorder import Recorder
 from crawlers.stop import Stop
+
+CANNOT_SEE = frozenset({"truncated"})
+"""asyncio's streams end alike with close_notify and without it."""
 
 
 class Shared:
@@ -57,6 +60,7 @@ class Slot:
         self.aborted: str | None = None
 
 
+Connection: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 SharedT = TypeVar("SharedT", bound=Shared)
 SlotT = TypeVar("SlotT", bound=Slot)
 Fetcher: TypeAlias = Callable[[SharedT, SlotT, Fetch], Coroutine[Any, Any, Exchange]]
@@ -69,15 +73,37 @@ async def connect(slot: Slot, item: Fetch) -> None:
     """Open the slot's connection; the coroutine is suspended until it is open."""
     disconnect(slot)
     host, port = item.address.sockaddr[:2]
-    slot.reader, slot.sock = await asyncio.open_connection(str(host), int(port), limit=RECV_SIZE)
+    if item.origin.tls is None:
+        slot.reader, slot.sock = await asyncio.open_connection(
+            str(host), int(port), limit=RECV_SIZE
+        )
+    else:
+        slot.reader, slot.sock = await secure(item.origin, str(host), int(port))
     slot.origin = item.origin
+
+
+async def secure(origin: Origin, host: str, port: int) -> Connection:
+    """Open an encrypted connection; the coroutine is suspended during the handshake."""
+    from crawlers.tls import handshaking
+
+    with handshaking():
+        return await asyncio.open_connection(
+            host,
+            port,
+            limit=RECV_SIZE,
+            ssl=origin.tls,
+            server_hostname=origin.host,
+            ssl_handshake_timeout=LONGEST_S,  # the exchange has its own
+        )
 
 
 def disconnect(slot: Slot) -> None:
     """Close the slot's connection, if it has one."""
     if slot.origin is not None:
-        slot.origin = None
+        secured, slot.origin = slot.origin.tls, None
         slot.sock.close()
+        if secured is not None:
+            slot.sock.transport.abort()  # the goodbye is sent; do not wait for the server's
 
 
 def unasked(reader: asyncio.StreamReader) -> bool:

@@ -18,10 +18,17 @@ from time import monotonic
 from crawlers.frontier import Frontier
 from crawlers.http import RECV_SIZE, Exchange
 from crawlers.job import CrawlReport, Fetch, Job, Origin
-from crawlers.loop import Loop
+from crawlers.loop import Callback, Loop
 from crawlers.page import read_page
 from crawlers.recorder import Recorder
-from crawlers.sockets import begin_connect, end_connect
+from crawlers.sockets import (
+    begin_connect,
+    encrypt,
+    end_connect,
+    hang_up,
+    shake_hands,
+    wanted_event,
+)
 from crawlers.stop import Stop
 
 
@@ -77,11 +84,50 @@ class Slot:
             self.fail(error)
         else:
             self.shared.loop.selector.modify(self.sock, EVENT_READ, self.receive)
+            if self.item.origin.tls is None:
+                self.send()
+            else:
+                self.secure()
+
+    def secure(self) -> None:
+        """Encrypt the connection; the handshake begins here and ends in ``shake_hands``."""
+        try:
+            self.sock = encrypt(self.sock, self.item.origin)
+        except OSError as error:
+            self.fail(error)
+        else:
+            self.shake_hands()
+
+    def shake_hands(self) -> None:
+        """Go on with the handshake; send the request when it is done."""
+        try:
+            shake_hands(self.sock)
+        except OSError as error:
+            self.wait(error, self.shake_hands)
+        else:
             self.send()
+
+    def wait(self, error: OSError, step: Callback) -> None:
+        """Take a step again when the socket is ready for TLS; any other error is a failure.
+
+        To read, TLS may have to write first, and the other way round.
+        """
+        event = wanted_event(self.origin, error)
+        if event is None:
+            self.fail(error)
+        else:
+            self.shared.loop.selector.modify(self.sock, event, partial(self.resume, step))
+
+    def resume(self, step: Callback) -> None:
+        """The socket is ready as TLS wanted it."""
+        self.shared.loop.selector.modify(self.sock, EVENT_READ, self.receive)
+        step()
 
     def disconnect(self) -> None:
         """Close the connection, if there is one."""
         if self.origin is not None:
+            if self.origin.tls is not None:
+                hang_up(self.sock)
             self.origin = None
             self.shared.loop.selector.unregister(self.sock)
             self.sock.close()
@@ -107,7 +153,7 @@ class Slot:
         except BlockingIOError:
             self.sent = 0
         except OSError as error:
-            self.fail(error)
+            self.wait(error, self.send)
             return
         if self.sent < len(self.exchange.request):
             self.shared.loop.selector.modify(self.sock, EVENT_WRITE, self.send_rest)
@@ -129,7 +175,7 @@ class Slot:
         except BlockingIOError:
             return
         except OSError as error:
-            self.fail(error)
+            self.wait(error, self.receive)
             return
         if self.deadline == inf:
             self.disconnect()  # we asked for nothing

@@ -23,7 +23,15 @@ from crawlers.job import CrawlReport, Fetch, Job, Origin
 from crawlers.loop import Callback, Loop
 from crawlers.page import read_page
 from crawlers.recorder import Recorder
-from crawlers.sockets import begin_connect, end_connect, silent
+from crawlers.sockets import (
+    begin_connect,
+    encrypt,
+    end_connect,
+    hang_up,
+    shake_hands,
+    silent,
+    wanted_event,
+)
 from crawlers.stop import Stop
 
 T = TypeVar("T")
@@ -204,11 +212,38 @@ def connect(slot: Slot, item: Fetch) -> Coroutine[None]:
     yield from socket_ready(slot)
     end_connect(slot.sock)
     slot.loop.selector.modify(slot.sock, EVENT_READ, partial(notice, slot))
+    if item.origin.tls is not None:
+        yield from secure(slot, item.origin)
+
+
+def secure(slot: Slot, origin: Origin) -> Coroutine[None]:
+    """Encrypt the slot's connection; the coroutine is suspended during the handshake."""
+    slot.sock = encrypt(slot.sock, origin)
+    while True:
+        try:
+            return shake_hands(slot.sock)
+        except OSError as error:
+            yield from wanted(slot, error)
+
+
+def wanted(slot: Slot, error: OSError) -> Coroutine[None]:
+    """Wait until the socket is ready for TLS; raises any other error.
+
+    To read, TLS may have to write first, and the other way round.
+    """
+    event = wanted_event(slot.origin, error)
+    if event is None:
+        raise error
+    slot.loop.selector.modify(slot.sock, event, partial(notice, slot))
+    yield from socket_ready(slot)
+    slot.loop.selector.modify(slot.sock, EVENT_READ, partial(notice, slot))
 
 
 def disconnect(slot: Slot) -> None:
     """Close the slot's connection, if it has one."""
     if slot.origin is not None:
+        if slot.origin.tls is not None:
+            hang_up(slot.sock)
         slot.origin = None
         slot.loop.selector.unregister(slot.sock)
         slot.sock.close()
@@ -221,6 +256,9 @@ def send(slot: Slot, data: bytes) -> Coroutine[None]:
             sent = slot.sock.send(data)
         except BlockingIOError:
             sent = 0
+        except OSError as error:
+            yield from wanted(slot, error)
+            continue
         if sent == len(data):
             return
         data = data[sent:]
@@ -231,12 +269,14 @@ def send(slot: Slot, data: bytes) -> Coroutine[None]:
 
 def receive(slot: Slot) -> Coroutine[bytes]:
     """Wait for bytes, or the end of them."""
+    yield from socket_ready(slot)
     while True:
-        yield from socket_ready(slot)
         try:
             return slot.sock.recv(RECV_SIZE)
         except BlockingIOError:
-            continue  # a loop, or the kernel, may say ready too early
+            yield from socket_ready(slot)  # a loop, or the kernel, may say ready too early
+        except OSError as error:
+            yield from wanted(slot, error)
 
 
 def fetch(shared: Shared, slot: Slot, item: Fetch) -> Coroutine[Exchange]:

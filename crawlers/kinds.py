@@ -47,6 +47,7 @@ _ERRNO_KINDS: Final = {
     errno.ECONNRESET: "reset",
     errno.EPIPE: "reset",
     errno.ECONNABORTED: "reset",
+    errno.ENOTCONN: "reset",
     errno.ETIMEDOUT: "timeout",
     errno.EHOSTUNREACH: "unreachable",
     errno.ENETUNREACH: "unreachable",

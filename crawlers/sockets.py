@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 from fcntl import ioctl
 from termios import FIONREAD
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol, TypeGuard
 
-from crawlers.job import Address
+from crawlers.job import Address, Origin
+
+if TYPE_CHECKING:
+    import ssl
 
 
 def new_socket(address: Address) -> socket.socket:
@@ -43,6 +47,10 @@ def end_connect(sock: socket.socket) -> None:
 
 def silent(sock: socket.socket) -> bool:
     """Whether an idle connection is open and has nothing to read: a loop may say ready late."""
+    if encrypted(sock):
+        from crawlers.tls import has_nothing
+
+        return has_nothing(sock)
     try:
         sock.recv(1, socket.MSG_PEEK)
     except BlockingIOError:
@@ -70,4 +78,57 @@ def unasked(sock: HasDescriptor) -> bool:
     send a 408 that way before they close (RFC 9112, 9.2). A loop notices them when
     they come, but code that owns a connection only while it uses it must look.
     """
-    return ioctl(sock.fileno(), FIONREAD, NOTHING) != NOTHING
+    return ioctl(sock.fileno(), FIONREAD, NOTHING) != NOTHING and not _tickets(sock)
+
+
+def _tickets(sock: HasDescriptor) -> bool:
+    """Whether the bytes that wait belong to TLS: session tickets, in most cases."""
+    if not encrypted(sock):
+        return False
+    from crawlers.tls import has_nothing
+
+    return has_nothing(sock)
+
+
+# Only connections to https origins get to what follows, and load OpenSSL.
+
+
+def encrypted(sock: HasDescriptor) -> TypeGuard[ssl.SSLSocket]:
+    """Whether a socket speaks TLS."""
+    ssl = sys.modules.get("ssl")
+    return ssl is not None and isinstance(sock, ssl.SSLSocket)
+
+
+def encrypt(sock: socket.socket, origin: Origin) -> socket.socket:
+    """A connected socket with TLS on top; the handshake comes next."""
+    assert origin.tls is not None
+    sock.getpeername()  # fails after a reset; wrap_socket would lose the descriptor then
+    return origin.tls.wrap_socket(
+        sock, server_hostname=origin.host, do_handshake_on_connect=False,
+        suppress_ragged_eofs=False,
+    )  # fmt: skip
+
+
+def shake_hands(sock: socket.socket) -> None:
+    """Do the handshake, or as much of it as a non-blocking socket is ready for."""
+    from crawlers.tls import handshaking
+
+    assert encrypted(sock)
+    with handshaking():
+        sock.do_handshake()
+
+
+def wanted_event(origin: Origin | None, error: OSError) -> int | None:
+    """What a socket must be ready for before TLS can go on; None if the operation failed."""
+    if origin is None or origin.tls is None:
+        return None
+    from crawlers.tls import wanted_event
+
+    return wanted_event(error)
+
+
+def hang_up(sock: socket.socket) -> None:
+    """Tell the server that no more will come over TLS, without waiting for its answer."""
+    from crawlers.tls import farewell
+
+    farewell(sock)

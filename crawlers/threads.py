@@ -21,7 +21,7 @@ from crawlers.http import RECV_SIZE, Exchange
 from crawlers.job import CrawlReport, Fetch, Job, JobError, Origin
 from crawlers.page import read_page
 from crawlers.recorder import Recorder
-from crawlers.sockets import new_socket, unasked
+from crawlers.sockets import encrypt, hang_up, new_socket, shake_hands, unasked
 from crawlers.stop import Stop
 
 
@@ -73,11 +73,22 @@ def connect(shared: Shared, slot: Slot, item: Fetch) -> None:
         slot.sock = new_socket(item.address)
         slot.origin = item.origin
     slot.sock.connect(item.address.sockaddr)
+    if item.origin.tls is not None:
+        secure(shared, slot, item.origin)
+
+
+def secure(shared: Shared, slot: Slot, origin: Origin) -> None:
+    """Encrypt the slot's connection; the thread sleeps during the handshake."""
+    with shared.changed:
+        slot.sock = encrypt(slot.sock, origin)
+    shake_hands(slot.sock)
 
 
 def disconnect(slot: Slot) -> None:
     """Close the slot's connection, if it has one."""
     if slot.origin is not None:
+        if slot.origin.tls is not None:
+            hang_up(slot.sock)
         slot.origin = None
         slot.sock.close()
 
@@ -182,7 +193,8 @@ def watch(shared: Shared, stop: Stop) -> None:
                 slot.aborted = slot.aborted or ("cancelled" if shared.over.is_set() else "timeout")
                 if slot.origin is not None:
                     with suppress(OSError):
-                        slot.sock.shutdown(socket.SHUT_RDWR)
+                        # Not the method of an SSLSocket, which would decrypt no more.
+                        socket.socket.shutdown(slot.sock, socket.SHUT_RDWR)
 
 
 def run(name: str, shared: SharedT, fetch: Fetcher[SharedT]) -> CrawlReport:

@@ -5,13 +5,21 @@ Only a crawl that meets an ``https`` URL imports this module, and with it OpenSS
 
 from __future__ import annotations
 
+import errno
+import os
+import socket
 import ssl
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
-from typing import Final
+from selectors import EVENT_READ, EVENT_WRITE
+from typing import TYPE_CHECKING, Final
 
 from crawlers.job import JobError
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 _VERIFY_KINDS: Final = {
     9: "expired",  # X509_V_ERR_CERT_NOT_YET_VALID
@@ -39,6 +47,35 @@ class HandshakeError(ssl.SSLError):
         self.kind = kind
 
 
+class TlsSocket(ssl.SSLSocket):
+    """Tells a reset from the end of a stream; before 3.12.3 Python took both for the end."""
+
+    def read(self, len: int = 1024, buffer: Buffer | None = None) -> bytes:
+        """Read as ever, but raise :class:`ConnectionResetError` for a reset."""
+        try:
+            return super().read(len, buffer)
+        except ssl.SSLEOFError as error:
+            self._raise_reset(error)
+            raise
+
+    def send(self, data: Buffer, flags: int = 0) -> int:
+        """Send as ever, but raise :class:`ConnectionResetError` for a reset."""
+        try:
+            return super().send(data, flags)
+        except ssl.SSLEOFError as error:
+            self._raise_reset(error)
+            raise
+
+    def _raise_reset(self, error: ssl.SSLEOFError) -> None:
+        """An error of the socket has no reason; ends that OpenSSL finds itself have one."""
+        if not error.reason:
+            try:
+                self.getpeername()
+            except OSError:
+                number = errno.ECONNRESET
+                raise ConnectionResetError(number, os.strerror(number)) from error
+
+
 @cache
 def client_context(
     cafile: str | None, insecure: bool, kind: type[ssl.SSLContext] | None = None
@@ -53,7 +90,11 @@ def client_context(
     """
     context = (kind or ssl.SSLContext)(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
+    # Python ignores streams that end without close_notify, unless told otherwise here too.
+    context.options &= ~ssl.OP_IGNORE_UNEXPECTED_EOF
     context.set_alpn_protocols(["http/1.1"])
+    if sys.version_info < (3, 12, 3):
+        context.sslsocket_class = TlsSocket
     if insecure:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
@@ -101,7 +142,7 @@ def handshaking() -> Iterator[None]:
     """
     try:
         yield
-    except HandshakeError:
+    except (HandshakeError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
         raise
     except ssl.SSLError as error:
         raise HandshakeError(tls_error_kind(error, handshake=True)) from error
@@ -109,3 +150,36 @@ def handshaking() -> Iterator[None]:
         if error.errno is not None:
             raise
         raise HandshakeError("handshake") from error
+
+
+def wanted_event(error: OSError) -> int | None:
+    """What a socket must be ready for before an operation can go on; None if it failed."""
+    if isinstance(error, ssl.SSLWantReadError):
+        return EVENT_READ
+    return EVENT_WRITE if isinstance(error, ssl.SSLWantWriteError) else None
+
+
+def has_nothing(sock: ssl.SSLSocket) -> bool:
+    """Whether an idle connection is open and holds no data.
+
+    The bytes that wait on it may be session tickets, or another message that TLS
+    deals with itself. To look is to read; data would be lost with the connection.
+    """
+    before = sock.gettimeout()
+    try:
+        sock.setblocking(False)
+        sock.recv(1)
+    except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
+        sock.settimeout(before)
+        return True
+    except OSError:
+        pass  # a reset, or a bad record
+    return False
+
+
+def farewell(sock: socket.socket) -> None:
+    """Tell the server that no more will come, without waiting for its answer."""
+    if isinstance(sock, ssl.SSLSocket):
+        with suppress(OSError, ValueError):  # no handshake, or a connection that is broken
+            sock.setblocking(False)
+            sock.unwrap()
