@@ -84,9 +84,12 @@ def conformance(session: nox.Session) -> None:
     """Run the conformance suite on every backend that this interpreter can run (or -- NAMES).
 
     The project itself is not installed: some of its dependencies have no wheels for
-    free-threaded builds, and the crawlers run without them.
+    free-threaded builds, and the crawlers run without them. Without trustme the tests of
+    HTTPS are skipped; the cryptography that it needs may have no wheel either.
     """
     session.install("rich>=13.7", "pytest>=8.3", "pytest-timeout>=2.3")
+    if not str(session.python).endswith("t"):
+        session.install("trustme>=1.1")
     session.run("python", "-m", "crawlers", "conformance", *(session.posargs or ["all"]))
 
 

@@ -9,14 +9,18 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from crawlers import registry
-from crawlers.conformance.scripted import ScriptedServer
+from crawlers.conformance.scripted import Greeting, ScriptedServer
 from crawlers.job import Job
 from crawlers.recorder import NullRecorder
 from crawlers.registry import Backend, BackendError
+
+if TYPE_CHECKING:
+    from crawlers.conformance.authority import Authority
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -31,8 +35,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the mark of pytest-timeout, which is useful but optional."""
+    """Register the marks: that of pytest-timeout, which is useful but optional, and ours."""
     config.addinivalue_line("markers", "timeout(seconds): end the test after so long")
+    config.addinivalue_line("markers", "slow: left out of short runs")
 
 
 def _names(config: pytest.Config) -> tuple[list[str], list[str]]:
@@ -52,6 +57,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     here, alone = _names(metafunc.config)
     if "backend" in metafunc.fixturenames:
         metafunc.parametrize("backend", here, indirect=True)
+    if "server" in metafunc.fixturenames:
+        slow = () if metafunc.function.__name__ in QUICK_OVER_TLS else pytest.mark.slow
+        metafunc.parametrize("server", ["plain", pytest.param("tls", marks=slow)], indirect=True)
     if "alone" in metafunc.fixturenames:
         metafunc.parametrize("alone", alone)
 
@@ -86,10 +94,35 @@ def _use_once(backend: Backend) -> None:
             backend.crawl(Job((server.url,), slots=1), NullRecorder())
 
 
+QUICK_OVER_TLS = (
+    "test_a_site_is_crawled_once",
+    "test_bodies_of_every_framing",
+    "test_keep_alive_reuses_and_close_does_not",
+    "test_bytes_that_no_request_asked_for_are_no_answer",
+)
+"""Tests that short runs repeat over TLS; long runs repeat all that have a server."""
+
+
+@pytest.fixture(scope="session")
+def trusted(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    """Signs the certificates of the servers."""
+    pytest.importorskip("trustme", reason="TLS needs certificates: pip install trustme")
+    from crawlers.conformance.authority import Authority
+
+    return Authority(tmp_path_factory.mktemp("authority"))
+
+
 @pytest.fixture
-def server() -> Iterator[ScriptedServer]:
-    """A server that follows the test's script."""
-    with ScriptedServer() as running:
+def server(request: pytest.FixtureRequest, backend: Backend) -> Iterator[ScriptedServer]:
+    """A server that follows the test's script, over plain HTTP or TLS."""
+    greeting: Greeting | None = None
+    cafile = None
+    if request.param == "tls":
+        if backend.no_https is not None:
+            pytest.skip(f"no https: {backend.no_https}")
+        trusted: Authority = request.getfixturevalue("trusted")
+        greeting, cafile = trusted.greeting, trusted.cafile
+    with ScriptedServer(greeting, cafile) as running:
         yield running
 
 

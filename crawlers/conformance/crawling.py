@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from crawlers.conformance.scripted import ScriptedServer
 from crawlers.job import CrawlReport, Job
-from crawlers.recorder import NullRecorder
+from crawlers.recorder import NullRecorder, Recorder
 from crawlers.registry import Backend
 
 
-def crawl(backend: Backend, server: ScriptedServer, **settings: object) -> CrawlReport:
+def crawl(
+    backend: Backend,
+    server: ScriptedServer,
+    recorder: Recorder | None = None,
+    **settings: object,
+) -> CrawlReport:
     """Crawl from the root with short timeouts."""
     settings.setdefault("urls", (server.url,))
     settings.setdefault("timeout_s", 30.0)
-    return backend.crawl(Job(**settings), NullRecorder())  # type: ignore[arg-type]
+    settings.setdefault("cafile", server.cafile)
+    return backend.crawl(Job(**settings), recorder or NullRecorder())  # type: ignore[arg-type]
 
 
 def outcomes(report: CrawlReport) -> dict[str, int | str | None]:

@@ -1,13 +1,14 @@
 """A server that follows a script: good, slow or broken.
 
 It shares no code with the crawlers and is as simple as possible, with one thread
-for each connection.
+for each connection. :mod:`crawlers.conformance.authority` makes it speak TLS.
 """
 
 from __future__ import annotations
 
 import contextlib
 import socket
+import ssl
 import struct
 import threading
 from collections import Counter
@@ -16,6 +17,8 @@ from types import TracebackType
 from typing import TypeAlias
 
 Action: TypeAlias = Callable[["Connection"], None]
+Greeting: TypeAlias = Callable[[socket.socket], socket.socket]
+"""What to do with a connection before its first request; an OSError ends it."""
 
 
 def html(*links: str, padding: int = 0) -> bytes:
@@ -51,6 +54,7 @@ class Connection:
         self.server = server
         self.sock = sock
         self.open = True
+        self.polite = True
 
     def send(self, data: bytes) -> None:
         """Send bytes."""
@@ -60,8 +64,14 @@ class Connection:
         """Close in good order."""
         self.open = False
 
+    def cut(self) -> None:
+        """Close without the end mark of TLS."""
+        self.polite = False
+        self.open = False
+
     def reset(self) -> None:
         """Close with a reset."""
+        self.polite = False
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.open = False
 
@@ -78,10 +88,13 @@ class ScriptedServer:
 
     ``script`` maps a path to the bytes of the answer or to an action. A list has
     one for each request of the path; the last one is used for all further requests.
-    Unknown paths are answered 404.
+    Unknown paths are answered 404. With a ``greeting`` it speaks TLS, and crawls trust
+    the authorities in ``cafile``.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, greeting: Greeting | None = None, cafile: str | None = None) -> None:
+        self.greeting = greeting
+        self.cafile = cafile
         self.script: dict[str, bytes | Action | list[bytes | Action]] = {}
         self.requests: Counter[str] = Counter()
         self.connections = 0
@@ -96,7 +109,7 @@ class ScriptedServer:
     def url(self) -> str:
         """Where it listens, with a slash."""
         host, port = self._listener.getsockname()
-        return f"http://{host}:{port}/"
+        return f"{'https' if self.greeting else 'http'}://{host}:{port}/"
 
     def __enter__(self) -> ScriptedServer:
         self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -122,7 +135,7 @@ class ScriptedServer:
         with self._lock:
             for sock in self._sockets:
                 with contextlib.suppress(OSError):
-                    sock.shutdown(socket.SHUT_RDWR)
+                    socket.socket.shutdown(sock, socket.SHUT_RDWR)
         for thread in self._threads:
             if thread is not threading.current_thread():
                 thread.join(5)
@@ -138,6 +151,8 @@ class ScriptedServer:
                 sock, _ = self._listener.accept()
             except OSError:
                 return
+            # An answer must not wait behind session tickets: a reset would take it back.
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             with self._lock:
                 self.connections += 1
                 self.open_now += 1
@@ -145,10 +160,16 @@ class ScriptedServer:
                 self._sockets.add(sock)
             self._start(lambda sock=sock: self._serve(sock))  # type: ignore[misc]
 
-    def _serve(self, sock: socket.socket) -> None:
-        connection = Connection(self, sock)
+    def _serve(self, plain: socket.socket) -> None:
+        sock = plain
         held = b""
         with contextlib.suppress(OSError):
+            if self.greeting is not None:
+                sock = self.greeting(plain)
+                with self._lock:
+                    self._sockets.discard(plain)
+                    self._sockets.add(sock)
+            connection = Connection(self, sock)
             while connection.open:
                 while b"\r\n\r\n" not in held:
                     data = sock.recv(65536)
@@ -157,9 +178,14 @@ class ScriptedServer:
                     held += data
                 head, _, held = held.partition(b"\r\n\r\n")
                 self._answer(connection, head.decode("latin-1"))
+            if connection.polite and isinstance(sock, ssl.SSLSocket):
+                sock.setblocking(False)
+                with contextlib.suppress(ValueError):  # its sending side is shut down
+                    sock.unwrap()
         with self._lock:
             self.open_now -= 1
-            self._sockets.discard(sock)
+            self._sockets -= {plain, sock}
+            plain.close()
             sock.close()
 
     def _answer(self, connection: Connection, head: str) -> None:

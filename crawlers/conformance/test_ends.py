@@ -14,7 +14,6 @@ from crawlers.conformance.scripted import (
     ScriptedServer,
     page,
 )
-from crawlers.job import Job
 from crawlers.recorder import NullRecorder
 from crawlers.registry import Backend
 
@@ -76,4 +75,4 @@ def test_an_error_of_the_recorder_reaches_the_caller(
 
     server.script["/"] = page("/a", "/b")
     with pytest.raises(ZeroDivisionError, match="recorder"):
-        backend.crawl(Job((server.url,), slots=4), Broken())
+        crawl(backend, server, Broken(), slots=4)

@@ -16,7 +16,6 @@ from crawlers.conformance.scripted import (
     page,
     redirect,
 )
-from crawlers.job import Job
 from crawlers.recorder import TimesRecorder
 from crawlers.registry import Backend
 
@@ -126,7 +125,7 @@ def test_times_are_recorded_for_answers_only(backend: Backend, server: ScriptedS
     server.script["/slow"] = slow
     server.script["/reset"] = Connection.reset
     recorder = TimesRecorder()
-    backend.crawl(Job((server.url,), slots=2, max_tries=1), recorder)
+    crawl(backend, server, recorder, slots=2, max_tries=1)
     assert len(recorder.service) == 3
     assert max(recorder.service) >= 0.2
     assert len(recorder.response) == 0
@@ -143,8 +142,9 @@ def test_an_open_loop_starts_when_it_is_due(backend: Backend, server: ScriptedSe
     server.script.update({"/0": slow, "/1": ok(), "/2": ok()})
     urls = tuple(f"{server.url}{n}" for n in range(3))
     recorder = TimesRecorder()
-    job = Job(urls, slots=1, follow=False, schedule=(0.0, 0.1, 0.8))
-    report = backend.crawl(job, recorder)
+    report = crawl(
+        backend, server, recorder, urls=urls, slots=1, follow=False, schedule=(0.0, 0.1, 0.8)
+    )
     assert report.pages == 3
     assert report.elapsed_s >= 0.8
     assert recorder.late >= 1
@@ -164,7 +164,7 @@ def test_without_following_only_the_list_is_fetched(
 
 
 def test_several_hosts_share_the_slots(backend: Backend, server: ScriptedServer) -> None:
-    with ScriptedServer() as other:
+    with ScriptedServer(server.greeting, server.cafile) as other:
         for host in (server, other):
             host.script["/"] = page(*(f"/{n}" for n in range(10)), server.url, other.url)
             host.script.update({f"/{n}": page() for n in range(10)})
