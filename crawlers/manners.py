@@ -7,12 +7,14 @@ that robots.txt forbids, and it hands out the others with a due time.
 
 from __future__ import annotations
 
-import http.client
+import contextlib
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from crawlers.http import USER_AGENT
 from crawlers.job import LONGEST_S, Address, Job, JobError, Manners, Origin
+from crawlers.urls import normalise, site_name
 
 if TYPE_CHECKING:
     from protego import Protego
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 TIMEOUT_S = 10.0
 MAX_ROBOTS = 500 * 1024
 """Bytes of a robots.txt that are read (RFC 9309, 2.5)."""
+MAX_REDIRECTS = 5
+"""Redirects of a robots.txt that are followed (RFC 9309, 2.3.1.2)."""
+NOTHING = "User-agent: *\nDisallow: /\n"
 
 
 def on_this_machine(addresses: list[Address]) -> bool:
@@ -49,12 +54,12 @@ class RobotsManners:
         return due
 
 
-def manners_of(origin: Origin, netloc: str, job: Job) -> Manners:
-    """Ask a server for its robots.txt (RFC 9309), without following redirects.
+def manners_of(origin: Origin, job: Job) -> Manners:
+    """Ask a server for its robots.txt (RFC 9309).
 
     A server without the file (4xx) allows everything. One that does not answer,
-    or answers 3xx or 5xx, allows nothing; over TLS it must prove who it is, as in
-    the crawl. Raises :class:`JobError` when protego,
+    or answers 5xx, allows nothing. Redirects are followed within the same site,
+    so that ``http`` may lead to ``https``. Raises :class:`JobError` when protego,
     which reads the file, is not installed.
     """
     try:
@@ -64,23 +69,48 @@ def manners_of(origin: Origin, netloc: str, job: Job) -> Manners:
             "crawling beyond this machine needs protego, to read robots.txt: "
             "pip install 'c10k-crawlers[web]'"
         ) from None
-    return RobotsManners(Protego.parse(_robots(origin, netloc)), job.delay_s)
+    return RobotsManners(Protego.parse(_robots(origin.prefix, job)), job.delay_s)
 
 
-def _robots(origin: Origin, netloc: str) -> str:
-    nothing = "User-agent: *\nDisallow: /\n"
-    connection = (
-        http.client.HTTPConnection(netloc, timeout=TIMEOUT_S)
-        if origin.tls is None
-        else http.client.HTTPSConnection(netloc, timeout=TIMEOUT_S, context=origin.tls)
-    )
+def _robots(prefix: str, job: Job) -> str:
+    """The text of a robots.txt, or one that allows nothing."""
+    url = f"{prefix}/robots.txt"
+    for _ in range(1 + MAX_REDIRECTS):
+        status, text, location = _get(url, job)
+        if status == 200:
+            return text
+        if 400 <= status < 500:
+            return ""
+        moved = normalise(url, location) if 300 <= status < 400 and location else None
+        if moved is None or site_name(moved) != site_name(prefix):
+            break
+        url = moved
+    return NOTHING
+
+
+def _get(url: str, job: Job) -> tuple[int, str, str | None]:
+    """One GET: the status (0 without an answer), the text and the Location."""
+    import http.client  # and OpenSSL with it, so only where a crawl leaves this machine
+
+    parts = urlsplit(url)
     try:
-        connection.request("GET", "/robots.txt", headers={"User-Agent": USER_AGENT})
-        response = connection.getresponse()
-        if response.status == 200:
-            return response.read(MAX_ROBOTS).decode("utf-8", "replace")
-    except (OSError, http.client.HTTPException):
-        return nothing
-    finally:
-        connection.close()
-    return "" if 400 <= response.status < 500 else nothing
+        if parts.scheme == "https":
+            from crawlers.tls import client_context
+
+            connection: http.client.HTTPConnection = http.client.HTTPSConnection(
+                parts.netloc, timeout=TIMEOUT_S, context=client_context(job.cafile, job.insecure)
+            )
+        else:
+            connection = http.client.HTTPConnection(parts.netloc, timeout=TIMEOUT_S)
+        with contextlib.closing(connection):
+            target = f"{parts.path}?{parts.query}" if parts.query else parts.path
+            connection.request("GET", target, headers={"User-Agent": USER_AGENT})
+            response = connection.getresponse()
+            text = response.read(MAX_ROBOTS).decode("utf-8", "replace")
+            return response.status, text, response.headers["Location"]
+    except (OSError, http.client.HTTPException) as error:
+        if getattr(error, "verify_code", 0):
+            # A certificate that nobody can trust: every page fails in the same way, and
+            # the reason is not robots.txt. Let the crawl find and name it.
+            return 404, "", None
+        return 0, "", None

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterable
-from functools import lru_cache
 from urllib.parse import urlsplit
 
 from crawlers.http import request_tail
 from crawlers.job import Address, Job, JobError, Origin
 from crawlers.manners import manners_of, on_this_machine
-from crawlers.urls import normalise
+from crawlers.urls import normalise, site_name
 
 NO_HOSTS = frozenset({"about", "blob", "data", "file", "ftp", "javascript", "mailto", "tel"})
 """Schemes that a person may type with a colon only: ``javascript:1`` is not a host and a port."""
@@ -48,14 +47,6 @@ def with_other_scheme(prefix: str) -> tuple[str, ...]:
     if parts.port is not None:
         return (prefix,)
     return (prefix, f"{'http' if parts.scheme == 'https' else 'https'}://{parts.netloc}")
-
-
-@lru_cache(maxsize=1024)
-def site_name(prefix: str) -> str:
-    """The last two labels of the host of a URL prefix, or all of an address."""
-    host = urlsplit(prefix).hostname or ""
-    labels = host.split(".")
-    return host if ":" in host or labels[-1].isdigit() else ".".join(labels[-2:])
 
 
 def normal_root(url: str) -> str:
@@ -101,5 +92,5 @@ def make_origin(prefix: str, job: Job) -> Origin:
                 f"{prefix}: not on this machine; add --any-host to crawl it anyway, as far as "
                 "robots.txt allows and with a delay between requests"
             )
-        origin.manners = manners_of(origin, parts.netloc, job) if job.polite else None
+        origin.manners = manners_of(origin, job) if job.polite else None
     return origin

@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from typing import Final, NamedTuple
+from urllib.parse import urlsplit
 
 _DEFAULT_PORTS: Final = {"http": "80", "https": "443"}
 
@@ -351,3 +352,11 @@ def _folders_above(folder: str) -> tuple[str, ...] | None:
     return tuple(
         "/".join([scheme, "", host, *steps[:kept], ""]) for kept in range(len(steps), -1, -1)
     )
+
+
+@lru_cache(maxsize=1024)
+def site_name(prefix: str) -> str:
+    """The last two labels of the host of a URL prefix, or all of an address."""
+    host = urlsplit(prefix).hostname or ""
+    labels = host.split(".")
+    return host if ":" in host or labels[-1].isdigit() else ".".join(labels[-2:])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -29,7 +31,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedServer]:
 def crawl(server: ScriptedServer, name: str = "callbacks") -> dict[str, int | str | None]:
     job = Job((server.url,), slots=3, any_host=True, delay_s=DELAY_S, max_tries=1)
     report = registry.load(name).crawl(job, NullRecorder())
-    asked = sum(server.requests.values()) - server.requests["/robots.txt"]
+    asked = sum(row.status is not None for row in report.rows.values())
     assert report.elapsed_s >= DELAY_S * (asked - 1)
     return {
         url.removeprefix(server.url): row.error or row.status for url, row in report.rows.items()
@@ -63,7 +65,10 @@ def test_a_whole_site_may_be_forbidden(server: ScriptedServer, name: str) -> Non
     ("answer", "outcome"),
     [
         (None, 200),  # 404: whoever has none allows everything
-        (redirect("/elsewhere"), "forbidden"),
+        (redirect("/elsewhere"), 200),  # where there is none
+        (redirect("/robots.txt"), "forbidden"),  # round and round
+        (redirect("//elsewhere.test/robots.txt"), "forbidden"),
+        (redirect("http:"), "forbidden"),
         (b"HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n", "forbidden"),
         (b"220 mail ESMTP\r\n\r\n", "forbidden"),
         (Connection.reset, "forbidden"),
@@ -76,6 +81,21 @@ def test_without_robots_txt(
     if answer is not None:
         server.script["/robots.txt"] = answer
     assert crawl(server) == {"": outcome}
+
+
+def test_redirects_lead_to_the_rules(server: ScriptedServer) -> None:
+    server.script["/"] = page("/private/")
+    server.script["/robots.txt"] = redirect("/first")
+    server.script["/first"] = redirect(f"{server.url}second?x=1")
+    server.script["/second?x=1"] = ok(b"User-agent: *\nDisallow: /private\n", "text/plain")
+    assert crawl(server) == {"": 200, "private/": "forbidden"}
+    assert server.requests == dict.fromkeys(["/robots.txt", "/first", "/second?x=1", "/"], 1)
+
+
+def test_a_crawl_on_this_machine_needs_no_openssl() -> None:
+    code = "import sys, crawlers.frontier, crawlers.callbacks; print('ssl' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "False\n"
 
 
 def test_the_longer_delay_counts(server: ScriptedServer) -> None:
