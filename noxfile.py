@@ -50,7 +50,7 @@ def bench(session: nox.Session) -> None:
 
 @nox.session
 def micro(session: nox.Session) -> None:
-    """Time single operations (a task switch, a lock, a send) and add them up to a page."""
+    """Time single operations: a task switch, a lock, a send."""
     bench_environment(session)
     session.run("python", "-m", "bench", "micro", *session.posargs)
 

@@ -30,7 +30,7 @@ from bench.costs import tuning
 from bench.fleet import report as fleet_report
 from bench.fleet import store as fleet_store
 from bench.launch import RESULTS, ROOT
-from bench.micro import account
+from bench.micro import record as micro_record
 from bench.micro import report as micro_report
 from bench.report import publish
 from tests.torture import document, soak
@@ -64,9 +64,8 @@ def fleet(out: Path) -> None:
 
 
 def micro(out: Path) -> None:
-    """Write the summary and chart of the micro-benchmarks."""
-    record = account.load(RESULTS / "micro")
-    micro_report.write(record, out, Console(file=None, quiet=True))
+    """Write the summary of the micro-benchmarks."""
+    micro_report.write(micro_record.load(RESULTS / "micro"), out, Console(file=None, quiet=True))
 
 
 def costs(out: Path) -> None:

@@ -1,8 +1,7 @@
-"""Micro-benchmarks of single operations, and how they add up to a page.
+"""Micro-benchmarks of single operations: a task switch, a lock, a system call.
 
-``python -m pytest bench/micro`` times single operations with pytest-benchmark: a task
-switch, a lock, a system call. It has its own ``pytest.ini`` and is independent of
-campaigns. ``python -m bench micro`` also counts how often each model performs each
-operation for one page, measures the page, and shows how much of the page's processor
-time the sum explains.
+``python -m pytest bench/micro`` times them with pytest-benchmark. It has its own
+``pytest.ini`` and is independent of campaigns. ``python -m bench micro`` runs them twice and
+keeps the prices as a record and a table. What a page is made of is not their sum: the
+controls of a campaign show that (:mod:`bench.controls`).
 """

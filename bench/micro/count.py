@@ -8,8 +8,8 @@ Names are ``module:qualified.name`` for functions written in Python, and the
 qualified name alone (``socket.send``) for those written in C. A coroutine's or
 generator's frame counts as ``… starts`` when it begins and as ``… resumes`` each time
 it continues. The hook makes a crawl about ten times slower, so counts that depend on
-time (how many sockets are ready at once, how often a process sleeps) come from trials
-without the hook.
+time (how many sockets are ready at once, how often a process sleeps) are not those of a
+crawl at full speed.
 """
 
 from __future__ import annotations

@@ -12,13 +12,14 @@ from statistics import quantiles
 from typing import Any
 
 from bench.launch import ROOT
-from bench.micro.account import MicroError, Price
-from bench.micro.operations import SWITCH_OF_THREADS
+from bench.micro.record import MicroError, Price
 from bench.micro.steps import Steps
 from bench.run.process import Child, ProcessError
 
 QUIET_S = 120.0
-"""The longest that a micro-benchmark or a counting crawl may print nothing."""
+"""The longest that a micro-benchmark may print nothing."""
+SWITCH_OF_THREADS = "threads.hand_off per switch"
+"""A hand-off between threads, divided by the number of context switches it took."""
 COLLECTED = re.compile(r"collected (\d+) item")
 PASSED = " PASSED "
 TROUBLE = re.compile(r"^(FAILED|ERROR)|error:")
@@ -70,7 +71,7 @@ def follow(child: Child, steps: Steps, phase: str) -> list[str]:
 
 
 def read(saved: Mapping[str, Any]) -> Times:
-    """The times in pytest-benchmark's file, by the names that operations use."""
+    """The times in pytest-benchmark's file, by name: file and test."""
     found: Times = {}
     for row in saved["benchmarks"]:
         file, _, test = row["fullname"].rpartition("::")
