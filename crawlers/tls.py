@@ -93,7 +93,7 @@ def client_context(
     # Python ignores streams that end without close_notify, unless told otherwise here too.
     context.options &= ~ssl.OP_IGNORE_UNEXPECTED_EOF
     context.set_alpn_protocols(["http/1.1"])
-    if sys.version_info < (3, 12, 3):
+    if sys.version_info < (3, 12, 3) and kind is None and ssl.SSLSocket.__module__ == "ssl":
         context.sslsocket_class = TlsSocket
     if insecure:
         context.check_hostname = False

@@ -20,7 +20,7 @@ class Registry:
     """What the models use of a selector: a function for each socket that is ready."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.events: dict[socket, int] = {}
+        self.events: dict[int, int] = {}  # by descriptor: TLS has another object for the same
         self.add: dict[int, Callable[..., Any]] = {
             EVENT_READ: loop.add_reader,
             EVENT_WRITE: loop.add_writer,
@@ -32,18 +32,19 @@ class Registry:
 
     def register(self, sock: socket, events: int, data: Callback) -> None:
         """Call the function whenever the socket is ready."""
-        self.events[sock] = events
+        self.events[sock.fileno()] = events
         self.add[events](sock, data)
 
     def modify(self, sock: socket, events: int, data: Callback) -> None:
         """Call another function, for another event."""
-        if self.events[sock] != events:
-            self.remove[self.events[sock]](sock)
+        before = self.events[sock.fileno()]
+        if before != events:
+            self.remove[before](sock)
         self.register(sock, events, data)
 
     def unregister(self, sock: socket) -> None:
         """Call nothing any more."""
-        self.remove[self.events.pop(sock)](sock)
+        self.remove[self.events.pop(sock.fileno())](sock)
 
 
 class AsyncioLoop(Loop):

@@ -13,10 +13,13 @@ import asyncio
 from time import monotonic
 
 from crawlers import async_await
+from crawlers.async_await import CANNOT_SEE
 from crawlers.http import Exchange
 from crawlers.job import CrawlReport, Fetch, Job
 from crawlers.recorder import Recorder
 from crawlers.variants._asyncio import Shared, run
+
+__all__ = ["CANNOT_SEE", "crawl"]
 
 
 async def fetch(shared: Shared, slot: async_await.Slot, item: Fetch) -> Exchange:

@@ -12,10 +12,13 @@ import asyncio
 import sys
 from typing import Any
 
+from crawlers.async_await import CANNOT_SEE
 from crawlers.backend import BackendError
 from crawlers.job import CrawlReport, Job
 from crawlers.recorder import Recorder
 from crawlers.variants._asyncio import run_model
+
+__all__ = ["CANNOT_SEE", "crawl"]
 
 EAGER: Any = getattr(asyncio, "eager_task_factory", None)
 if EAGER is None:

@@ -12,9 +12,12 @@ import asyncio
 from asyncio import futures, tasks
 from typing import Any
 
+from crawlers.async_await import CANNOT_SEE
 from crawlers.job import CrawlReport, Job
 from crawlers.recorder import Recorder
 from crawlers.variants._asyncio import run_model
+
+__all__ = ["CANNOT_SEE", "crawl"]
 
 PyFuture: Any = futures._PyFuture  # type: ignore[attr-defined]
 PyTask: Any = tasks._PyTask  # type: ignore[attr-defined]

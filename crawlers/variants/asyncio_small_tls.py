@@ -19,12 +19,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from crawlers.async_await import CANNOT_SEE
 from crawlers.job import CrawlReport, Job
 from crawlers.recorder import Recorder
 from crawlers.variants._asyncio import run_model
 
-CANNOT_SEE = frozenset({"truncated"})
-"""As in ``async_await``."""
+__all__ = ["CANNOT_SEE", "crawl"]
 
 SIZE = 16 * 1024
 """Bytes of the buffer, and the most that a read from TLS returns."""

@@ -73,6 +73,13 @@ class Shared(_asyncio.Shared):
     async def close(self) -> None:
         """Close the connections."""
         await self.client.aclose()
+        close_rest(self.loop)
+
+
+def close_rest(loop: asyncio.AbstractEventLoop) -> None:
+    """Close what httpcore lost: a connection whose handshake was cancelled stays open."""
+    for transport in list(getattr(loop, "_transports", {}).values()):
+        transport.abort()
 
 
 async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:

@@ -28,7 +28,7 @@ from crawlers.tls import client_context
 from crawlers.variants import _asyncio
 from crawlers.variants._asyncio import run
 from crawlers.variants._stack import Answer, kind_behind, request_headers, version_of
-from crawlers.variants.httpx import CANNOT_SEE
+from crawlers.variants.httpx import CANNOT_SEE, close_rest
 
 __all__ = ["CANNOT_SEE", "crawl"]
 
@@ -79,6 +79,7 @@ class Shared(_asyncio.Shared):
         for slot in self.slots:
             if slot.client is not None:
                 await slot.client.aclose()
+        close_rest(self.loop)
 
 
 class Slot(_asyncio.Slot):

@@ -25,11 +25,13 @@ from time import monotonic
 from typing import TypeAlias
 
 from crawlers import async_await
-from crawlers.async_await import Slot, disconnect, fetch, finish
+from crawlers.async_await import CANNOT_SEE, Slot, disconnect, fetch, finish
 from crawlers.http import Exchange
 from crawlers.job import CrawlReport, Fetch, Job
 from crawlers.recorder import Recorder
 from crawlers.stop import Stop
+
+__all__ = ["CANNOT_SEE", "crawl"]
 
 Done: TypeAlias = tuple[Slot, Fetch, "Future[Exchange]"]
 

@@ -28,10 +28,10 @@ from crawlers.generators import (
     wake,
 )
 from crawlers.http import RECV_SIZE, Exchange
-from crawlers.job import CrawlReport, Fetch, Job
+from crawlers.job import CrawlReport, Fetch, Job, Origin
 from crawlers.loop import Loop
 from crawlers.recorder import Recorder
-from crawlers.sockets import begin_connect, end_connect
+from crawlers.sockets import begin_connect, encrypt, end_connect, shake_hands, wanted_event
 
 T = TypeVar("T")
 
@@ -77,6 +77,31 @@ async def connect(slot: Slot, item: Fetch) -> None:
     await socket_ready(slot)
     end_connect(slot.sock)
     slot.loop.selector.modify(slot.sock, EVENT_READ, partial(notice, slot))
+    if item.origin.tls is not None:
+        await secure(slot, item.origin)
+
+
+async def secure(slot: Slot, origin: Origin) -> None:
+    """Encrypt the slot's connection; the coroutine is suspended during the handshake."""
+    slot.sock = encrypt(slot.sock, origin)
+    while True:
+        try:
+            return shake_hands(slot.sock)
+        except OSError as error:
+            await wanted(slot, error)
+
+
+async def wanted(slot: Slot, error: OSError) -> None:
+    """Wait until the socket is ready for TLS; raises any other error.
+
+    To read, TLS may have to write first, and the other way round.
+    """
+    event = wanted_event(slot.origin, error)
+    if event is None:
+        raise error
+    slot.loop.selector.modify(slot.sock, event, partial(notice, slot))
+    await socket_ready(slot)
+    slot.loop.selector.modify(slot.sock, EVENT_READ, partial(notice, slot))
 
 
 async def send(slot: Slot, data: bytes) -> None:
@@ -86,6 +111,9 @@ async def send(slot: Slot, data: bytes) -> None:
             sent = slot.sock.send(data)
         except BlockingIOError:
             sent = 0
+        except OSError as error:
+            await wanted(slot, error)
+            continue
         if sent == len(data):
             return
         data = data[sent:]
@@ -97,7 +125,13 @@ async def send(slot: Slot, data: bytes) -> None:
 async def receive(slot: Slot) -> bytes:
     """Wait for bytes, or the end of them."""
     await socket_ready(slot)
-    return slot.sock.recv(RECV_SIZE)
+    while True:
+        try:
+            return slot.sock.recv(RECV_SIZE)
+        except BlockingIOError:
+            await socket_ready(slot)  # a loop, or the kernel, may say ready too early
+        except OSError as error:
+            await wanted(slot, error)
 
 
 async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:

@@ -30,12 +30,14 @@ from typing import Any
 from redis.asyncio import Redis
 
 from crawlers import async_await
-from crawlers.async_await import Slot, disconnect, fetch, finish, loop_name, watch
+from crawlers.async_await import CANNOT_SEE, Slot, disconnect, fetch, finish, loop_name, watch
 from crawlers.backend import BackendError
 from crawlers.job import CrawlReport, Fetch, Job
 from crawlers.limits import ensure_descriptors
 from crawlers.recorder import Recorder
 from crawlers.stop import Stop
+
+__all__ = ["CANNOT_SEE", "crawl"]
 
 SERVER = shutil.which("redis-server")
 if SERVER is None:

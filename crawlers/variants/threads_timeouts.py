@@ -18,7 +18,7 @@ from crawlers.http import RECV_SIZE, Exchange
 from crawlers.job import CrawlReport, Fetch, Job
 from crawlers.recorder import Recorder
 from crawlers.sockets import new_socket, unasked
-from crawlers.threads import Shared, Slot, disconnect
+from crawlers.threads import Shared, Slot, disconnect, secure
 
 
 def connect(shared: Shared, slot: Slot, item: Fetch) -> None:
@@ -29,6 +29,8 @@ def connect(shared: Shared, slot: Slot, item: Fetch) -> None:
         slot.origin = item.origin
     slot.sock.settimeout(shared.job.timeout_s)
     slot.sock.connect(item.address.sockaddr)
+    if item.origin.tls is not None:
+        secure(shared, slot, item.origin)
 
 
 def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:

@@ -188,7 +188,8 @@ def kind_of(error: Exception) -> str:
         return "closed"
     if isinstance(error, LocationValueError | UnicodeError):
         return "unsupported"
-    return kind_behind(error) or "protocol"
+    # Errors of a handshake say so themselves.
+    return kind_behind(error, handshake=False) or "protocol"
 
 
 def crawl(job: Job, recorder: Recorder) -> CrawlReport:

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import uvloop
 
+from crawlers.async_await import CANNOT_SEE
 from crawlers.job import CrawlReport, Job
 from crawlers.recorder import Recorder
 from crawlers.variants._asyncio import run_model
+
+__all__ = ["CANNOT_SEE", "crawl"]
 
 
 def crawl(job: Job, recorder: Recorder) -> CrawlReport:
