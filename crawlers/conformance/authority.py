@@ -86,17 +86,19 @@ def encrypted(context: ssl.SSLContext) -> Greeting:
 def in_records(context: ssl.SSLContext) -> Greeting:
     """Speak TLS through memory, so that an action can see and break the records."""
 
-    def greet(sock: socket.socket) -> socket.socket:
+    def greet(sock: socket.socket) -> RecordSocket:
         return RecordSocket(sock, context)
 
     return greet
 
 
-class RecordSocket(socket.socket):
-    """Only as much of a socket as a scripted server needs."""
+class RecordSocket:
+    """TLS between a script and its socket."""
 
     def __init__(self, sock: socket.socket, context: ssl.SSLContext) -> None:
-        super().__init__(sock.family, sock.type, sock.proto, sock.detach())
+        self._sock = sock
+        self.setsockopt, self.shutdown, self.close = sock.setsockopt, sock.shutdown, sock.close
+        self.send_raw = sock.sendall
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._tls = context.wrap_bio(self._incoming, self._outgoing, server_side=True)
         while True:
@@ -109,7 +111,7 @@ class RecordSocket(socket.socket):
 
     def _take(self) -> None:
         self.send_raw(self._outgoing.read())
-        data = super().recv(65536)
+        data = self._sock.recv(65536)
         if not data:
             raise ConnectionResetError
         self._incoming.write(data)
@@ -119,15 +121,11 @@ class RecordSocket(socket.socket):
         self._tls.write(data)
         return self._outgoing.read()
 
-    def send_raw(self, data: bytes) -> None:
-        """Send bytes as they are."""
-        super().sendall(data)
-
-    def sendall(self, data: bytes, flags: int = 0) -> None:  # type: ignore[override]
+    def sendall(self, data: bytes) -> None:
         """Send data in records."""
         self.send_raw(self.records(data))
 
-    def recv(self, size: int, flags: int = 0) -> bytes:
+    def recv(self, size: int) -> bytes:
         """Receive data, b"" at the end of it."""
         while True:
             try:

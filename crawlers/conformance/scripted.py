@@ -14,10 +14,31 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 from types import TracebackType
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 Action: TypeAlias = Callable[["Connection"], None]
-Greeting: TypeAlias = Callable[[socket.socket], socket.socket]
+
+
+class Wire(Protocol):
+    """As much of a socket as a script needs."""
+
+    def sendall(self, data: bytes, /) -> None:
+        """Send all of it."""
+
+    def recv(self, size: int, /) -> bytes:
+        """Receive some bytes, b"" at the end of them."""
+
+    def shutdown(self, how: int, /) -> None:
+        """Close one direction or both."""
+
+    def setsockopt(self, level: int, name: int, value: bytes, /) -> None:
+        """Set an option."""
+
+    def close(self) -> None:
+        """Close it."""
+
+
+Greeting: TypeAlias = Callable[[socket.socket], Wire]
 """What to do with a connection before its first request; an OSError ends it."""
 
 
@@ -50,7 +71,7 @@ NOT_FOUND = b"HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nContent-Leng
 class Connection:
     """The server's end of one connection, while one request is answered."""
 
-    def __init__(self, server: ScriptedServer, sock: socket.socket) -> None:
+    def __init__(self, server: ScriptedServer, sock: Wire) -> None:
         self.server = server
         self.sock = sock
         self.open = True
@@ -161,14 +182,15 @@ class ScriptedServer:
             self._start(lambda sock=sock: self._serve(sock))  # type: ignore[misc]
 
     def _serve(self, plain: socket.socket) -> None:
-        sock = plain
+        sock: Wire = plain
         held = b""
         with contextlib.suppress(OSError):
             if self.greeting is not None:
                 sock = self.greeting(plain)
-                with self._lock:
-                    self._sockets.discard(plain)
-                    self._sockets.add(sock)
+                if isinstance(sock, ssl.SSLSocket):
+                    with self._lock:
+                        self._sockets.discard(plain)
+                        self._sockets.add(sock)
             connection = Connection(self, sock)
             while connection.open:
                 while b"\r\n\r\n" not in held:
@@ -184,7 +206,9 @@ class ScriptedServer:
                     sock.unwrap()
         with self._lock:
             self.open_now -= 1
-            self._sockets -= {plain, sock}
+            self._sockets.discard(plain)
+            if isinstance(sock, socket.socket):
+                self._sockets.discard(sock)
             plain.close()
             sock.close()
 

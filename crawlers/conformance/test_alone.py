@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-TIMEOUT_S = 110.0
+TIMEOUT_S = 400.0
 
 
 @pytest.mark.timeout(TIMEOUT_S + 10)

@@ -361,33 +361,43 @@ def test_a_process_that_dies_ends_the_crawl_with_an_error() -> None:
 
 
 USUAL = (*registry.MODELS, "uvloop", "trio", "aiohttp")
-"""Their conformance is tested each time; that of the others with the slow tests."""
+"""Their conformance is tested each time, less what is slow; all of it with the slow tests."""
 
 OTHERS = [name for name in registry.names() if name not in USUAL]
 AT_ONCE = 4
 """Suites that run at the same time: each of them spends most of its time waiting."""
 
 
+def groups(names: Sequence[str]) -> list[Sequence[str]]:
+    """The names, as many in each group as are tested at once."""
+    return [names[n : n + AT_ONCE] for n in range(0, len(names), AT_ONCE)]
+
+
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize(
-    "names",
-    [
-        pytest.param(names[n : n + AT_ONCE], marks=[pytest.mark.slow] if names is OTHERS else [])
-        for names in (USUAL, OTHERS)
-        for n in range(0, len(names), AT_ONCE)
-    ],
-    ids=",".join,
-)
+@pytest.mark.parametrize("names", groups(USUAL), ids=",".join)
 def test_conformance(names: Sequence[str]) -> None:
-    """The whole suite, as a third party runs it; about seven seconds each."""
+    """What is quick of the suite."""
+    conformance(names, "-m", "not slow")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1500)
+@pytest.mark.parametrize("names", groups([*OTHERS, *USUAL]), ids=",".join)
+def test_whole_conformance(names: Sequence[str]) -> None:
+    """The whole suite, as a third party runs it; about twenty seconds each."""
+    conformance(names)
+
+
+def conformance(names: Sequence[str], *options: str) -> None:
+    """Run the suite on some backends at once."""
     command = [sys.executable, "-m", "crawlers", "conformance"]
     running = {
         name: subprocess.Popen(
-            [*command, name, "-q"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            [*command, name, "-q", *options], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
         )
         for name in names
     }
-    outputs = {name: suite.communicate(timeout=300)[0].decode() for name, suite in running.items()}
+    outputs = {name: suite.communicate(timeout=1400)[0].decode() for name, suite in running.items()}
     for name, suite in running.items():
         assert suite.returncode == 0 or why_not(outputs[name]), outputs[name]
 

@@ -68,6 +68,7 @@ def drip(data: bytes) -> Callable[[Connection], None]:
 def urgent(connection: Connection) -> None:
     """Send a byte out of band in the middle of a body."""
     connection.send(OK + b"Content-Length: 3\r\n\r\na")
+    assert isinstance(connection.sock, socket.socket)
     connection.sock.send(b"!", socket.MSG_OOB)
     connection.send(b"bc")
 
