@@ -34,7 +34,7 @@ from bench.micro import record as micro_record
 from bench.micro import report as micro_report
 from bench.report import publish
 from tests.torture import document, soak
-from tools import surprises
+from tools import surprises, turn_cost_record, turn_cost_report
 
 COMMANDS: Final = (
     "claims --out docs/claims.md",
@@ -91,6 +91,14 @@ def tuning_table() -> str:
         costs_account.accounts(costs_record.load(folder)) if costs_record.is_costs(folder) else []
     )
     return tuning.markdown(Analysis.load(store.trials_file(RESULTS / "reference")), counted)
+
+
+def turn_cost_text() -> str:
+    """Why a page costs more in turns than in a whole trial, as far as that was measured."""
+    file = turn_cost_record.RECORD
+    recorded = turn_cost_record.read(file) if file.exists() else None
+    campaign = Analysis.load(store.trials_file(RESULTS / "reference"))
+    return turn_cost_report.text(recorded, campaign)
 
 
 def reliability(out: Path) -> None:
