@@ -44,6 +44,7 @@ LONGEST = (
     "tests/crawlers/test_main.py",
     "tests/crawlers/test_leaks.py",
     "tests/crawlers/test_releases.py",
+    "tests/crawlers/test_internet.py",
     "tests/bench/report/test_page.py",
     "tests/bench/micro/test_micro.py",
     "tests/bench/plan/test_interpreters.py",
