@@ -44,7 +44,13 @@ def about(name: str) -> Backend:
     Raises :class:`BackendError` for an unknown name.
     """
     if name in OURS:
-        return replace(OURS[name], no_https=_no_https(OURS[name].module))
+        module = OURS[name].module
+        reason, hidden = _constant(module, "NO_HTTPS"), _constant(module, "CANNOT_SEE")
+        return replace(
+            OURS[name],
+            no_https=reason if isinstance(reason, str) else None,
+            cannot_see=frozenset(hidden if isinstance(hidden, set) else ()),
+        )
     point = _point(name)
     try:
         return _load_foreign(point)
@@ -92,20 +98,21 @@ def _without_https(name: str, reason: str, crawl: CrawlFunction) -> CrawlFunctio
 
 
 @cache
-def _no_https(module: str) -> str | None:
-    """``NO_HTTPS`` in the source of a module, which may need a library to be imported."""
+def _constant(module: str, name: str) -> object:
+    """A constant in the source of a module, which may need a library to be imported."""
     spec = find_spec(module)
     source = Path(spec.origin).read_text() if spec is not None and spec.origin else ""
-    if "NO_HTTPS" not in source:
+    if name not in source:
         return None
     for node in ast.parse(source).body:
         if isinstance(node, ast.ImportFrom) and node.module is not None:
-            if any(alias.name == "NO_HTTPS" for alias in node.names):
-                return _no_https(node.module)
+            if any(alias.name == name for alias in node.names):
+                return _constant(node.module, name)
         elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
             target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-            if isinstance(target, ast.Name) and target.id == "NO_HTTPS":
-                return str(ast.literal_eval(node.value))
+            if isinstance(target, ast.Name) and target.id == name:
+                value = node.value.args[0] if isinstance(node.value, ast.Call) else node.value
+                return ast.literal_eval(value)  # also of frozenset({...})
     return None
 
 

@@ -1,0 +1,169 @@
+"""Trust, and what the errors of TLS are called."""
+
+from __future__ import annotations
+
+import errno
+import ssl
+import subprocess
+import sys
+from collections.abc import Iterator
+from selectors import EVENT_READ, EVENT_WRITE
+
+import pytest
+
+from bench.launch import ROOT
+from crawlers import registry
+from crawlers.http import RECV_SIZE, Exchange
+from crawlers.job import Fetch, Job, JobError, Origin
+from crawlers.kinds import ERROR_KINDS, RETRYABLE, error_kind
+from crawlers.tls import HandshakeError, client_context, handshaking, tls_error_kind, wanted_event
+
+ORIGIN = Origin("https://site.test", [], b" HTTP/1.1\r\n\r\n")
+
+
+def failed(reason: str, kind: type[ssl.SSLError] = ssl.SSLError) -> ssl.SSLError:
+    """An error as OpenSSL reports it."""
+    error = kind(1, reason)
+    error.reason = reason
+    return error
+
+
+def rejected(code: int) -> ssl.SSLError:
+    """A certificate that was not accepted."""
+    error = ssl.SSLCertVerificationError(1, "certificate verify failed")
+    error.verify_code = code
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "alone", "in_handshake", "after_it"),
+    [
+        (rejected(10), "expired", "expired", "expired"),
+        (rejected(9), "expired", "expired", "expired"),
+        (rejected(18), "self_signed", "self_signed", "self_signed"),
+        (rejected(19), "untrusted", "untrusted", "untrusted"),
+        (rejected(20), "untrusted", "untrusted", "untrusted"),
+        (rejected(62), "wrong_host", "wrong_host", "wrong_host"),
+        (rejected(64), "wrong_host", "wrong_host", "wrong_host"),
+        (failed("TLSV1_ALERT_PROTOCOL_VERSION"), "tls_version", "tls_version", "tls_version"),
+        (failed("UNSUPPORTED_PROTOCOL"), "tls_version", "tls_version", "tls_version"),
+        (failed("WRONG_VERSION_NUMBER"), "not_tls", "not_tls", "broken_record"),
+        (failed("", ssl.SSLEOFError), "truncated", "handshake", "truncated"),
+        (failed("", ssl.SSLZeroReturnError), "closed", "handshake", "closed"),
+        (failed("BAD_RECORD_MAC"), "broken_record", "handshake", "broken_record"),
+    ],
+    ids=str,
+)
+def test_kinds(error: ssl.SSLError, alone: str, in_handshake: str, after_it: str) -> None:
+    assert tls_error_kind(error) == error_kind(error) == alone
+    assert tls_error_kind(error, handshake=True) == in_handshake
+    assert error_kind(error, handshake=False) == after_it
+    assert {alone, in_handshake, after_it} <= ERROR_KINDS.keys()
+    with pytest.raises(HandshakeError) as caught, handshaking():
+        raise error
+    assert error_kind(caught.value) == in_handshake
+
+
+def test_certificates_are_not_tried_again() -> None:
+    hopeless = {"untrusted", "self_signed", "expired", "wrong_host", "tls_version", "not_tls"}
+    assert hopeless.isdisjoint(RETRYABLE)
+
+
+def test_a_socket_below_fails_by_its_own_name() -> None:
+    with pytest.raises(ConnectionResetError), handshaking():
+        raise ConnectionResetError(errno.ECONNRESET, "reset")
+    with pytest.raises(HandshakeError), handshaking():
+        raise ConnectionResetError  # asyncio, when a connection was closed
+    with pytest.raises(ssl.SSLWantReadError), handshaking():
+        raise ssl.SSLWantReadError
+
+
+def test_what_tls_wants() -> None:
+    assert wanted_event(ssl.SSLWantReadError()) == EVENT_READ
+    assert wanted_event(ssl.SSLWantWriteError()) == EVENT_WRITE
+    assert wanted_event(ssl.SSLEOFError()) is None
+    assert wanted_event(BrokenPipeError()) is None
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        (b"HTTP/1.1 200 OK\r\n\r\nhalf", "truncated"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf", "closed"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n", "closed"),
+        (b"HTTP/1.1 200 OK\r\nContent-", "closed"),
+        (b"", "closed"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nall.", None),
+    ],
+)
+def test_a_stream_without_its_end_mark(data: bytes, kind: str | None) -> None:
+    exchange = Exchange(Fetch("https://site.test/", ORIGIN, "/"))
+    exchange.feed(data)
+    exchange.fail(ssl.SSLEOFError())
+    assert (exchange.error, exchange.keep_alive) == (kind, kind is None)
+
+
+def test_an_idle_connection_without_its_end_mark_is_stale() -> None:
+    exchange = Exchange(Fetch("https://site.test/", ORIGIN, "/"))
+    exchange.reused = True
+    exchange.fail(ssl.SSLEOFError())
+    assert exchange.error == "stale"
+
+
+def test_a_body_too_large_is_not_truncated() -> None:
+    exchange = Exchange(Fetch("https://site.test/", ORIGIN, "/"), 3)
+    exchange.feed(b"HTTP/1.1 200 OK\r\n\r\nhalf")
+    exchange.fail(ssl.SSLEOFError())
+    assert exchange.error == "too_large"
+
+
+def test_trust_by_default_and_without() -> None:
+    careful, careless = client_context(None, False), client_context(None, True)
+    assert careful.verify_mode is ssl.CERT_REQUIRED
+    assert careful.check_hostname
+    assert careful.minimum_version is ssl.TLSVersion.TLSv1_2
+    assert not careful.options & ssl.OP_IGNORE_UNEXPECTED_EOF
+    assert careless.verify_mode is ssl.CERT_NONE
+    assert careless.minimum_version is ssl.TLSVersion.TLSv1_2
+    assert client_context(None, False) is careful
+
+
+def test_whom_to_trust_is_one_or_the_other() -> None:
+    with pytest.raises(JobError, match="choose one"):
+        Job(("https://127.0.0.1/",), cafile="authority.pem", insecure=True)
+
+
+def test_a_record_fits_into_one_receive() -> None:
+    """Nothing is left in OpenSSL that a selector would not see."""
+    assert RECV_SIZE >= 1 << 14
+
+
+@pytest.mark.parametrize("name", ["threads", "callbacks", "generators"])
+def test_a_plain_crawl_never_loads_openssl(name: str) -> None:
+    program = (
+        "import sys; from crawlers import registry; from crawlers.job import Job\n"
+        "from crawlers.recorder import NullRecorder\n"
+        f"registry.load({name!r}).crawl(Job(('http://127.0.0.1:1/',), max_tries=1), NullRecorder())"
+        "\nassert 'ssl' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT, timeout=300)
+
+
+def test_the_table_of_what_backends_hide() -> None:
+    """docs/https.md has it; copy it from the message of this test."""
+    text = (ROOT / "docs" / "https.md").read_text()
+    begin, end = "<!-- https-blind:begin -->\n", "<!-- https-blind:end -->"
+    assert text.partition(begin)[2].partition(end)[0] == "".join(table())
+
+
+def table() -> Iterator[str]:
+    """The rows: what cannot be seen or done, and where."""
+    found: dict[str, list[str]] = {}
+    for backend in map(registry.about, registry.names()):
+        for kind in backend.cannot_see:
+            found.setdefault(f"does not show `{kind}`", []).append(backend.name)
+        if backend.no_https is not None:
+            found.setdefault(f"no https: {backend.no_https}", []).append(backend.name)
+    yield "| what | backends |\n| --- | --- |\n"
+    for what, names in sorted(found.items()):
+        yield f"| {what} | {', '.join(f'`{name}`' for name in names)} |\n"
