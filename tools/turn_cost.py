@@ -60,12 +60,16 @@ LABELS: Final = (
     *(BASE, f"{BASE}#2", "generators", "async_await"),
     *("threads", "uvloop", "trio", "aiohttp"),
 )
-PAGES: Final = 105_000
+PAGES: Final = 60_000
 """For ``callbacks``; the others get fewer. No crawl should run out before the block ends."""
-LENGTHS: Final = {5: 16, 10: 14, 20: 7, 40: 6, 100: 4, 400: 1}
+LENGTHS: Final = {5: 12, 10: 10, 20: 5, 40: 4, 100: 3}
 """Length of a turn in milliseconds -> rounds of it in a block."""
+LONG: Final = {400: 1}
+"""Only in every third block: one such round takes as long as all rounds of 5 to 40 ms."""
+LONG_EVERY, LONG_PAGES = 3, 1.35
+"""How often that is, and how many times the pages such a block needs."""
 BESIDE_MS: Final = 10
-AGAIN: Final = 10
+AGAIN: Final = 8
 """Turns of :data:`BESIDE_MS` in each of the other conditions, for each label of a block."""
 PAUSE_S, SWEEP_S = 0.02, 0.01
 LOOKS_MS: Final = (20, 40, 100)
@@ -282,11 +286,15 @@ def run_block(
     )
 
 
+def crawl(pages: int) -> Point:
+    """The crawl of ``throughput-100`` on a site of so many pages."""
+    return replace(workloads.throughput(100, pages, Cast(1)), id="turn-cost-100")
+
+
 def measure(
     out: Path, labels: Sequence[str], pages: int, minutes: float, blocks: int, seed: int
 ) -> None:
     """Run blocks until there is no time for another, and write each to the file at once."""
-    point = replace(workloads.throughput(100, pages, Cast(1)), id="turn-cost-100")
     names = sorted({Label.parse(label).name for label in labels})
     known = backends.look_up(names)
     backends.choose(known, names)
@@ -309,7 +317,10 @@ def measure(
         longest_s = 0.0
         while len(done) < blocks and time.monotonic() + longest_s < end:
             began = time.monotonic()
-            done.append(run_block(bench, point, labels, len(done), LENGTHS))
+            is_long = len(done) % LONG_EVERY == 0
+            lengths = LENGTHS | LONG if is_long else LENGTHS
+            point = crawl(round(pages * LONG_PAGES) if is_long else pages)
+            done.append(run_block(bench, point, labels, len(done), lengths))
             longest_s = max(longest_s, time.monotonic() - began)
             record_of.write(out, head, done)
             console.print(f"block {len(done)}: {longest_s:.0f} s at most so far")

@@ -46,6 +46,7 @@ def tables(analysis: Analysis) -> list[Table]:
         regime.regime,
         fairness.fairness,
         validity.validity,
+        validity.duets,
         instrument.instrument,
         processors.processors,
     )

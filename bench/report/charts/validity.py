@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
@@ -39,15 +40,20 @@ def design(analysis: Analysis) -> Design | Skip:
         "whole trials"
         for row in found.by(stats.CPU_PER_1000)
     }
+    compared = any(row.duet.ratio for row in found.rows)
+    panels = "Two panels, CPU per page and pages per second"
+    if compared:
+        panels = (
+            "Three panels: CPU per page, pages per second, and the ratio of CPU per page to "
+            f"{found.base} in whole trials and in duets, over that in turns"
+        )
     return Design(
         name=NAME,
         title=TITLE,
         finding=_finding(found),
-        subtitle="Dark: in turns. Light: whole trials, one after the other. Bars: 95 % intervals "
-        f"over {of_blocks(blocks)}. Right: turns ÷ whole"
-        + ("; hollow: duets" if any(row.duet.ratio for row in found.rows) else ""),
-        alt=f"Two panels, CPU per page and pages per second. {described(analysis, told)} "
-        + " ".join(found.sentences),
+        subtitle=f"Dark: in turns. Light: whole trials{'. Hollow: duets' if compared else ''}. "
+        f"Bars: 95 % intervals over {of_blocks(blocks)}. Figures: turns ÷ whole",
+        alt=f"{panels}. {described(analysis, told)} " + " ".join(found.sentences),
         draw=partial(_draw, found),
         notes=(*found.sentences, "A twin (#2) is the control: the same backend again."),
     )
@@ -76,7 +82,10 @@ def _draw(found: Validity, slide: Slide) -> None:
         axes.set_xlabel(HEADS[metric.name])
     if compared:
         _duets(slide, panels[-1], compared, size)
-        panels[-1].set_xlabel(f"CPU per page ÷ {found.base}: by method over in turns")
+        panels[-1].set_xlabel("CPU ratio, over in turns")
+        for axes in panels[: len(METRICS)]:  # three panels are narrow
+            if axes.get_xscale() == "linear":
+                axes.xaxis.set_major_locator(MaxNLocator(3))
 
 
 def _duets(slide: Slide, axes: Axes, rows: Sequence[Row], size: float) -> None:

@@ -7,13 +7,17 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.duets import NONE_PLANNED
-from bench.analysis.validity import Reading, Row
+from bench.analysis.duets import NONE_PLANNED, duet
+from bench.analysis.validity import METRICS, Reading, Row
 from bench.report.tables import cells
 from bench.report.tables.table import Column, Table, name, words
 from bench.text import listing
 
 CAPTION: Final = "Turns against whole trials"
+DUETS: Final = (
+    "In a duet, two backends run at the same time, each on one processor with its server, and then "
+    "swap; its pages/s include the server's work, so they differ by less."
+)
 SHORT: Final = {stats.CPU_PER_1000.name: "CPU, µs per page", stats.PAGES_PER_S.name: "pages/s"}
 
 
@@ -53,9 +57,7 @@ def validity(analysis: Analysis) -> Table:
             f"The crawl of {found.point} in turns, and again as {found.repeated}, one trial after "
             "the other, in the same campaign. Turns come to colder caches, and whole trials "
             "include connecting, so a figure may differ by method; the ratio of two backends "
-            "should not. A twin (#2) is the control. In a duet, two backends run at the same time, "
-            "each on one processor with its server, and then swap; its pages/s include the "
-            "server's work, so they differ by less."
+            f"should not. A twin (#2) is the control. {DUETS}"
             if found
             else ""
         ),
@@ -70,6 +72,31 @@ def figure(found: Reading) -> str:
     if found.low is None or found.high is None:
         return text
     return f"{text} [{cells.figure(found.low)}–{cells.figure(found.high)}]"
+
+
+def duets(analysis: Analysis) -> Table:
+    """The ratios in duets, where no other method can stand beside them."""
+    records, base = analysis.records, analysis.base
+    labels = []
+    if analysis.validity is None:
+        labels = stats.labels_of(records, twins=True)
+    found = {
+        (label, metric.name): duet(records, label, metric)
+        for label in labels
+        if label != base
+        for metric in METRICS
+    }
+    return Table(
+        "Duets: at the same time, on two processors",
+        [name("backend"), name("figure"), Column(f"÷ {base}, in duets"), words("verdict")],
+        [
+            [label, SHORT[metric], cells.ratio(one.ratio), cells.verdict(one.ratio)]
+            for (label, metric), one in found.items()
+            if one.ratio
+        ],
+        about=DUETS,
+        grouped=True,
+    )
 
 
 def without_duet(rows: Sequence[Row]) -> list[str]:

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from bench.analysis import duets, stats
 from bench.analysis.duets import Duet, duet
 from bench.analysis.validity import validity
+from bench.report import summary
 from bench.report.tables import markdown
+from bench.report.tables.validity import duets as duets_table
 from bench.report.tables.validity import validity as validity_table
 from bench.schema import AnyRecord, CampaignRecord, PointPlan, TrialRecord
 from tests.bench import synthetic, turned
@@ -139,6 +141,23 @@ def test_the_table_has_a_column_and_says_whom_a_duet_agrees_with() -> None:
 def test_a_campaign_from_before_there_were_duets_says_so_once() -> None:
     text = "\n".join(markdown.section(validity_table(synthetic.analysed(lines()))))
     assert text.count("No ratio in duets: the campaign has no duets.") == 1
+
+
+def test_duets_alone_have_a_table_of_their_own() -> None:
+    """A campaign of nothing else has neither turns nor whole trials to put beside them."""
+    alone = [
+        line
+        for line in with_duets(OTHER)
+        if not isinstance(line, TrialRecord) or line.workload == "duet"
+    ]
+    analysis = synthetic.analysed(alone)
+    table = duets_table(analysis)
+    assert [row[:2] for row in table.texts] == [
+        ["generators", "CPU, µs per page"],
+        ["generators", "pages/s"],
+    ]
+    assert table.caption in summary.to_markdown(analysis)
+    assert duets_table(synthetic.analysed(with_duets(OTHER))).rows == []
 
 
 def test_a_duet_that_differs_from_both_is_named() -> None:
