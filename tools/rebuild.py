@@ -76,12 +76,15 @@ def costs(out: Path) -> None:
 
 
 def costs_excerpt() -> None:
-    """Fill docs/costs.md, where there is a record."""
+    """Fill docs/costs.md and the part of README.md, where there is a record."""
     if costs_record.is_costs(RESULTS / "costs"):
         record = costs_record.load(RESULTS / "costs")
+        made = costs_account.accounts(record)
         image = "../results/costs/charts/costs.svg"
-        text = costs_report.excerpt(record, costs_account.accounts(record), image)
-        document.fill("costs", text, ROOT / "docs" / "costs.md")
+        document.fill(
+            "costs", costs_report.excerpt(record, made, image), ROOT / "docs" / "costs.md"
+        )
+        document.fill("costs", costs_report.short(record, made), ROOT / "README.md")
 
 
 def tuning_table() -> str:

@@ -10,13 +10,13 @@ from matplotlib.axes import Axes
 
 from bench.costs.account import Account, Cost
 from bench.costs.instruments import INSTRUCTIONS
-from bench.costs.record import Costs
+from bench.costs.record import Costs, seed_words
 from bench.report.charts.axes import value_axis
 from bench.report.charts.design import Design, Skip
 from bench.report.charts.marks import bar_label, bar_range, bar_rows
 from bench.report.charts.slide import Slide
 from bench.report.charts.words import commit_words, machine_words
-from bench.text import number, plural, times
+from bench.text import number, times
 from crawlers.registry import MODELS
 
 NAME = "costs"
@@ -65,7 +65,7 @@ def design(costs: Costs, made: Sequence[Account]) -> Design | Skip:
         draw=partial(_draw, panels),
         notes=(
             f"Crawls of {header.pages:,} and {2 * header.pages:,} pages subtracted; median and "
-            f"range of {plural(len(header.seeds), 'hash seed')}. Not in it: the kernel’s time, "
+            f"range of {seed_words(costs)}. Not in it: the kernel’s time, "
             "cache and branch misses.",
         ),
     )

@@ -127,8 +127,6 @@ class Counted:
         """A crawl in a fork of the process, which is started by the first."""
         command = self._command(point, place)
         if self._worker is None:
-            for left in self._instrument.files(self._scratch):
-                left.unlink()
             self._worker = self._start("bench.costs.forking")
             self._worker.command(command)
             self._worker.ready(READY_S * self._instrument.slowness)
@@ -142,6 +140,8 @@ class Counted:
         tool = self._instrument.tool
         if self._stopped:
             raise CrawlError("stopped")
+        for left in self._instrument.files(self._scratch):
+            left.unlink()
         return WorkerProcess(
             f"the worker under {tool}" if self._instrument.slowness > 1 else "the worker",
             python=[*self._instrument.wrap(self._scratch), *self._python],

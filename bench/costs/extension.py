@@ -31,6 +31,7 @@ def extra(analysis: Analysis, folder: Path) -> Extra:
     )
     body = templates.get_template("section.html").render(
         header=costs.header,
+        seeds=record.seed_words(costs),
         tables=[table for table in report.tables(made) if table.rows],
         lost=report.lost(costs, made),
     )

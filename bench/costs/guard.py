@@ -29,9 +29,14 @@ from crawlers.registry import MODELS
 
 FILE = Path(__file__).with_name("baseline.json")
 PAGES, SLOTS, SEED = 500, 100, 1
-MARGIN = 0.05
+MARGIN = 0.02
 MARGINS = {"threads": 0.2}
-"""By how much a model may exceed its baseline. Threads take turns as the moment has it."""
+"""By how much a model may exceed its baseline; counts of the same code differ by 0.3 % at most.
+
+Threads take turns as the moment has it, and theirs differ by 5 %.
+"""
+SCHEDULES = 3
+"""How often threads are counted for the baseline: it holds the most that a schedule took."""
 AGAIN = 2
 """How often a model that exceeds it is counted again; the lowest count decides."""
 CROWD = {"fetch": MODELS, "crawl": ("callbacks",)}
@@ -115,6 +120,7 @@ def count(wanted: Mapping[str, tuple[str, ...]]) -> dict[str, float]:
             slots=SLOTS,
             seeds=(SEED,),
             source="valgrind",
+            jobs=measure.processors(),
         )
         measure.run(options, keep)
     return found
@@ -123,6 +129,14 @@ def count(wanted: Mapping[str, tuple[str, ...]]) -> dict[str, float]:
 def margin(name: str) -> float:
     """By how much "fetch callbacks" may exceed its baseline."""
     return MARGINS.get(name.partition(" ")[2], MARGIN)
+
+
+def scattered() -> dict[str, tuple[str, ...]]:
+    """Who is counted where and has a margin of its own."""
+    found = {
+        workload: tuple(who for who in crowd if who in MARGINS) for workload, crowd in CROWD.items()
+    }
+    return {workload: crowd for workload, crowd in found.items() if crowd}
 
 
 def exceeding(counted: Mapping[str, float], entry: Entry) -> list[str]:
@@ -198,6 +212,9 @@ def update(file: Path = FILE, count: Count = count) -> Outcome:
         raise CostsError(f"no baseline can be made: {tool.missing}")
     python, key = fingerprint(tool.tool)
     counted = count(CROWD)
+    for _ in range(SCHEDULES - 1):
+        for name, value in count(scattered()).items():
+            counted[name] = max(value, counted.get(name, 0.0))
     wanted = {f"{workload} {who}" for workload, crowd in CROWD.items() for who in crowd}
     if lost := wanted - counted.keys():
         raise CostsError(f"not counted, so the baseline stays as it is: {', '.join(sorted(lost))}")

@@ -20,6 +20,7 @@ from bench.errors import BenchError
 from bench.launch import shown
 from bench.schema import Environment, Record
 from bench.store import Store, load_lines
+from bench.text import plural
 
 FILE_NAME = "costs.jsonl"
 PART_NAME = "costs.part.jsonl"
@@ -201,3 +202,15 @@ def merged(samples: Iterable[Sample]) -> dict[tuple[str, str], list[Sample]]:
     for sample in samples:
         found.setdefault((sample.workload, sample.backend), []).append(sample)
     return found
+
+
+def seed_words(costs: Costs) -> str:
+    """Over how many hash seeds the ranges are: "3 hash seeds", "1 to 3 hash seeds"."""
+    seeds: dict[tuple[str, str, str], set[int]] = {}
+    for sample in costs.samples:
+        if sample.status == "ok":
+            place = (sample.workload, sample.backend, sample.instrument)
+            seeds.setdefault(place, set()).add(sample.seed)
+    numbers = {len(found) for found in seeds.values()} or {0}
+    least, most = min(numbers), max(numbers)
+    return plural(most, "hash seed") if least == most else f"{least} to {most} hash seeds"

@@ -13,11 +13,14 @@ from bench.costs.account import Account, Cost, per_page
 from bench.costs.gate import Gate
 from bench.costs.instruments import ALLOCATED, ALLOCATIONS, INSTRUCTIONS, SYSCALLS, WORKING
 from bench.costs.measure import Progress
-from bench.costs.record import Costs
+from bench.costs.record import Costs, seed_words
+from bench.costs.tasks import FLOOR
+from bench.plan.cast import MAIN_VARIANTS
 from bench.report import charts, files
 from bench.report.tables import markdown, terminal
 from bench.report.tables.table import MISSING, Cell, Column, Row, Table, Tone, name, words
-from bench.text import minutes, plural
+from bench.text import minutes
+from crawlers.registry import MODELS
 
 COLUMNS = {
     INSTRUCTIONS: Column("instructions"),
@@ -74,19 +77,45 @@ def cell(found: Cost | None) -> Cell:
     return Cell(middle if low == high else f"{middle} [{low}–{high}]", middle)
 
 
-def costs_table(made: Sequence[Account], workload: str) -> Table:
-    """A page of one workload: one row for each backend."""
-    rows = [each for each in made if each.workload == workload]
-    used = [key for key in COLUMNS if any(key in each.costs for each in rows)]
-    return Table(
-        f"A page of {workload} takes",
-        [name("backend"), *(COLUMNS[key] for key in used)],
-        [
-            [each.backend, *(cell(each.costs.get(key)) for key in used)]
-            for each in rows
-            if each.costs
-        ],
-    )
+FLOOR_NOTE = (
+    f"× {FLOOR}: instructions, compared with the control {FLOOR}, which has no parser, no frontier "
+    "and no timeouts, and is no backend."
+)
+
+
+def costs_table(
+    made: Sequence[Account], workload: str, keys: Sequence[str] = tuple(COLUMNS)
+) -> Table:
+    """A page of one workload: one row for each backend, with its multiple of the floor."""
+    rows = [each for each in made if each.workload == workload and each.costs]
+    used = [key for key in keys if any(key in each.costs for each in rows)]
+    least = floor(made, workload)
+    columns = [name("backend"), *(COLUMNS[key] for key in used)]
+    if least is None or INSTRUCTIONS not in used:
+        body: list[Row] = [[each.backend, *cells(each, used)] for each in rows]
+        return Table(f"A page of {workload} takes", columns, body)
+    columns.insert(1, Column(f"× {FLOOR}"))
+    body = [[each.backend, multiple(each, least), *cells(each, used)] for each in rows]
+    return Table(f"A page of {workload} takes", columns, body, notes=(FLOOR_NOTE,))
+
+
+def cells(account: Account, keys: Sequence[str]) -> list[Cell]:
+    """The costs of one backend."""
+    return [cell(account.costs.get(key)) for key in keys]
+
+
+def multiple(account: Account, least: float) -> str:
+    """Its instructions, in multiples of the floor's."""
+    found = account.costs.get(INSTRUCTIONS)
+    return MISSING if found is None else f"{found.middle / least:.2f}"
+
+
+def floor(made: Sequence[Account], workload: str) -> float | None:
+    """The instructions of the control; None where it was not counted."""
+    for each in made:
+        if (each.backend, each.workload) == (FLOOR, workload) and INSTRUCTIONS in each.costs:
+            return each.costs[INSTRUCTIONS].middle
+    return None
 
 
 def calls_table(made: Sequence[Account], workload: str) -> Table:
@@ -209,15 +238,14 @@ def summary(costs: Costs, made: Sequence[Account]) -> str:
     header = costs.header
     environment = header.environment
     tools = "; ".join(f"{instrument}: {tool}" for instrument, tool in header.tools.items())
-    seeds = ", ".join(map(str, header.seeds))
     lines = [
         "# What a page takes",
         "",
         f"{header.created[:10]}, {environment.python}, {environment.os}, {environment.machine}; "
-        f"{header.slots} slots; crawls of {header.pages:,} and {2 * header.pages:,} pages; hash "
-        f"seeds {seeds}. Counted with {tools}. Brackets: the range over hash seeds. These are "
-        "counts, not speed: docs/costs.md says what they leave out. Rebuild with "
-        "`python -m bench costs --redraw`.",
+        f"{header.slots} slots; crawls of {header.pages:,} and {2 * header.pages:,} pages. "
+        f"Counted with {tools}. Brackets: the range over {seed_words(costs)}; none where there "
+        "is one seed, or no difference. These are counts, not speed: docs/costs.md says what they "
+        "leave out. Rebuild with `python -m bench costs --redraw`.",
         "",
     ]
     for table in tables(made):
@@ -236,12 +264,30 @@ def excerpt(costs: Costs, made: Sequence[Account], chart_file: str) -> str:
         lines += [f"![{drawing.headline}]({chart_file})", ""]
     lines += [
         f"Counted on {costs.header.created[:10]} with {environment.python}: the median over "
-        f"{plural(len(costs.header.seeds), 'hash seed')}, and the range where there is one.",
+        f"{seed_words(costs)}, and the range where there is one.",
         "",
     ]
     for table in tables(made):
         lines += markdown.section(table, 3)
     return "\n".join(lines).rstrip()
+
+
+SHORT = (INSTRUCTIONS, SYSCALLS, ALLOCATIONS)
+
+
+def short(costs: Costs, made: Sequence[Account]) -> str:
+    """The generated part of README.md: the models and the main variants."""
+    chosen = (FLOOR, *MODELS, *MAIN_VARIANTS)
+    rows = [each for each in made if each.backend in chosen]
+    lines = []
+    for workload in workloads(rows):
+        lines += markdown.section(costs_table(rows, workload, SHORT), 3)
+    lines += [
+        f"Counted on {costs.header.created[:10]} with {costs.header.environment.python}; in "
+        "brackets the range over hash seeds. Every backend, and what these numbers leave out: "
+        "[docs/costs.md](docs/costs.md).",
+    ]
+    return "\n".join(lines)
 
 
 def write(costs: Costs, made: Sequence[Account], folder: Path) -> None:

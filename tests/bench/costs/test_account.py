@@ -83,3 +83,29 @@ def test_the_summary_has_every_cost_and_every_call() -> None:
 @given(st.floats(0, 1e9))
 def test_a_figure_is_never_far_from_its_value(value: float) -> None:
     assert float(report.figure(value).replace(",", "")) == pytest.approx(value, rel=0.01, abs=0.006)
+
+
+def test_a_sample_may_have_pages_of_its_own() -> None:
+    """A control goes through its list several times."""
+    found = sample(pages=4 * PAGES, page={"instructions": 80_000.0})
+    assert account.per_page(found, PAGES) == {"instructions": 20_000.0}
+
+
+def test_the_table_has_multiples_of_the_floor() -> None:
+    rows = [("bare", 20_000.0), ("callbacks", 50_000.0)]
+    made = account.accounts(
+        Costs(header(), tuple(sample(backend=who, page={"instructions": n}) for who, n in rows))
+    )
+    table = report.costs_table(made, "fetch")
+    assert table.header[:2] == ["backend", "× bare"]
+    assert [row[:2] for row in table.texts] == [["bare", "1.00"], ["callbacks", "2.50"]]
+    alone = report.costs_table(made[1:], "fetch")
+    assert "× bare" not in alone.header
+
+
+def test_the_words_say_over_how_many_seeds_a_range_is() -> None:
+    three = costs(1.0, 2.0, 3.0)
+    assert record.seed_words(three) == "3 hash seeds"
+    mixed = Costs(header(), (*three.samples, sample(backend="generators")))
+    assert record.seed_words(mixed) == "1 to 3 hash seeds"
+    assert record.seed_words(Costs(header(), ())) == "0 hash seeds"
