@@ -47,13 +47,14 @@ class HandshakeError(ssl.SSLError):
         self.kind = kind
 
 
-class TlsSocket(ssl.SSLSocket):
-    """Tells a reset from the end of a stream; before 3.12.3 Python took both for the end."""
+class TellsResets:
+    """A socket that tells a reset from the end of a stream; before 3.12.3 Python's does not."""
 
     def read(self, len: int = 1024, buffer: Buffer | None = None) -> bytes:
         """Read as ever, but raise :class:`ConnectionResetError` for a reset."""
         try:
-            return super().read(len, buffer)
+            data: bytes = super().read(len, buffer)  # type: ignore[misc]
+            return data
         except ssl.SSLEOFError as error:
             self._raise_reset(error)
             raise
@@ -61,7 +62,8 @@ class TlsSocket(ssl.SSLSocket):
     def send(self, data: Buffer, flags: int = 0) -> int:
         """Send as ever, but raise :class:`ConnectionResetError` for a reset."""
         try:
-            return super().send(data, flags)
+            sent: int = super().send(data, flags)  # type: ignore[misc]
+            return sent
         except ssl.SSLEOFError as error:
             self._raise_reset(error)
             raise
@@ -70,7 +72,7 @@ class TlsSocket(ssl.SSLSocket):
         """An error of the socket has no reason; ends that OpenSSL finds itself have one."""
         if not error.reason:
             try:
-                self.getpeername()
+                self.getpeername()  # type: ignore[attr-defined]
             except OSError:
                 number = errno.ECONNRESET
                 raise ConnectionResetError(number, os.strerror(number)) from error
@@ -93,8 +95,9 @@ def client_context(
     # Python ignores streams that end without close_notify, unless told otherwise here too.
     context.options &= ~ssl.OP_IGNORE_UNEXPECTED_EOF
     context.set_alpn_protocols(["http/1.1"])
-    if sys.version_info < (3, 12, 3) and kind is None and ssl.SSLSocket.__module__ == "ssl":
-        context.sslsocket_class = TlsSocket
+    if sys.version_info < (3, 12, 3):
+        usual = context.sslsocket_class
+        context.sslsocket_class = type(usual.__name__, (TellsResets, usual), {})
     if insecure:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE

@@ -8,6 +8,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,10 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the marks: that of pytest-timeout, which is useful but optional, and ours."""
     config.addinivalue_line("markers", "timeout(seconds): end the test after so long")
     config.addinivalue_line("markers", "slow: left out of short runs")
+    names, _ = _names(config)
+    if len(names) == 1 and registry.about(names[0]).alone:
+        with suppress(BackendError):  # the fixture says why
+            registry.load(names[0])  # before any test module takes what it replaces
 
 
 def _names(config: pytest.Config) -> tuple[list[str], list[str]]:
