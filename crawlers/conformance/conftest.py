@@ -82,7 +82,9 @@ def backend(request: pytest.FixtureRequest) -> Backend:
         if chosen:
             pytest.fail(str(error), pytrace=False)
         pytest.skip(str(error))
-    if reason := found.differs.get(request.function.__name__):
+    test = request.function.__name__
+    case = request.node.name.replace(f"[{found.name}-", "[")  # one case of a test
+    if reason := found.differs.get(test) or found.differs.get(case):
         request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
     _use_once(found)
     return found

@@ -128,6 +128,8 @@ def kind_of(error: Exception) -> str:
     """The error kind for an exception of aiohttp."""
     if kind := kind_behind(error, handshake=isinstance(error, aiohttp.ClientConnectorError)):
         return kind
+    if isinstance(error, aiohttp.ClientPayloadError) and "[SSL: " in str(error):
+        return "broken_record"  # aiohttp tells it in the text only
     if isinstance(error, aiohttp.ServerDisconnectedError) or any(
         isinstance(cause, ContentLengthError) for cause in causes(error)
     ):

@@ -93,7 +93,7 @@ def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
         return exchange
     try:
         exchange_on(shared, slot, item, exchange)
-    except OSError as error:
+    except (OSError, AttributeError, ValueError) as error:
         lost(slot, exchange, error)
     return exchange
 
@@ -106,10 +106,15 @@ def is_over(shared: Shared, item: Fetch) -> bool:
     return False
 
 
-def lost(slot: Slot, exchange: Exchange, error: OSError) -> None:
-    """The connection failed, or the sweep has closed it."""
+def lost(slot: Slot, exchange: Exchange, error: Exception) -> None:
+    """The connection failed, or the sweep has closed it.
+
+    gevent's SSLSocket raises other errors than OSError once it is closed.
+    """
     if slot.aborted is not None:
         exchange.abort(slot.aborted)
+    elif not isinstance(error, OSError):
+        raise error
     exchange.fail(error)
 
 

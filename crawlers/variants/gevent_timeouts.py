@@ -27,7 +27,7 @@ def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
     try:
         with gevent.Timeout(shared.job.timeout_s, False):
             exchange_on(shared, slot, item, exchange)
-    except OSError as error:
+    except (OSError, AttributeError, ValueError) as error:
         lost(slot, exchange, error)
     if not exchange.done:
         exchange.abort("timeout")

@@ -61,11 +61,15 @@ here = Here()
 class Connection(HTTPConnection):
     """Sends the frontier's target, whose escapes urllib3 would change."""
 
+    fresh = False
+    """Over TLS the pool connects before it sends: this connection has carried no request."""
+
     def request(self, method: str, url: str, *more: Any, **settings: Any) -> None:  # noqa: ANN401
         """Send the request."""
         # After a stale connection the pool's next one might be stale as well. And where we
         # asked for the end of a connection but the answer did not say so, urllib3 keeps it.
-        if here.item.stale or settings["headers"].get("Connection") == "close":
+        unsure = here.item.stale or settings["headers"].get("Connection") == "close"
+        if unsure and not self.fresh:
             self.close()  # connect again
         super().request(method, here.item.target, *more, **settings)
 
@@ -79,6 +83,12 @@ class VerifiedConnection(Connection, HTTPSConnection):
         with handshaking():
             super().connect()
         here.connecting = False
+        self.fresh = True
+
+    def request(self, method: str, url: str, *more: Any, **settings: Any) -> None:  # noqa: ANN401
+        """Send the request."""
+        super().request(method, url, *more, **settings)
+        self.fresh = False
 
 
 class SecureConnection(VerifiedConnection):

@@ -85,6 +85,8 @@ class Connection(HTTPConnection):
     """Tells the slot that uses it which socket to shut down at a timeout."""
 
     response_class = Response
+    fresh = False
+    """Over TLS the pool connects before it sends: this connection has carried no request."""
 
     def connect(self) -> None:
         """Connect, and tell the slot."""
@@ -95,7 +97,7 @@ class Connection(HTTPConnection):
     def request(self, method: str, url: str, *more: Any, **settings: Any) -> None:  # noqa: ANN401
         """Tell the slot, and send the frontier's target, whose escapes urllib3 would change."""
         settings["headers"] = {**settings["headers"], "Accept-Encoding": SKIP_HEADER}
-        if here.item.stale:
+        if here.item.stale and not self.fresh:
             self.close()  # connect again: the pool's next connection might be stale as well
         here.answer.reused = self.sock is not None
         if self.sock is not None:
@@ -118,6 +120,16 @@ class SecureConnection(Connection, HTTPSConnection):
         with handshaking():
             super().connect()
         cast(Any, self.sock).suppress_ragged_eofs = False
+        self.fresh = True
+
+    def request(self, method: str, url: str, *more: Any, **settings: Any) -> None:  # noqa: ANN401
+        """Send the request."""
+        fresh = self.fresh
+        try:
+            super().request(method, url, *more, **settings)
+        finally:
+            here.answer.reused = here.answer.reused and not fresh
+            self.fresh = False
 
 
 class Pool(HTTPConnectionPool):
