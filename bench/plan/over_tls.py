@@ -23,6 +23,9 @@ Rungs that change something else (timeouts, the selector's system call, a thread
 TLS as the backend that they change. Their memory is measured all the same.
 """
 
+SMALL_BUFFER: Final = ("asyncio_small_tls",)
+"""The rung that makes asyncio's buffer small: beside the default at every number."""
+
 TLS_HELD_S = 400e-6
 """Time to open, hold and release one connection over TLS, beyond the paced ramp."""
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 
 from bench.errors import BenchError
 from bench.plan.cast import BASE, FREE, TWINS, Cast
+from bench.plan.over_tls import SMALL_BUFFER, tls_c10k, tls_fetch, tls_handshake
 from bench.plan.workloads import (
     Point,
     awake,
@@ -90,6 +91,7 @@ def smoke() -> Profile:
             waiting(10, 50, Cast(1)),
             waiting(100, 500, Cast(2)),
             *(c10k(connections, Cast(1, 1)) for connections in (50, 100, 250, 500)),
+            tls_c10k(50, Cast(1, 1)),
             openloop(1000, 0.5, Cast(1)),
             openloop(4000, 0.5, Cast(1)),
             recorder_cost(6000, 1),
@@ -120,10 +122,11 @@ def quick() -> Profile:
             waiting(100, 1000, Cast(1)),
             waiting(1000, 3000, Cast(1)),
             *(c10k(connections, Cast(1, 1)) for connections in (100, 1000, 2500, 10000)),
+            tls_c10k(1000, Cast(1, 1)),
             *(openloop(rate, 0.6, Cast(1)) for rate in (1000, 4000, 16000)),
         ),
         backends=(*MODELS, "uvloop", "trio", "aiohttp"),
-        budget_s=250.0,
+        budget_s=262.0,
     )
 
 
@@ -135,7 +138,7 @@ def full() -> Profile:
     """
     return Profile(
         "full",
-        "under 45 minutes: every backend, six to ten blocks in turns; what a talk should cite",
+        "under 55 minutes: every backend, six to ten blocks in turns; what a talk should cite",
         points=(
             fetch(10, 56000, Cast(7, 7)),
             fetch(100, 56000, Cast(9, 9, also=BARRED)),
@@ -159,6 +162,11 @@ def full() -> Profile:
             c10k(2500, Cast(2, 2, 1)),
             c10k(5000, Cast(2, 2)),
             c10k(10000, Cast(3, 3, 1)),
+            tls_fetch(10, 32000, Cast(3, 3, 1)),
+            tls_handshake(10, 32000, Cast(2, 2, 1)),
+            *(tls_c10k(connections, Cast(1, 1, also=SMALL_BUFFER)) for connections in (100, 300)),
+            tls_c10k(1000, Cast(1, 1, 1)),
+            tls_c10k(10000, Cast(1, 1, also=SMALL_BUFFER)),
             *(openloop(rate, 1.0, Cast(5)) for rate in (1000, 4000, 8000, 16000, 24000, 32000)),
             *(processors(how, 16000, Cast(5, 0, 5)) for how in SPREADS),
             *real(Cast(5, 5)),
@@ -166,7 +174,7 @@ def full() -> Profile:
             *(awake(slots, pages, 6) for slots, pages in ((1, 14000), (10, 28000), (100, 28000))),
         ),
         backends=None,
-        budget_s=2500.0,
+        budget_s=3000.0,
     )
 
 

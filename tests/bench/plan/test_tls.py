@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from bench.plan import plan
 from bench.plan.cast import MAIN_VARIANTS, Cast
 from bench.plan.labels import Label
 from bench.plan.over_tls import PAGES_OF, tls_c10k, tls_fetch, tls_handshake
 from bench.plan.plan import PlannedPoint
+from bench.plan.profiles import profile
 from bench.plan.sizes import PAGES_PER_SLOT, pages_of, sized
 from bench.plan.tls import EACH_PAGE, KEPT, WAYS, Tls, client_kib
 from bench.plan.workloads import RAMP_PER_S, TLS_RAMP_PER_S, c10k
@@ -82,3 +85,23 @@ def test_every_backend_whose_pages_are_measured_has_a_known_or_optional_name() -
 def test_asyncio_is_expected_to_take_its_buffer() -> None:
     assert client_kib("async_await") > 256 > client_kib("trio")
     assert client_kib("uvloop") == client_kib("threads")
+
+
+@pytest.mark.parametrize(
+    ("name", "workloads"),
+    [
+        ("smoke", {"tls-c10k"}),
+        ("quick", {"tls-c10k"}),
+        ("full", {"tls-c10k", "tls-fetch", "tls-handshake"}),
+    ],
+)
+def test_a_profile_measures_tls(name: str, workloads: set[str]) -> None:
+    assert {p.workload for p in profile(name).points if p.workload[:3] == "tls"} == workloads
+
+
+def test_the_headline_is_in_the_quick_profile() -> None:
+    found = profile("quick")
+    assert found.backends is not None
+    chosen = {entry.point.id: entry for entry in plan.select("quick", found.backends)}
+    cast = {str(label) for label in chosen["tls-c10k-1000"].cast}
+    assert cast == {*MODELS, "uvloop", "trio", "aiohttp", "bare_tls"}
