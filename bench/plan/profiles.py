@@ -163,7 +163,7 @@ def full() -> Profile:
             c10k(5000, Cast(2, 2)),
             c10k(10000, Cast(3, 3, 1)),
             tls_fetch(10, 32000, Cast(3, 3, 1)),
-            tls_handshake(10, 32000, Cast(2, 2, 1)),
+            tls_handshake(10, 32000, Cast(3, 3, 1)),
             *(tls_c10k(connections, Cast(1, 1, also=SMALL_BUFFER)) for connections in (100, 300)),
             tls_c10k(1000, Cast(1, 1, 1)),
             tls_c10k(10000, Cast(1, 1, also=SMALL_BUFFER)),
@@ -174,7 +174,7 @@ def full() -> Profile:
             *(awake(slots, pages, 6) for slots, pages in ((1, 14000), (10, 28000), (100, 28000))),
         ),
         backends=None,
-        budget_s=3000.0,
+        budget_s=3050.0,
     )
 
 

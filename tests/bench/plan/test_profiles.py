@@ -105,9 +105,13 @@ def test_full_has_sixty_comparisons_of_one_backend_with_itself() -> None:
 
 
 def test_every_point_of_the_full_profile_can_have_an_interval() -> None:
-    """Of the memory points all of them together make one."""
+    """Of the memory points all of them together make one.
+
+    What TLS adds is given with its range: a backend is compared with itself, and a handshake
+    takes the time of fifty pages.
+    """
     for point in profiles.profile("full").points:
-        assert point.kind == "hold" or point.blocks >= MIN_BLOCKS
+        assert point.kind == "hold" or point.modes or point.blocks >= MIN_BLOCKS
 
 
 def test_the_switch_interval_is_a_rung_for_threads_alone() -> None:

@@ -71,6 +71,8 @@ def test_a_block_of_a_profile_has_enough_turns_of_the_base(name: str) -> None:
     """With four counted turns, as there once were, a block says nothing."""
     for point in profile(name).points:
         if point.interleaved and not point.site.startswith("dir:"):
-            assert point.work_s > (0.5 if name == "full" else 0.4)
+            # In modes the differences are many times as large as between models.
+            least = 0.3 if point.modes else 0.5 if name == "full" else 0.4
+            assert point.work_s > least
             # Slots that fill up and run out take a small part of it.
             assert pages_of(point) > 5 * EDGES * point.slots
