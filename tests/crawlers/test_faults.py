@@ -26,6 +26,24 @@ def lanes() -> Iterator[list[Lane]]:
         yield found
 
 
+@pytest.fixture(scope="module")
+def tls_lanes() -> Iterator[list[Lane]]:
+    """The four models, each with a server over TLS."""
+    pytest.importorskip("trustme")
+    with arena(MODELS, tls=True) as found:
+        yield found
+
+
+def test_every_kind_has_its_outcome_over_tls(tls_lanes: list[Lane]) -> None:
+    assert differences(tls_lanes, every_kind(tls=True)) == []
+
+
+@settings(quick, max_examples=max(EXAMPLES // 4, 1))
+@given(cases(tls=True))
+def test_the_outcome_over_tls_is_that_of_the_graph(tls_lanes: list[Lane], case: Case) -> None:
+    assert differences(tls_lanes, case) == []
+
+
 def test_every_kind_has_its_outcome(lanes: list[Lane]) -> None:
     assert differences(lanes, every_kind()) == []
 

@@ -11,6 +11,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from typing import Any
 
+from crawlers import registry
 from tests.server.fixture_server import Running, running
 from tests.torture.cases import Case
 from tests.torture.oracle import Outcome, expected
@@ -53,12 +54,12 @@ class Lane:
 
     def expected(self, case: Case) -> Outcome:
         """The outcome that the graph implies."""
-        return expected(case, self.hello)
+        return expected(case, self.hello, registry.about(self.name).cannot_see)
 
     def check(self, case: Case) -> list[str]:
         """Compare a crawl that was begun with what the graph implies: the differences."""
         found, wanted = self.outcome(), self.expected(case)
-        prefix = f"http://{self.hello['listening']}"
+        prefix = f"{self.hello['scheme']}://{self.hello['listening']}"
         reported = wanted.as_reported(prefix)
         wrong = [
             f"{self.name}: {url}: {found['rows'].get(url)} instead of {reported['rows'].get(url)}"
@@ -81,12 +82,13 @@ class Lane:
 
 
 @contextmanager
-def arena(names: Sequence[str]) -> Iterator[list[Lane]]:
+def arena(names: Sequence[str], tls: bool = False) -> Iterator[list[Lane]]:
     """Open a lane for each backend, until the end of the ``with``."""
+    encrypted = ["--tls", "ecdsa"] if tls else []
     with ExitStack() as stack:
         lanes = []
         for name in names:
-            server = stack.enter_context(running("--site", "faults:1"))
+            server = stack.enter_context(running("--site", "faults:1", *encrypted))
             worker = stack.enter_context(
                 subprocess.Popen(
                     [sys.executable, "-m", "tests.torture.worker", name],

@@ -46,7 +46,9 @@ def installed() -> dict[str, str]:
     return found
 
 
-def hold(lanes: Sequence[Lane], count: int, chosen: int, timed: bool, title: str) -> int:
+def hold(
+    lanes: Sequence[Lane], count: int, chosen: int, timed: bool, title: str, tls: bool = False
+) -> int:
     """Crawl ``count`` cases and return their number. Raises AssertionError for a difference."""
     done = 0
     with Progress() as progress:
@@ -60,7 +62,7 @@ def hold(lanes: Sequence[Lane], count: int, chosen: int, timed: bool, title: str
             phases=[Phase.generate, Phase.shrink],
             suppress_health_check=list(HealthCheck),
         )
-        @given(cases(timed=timed))
+        @given(cases(timed=timed, tls=tls))
         def one(case: Case) -> None:
             nonlocal done
             found = differences(lanes, case)
@@ -82,7 +84,7 @@ def named(rows: Mapping[str, Sequence[Any]], hello: Mapping[str, Any]) -> dict[s
     """Path, or odd port -> error kind or status."""
     found = {}
     for url, (status, error, *_) in rows.items():
-        host, _, path = url.removeprefix("http://").partition("/")
+        host, _, path = url.partition("://")[2].partition("/")
         for name in ("refusing", "silent"):
             if host == hello[name]:
                 path = f"{name}_port"
@@ -115,13 +117,36 @@ def to_markdown(found: Mapping[str, Any]) -> str:
     )
 
 
+def over_tls(count: int, chosen: int) -> int:
+    """Crawl broken sites over TLS with the four models; record how many."""
+    with arena(MODELS, tls=True) as lanes:
+        timed = max(count // TIMED_EVERY, 1)
+        done = hold(lanes, count - timed, chosen, False, "over TLS", tls=True)
+        done += hold(lanes, timed, chosen, True, "... and with timeouts", tls=True)
+    print(f"{done:,} sites over TLS, each crawled by {', '.join(MODELS)}: as the graph says")
+    document.keep(
+        "faults-tls",
+        {"python": platform.python_version(), "seed": chosen, "cases": done, "models": [*MODELS]},
+    )
+    return 0
+
+
 def main() -> int:
     """Run all cases; record their number and the outcome of each fault."""
     parser = argparse.ArgumentParser(prog="python -m tests.torture.faults", description=__doc__)
     parser.add_argument("--cases", type=int, default=10_000, help="for the four models")
     parser.add_argument("--others", type=int, default=400, help="for every other backend")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--over-tls",
+        type=int,
+        metavar="CASES",
+        help="only this many cases for the four models over TLS, with faults of TLS; "
+        "the record is written, the table is not",
+    )
     options = parser.parse_args()
+    if options.over_tls:
+        return over_tls(options.over_tls, options.seed)
     families = installed()
     # A whole stack has its own parser and pool, so it only appears in the table.
     variants = [name for name in families if families[name] != "stack" and name not in MODELS]
