@@ -11,6 +11,7 @@ import matplotlib
 
 from bench.palette import PALETTES, Theme
 from bench.plan.labels import Label
+from crawlers.stacks import STACKS
 
 Shape = Literal["wide", "square"]
 Format = Literal["svg", "png", "pdf"]
@@ -27,6 +28,20 @@ MODEL_MARKERS: Final[Mapping[str, str]] = {
 VARIANT_MARKERS: Final = ("v", "P", "X", "<", ">", "p", "h", "*", "d")
 
 
+WHOLE: Final = frozenset(backend.name for backend in STACKS)
+"""The names of whole HTTP stacks: they stand apart from models and variants in every chart."""
+
+
+def is_stack(label: str) -> bool:
+    """Whether a label is that of a whole HTTP stack."""
+    return Label.parse(label).name in WHOLE
+
+
+def named(label: str) -> str:
+    """A label as charts write it: ``aiohttp (stack)``."""
+    return f"{label} (stack)" if is_stack(label) else label
+
+
 @dataclass(frozen=True, slots=True)
 class Identity:
     """How one backend looks, in every chart of a campaign."""
@@ -36,6 +51,12 @@ class Identity:
     marker: str
     width: float
     order: float  # drawing order; models lie on top
+    stack: bool = False  # a whole HTTP stack, which does more than a model
+
+    @property
+    def line(self) -> Literal["-", "--"]:
+        """The style of its lines: dashed for a stack."""
+        return "--" if self.stack else "-"
 
 
 class Look:
@@ -71,6 +92,7 @@ class Look:
             VARIANT_MARKERS[place % len(VARIANT_MARKERS)],
             1.8,
             3,
+            is_stack(label),
         )
 
     def rc(self) -> dict[str, Any]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from matplotlib.axes import Axes
 
 from bench.analysis.stats import Spread
-from bench.report.charts.look import Identity
+from bench.report.charts.look import Identity, is_stack, named
 from bench.report.charts.slide import EndLabel, Slide
 
 
@@ -85,7 +86,14 @@ def draw_lines(
             for x, point in zip(xs, points, strict=True):
                 if point.spread.count > 1:
                     range_bar(axes, look, x, point.spread)
-        axes.plot(xs, ys, color=look.colour, linewidth=look.width, zorder=look.order)
+        axes.plot(
+            xs,
+            ys,
+            color=look.colour,
+            linewidth=look.width,
+            linestyle=look.line,
+            zorder=look.order,
+        )
         hollow = [point.hollow for point in points]
         markers(axes, look, xs, ys, hollow, slide.palette.background)
         ends.append(EndLabel(label, xs[-1], ys[-1], look.colour, look.width > 2))
@@ -104,8 +112,14 @@ def spreads_of(lines: Lines) -> list[Spread]:
 
 
 def bar_rows(slide: Slide, axes: Axes, names: Sequence[str], size: float) -> None:
-    """An axis of one row per name, from the top, for horizontal bars."""
-    axes.set_yticks(range(len(names)), names)
+    """An axis of one row per name, from the top, for horizontal bars.
+
+    A line divides models and variants from whole HTTP stacks.
+    """
+    axes.set_yticks(range(len(names)), list(map(named, names)))
+    for place, (above, below) in enumerate(pairwise(names)):
+        if is_stack(above) != is_stack(below):
+            axes.axhline(place + 0.5, color=slide.palette.muted, linewidth=1.0, zorder=1)
     axes.tick_params(axis="y", labelsize=size, labelcolor=slide.palette.ink)
     axes.set_ylim(len(names) - 0.45, -0.55)
     axes.grid(axis="x")

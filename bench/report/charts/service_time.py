@@ -89,7 +89,12 @@ def _draw(curves: Mapping[str, Curve], slide: Slide) -> None:
             zorder=2,
         )
         axes.plot(
-            found.positions, found.ms, color=look.colour, linewidth=look.width, zorder=look.order
+            found.positions,
+            found.ms,
+            color=look.colour,
+            linewidth=look.width,
+            linestyle=look.line,
+            zorder=look.order,
         )
         for mark in MARKS[:4]:
             if position(mark) > found.positions[-1]:

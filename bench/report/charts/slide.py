@@ -20,7 +20,7 @@ from matplotlib.patches import Patch
 
 from bench import filesystem
 from bench.palette import readable
-from bench.report.charts.look import DPI, Format, Look
+from bench.report.charts.look import DPI, Format, Look, named
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +180,7 @@ class Slide:
         limit = (self.look.size[0] - self.RIGHT) * DPI
         for label in labels:
             look = self.look.of(label)
-            needed = 34.0 + self.text_width(label, size, "bold") + 22.0
+            needed = 34.0 + self.text_width(named(label), size, "bold") + 22.0
             if x + needed > limit and x > self.LEFT * DPI:
                 x = self.LEFT * DPI
                 middle -= height * DPI
@@ -191,6 +191,7 @@ class Slide:
                     [self._fy(middle)] * 2,
                     color=look.colour,
                     linewidth=3,
+                    linestyle=look.line,
                 )
             )
             self.figure.add_artist(
@@ -206,7 +207,7 @@ class Slide:
             self.figure.text(
                 self._fx(x + 34),
                 self._fy(middle),
-                label,
+                named(label),
                 color=readable(look.colour, self.palette.background),
                 fontsize=size,
                 fontweight="bold",
@@ -265,7 +266,7 @@ class Slide:
 
     def label_room(self, labels: Iterable[str], size: float = 16.0) -> float:
         """Pixels that the longest of the labels needs, with its leader."""
-        widths = [self.text_width(label, size, "bold") for label in labels]
+        widths = [self.text_width(named(label), size, "bold") for label in labels]
         return max(widths, default=0.0) + 26.0
 
     def label_size(self, count: int, biggest: float = 16.0) -> float:
@@ -302,7 +303,7 @@ class Slide:
             self.figure.text(
                 self._fx(start + 18),
                 self._fy(centre),
-                item.text,
+                named(item.text),
                 color=readable(item.colour, self.palette.background),
                 fontsize=size,
                 fontweight="bold" if item.bold else "normal",

@@ -104,6 +104,7 @@ def _draw(lines: Mapping[str, Ramp], top: float, slide: Slide) -> None:
         line: dict[str, Any] = {
             "color": look.colour,
             "linewidth": look.width,
+            "linestyle": look.line,
             "zorder": look.order,
         }
         seconds = [at / 1000 for at in ramp.at_ms]

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from bench.report.charts.look import Look, style
+import numpy as np
+
+from bench.report.charts import marks
+from bench.report.charts.look import WHOLE, Look, named, style
+from bench.report.charts.slide import Slide
+from crawlers.catalogue import OURS
 from tests.bench import synthetic
 
 
@@ -21,3 +26,25 @@ def test_identities_are_stable_and_distinct() -> None:
     seen = {(look.of(b).colour, look.of(b).marker) for b in backends}
     assert len(seen) == len(backends)
     assert look.of("callbacks#2").colour == look.of("callbacks").colour
+
+
+def test_whole_stacks_stand_apart_in_name_and_line() -> None:
+    look = Look("light", "wide", ["callbacks", "trio", "aiohttp"])
+    assert named("aiohttp#2") == "aiohttp#2 (stack)"
+    assert named("trio") == "trio"
+    assert look.of("aiohttp").line != look.of("trio").line == look.of("callbacks").line
+    assert {b.name for b in OURS.values() if b.family == "stack"} == WHOLE
+
+
+def test_a_line_divides_models_and_variants_from_stacks() -> None:
+    look = Look("light", "wide", ["callbacks", "trio", "aiohttp", "httpx"])
+    with style(look):
+        slide = Slide(look, "a title", "a subtitle")
+        axes = slide.panels()[0]
+        marks.bar_rows(slide, axes, ["callbacks", "trio", "aiohttp", "httpx"], 14.0)
+        lines = [float(np.asarray(line.get_ydata())[0]) for line in axes.get_lines()]
+    assert lines == [1.5]
+    assert [text.get_text() for text in axes.get_yticklabels()][2:] == [
+        "aiohttp (stack)",
+        "httpx (stack)",
+    ]
