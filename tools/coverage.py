@@ -86,6 +86,7 @@ KINDS: Final = (
     Noise("AR(1), 0.99 from turn to turn", autoregressive(0.99)),
     Noise("bursts of 3 turns, 1 in 20", bursts(0.05, 3)),
     Noise("bursts of 40 turns, 1 in 200", bursts(0.005, 40)),
+    Noise("AR(1), and a label drifts: 0.25 from block to block", autoregressive(0.9), 0.25, 0.02),
     Noise("AR(1), and a label drifts: 0.6 from block to block", autoregressive(0.9), 0.6, 0.02),
 )
 

@@ -153,6 +153,9 @@ def _ending(analysis: Analysis) -> list[str]:
 def pairs_lines(analysis: Analysis) -> list[str]:
     """What one backend compared with itself shows: floor, false alarms, naive claims, steal."""
     lines = [analysis.floor().words]
+    cpu = analysis.floor(stats.CPU_PER_1000)
+    if cpu.log is not None:
+        lines.append(f"By CPU per page: {cpu.words}")
     if analysis.aa.comparisons:
         lines += [analysis.aa.words, *analysis.aa.accounting, analysis.naive.words]
     return lines + scatter.words(analysis.explained)

@@ -5,9 +5,7 @@ And how long a turn is.
 Labels that take turns get the same time. A label that needs eight times as long for a
 page fetches an eighth of the pages meanwhile, so it gets a smaller site: with equal sites
 its crawl would go on, uncounted, for seven times as long as was measured. Every label has
-a server of its own, so each crawl is still whole, and is checked page by page. What a page
-costs in a steady state does not depend on how many there are (docs/method.md, "The size of
-a site").
+a server of its own, so each crawl is still whole, and is checked page by page.
 
 The pages that fill and empty the slots do not count, so every label has them on top.
 

@@ -51,13 +51,17 @@ class NoiseFloor:
 
     ``log`` is the 95th percentile of the absolute log ratios of the A/A pairs
     (geometric mean over blocks, one per point). With fewer than 20 pairs that is
-    close to the largest of them; None without any pair.
+    the largest of them; None without any pair. It judges every comparison. ``typical_log``
+    is their median, and judges nothing: it says whether most pairs are like the widest.
+    ``widest`` is the point and the backend of the largest.
     """
 
     metric: str
     log: float | None
     pairs: int
     per_block_log: float | None  # the same for single blocks: one run against one run
+    typical_log: float | None = None
+    widest: tuple[str, str] | None = None
 
     @property
     def percent(self) -> float | None:
@@ -76,7 +80,14 @@ class NoiseFloor:
         )
         if self.per_block_log is not None:
             text += f"; single runs differed by up to {floor_words(self.per_block_log)}"
-        return text + "."
+        text += "."
+        if self.typical_log is not None and self.widest is not None:
+            point, backend = self.widest
+            text += (
+                f" The typical (median) pair differed by {floor_words(self.typical_log)}, the "
+                f"widest was {backend} at {point}; every verdict uses the floor."
+            )
+        return text
 
 
 Pairs = dict[tuple[str, str], dict[int, float]]
@@ -102,8 +113,12 @@ def aa_pairs(records: Records, metric: Metric, way: Way | None = None) -> Pairs:
     return found
 
 
-def floor_from(metric: Metric, pairs: Sequence[Mapping[int, float]]) -> NoiseFloor:
-    """The floor that these pairs make."""
+def floor_from(
+    metric: Metric,
+    pairs: Sequence[Mapping[int, float]],
+    names: Sequence[tuple[str, str]] = (),
+) -> NoiseFloor:
+    """The floor that these pairs make; ``names`` are their points and backends, if known."""
     if not pairs:
         return NoiseFloor(metric.name, None, 0, None)
     point_level = [abs(float(np.mean(list(logs.values())))) for logs in pairs]
@@ -114,6 +129,8 @@ def floor_from(metric: Metric, pairs: Sequence[Mapping[int, float]]) -> NoiseFlo
         float(np.quantile(point_level, 0.95, method="higher")),
         len(pairs),
         float(np.quantile(singles, 0.95, method="higher")),
+        float(np.median(point_level)),
+        names[int(np.argmax(point_level))] if names else None,
     )
 
 
@@ -127,7 +144,8 @@ def aa_noise_floor(
     """
     if way is None:
         way = next((way for way in WAYS if aa_pairs(records, metric, way)), WAYS[0])
-    return floor_from(metric, list(aa_pairs(records, metric, way).values()))
+    pairs = aa_pairs(records, metric, way)
+    return floor_from(metric, list(pairs.values()), list(pairs))
 
 
 def floors_of(records: Records, metric: Metric) -> dict[Way, float]:

@@ -6,7 +6,7 @@ from typing import Final
 
 from bench.analysis.analysis import Analysis
 from bench.analysis.ladder import PAIRED_FROM, Ladder, Step
-from bench.analysis.stats import EQUIVALENT, Ratio
+from bench.analysis.stats import EQUIVALENT, TOO_FEW, Ratio
 from bench.report.tables import cells
 from bench.report.tables.table import MISSING, Column, Row, Table, name, words
 from bench.text import KIB, plural
@@ -60,9 +60,14 @@ def tally(compared: list[tuple[str, Ratio]]) -> str:
     )
     if rest:
         text += " Undecided, with the blocks that would decide: "
-        text += "; ".join(f"{name}: {cells.blocks(r.blocks_to_settle)}" for name, r in rest)
+        text += "; ".join(f"{name}: {_needed(ratio)}" for name, ratio in rest)
         text += "."
     return text
+
+
+def _needed(ratio: Ratio) -> str:
+    """The blocks that would decide an undecided step; without an interval, those it has."""
+    return ratio.reason if ratio.verdict == TOO_FEW else cells.blocks(ratio.blocks_to_settle)
 
 
 def _row(step: Step) -> Row:

@@ -67,11 +67,14 @@ def tally(what: str, cells: list[Cell]) -> str:
     won, shared = sum(cell.won for cell in enough), sum(cell.shared for cell in enough)
     open_ = [cell for cell in enough if not cell.won and not cell.shared]
     parts = [f"{won} won", f"{shared} shared by equivalent models", f"{len(open_)} undecided"]
-    if few := len(cells) - len(enough):
-        parts.append(f"{few} with too few blocks")
+    few = [place(cell) for cell in cells if not cell.enough]
+    if few:
+        parts.append(f"{len(few)} with too few blocks")
     text = f"By {what}, of {plural(len(cells), 'cell')}: {listing(parts)}."
     if open_:
         text += " Undecided, with the blocks that would decide: "
         text += "; ".join(f"{place(c)}: {cells_text.blocks(c.blocks_to_settle)}" for c in open_)
         text += "."
+    if few:
+        text += f" Too few blocks (at least {stats.MIN_BLOCKS} are needed): {'; '.join(few)}."
     return text

@@ -526,6 +526,19 @@ def test_recorder_cost() -> None:
     assert cost.verdict == "slower"
 
 
+def test_the_floor_names_its_widest_pair_and_the_typical_one_beside_it() -> None:
+    """Two wide pairs of eighteen set a floor that read as if all were as wide."""
+    pairs = [{0: 0.01, 1: 0.01}, {0: -0.004, 1: -0.004}, {0: -0.06, 1: -0.06}]
+    names = [("fetch-10", "callbacks"), ("fetch-100", "threads"), ("fetch-1000", "threads")]
+    floor = stats.noise.floor_from(stats.CPU_PER_1000, pairs, names)
+    assert floor.log == pytest.approx(0.06)
+    assert floor.typical_log == pytest.approx(0.01)
+    assert floor.widest == ("fetch-1000", "threads")
+    assert floor.words.startswith("Noise floor ±6.2 %")
+    assert "The typical (median) pair differed by ±1.0 %" in floor.words
+    assert "the widest was threads at fetch-1000" in floor.words
+
+
 def test_the_counter_s_cost_comes_from_trials_without_it() -> None:
     """It was on in all trials, and its cost was a guess."""
     lines: list[AnyRecord] = []
