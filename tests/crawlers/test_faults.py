@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -26,6 +27,11 @@ def lanes() -> Iterator[list[Lane]]:
         yield found
 
 
+def patiently(lanes: list[Lane], case: Case) -> list[str]:
+    """The differences; on a busy machine more than what is silent may run into a short timeout."""
+    return differences(lanes, case) and differences(lanes, replace(case, timeout_s=60.0))
+
+
 @pytest.fixture(scope="module")
 def tls_lanes() -> Iterator[list[Lane]]:
     """The four models, each with a server over TLS."""
@@ -45,7 +51,7 @@ def test_the_outcome_over_tls_is_that_of_the_graph(tls_lanes: list[Lane], case: 
 
 
 def test_every_kind_has_its_outcome(lanes: list[Lane]) -> None:
-    assert differences(lanes, every_kind()) == []
+    assert patiently(lanes, every_kind()) == []
 
 
 @settings(quick, max_examples=2 * EXAMPLES)
@@ -57,4 +63,4 @@ def test_the_outcome_is_that_of_the_graph(lanes: list[Lane], case: Case) -> None
 @settings(quick, max_examples=EXAMPLES // 20)
 @given(cases(timed=True))
 def test_what_never_answers_times_out_everywhere(lanes: list[Lane], case: Case) -> None:
-    assert differences(lanes, case) == []
+    assert patiently(lanes, case) == []
