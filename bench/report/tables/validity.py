@@ -82,9 +82,9 @@ def duets(analysis: Analysis) -> Table:
         labels = stats.labels_of(records, twins=True)
     found = {
         (label, metric.name): duet(records, label, metric)
+        for metric in METRICS
         for label in labels
         if label != base
-        for metric in METRICS
     }
     return Table(
         "Duets: at the same time, on two processors",

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.analysis import duets, stats
+from bench.analysis import duets, stats, trust
 from bench.analysis.duets import Duet, duet
 from bench.analysis.validity import validity
 from bench.report import summary
@@ -158,6 +158,17 @@ def test_duets_alone_have_a_table_of_their_own() -> None:
     ]
     assert table.caption in summary.to_markdown(analysis)
     assert duets_table(synthetic.analysed(with_duets(OTHER))).rows == []
+
+
+def test_a_duet_is_one_turn_and_no_warning_for_that() -> None:
+    records = [
+        t.model_copy(update={"turns": t.turns.model_copy(update={"taken": 1, "counted": 1})})
+        if isinstance(t, TrialRecord) and t.workload == "duet" and t.turns
+        else t
+        for t in with_duets(OTHER)
+    ]
+    warnings = trust.warnings(synthetic.analysed(records))
+    assert not any("rounds of turns" in line for line in warnings)
 
 
 def test_a_duet_that_differs_from_both_is_named() -> None:
