@@ -301,7 +301,7 @@ ROOTS: Final = (
     Root("http://[::1", None),
     Root("ftp://127.0.0.1/", None),
     Root("ws://127.0.0.1/", None),
-    Root("HTTPS://127.0.0.1/", None),
+    Root("HTTPS://127.0.0.1/", "https://127.0.0.1/"),
     Root("javascript://127.0.0.1/", None),
     Root("data:,x", None),
     Root("unix:///run/x", None),
