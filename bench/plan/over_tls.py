@@ -13,14 +13,13 @@ from crawlers.registry import MODELS
 PAGES_OF: Final = (
     *MODELS,
     *MAIN_VARIANTS,
-    *("asyncio_protocol", "asyncio_pure", "uvloop_protocol", "trio_sockets", "aiohttp_uvloop"),
-    *("anyio", "anyio_trio", "curio", "tornado", "twisted", "gevent_patched", "rloop"),
-    *("urllib3", "urllib3_tuned", "requests", "requests_tuned", "httpx", "httpx_tuned", "httpx2"),
+    *("asyncio_protocol", "uvloop_protocol", "anyio", "curio", "tornado", "twisted", "rloop"),
+    *("urllib3", "requests", "httpx", "httpx2"),
 )
 """Whose pages are measured over TLS: every library that has its own way to do it.
 
 Rungs that change something else (timeouts, the selector's system call, a thread's stack) do
-TLS as the backend that they change. Their memory is measured all the same.
+TLS as the backend that they change, and tuned stacks as the stack. Their memory is measured all the same.
 """
 
 SMALL_BUFFER: Final = ("asyncio_small_tls",)

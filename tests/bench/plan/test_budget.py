@@ -101,7 +101,7 @@ def test_what_alone_answers_a_question_loses_its_interval_last() -> None:
     entries = plan.select("full", names)
     sole = {entry.point.id for entry in entries if entry.point.sole}
     assert sole == {"ladder-1000", "processors-apart", "processors-shared"}
-    kept, _ = budget.fit(entries, 0.6 * budget.plan_s(entries), 1.0)
+    kept, _ = budget.fit(entries, 0.7 * budget.plan_s(entries), 1.0)
     left = blocks(kept)
     others = [left[e.point.id] for e in entries if not e.point.sole and e.point.kind != "hold"]
     assert min(others) == budget.FEWEST_BLOCKS
