@@ -63,6 +63,11 @@ SECTIONS: Final = (
         *("connect", "connected", "disconnect", "unasked"),
     ),
     _section(
+        "Secure",
+        "Encrypt the connection for https. To read, TLS may have to write first.",
+        *("secure", "shake_hands", "wait", "resume", "wanted"),
+    ),
+    _section(
         "Fetch", "One exchange: connect if necessary, send, receive until it is complete.", "fetch"
     ),
     _section(

@@ -35,7 +35,7 @@ PLACES: dict[str, tuple[str, list[type[Exception]]]] = {
     **dict.fromkeys(("generators", "native_coroutines"), RECV),
     **dict.fromkeys(("callbacks_asyncio", "generators_asyncio"), RECV),
     **dict.fromkeys(("async_await", "asyncio_pure", "asyncio_eager", "uvloop"), STREAM),
-    "async_await_timeouts": STREAM,
+    **dict.fromkeys(("async_await_timeouts", "asyncio_small_tls"), STREAM),
     **dict.fromkeys(("master_worker", "redis_queue"), STREAM),
     "asyncio_sockets": ("socket:socket.recv", SOCKET),
     **dict.fromkeys(("asyncio_protocol", "asyncio_buffered"), TRANSPORT),

@@ -135,12 +135,14 @@ def test_the_exit_status_is_that_of_the_process() -> None:
 def test_conformance_hands_to_pytest_what_follows_the_names() -> None:
     one = ("--collect-only", "-q", "-k", "test_many_small_crawls")
     done = run("conformance", "threads", "callbacks", *one)
-    assert re.findall(r"crawls\[(\w+)\]", done.stdout) == ["threads", "callbacks"], done.stderr
+    found = re.findall(r"crawls\[(\w+)-(\w+)\]", done.stdout)
+    each = [(name, how) for name in ("threads", "callbacks") for how in ("plain", "tls")]
+    assert found == each, done.stderr
 
 
 def test_conformance_of_all_is_of_every_backend() -> None:
     done = run("conformance", "all", "--collect-only", "-q", "-k", "many_small or of_its_own")
-    assert set(re.findall(r"\[(\w+)\]", done.stdout)) == set(registry.names()), done.stderr
+    assert set(re.findall(r"\[(\w+?)(?:-plain|-tls)?\]", done.stdout)) == set(registry.names()), done.stderr
 
 
 @pytest.mark.parametrize(

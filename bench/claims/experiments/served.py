@@ -53,7 +53,7 @@ class Served:
     def waited_s(self) -> float:
         """Seconds that the server was ready to run and had no processor; 0 where it is unknown."""
         try:
-            fields = Path(f"/proc/{self.process.pid}/schedstat").read_text().split()
+            fields = Path(f"/proc/{self.process.pid}/schedstat").read_text(encoding="ascii").split()
         except OSError:
             return 0.0
         return int(fields[1]) / 1e9

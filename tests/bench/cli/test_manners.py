@@ -173,7 +173,7 @@ def test_a_count_is_one_that_can_be_measured(kind: Callable[[str], int], text: s
 
 @pytest.mark.parametrize(
     ("command", "option"),
-    [("run", "--blocks"), ("micro", "--blocks"), ("claims", "--repeats")],
+    [("run", "--blocks"), ("micro", "--rounds"), ("claims", "--repeats")],
 )
 def test_an_absurd_count_is_refused_before_anything_starts(
     command: str, option: str, capsys: pytest.CaptureFixture[str]
