@@ -61,7 +61,9 @@ def load(name: str) -> Backend:
     """Import a backend; raises :class:`BackendError`, which says what to do about it."""
     backend = OURS.get(name)
     if backend is None:
-        return _load_foreign(_point(name))
+        found = _load_foreign(_point(name))
+        reason = found.no_https
+        return replace(found, crawl=_without_https(name, reason, found.crawl)) if reason else found
     try:
         module = import_module(backend.module)
         reason = getattr(module, "NO_HTTPS", None)

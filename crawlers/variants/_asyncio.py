@@ -65,6 +65,16 @@ async def main(
     return shared.frontier.report(name, shared.mechanism)
 
 
+def close_rest(loop: asyncio.AbstractEventLoop) -> None:
+    """Close what a library has lost: over TLS its pool may forget a connection before it is closed.
+
+    httpcore loses one whose handshake is cancelled; aiohttp does not wait for the server's
+    close_notify.
+    """
+    for transport in list(getattr(loop, "_transports", {}).values()):
+        transport.abort()
+
+
 def run(
     name: str,
     job: Job,

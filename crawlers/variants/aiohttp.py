@@ -29,7 +29,7 @@ from crawlers.http import Exchange
 from crawlers.job import CrawlReport, Fetch, Job
 from crawlers.recorder import Recorder
 from crawlers.variants import _asyncio
-from crawlers.variants._asyncio import LoopFactory, Slot, run
+from crawlers.variants._asyncio import LoopFactory, Slot, close_rest, run
 from crawlers.variants._stack import Answer, causes, kind_behind, request_headers, version_of
 
 KEEP_S = 3600.0
@@ -95,6 +95,8 @@ class Shared(_asyncio.Shared):
     async def close(self) -> None:
         """Close the pool."""
         await self.session.close()
+        close_rest(self.loop)
+        await asyncio.sleep(0)  # the loop closes the sockets now
 
 
 async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:

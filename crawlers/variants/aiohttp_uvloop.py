@@ -9,9 +9,9 @@ import uvloop
 
 from crawlers.job import CrawlReport, Job
 from crawlers.recorder import Recorder
-from crawlers.variants.aiohttp import CANNOT_SEE, crawl_on
+from crawlers.variants.aiohttp import crawl_on
 
-__all__ = ["CANNOT_SEE", "crawl"]
+NO_HTTPS = "uvloop may never end a connection over TLS that aiohttp closes; use aiohttp"
 
 
 def crawl(job: Job, recorder: Recorder) -> CrawlReport:

@@ -33,7 +33,7 @@ from crawlers.job import CrawlReport, Fetch, Job
 from crawlers.recorder import Recorder
 from crawlers.tls import client_context
 from crawlers.variants import _asyncio
-from crawlers.variants._asyncio import Slot, run
+from crawlers.variants._asyncio import Slot, close_rest, run
 from crawlers.variants._stack import Answer, kind_behind, version_of
 
 CANNOT_SEE = frozenset({"truncated"})
@@ -74,12 +74,6 @@ class Shared(_asyncio.Shared):
         """Close the connections."""
         await self.client.aclose()
         close_rest(self.loop)
-
-
-def close_rest(loop: asyncio.AbstractEventLoop) -> None:
-    """Close what httpcore lost: a connection whose handshake was cancelled stays open."""
-    for transport in list(getattr(loop, "_transports", {}).values()):
-        transport.abort()
 
 
 async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:

@@ -26,9 +26,9 @@ from crawlers.job import CrawlReport, Fetch, Job
 from crawlers.recorder import Recorder
 from crawlers.tls import client_context
 from crawlers.variants import _asyncio
-from crawlers.variants._asyncio import run
+from crawlers.variants._asyncio import close_rest, run
 from crawlers.variants._stack import Answer, kind_behind, request_headers, version_of
-from crawlers.variants.httpx import CANNOT_SEE, close_rest
+from crawlers.variants.httpx import CANNOT_SEE
 
 __all__ = ["CANNOT_SEE", "crawl"]
 

@@ -30,6 +30,8 @@ from crawlers.variants._stack import Answer, request_headers, version_of
 from crawlers.variants.urllib3 import allow_insecure, head_of, kind_of
 from crawlers.variants.urllib3_tuned import Pool, SecurePool, here, read, release
 
+NO_HTTPS = "this form shuts down the socket below requests, and TLS is another socket; use requests"
+
 
 class Adapter(HTTPAdapter):
     """A pool of one connection, which reports its socket."""

@@ -33,6 +33,8 @@ from crawlers.tls import handshaking
 from crawlers.variants._stack import Answer, request_headers, version_of
 from crawlers.variants.urllib3 import allow_insecure, head_of, kind_of, take_context
 
+NO_HTTPS = "this form shuts down the socket below urllib3, and TLS is another socket; use urllib3"
+
 
 class Here(threading.local):
     """What the calling thread is working on; the pool does not pass it on."""

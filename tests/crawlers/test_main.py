@@ -142,7 +142,9 @@ def test_conformance_hands_to_pytest_what_follows_the_names() -> None:
 
 def test_conformance_of_all_is_of_every_backend() -> None:
     done = run("conformance", "all", "--collect-only", "-q", "-k", "many_small or of_its_own")
-    assert set(re.findall(r"\[(\w+?)(?:-plain|-tls)?\]", done.stdout)) == set(registry.names()), done.stderr
+    assert set(re.findall(r"\[(\w+?)(?:-plain|-tls)?\]", done.stdout)) == set(registry.names()), (
+        done.stderr
+    )
 
 
 @pytest.mark.parametrize(
