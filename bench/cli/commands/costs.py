@@ -1,8 +1,8 @@
 """Count what a page takes: instructions, system calls, allocations, bytes, segments.
 
-Counts do not depend on how busy the machine is, and are the same on another machine with the
-same interpreter. They are not speed: docs/costs.md says what they leave out. Needs valgrind and
-strace; what is missing is left out and said.
+Counts are the same on another machine with the same interpreter. A busy machine blurs only a few,
+of backends that do more when a connection is late. They are not speed: docs/costs.md says what
+they leave out. Needs valgrind and strace; what is missing is left out and said.
 
   python -m bench costs                        the four models and the main variants
   python -m bench costs --backends callbacks --workload fetch --count instructions
