@@ -130,6 +130,7 @@ def documents() -> None:
     for name in (*TORTURES, "soak"):
         document.fill(name, torture_table(name))
     costs_excerpt()
+    document.fill("turn-cost", turn_cost_text(), ROOT / "docs" / "decisions.md")
     document.fill(tuning.NAME, tuning_table(), ROOT / "docs" / "fairness.md")
     for name, text in surprises.parts(surprises.Figures.committed()).items():
         document.fill(name, text, ROOT / "docs" / "findings.md")

@@ -19,7 +19,8 @@ PAGES_OF: Final = (
 """Whose pages are measured over TLS: every library that has its own way to do it.
 
 Rungs that change something else (timeouts, the selector's system call, a thread's stack) do
-TLS as the backend that they change, and tuned stacks as the stack. Their memory is measured all the same.
+TLS as the backend that they change, and tuned stacks as the stack. Their memory is measured all
+the same.
 """
 
 SMALL_BUFFER: Final = ("asyncio_small_tls",)

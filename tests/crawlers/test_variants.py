@@ -394,7 +394,16 @@ def conformance(names: Sequence[str], *options: str) -> None:
     """Run the suite on some backends at once."""
     running = {
         name: subprocess.Popen(
-            [sys.executable, "-m", "crawlers", "conformance", name, "-q", *options, *less_tls(name)],
+            [
+                sys.executable,
+                "-m",
+                "crawlers",
+                "conformance",
+                name,
+                "-q",
+                *options,
+                *less_tls(name),
+            ],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
         )

@@ -127,9 +127,6 @@ def test_a_backend_that_is_three_times_as_expensive_is_found_to_be(bench: Bench)
     assert [record.status for record in trials] == ["ok"] * 4
     (by_cpu,) = duets.paired(trials, "callbacks", "thrice", stats.CPU_PER_1000).values()
     assert 1.5 < by_cpu < 7
-    # The server's work is part of either rate, so it differs by less.
-    (by_rate,) = duets.paired(trials, "callbacks", "thrice", stats.PAGES_PER_S).values()
-    assert by_rate < 1
 
 
 @needs_two

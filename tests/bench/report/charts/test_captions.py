@@ -103,7 +103,13 @@ def test_captions_count_the_blocks_of_their_points(records: Lines) -> None:
             continue
         if not isinstance(design, Design):
             continue
-        blocks = counted(lines, *DRAWN[name])
+        place, wanted = DRAWN[name]
+        if name == "validity":  # whichever crawl was measured as whole trials, too
+            (whole,) = {
+                r.point for r in lines if isinstance(r, TrialRecord) and "whole-" in r.point
+            }
+            place = f"{whole} {whole.replace('whole', 'throughput')}"
+        blocks = counted(lines, place, wanted)
         if name == "omission":  # one rate of several, so not every number needs to appear
             assert claimed(design) <= blocks, f"{name}: {design.notes}"
         else:
@@ -117,6 +123,7 @@ def test_captions_count_connections_slots_and_rates(records: Lines) -> None:
     lines = records()
     trials = [r for r in lines if isinstance(r, TrialRecord) and r.status == "ok"]
     held = {t.memory.connections for t in trials if t.memory}
+    plain = {t.memory.connections for t in trials if t.memory and t.workload == "c10k"}
     slots = {int(t.params["slots"] or 0) for t in trials}
     rates = {int(t.params["rate"] or 0) for t in trials if t.workload == "openloop"}
     for _, make in charts.CHARTS:
@@ -127,7 +134,7 @@ def test_captions_count_connections_slots_and_rates(records: Lines) -> None:
         assert numbers(r"([\d,]+) slots\b", text) <= slots, text
         assert numbers(r"([\d,]+) requests/s\b", text) <= rates, text
         assert numbers(r"all ([\d,]+) are open", text) <= {max(held, default=0)}, text
-        assert numbers(r"([\d,]+) numbers of connections", text) <= {len(held)}, text
+        assert numbers(r"([\d,]+) numbers of connections", text) <= {len(plain)}, text
         assert numbers(r"of connections up to ([\d,]+)", text) <= {max(held, default=0)}, text
 
 
