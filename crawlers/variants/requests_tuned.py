@@ -27,8 +27,8 @@ from crawlers.job import CrawlReport, Fetch, Job
 from crawlers.recorder import Recorder
 from crawlers.threads import Slot, run
 from crawlers.variants._stack import Answer, request_headers, version_of
-from crawlers.variants.urllib3 import allow_insecure, head_of, kind_of
-from crawlers.variants.urllib3_tuned import Pool, SecurePool, here, read, release
+from crawlers.variants.urllib3 import head_of, kind_of
+from crawlers.variants.urllib3_tuned import Pool, here, read, release
 
 NO_HTTPS = "this form shuts down the socket below requests, and TLS is another socket; use requests"
 
@@ -39,7 +39,7 @@ class Adapter(HTTPAdapter):
     def init_poolmanager(self, *arguments: Any, **settings: Any) -> None:  # noqa: ANN401
         """Make the pool as requests does, with our class."""
         super().init_poolmanager(*arguments, **settings)
-        self.poolmanager.pool_classes_by_scheme = {"http": Pool, "https": SecurePool}
+        self.poolmanager.pool_classes_by_scheme = {"http": Pool}
 
 
 class Shared(threads.Shared):
@@ -48,7 +48,6 @@ class Shared(threads.Shared):
     def __init__(self, job: Job, recorder: Recorder) -> None:
         super().__init__(job, recorder)
         self.sessions = [new_session(job) for _ in self.slots]
-        allow_insecure(job)
 
 
 class Session(requests.Session):
@@ -65,8 +64,7 @@ def new_session(job: Job) -> Session:
     session.headers.clear()
     session.headers.update(request_headers(job))
     session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=()))  # takes none
-    for scheme in ("http://", "https://"):
-        session.mount(scheme, Adapter(pool_connections=1, pool_maxsize=1, pool_block=True))
+    session.mount("http://", Adapter(pool_connections=1, pool_maxsize=1, pool_block=True))
     return session
 
 

@@ -95,17 +95,13 @@ class SecureConnection(VerifiedConnection):
     """Such a connection with the settings that every backend uses."""
 
     def connect(self) -> None:
-        """Connect, and do the handshake."""
-        take_context(self, here.item)
+        """Connect with our context, as ``ssl_context`` does, and no authorities besides."""
+        context = here.item.origin.tls
+        assert context is not None
+        self.ssl_context = context
+        self.cert_reqs = context.verify_mode
+        self.ca_certs = self.ca_cert_dir = self.ca_cert_data = None
         super().connect()
-
-
-def take_context(connection: HTTPSConnection, item: Fetch) -> None:
-    """Give a connection our context, as ``ssl_context`` does, and no authorities besides."""
-    assert item.origin.tls is not None
-    connection.ssl_context = item.origin.tls
-    connection.cert_reqs = item.origin.tls.verify_mode
-    connection.ca_certs = connection.ca_cert_dir = connection.ca_cert_data = None
 
 
 class Pool(HTTPConnectionPool):

@@ -19,9 +19,9 @@ from time import monotonic
 from typing import Any, cast
 
 import urllib3
-from urllib3.connection import HTTPConnection, HTTPSConnection
-from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
-from urllib3.exceptions import ProtocolError, SSLError
+from urllib3.connection import HTTPConnection
+from urllib3.connectionpool import HTTPConnectionPool
+from urllib3.exceptions import ProtocolError
 from urllib3.util import SKIP_HEADER
 
 from crawlers import threads
@@ -29,9 +29,8 @@ from crawlers.http import RECV_SIZE, Exchange
 from crawlers.job import CrawlReport, Fetch, Job
 from crawlers.recorder import Recorder
 from crawlers.threads import Slot, run
-from crawlers.tls import handshaking
 from crawlers.variants._stack import Answer, request_headers, version_of
-from crawlers.variants.urllib3 import allow_insecure, head_of, kind_of, take_context
+from crawlers.variants.urllib3 import head_of, kind_of
 
 NO_HTTPS = "this form shuts down the socket below urllib3, and TLS is another socket; use urllib3"
 
@@ -87,8 +86,6 @@ class Connection(HTTPConnection):
     """Tells the slot that uses it which socket to shut down at a timeout."""
 
     response_class = Response
-    fresh = False
-    """Over TLS the pool connects before it sends: this connection has carried no request."""
 
     def connect(self) -> None:
         """Connect, and tell the slot."""
@@ -99,7 +96,7 @@ class Connection(HTTPConnection):
     def request(self, method: str, url: str, *more: Any, **settings: Any) -> None:  # noqa: ANN401
         """Tell the slot, and send the frontier's target, whose escapes urllib3 would change."""
         settings["headers"] = {**settings["headers"], "Accept-Encoding": SKIP_HEADER}
-        if here.item.stale and not self.fresh:
+        if here.item.stale:
             self.close()  # connect again: the pool's next connection might be stale as well
         here.answer.reused = self.sock is not None
         if self.sock is not None:
@@ -113,37 +110,10 @@ class Connection(HTTPConnection):
             here.slot.origin = here.item.origin
 
 
-class SecureConnection(Connection, HTTPSConnection):
-    """Such a connection over TLS: an end without close_notify is an error."""
-
-    def connect(self) -> None:
-        """Connect, do the handshake, and tell the slot."""
-        take_context(self, here.item)
-        with handshaking():
-            super().connect()
-        cast(Any, self.sock).suppress_ragged_eofs = False
-        self.fresh = True
-
-    def request(self, method: str, url: str, *more: Any, **settings: Any) -> None:  # noqa: ANN401
-        """Send the request."""
-        fresh = self.fresh
-        try:
-            super().request(method, url, *more, **settings)
-        finally:
-            here.answer.reused = here.answer.reused and not fresh
-            self.fresh = False
-
-
 class Pool(HTTPConnectionPool):
     """A pool of such connections."""
 
     ConnectionCls = Connection
-
-
-class SecurePool(HTTPSConnectionPool):
-    """A pool of such connections over TLS."""
-
-    ConnectionCls = SecureConnection
 
 
 class Shared(threads.Shared):
@@ -158,8 +128,7 @@ class Shared(threads.Shared):
             timeout=urllib3.Timeout(connect=job.timeout_s, read=job.timeout_s),
             retries=False,
         )
-        self.pools.pool_classes_by_scheme = {"http": Pool, "https": SecurePool}
-        allow_insecure(job)
+        self.pools.pool_classes_by_scheme = {"http": Pool}
 
 
 def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
@@ -191,11 +160,6 @@ def read(slot: Slot, answer: Answer, response: urllib3.BaseHTTPResponse) -> None
             if not answer.take_body(data):
                 response.close()
                 break
-    except SSLError as error:
-        sized = "Content-Length" in response.headers or getattr(response, "chunked", False)
-        if kind_of(error) == "truncated" and not sized:
-            answer.abort("truncated")
-        raise
     except ValueError as error:
         # A chunk of negative size: http.client takes it for a length.
         raise ProtocolError(str(error)) from error
