@@ -22,17 +22,20 @@ from rich.console import Console
 from bench import store
 from bench.__main__ import main as bench
 from bench.analysis.analysis import Analysis
+from bench.cards import document as cards_document
+from bench.cards import libraries
 from bench.cli.publishing import EXTENSIONS
 from bench.costs import account as costs_account
 from bench.costs import record as costs_record
 from bench.costs import report as costs_report
 from bench.costs import tuning
+from bench.costs.account import Account
 from bench.fleet import report as fleet_report
 from bench.fleet import store as fleet_store
 from bench.launch import RESULTS, ROOT
 from bench.micro import record as micro_record
 from bench.micro import report as micro_report
-from bench.report import publish
+from bench.report import cite, publish
 from tests.torture import document, soak
 from tools import surprises, turn_cost_record, turn_cost_report
 
@@ -87,13 +90,23 @@ def costs_excerpt() -> None:
         document.fill("costs", costs_report.short(record, made), ROOT / "README.md")
 
 
+def counted() -> list[Account]:
+    """The counted costs; empty without a record."""
+    folder = RESULTS / "costs"
+    if not costs_record.is_costs(folder):
+        return []
+    return costs_account.accounts(costs_record.load(folder))
+
+
 def tuning_table() -> str:
     """The table of docs/fairness.md, from the reference and the counted costs, if there are any."""
-    folder = RESULTS / "costs"
-    counted = (
-        costs_account.accounts(costs_record.load(folder)) if costs_record.is_costs(folder) else []
-    )
-    return tuning.markdown(Analysis.load(store.trials_file(RESULTS / "reference")), counted)
+    return tuning.markdown(Analysis.load(store.trials_file(RESULTS / "reference")), counted())
+
+
+def cards() -> dict[str, str]:
+    """The files of docs/cards and their text."""
+    file = store.trials_file(RESULTS / "reference")
+    return cards_document.pages(Analysis.load(file), counted(), cite.checksum(file))
 
 
 def turn_cost_text() -> str:
@@ -131,7 +144,10 @@ def documents() -> None:
         document.fill(name, torture_table(name))
     costs_excerpt()
     document.fill("turn-cost", turn_cost_text(), ROOT / "docs" / "decisions.md")
-    document.fill(tuning.NAME, tuning_table(), ROOT / "docs" / "fairness.md")
+    fairness = ROOT / "docs" / "fairness.md"
+    document.fill(tuning.NAME, tuning_table(), fairness)
+    document.fill(libraries.NAME, libraries.markdown(libraries.libraries()), fairness)
+    cards_document.write(ROOT / "docs" / "cards", cards())
     for name, text in surprises.parts(surprises.Figures.committed()).items():
         document.fill(name, text, ROOT / "docs" / "findings.md")
 

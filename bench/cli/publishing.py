@@ -6,12 +6,13 @@ from pathlib import Path
 
 from rich.console import Console
 
+from bench.cards.extension import CARDS
 from bench.claims.extension import CLAIMS
 from bench.costs.extension import COSTS
 from bench.report import publish
 from bench.store import Records
 
-EXTENSIONS = (CLAIMS, COSTS)
+EXTENSIONS = (CARDS, CLAIMS, COSTS)
 
 
 def publish_campaign(

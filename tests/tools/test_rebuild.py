@@ -8,12 +8,14 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from statistics import median
 
 import matplotlib
 import pytest
 
 from bench import store
 from bench.analysis.analysis import Analysis
+from bench.costs import record as costs_record
 from bench.launch import RESULTS, ROOT
 from bench.report import cite, files, summary
 from bench.text import block
@@ -42,7 +44,7 @@ def test_the_results_are_light(committed: list[Path]) -> None:
 
 
 def test_the_images_that_are_linked_and_no_others_are_committed(committed: list[Path]) -> None:
-    documents = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    documents = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
     linked = re.compile(r"results/([\w/-]+\.(?:svg|png))")
     wanted = {Path(name) for file in documents for name in linked.findall(file.read_text())}
     assert {file for file in committed if file.suffix in (".svg", ".png", ".txt")} == wanted
@@ -67,6 +69,44 @@ def test_the_table_of_what_tuning_changes_is_what_the_records_give() -> None:
     """Rebuild with: python -m tools.rebuild documents."""
     page = (ROOT / "docs" / "fairness.md").read_text()
     assert block(page, "tuning") == rebuild.tuning_table().strip()
+
+
+def without_conformance(text: str) -> str:
+    """Without the differences that the catalogue declares: some hold on older releases alone."""
+    return re.sub(r"^- Conformance:.*\n(?:  .*\n)*", "", text, flags=re.MULTILINE)
+
+
+@pytest.mark.slow
+def test_the_cards_are_what_the_records_give() -> None:
+    """Rebuild with: python -m tools.rebuild documents."""
+    folder, made = ROOT / "docs" / "cards", rebuild.cards()
+    assert {file.name for file in folder.iterdir()} == set(made)
+    for name, text in made.items():
+        committed_text = (folder / name).read_text()
+        assert without_conformance(committed_text) == without_conformance(text), name
+
+
+@pytest.mark.parametrize("name", ["threads", "callbacks", "generators", "async_await", "trio"])
+def test_the_rate_and_the_instructions_on_a_card_are_counted_again(name: str) -> None:
+    """From the records alone, without the analysis."""
+    card = (ROOT / "docs" / "cards" / f"{name}.md").read_text()
+    trials = store.load(store.trials_file(RESULTS / "reference")).trials
+    rates = [
+        t.pages_per_s
+        for t in trials
+        if (t.point, t.label, t.status) == ("ladder-100", name, "ok") and t.pages_per_s
+    ]
+    lowest, highest = f"{min(rates):,.0f}", f"{max(rates):,.0f}"
+    assert f"| ladder-100 | {median(rates):,.0f} [{lowest}–{highest}] |" in card
+    costs = costs_record.load(RESULTS / "costs")
+    counts = [
+        (sample.counts["instructions"][1] - sample.counts["instructions"][0])
+        / (sample.pages or costs.header.pages)
+        for sample in costs.samples
+        if (sample.backend, sample.workload, sample.status) == (name, "crawl", "ok")
+        and "instructions" in sample.counts
+    ]
+    assert f"| instructions | {median(counts):,.0f} " in card
 
 
 def test_the_numbers_of_the_findings_are_what_the_records_give() -> None:

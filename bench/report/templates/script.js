@@ -49,10 +49,10 @@
       });
     });
   }
-  // Paper cannot unfold a table.
+  // Paper cannot unfold a table; the cards would be fifty sheets of it.
   let folded = [];
   addEventListener("beforeprint", () => {
-    folded = [...document.querySelectorAll("details:not([open])")];
+    folded = [...document.querySelectorAll("details:not([open]):not(.card)")];
     for (const each of folded) each.open = true;
   });
   addEventListener("afterprint", () => { for (const each of folded) each.open = false; });

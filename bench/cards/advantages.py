@@ -1,0 +1,92 @@
+"""Where a backend is ahead: by the verdicts of the campaign, and by nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from bench.analysis import stats
+from bench.analysis.analysis import Analysis
+from bench.analysis.ladder import Step
+from bench.analysis.stats import Comparison, Metric, Ratio
+from bench.analysis.wording import change
+from bench.report.tables import cells
+from bench.text import duration_tick, listing, plural
+
+BY: Final[tuple[tuple[Metric, str], ...]] = (
+    (stats.PAGES_PER_S, "more pages per second"),
+    (stats.CPU_PER_1000, "less processor time for a page"),
+    (stats.SERVICE_P99, "a shorter service time at p99"),
+    (stats.USER_PER_CONNECTION, "less user memory for a connection"),
+)
+"""What a backend can be ahead by. More is better for the rate alone."""
+
+
+def better(metric: Metric, ratio: Ratio) -> bool:
+    """Whether a difference is shown, to the better."""
+    more = metric is stats.PAGES_PER_S
+    return ratio.shown and ratio.value is not None and (ratio.value > 1) == more
+
+
+def advantages(analysis: Analysis, label: str) -> list[str]:
+    """Sentences in Markdown; empty where no difference to the better is shown."""
+    return [
+        *_on_the_map(analysis, label),
+        *_against_the_base(analysis, label),
+        *_against_its_rung(analysis, label),
+    ]
+
+
+def _on_the_map(analysis: Analysis, label: str) -> Iterator[str]:
+    cells_of = analysis.regime(stats.PAGES_PER_S)
+    won = [cell for cell in cells_of if cell.won and cell.best[0] == label]
+    shared = [cell for cell in cells_of if cell.shared and label in cell.best]
+    for verb, found in (("Alone in front", won), ("Equivalent to the first", shared)):
+        if found:
+            where = [
+                f"{plural(cell.slots, 'slot')} {_behind(cell.delay_ms)}"
+                + (f" ({change(cell.lead)})" if cell.lead else "")
+                for cell in found
+            ]
+            yield (
+                f"{verb} of the four models, by pages per second, in {len(found)} of the "
+                f"{len(cells_of)} cells of the regime map: {listing(where)}."
+            )
+
+
+def _behind(delay_ms: float) -> str:
+    return f"behind {duration_tick(delay_ms)}" if delay_ms else "without delay"
+
+
+def _against_the_base(analysis: Analysis, label: str) -> Iterator[str]:
+    for metric, words in BY:
+        found = [c for c in analysis.compare(metric) if c.label == label]
+        ahead = [c for c in found if better(metric, c.ratio)]
+        if ahead:
+            points = listing([f"`{c.point}` ({cells.ratio(c.ratio)}{_capped(c)})" for c in ahead])
+            yield f"Compared with `{analysis.base}`, {words} at {points}, of {len(found)} points."
+
+
+def _capped(found: Comparison) -> str:
+    return ", the server was the limit" if found.server_limited else ""
+
+
+def _against_its_rung(analysis: Analysis, label: str) -> Iterator[str]:
+    step = rung_of(analysis, label)
+    if step is None or step.rung.against in (None, analysis.base):
+        return  # the comparison with the base has said it
+    for words, ratio in (
+        ("less processor time for a page", step.cpu_ratio),
+        ("less memory for a connection", step.memory_ratio),
+    ):
+        if ratio is not None and ratio.value is not None and ratio.shown and ratio.value < 1:
+            yield (
+                f"Compared with `{step.rung.against}`, which it changes in one thing, {words} "
+                f"({cells.ratio(ratio)})."
+            )
+
+
+def rung_of(analysis: Analysis, label: str) -> Step | None:
+    """The rung of a backend; None where there is no ladder, or it was not measured."""
+    steps = analysis.ladder.steps if analysis.ladder else ()
+    return next((step for step in steps if step.rung.name == label), None)
