@@ -32,7 +32,9 @@ class Job:
 
     ``schedule`` makes the crawl an open loop: ``urls[i]`` is due
     ``schedule[i]`` seconds after the start, however many answers have come by
-    then. It needs ``follow=False`` and one entry for each URL.
+    then. It needs ``follow=False``, and one entry for each URL. With fewer entries, URLs
+    beyond the last entry are due as soon as a slot is free: the crawl starts at
+    the pace of the schedule and goes on as a closed loop.
 
     ``expand=False`` is for one of several crawlers that share a crawl. Links and
     redirects are read and stay with their pages in the report, and the
@@ -82,8 +84,8 @@ class Job:
             raise JobError(f"delay_s must be at least 0, {UP_TO}, not {self.delay_s}")
         if not all(0 <= due <= LONGEST_S for due in self.schedule or ()):
             raise JobError(f"a schedule needs due times of at least 0 s, {UP_TO}")
-        if self.schedule is not None and (self.follow or len(self.schedule) != len(self.urls)):
-            raise JobError("a schedule needs follow=False and one due time for each URL")
+        if self.schedule is not None and (self.follow or len(self.schedule) > len(self.urls)):
+            raise JobError("a schedule needs follow=False and at most one due time for each URL")
         if self.insecure and self.cafile is not None:
             raise JobError("cafile says whom to trust, insecure trusts everybody: choose one")
 

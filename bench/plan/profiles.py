@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 
 from bench.errors import BenchError
 from bench.plan.cast import BASE, FREE, TWINS, Cast
+from bench.plan.crossover import crossover, with_long_switch
 from bench.plan.over_tls import SMALL_BUFFER, tls_c10k, tls_fetch, tls_handshake
 from bench.plan.workloads import (
     Point,
@@ -42,9 +43,12 @@ from crawlers.registry import MODELS
 
 REGIME = (
     *((1, 1, 400), (10, 1, 2500), (100, 1, 4000), (1000, 1, 4000)),
-    *((1, 10, 60), (10, 10, 500), (100, 10, 4000), (1000, 10, 4000)),
+    *((1, 10, 60), (10, 10, 500), (100, 10, 4000)),
 )
 """Slots, delay in ms, pages: the cells between throughput (no delay) and waiting (50 ms)."""
+
+CROSSOVER = ((1000, 100, 2500), (3000, 100, 4500), (10_000, 1000, 5000))
+"""The same beyond the regime map, where slots ÷ delay is what threads can just fetch, or cannot."""
 
 BARRED = ("uvloop_protocol",)
 """Further backends whose distance to the floor, ``bare``, is a goal: beside it in fetch."""
@@ -138,7 +142,7 @@ def full() -> Profile:
     """
     return Profile(
         "full",
-        "under 45 minutes: every backend, five to eight blocks in turns; what a talk should cite",
+        "under 55 minutes: every backend, five to eight blocks in turns; what a talk should cite",
         points=(
             fetch(10, 56000, Cast(6, 6)),
             fetch(100, 56000, Cast(7, 7, also=BARRED)),
@@ -154,6 +158,8 @@ def full() -> Profile:
             waiting(100, 1500, Cast(5, 5)),
             waiting(1000, 6000, Cast(5, 5)),
             *(regime(*cell, Cast(5)) for cell in REGIME),
+            with_long_switch(regime(1000, 10, 4000, Cast(5))),
+            *(crossover(*cell, Cast(5, rest=3)) for cell in CROSSOVER),
             ladder(100, 23000, Cast(5, 5, 5)),
             switch(1000, 6000, Cast(5, 5, 5)),
             fairness(1000, 30000, Cast(5)),
@@ -174,7 +180,7 @@ def full() -> Profile:
             *(awake(slots, pages, 5) for slots, pages in ((1, 14000), (10, 28000), (100, 28000))),
         ),
         backends=None,
-        budget_s=2690.0,
+        budget_s=3290.0,
     )
 
 

@@ -18,6 +18,7 @@ from typing import Literal
 from bench.plan.cast import BASE, SPREADING, TWINS, Cast
 from bench.plan.html import find_html
 from bench.plan.labels import Label
+from bench.plan.opening import Opening
 from bench.plan.tls import WAYS, Mode, Tls, Way
 from bench.schema import Spread
 from crawlers.registry import MODELS
@@ -100,7 +101,8 @@ class Point:
     (:data:`bench.plan.cast.SPREADING`), and the others one as always. A
     ``sole`` point alone answers a question: it loses its interval last. ``tls`` is
     what the server offers, None for plain HTTP. With ``modes`` (:mod:`bench.plan.tls`) each
-    backend takes part once in each of them, and they decide on TLS instead.
+    backend takes part once in each of them, and they decide on TLS instead. With an ``opening``
+    the crawl starts at a pace, and what follows is measured (:mod:`bench.plan.opening`).
 
     A trial should take ``waits_s``, which does not depend on the machine, and
     ``work_s`` of processor time on the reference machine with ``callbacks``.
@@ -130,6 +132,7 @@ class Point:
     tls: Tls | None = None
     modes: tuple[Mode, ...] = ()
     duet: bool = False
+    opening: Opening | None = None
     deadline_s: float = 60.0
     waits_s: float = 0.0
     work_s: float = 0.5
@@ -147,7 +150,9 @@ class Point:
 
     @property
     def ramp_per_s(self) -> int | None:
-        """Connections opened per second while a barrier fills; None without one."""
+        """Connections opened per second while a barrier fills or a crawl opens; else None."""
+        if self.opening is not None:
+            return round(self.opening.per_s)
         if self.kind != "hold":
             return None
         return RAMP_PER_S if self.tls is None else TLS_RAMP_PER_S

@@ -30,11 +30,17 @@ class ProtocolError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
-    """When requests are due: ``rate`` per second, evenly spaced or as a seeded Poisson process."""
+    """When requests are due: ``rate`` per second, evenly spaced or as a seeded Poisson process.
 
-    kind: Literal["constant", "poisson"]
+    A ``ramp`` is the start of a closed loop (:mod:`bench.plan.crossover`): only the first
+    requests of each of ``slots`` slots are due at set times, behind a delay of ``delay_s``.
+    """
+
+    kind: Literal["constant", "poisson", "ramp"]
     rate: float
     seed: int = 0
+    slots: int = 0
+    delay_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,6 +19,7 @@ from bench.run.judge import void_reason
 from bench.run.limiter import Load, limiter, slot_bound
 from bench.run.protocol import Result
 from bench.run.state import Trial, params
+from bench.run.steady import NOTHING_STEADY, Steady, steady
 from bench.run.workers import seconds
 from bench.schema import Cpu, Fairness, Latency, Ledger, TrialRecord
 from bench.text import now
@@ -96,6 +97,8 @@ def finish(trial: Trial) -> TrialRecord:
         )
         if trial.reason is None and trial.turns is not None and not trial.turns.counted:
             trial.reason = NO_TURN
+        if trial.reason is None and point.opening is not None and fields["pages_per_s"] is None:
+            trial.reason = NOTHING_STEADY
         trial.status = "ok" if trial.reason is None else "void"
     extra["time_wait_left"] = kernel.drain(DRAIN_S, TIME_WAIT_ALLOWED).time_wait
     extra["ready_s"] = trial.ready_s
@@ -138,6 +141,12 @@ def measured(trial: Trial, result: Result, ledger: Ledger) -> tuple[dict[str, An
         elapsed_s = result.answered / rate if rate else None
         client_share = turns.cpu_s / turns.wall_s if turns.wall_s else 0.0
         server_share = turns.server_cpu_s / turns.wall_s if turns.wall_s else 0.0
+    part = steady_part(trial, result)
+    if part is not None:
+        rate = part.rate
+        elapsed_s = result.answered / rate
+    elif point.opening is not None:
+        elapsed_s = None
     # A server that polls is always busy; what counts is its work.
     if trial.server_working is not None:
         server_share *= min(1.0, trial.server_working)
@@ -161,8 +170,8 @@ def measured(trial: Trial, result: Result, ledger: Ledger) -> tuple[dict[str, An
             server_user_s=user_s,
             server_system_s=system_s,
         ),
-        "service_time": service_time(trial, result),
-        "fairness": slots_of(trial.times, result, point.slots),
+        "service_time": encode_latency(part.service) if part else service_time(trial, result),
+        "fairness": None if point.opening else slots_of(trial.times, result, point.slots),
     }
     extra: dict[str, Any] = {
         "client_share": client_share,
@@ -184,6 +193,13 @@ def measured(trial: Trial, result: Result, ledger: Ledger) -> tuple[dict[str, An
             "achieved_per_s": rate,
             "late_starts": result.late,
             "response_time": latency(trial.times, "response", result.response),
+        }
+    if part is not None:
+        extra |= {
+            "steady_s": part.seconds,
+            "steady_exchanges": part.exchanges,
+            "behind_s": part.behind_s,
+            "slots_unused": part.unused,
         }
     if trial.memory is not None:
         extra["server_growth_bytes"] = trial.server_growth
@@ -218,6 +234,19 @@ def service_time(trial: Trial, result: Result) -> Latency | None:
     if trial.turns is None:
         return latency(trial.times, "service", result.service)
     return encode_latency(trial.within_turns) if len(trial.within_turns) else None
+
+
+def steady_part(trial: Trial, result: Result) -> Steady | None:
+    """The part of a crawl with a paced start that counts; None without such a start or part."""
+    opening = trial.point.opening
+    if opening is None or result.slots is None or result.ended is None:
+        return None
+    return steady(
+        opening,
+        seconds(trial.times, "ended", result.ended),
+        seconds(trial.times, "service", result.service),
+        np.fromfile(trial.times.with_suffix(".slots"), "l", result.slots),
+    )
 
 
 def slots_of(times: Path, result: Result, slots: int) -> Fairness | None:

@@ -63,6 +63,13 @@ def command(
     schedule = None
     if point.rate is not None:
         schedule = Schedule(kind="poisson", rate=point.rate, seed=trial.schedule_seed)
+    elif point.opening is not None:
+        schedule = Schedule(
+            kind="ramp",
+            rate=point.opening.per_s,
+            slots=point.slots,
+            delay_s=point.opening.delay_s,
+        )
     elif point.ramp_per_s is not None:
         schedule = Schedule(kind="constant", rate=point.ramp_per_s)
     cafile = trial.cafile

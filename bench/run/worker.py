@@ -57,8 +57,21 @@ def due_times(schedule: Schedule, count: int) -> tuple[float, ...]:
     """When ``count`` requests are due, in seconds from the start.
 
     ``constant`` spaces them ``1 / rate`` apart; ``poisson`` draws exponential
-    gaps of that mean, so that arrivals bunch as those of independent users do.
+    gaps of that mean, so that arrivals bunch as those of independent users do. In a
+    ``ramp`` the first request of each slot is due at that pace. Where the ramp takes longer than
+    the server's delay, the second request of a slot is due when all slots have made their
+    first, spread over one delay. Every other request is due when its slot is free.
     """
+    if schedule.kind == "ramp":
+        slots = min(schedule.slots, count)
+        first = tuple(number / schedule.rate for number in range(slots))
+        ramp_s = schedule.slots / schedule.rate
+        if ramp_s <= schedule.delay_s:
+            return first
+        apart_s = schedule.delay_s / schedule.slots
+        return first + tuple(
+            ramp_s + number * apart_s for number in range(min(slots, count - slots))
+        )
     if schedule.kind == "constant":
         return tuple(number / schedule.rate for number in range(count))
     rng = random.Random(schedule.seed)

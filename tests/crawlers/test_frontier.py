@@ -266,6 +266,13 @@ def test_an_open_loop_follows_its_schedule() -> None:
     ]
 
 
+def test_beyond_a_short_schedule_everything_is_due_at_once() -> None:
+    urls = tuple(f"http://site.test/{n}" for n in range(3))
+    crawl = frontier(urls=urls, follow=False, schedule=(0.0, 0.5))
+    crawl.start(100.0)
+    assert [fetch.due for fetch in iter(crawl.take, None)] == [100.0, 100.5, 0.0]
+
+
 def test_a_retry_keeps_the_intended_start() -> None:
     crawl = frontier(urls=("http://site.test/x",), follow=False, schedule=(2.0,))
     crawl.start(10.0)

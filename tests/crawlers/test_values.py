@@ -43,7 +43,7 @@ ORIGIN = Origin("http://site.test", [Address(2, ("127.0.0.1", 80))], request_tai
         ({"follow": False, "schedule": (float("inf"),)}, "due times"),
         ({"follow": False, "schedule": (-1.0,)}, "due times"),
         ({"schedule": (0.0,)}, "schedule"),
-        ({"schedule": (0.0, 1.0), "follow": False}, "schedule"),
+        ({"schedule": (0.0, 1.0), "follow": False}, "at most one due time"),
     ],
 )
 def test_a_bad_job_says_what_is_wrong(settings: dict[str, object], says: str) -> None:

@@ -100,7 +100,8 @@ def test_what_alone_answers_a_question_loses_its_interval_last() -> None:
     names = [*MODELS, "threads_long_switch", "processes"]
     entries = plan.select("full", names)
     sole = {entry.point.id for entry in entries if entry.point.sole}
-    assert sole == {"ladder-1000", "processors-apart", "processors-shared"}
+    crossing = {entry.point.id for entry in entries if entry.point.workload == "crossover"}
+    assert sole == {"ladder-1000", "processors-apart", "processors-shared", *crossing}
     kept, _ = budget.fit(entries, 0.7 * budget.plan_s(entries), 1.0)
     left = blocks(kept)
     others = [left[e.point.id] for e in entries if not e.point.sole and e.point.kind != "hold"]

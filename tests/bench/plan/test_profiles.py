@@ -124,6 +124,19 @@ def test_the_switch_interval_is_a_rung_for_threads_alone() -> None:
     assert points("full")["c10k-1000"].params["switch_interval_s"] is not None
 
 
+def test_full_compares_threads_by_their_switch_interval_where_they_stop_being_fine() -> None:
+    found = points("full")
+    crossing = [p for p in found.values() if p.workload == "crossover"]
+    assert max(point.slots for point in crossing) == 10_000
+    for point in crossing:
+        wanted = ["threads", "callbacks", "async_await", "threads_long_switch"]
+        cast = plan.cast(point, [*MODELS, "threads_long_switch", "trio"])
+        assert list(map(str, cast)) == wanted
+        assert min(n for label, n in cast.items() if label.name in MODELS) >= MIN_BLOCKS
+    names = [*MODELS, "threads_long_switch", "trio"]
+    assert labels(found["regime-1000x10ms"], *names)[4:] == ["threads_long_switch", "callbacks#2"]
+
+
 def test_full_uses_every_processor_where_a_backend_can() -> None:
     found = points("full")
     for how in ("apart", "shared"):

@@ -1,0 +1,83 @@
+"""The paced start of a closed loop: when requests are due, and what of the crawl counts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench.plan.cast import Cast
+from bench.plan.crossover import COMPARED, crossover
+from bench.plan.opening import OPENED_PER_S, Opening
+from bench.run.protocol import Schedule
+from bench.run.steady import steady
+from bench.run.worker import due_times
+
+SLOTS = st.integers(1, 3000)
+DELAYS = st.sampled_from((0.0, 0.01, 0.1, 1.0))
+
+
+def schedule(opening: Opening) -> Schedule:
+    return Schedule(kind="ramp", rate=opening.per_s, slots=opening.slots, delay_s=opening.delay_s)
+
+
+@given(SLOTS, DELAYS, st.integers(0, 9000))
+def test_a_ramp_opens_at_a_pace_and_holds_the_fast_until_its_end(
+    slots: int, delay_s: float, pages: int
+) -> None:
+    opening = Opening(slots, delay_s)
+    due = due_times(schedule(opening), slots + pages)
+    assert opening.per_s <= OPENED_PER_S * 1.001
+    first, second = due[:slots], due[slots:]
+    assert list(due) == sorted(due)
+    assert first[0] == 0.0
+    assert first[-1] < opening.ramp_s
+    assert len(second) == (min(slots, pages) if opening.held else 0)
+    assert all(opening.ramp_s * 0.999 <= at <= opening.settled_s for at in second)
+
+
+@given(st.integers(1, 200), st.sampled_from((0.01, 0.1, 1.0)), st.integers(3, 6))
+def test_perfect_slots_give_slots_over_delay(slots: int, delay_s: float, waves: int) -> None:
+    opening = Opening(slots, delay_s)
+    due = due_times(schedule(opening), slots * waves)
+    starts = list(due) + [0.0] * (slots * waves - len(due))
+    for number in range(slots, slots * waves):
+        starts[number] = max(starts[number], starts[number - slots] + delay_s)
+    started = np.array(starts)
+    numbers = np.arange(slots * waves) % slots
+    service = np.full(slots * waves, delay_s)
+    part = steady(opening, started + service, service, numbers)
+    if slots == 1:
+        return
+    assert part is not None
+    # An answer at either end of the window may fall on one side of it or on the other.
+    assert part.rate * part.seconds == pytest.approx(slots / delay_s * part.seconds, abs=2.1)
+    assert part.behind_s == 0.0
+    assert part.unused == 0
+
+
+def test_a_list_that_is_too_short_has_no_steady_part() -> None:
+    opening = Opening(10, 0.1)
+    started = np.arange(10) / 100
+    assert steady(opening, started + 0.1, np.full(10, 0.1), np.arange(10)) is None
+    assert steady(opening, np.array([]), np.array([]), np.array([], dtype=int)) is None
+
+
+def test_slots_that_fall_behind_are_told() -> None:
+    opening = Opening(3, 0.1)
+    started = np.array([0.0, 0.1, 0.2, 0.5])
+    part = steady(opening, started + 0.1, np.full(4, 0.1), np.array([0, 0, 0, 1]))
+    assert part is not None
+    assert part.behind_s == pytest.approx(0.4)
+    assert part.unused == 1
+
+
+def test_points_record_their_pace_and_hold_the_backends_to_compare() -> None:
+    point = crossover(1000, 100, 2000, Cast(5, rest=5))
+    assert point.params["ramp_per_s"] == 10_000
+    assert point.params["delay"] == "fixed:100"
+    assert point.urls == 3000
+    assert point.cast.only == COMPARED
+    assert crossover(10, 0, 100, Cast(1)).params["delay"] == "none"
+    assert not Opening(1000, 1.0).held
