@@ -70,6 +70,17 @@ class Connector(aiohttp.TCPConnector):
         CURRENT.get()[1].reused = False
         return await super()._create_connection(*request, **more)
 
+    def _release(self, key: Any, protocol: Any, *, should_close: bool = False) -> None:  # noqa: ANN401
+        """Keep the connection or drop it; one over TLS is dropped without waiting for the server.
+
+        aiohttp only asks for a close here and forgets the connection. The end of TLS is in what the
+        server still sends, and aiohttp has stopped to read if that was more than it had room for.
+        """
+        transport = protocol.transport
+        super()._release(key, protocol, should_close=should_close)
+        if key.is_ssl and transport is not None and transport.is_closing():
+            transport.abort()  # after close, so our own close_notify is sent
+
 
 class Shared(_asyncio.Shared):
     """The state that the slots of one crawl share, and the session and its pool."""

@@ -11,7 +11,7 @@ from crawlers.job import CrawlReport, Job
 from crawlers.recorder import Recorder
 from crawlers.variants.aiohttp import crawl_on
 
-NO_HTTPS = "uvloop may never end a connection over TLS that aiohttp closes; use aiohttp"
+CANNOT_SEE = frozenset({"truncated"})
 
 
 def crawl(job: Job, recorder: Recorder) -> CrawlReport:
