@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import socket
 import ssl
@@ -124,6 +125,12 @@ class RecordSocket:
     def sendall(self, data: bytes) -> None:
         """Send data in records."""
         self.send_raw(self.records(data))
+
+    def end(self) -> None:
+        """Send the end mark of TLS, and leave the connection open."""
+        with contextlib.suppress(ssl.SSLWantReadError):
+            self._tls.unwrap()
+        self.send_raw(self._outgoing.read())
 
     def recv(self, size: int) -> bytes:
         """Receive data, b"" at the end of it."""

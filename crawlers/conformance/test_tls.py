@@ -221,6 +221,27 @@ def test_a_complete_answer_needs_no_end_mark(
     assert outcomes(report) == {"/": 200, "/chunks": 200}
 
 
+@pytest.mark.parametrize("length", [False, True], ids=["read to its end", "with a length"])
+def test_the_end_of_tls_ends_the_connection(
+    able: Backend, trusted: Authority, length: bool, nothing_left: None
+) -> None:
+    """The end mark of TLS comes before that of TCP; no request may be lost between them."""
+
+    def last(connection: Connection) -> None:
+        body = html("/next")
+        connection.send(HEAD + (b"Content-Length: %d\r\n\r\n" % len(body) if length else b"\r\n"))
+        connection.send(body)
+        assert isinstance(connection.sock, RecordSocket)
+        connection.sock.end()
+        connection.hang()
+
+    with ScriptedServer(authority.in_records(trusted.context()), trusted.cafile) as server:
+        server.script.update({"/": last, "/next": page()})
+        report = crawl(able, server, slots=1, max_tries=1)
+        assert outcomes(report) == {"/": 200, "/next": 200}
+        assert (report.retries, server.connections) == (0, 2)
+
+
 def test_the_name_is_asked_for_and_the_protocol_agreed(able: Backend, trusted: Authority) -> None:
     """SNI for names, none for addresses; HTTP/1.1 by ALPN; TLS 1.3 if both can."""
     names: list[str | None] = []

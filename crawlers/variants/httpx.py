@@ -103,6 +103,16 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
     return answer
 
 
+ENDS = ("peer closed", "disconnected", "ConnectionClosed")
+"""In the text of an early end. The last is that of a connection whose TLS had ended: httpcore keeps
+it, because it only looks whether the socket below has something to read."""
+
+
+def early_end_or_not_http(error: Exception) -> str:
+    """The error kind of a RemoteProtocolError, a class for both: only the text differs."""
+    return "closed" if any(words in str(error) for words in ENDS) else "protocol"
+
+
 def kind_of(library: Any, error: Exception) -> str:  # noqa: ANN401
     """The error kind for an exception of httpx."""
     if kind := kind_behind(error, handshake=isinstance(error, library.ConnectError)):
@@ -116,9 +126,7 @@ def kind_of(library: Any, error: Exception) -> str:  # noqa: ANN401
     if isinstance(error, library.DecodingError):
         return "protocol"
     if isinstance(error, library.RemoteProtocolError):
-        # The same class for an early end and for bytes that are not HTTP: only the text differs.
-        text = str(error)
-        return "closed" if "peer closed" in text or "disconnected" in text else "protocol"
+        return early_end_or_not_http(error)
     return "reset" if isinstance(error, library.ReadError | library.WriteError) else "network"
 
 

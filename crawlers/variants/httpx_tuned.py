@@ -28,7 +28,7 @@ from crawlers.tls import client_context
 from crawlers.variants import _asyncio
 from crawlers.variants._asyncio import close_rest, run
 from crawlers.variants._stack import Answer, kind_behind, request_headers, version_of
-from crawlers.variants.httpx import CANNOT_SEE
+from crawlers.variants.httpx import CANNOT_SEE, early_end_or_not_http
 
 __all__ = ["CANNOT_SEE", "crawl"]
 
@@ -134,9 +134,7 @@ def kind_of(error: Exception) -> str:
     if isinstance(error, httpx.InvalidURL | httpx.UnsupportedProtocol | httpx.LocalProtocolError):
         return "unsupported"
     if isinstance(error, httpx.RemoteProtocolError):
-        # The same class for an early end and for bytes that are not HTTP: only the text differs.
-        text = str(error)
-        return "closed" if "peer closed" in text or "disconnected" in text else "protocol"
+        return early_end_or_not_http(error)
     return "reset" if isinstance(error, httpx.ReadError | httpx.WriteError) else "network"
 
 
