@@ -8,7 +8,9 @@ that robots.txt forbids, and it hands out the others with a due time.
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
 from ipaddress import ip_address
+from socket import SHUT_RDWR, socket
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -19,7 +21,6 @@ from crawlers.urls import normalise, site_name
 if TYPE_CHECKING:
     from protego import Protego
 
-TIMEOUT_S = 10.0
 MAX_ROBOTS = 500 * 1024
 """Bytes of a robots.txt that are read (RFC 9309, 2.5)."""
 MAX_REDIRECTS = 5
@@ -57,10 +58,10 @@ class RobotsManners:
 def manners_of(origin: Origin, job: Job) -> Manners:
     """Ask a server for its robots.txt (RFC 9309).
 
-    A server without the file (4xx) allows everything. One that does not answer,
-    or answers 5xx, allows nothing. Redirects are followed within the same site,
-    so that ``http`` may lead to ``https``. Raises :class:`JobError` when protego,
-    which reads the file, is not installed.
+    A server without the file (4xx) allows everything. One that does not answer in
+    the time of an exchange, or answers 5xx, allows nothing. Redirects are followed
+    within the same site, so that ``http`` may lead to ``https``. Raises
+    :class:`JobError` when protego, which reads the file, is not installed.
     """
     try:
         from protego import Protego
@@ -98,15 +99,22 @@ def _get(url: str, job: Job) -> tuple[int, str, str | None]:
             from crawlers.tls import client_context
 
             connection: http.client.HTTPConnection = http.client.HTTPSConnection(
-                parts.netloc, timeout=TIMEOUT_S, context=client_context(job.cafile, job.insecure)
+                parts.netloc,
+                timeout=job.timeout_s,
+                context=client_context(job.cafile, job.insecure),
             )
         else:
-            connection = http.client.HTTPConnection(parts.netloc, timeout=TIMEOUT_S)
+            connection = http.client.HTTPConnection(parts.netloc, timeout=job.timeout_s)
         with contextlib.closing(connection):
             target = f"{parts.path}?{parts.query}" if parts.query else parts.path
-            connection.request("GET", target, headers={"User-Agent": USER_AGENT})
-            response = connection.getresponse()
-            text = response.read(MAX_ROBOTS).decode("utf-8", "replace")
+            connection.connect()
+            sock = connection.sock  # http.client forgets it when the server wants to close
+            with _no_longer_than(job.timeout_s, sock) as late:
+                connection.request("GET", target, headers={"User-Agent": USER_AGENT})
+                response = connection.getresponse()
+                text = response.read(MAX_ROBOTS).decode("utf-8", "replace")
+            if late:
+                return 0, "", None
             return response.status, text, response.headers["Location"]
     except (OSError, http.client.HTTPException) as error:
         if getattr(error, "verify_code", 0):
@@ -114,3 +122,25 @@ def _get(url: str, job: Job) -> tuple[int, str, str | None]:
             # the reason is not robots.txt. Let the crawl find and name it.
             return 404, "", None
         return 0, "", None
+
+
+@contextlib.contextmanager
+def _no_longer_than(seconds: float, sock: socket) -> Iterator[list[str]]:
+    """Shut the connection down after so long, even if something comes all the time; then say so."""
+    import threading
+
+    late: list[str] = []
+
+    def end() -> None:
+        late.append("timeout")
+        with contextlib.suppress(OSError):
+            sock.shutdown(SHUT_RDWR)
+
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield late
+    finally:
+        timer.cancel()
+        timer.join()

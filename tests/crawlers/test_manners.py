@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -81,6 +83,26 @@ def test_without_robots_txt(
     if answer is not None:
         server.script["/robots.txt"] = answer
     assert crawl(server) == {"": outcome}
+
+
+def test_robots_txt_has_the_time_of_an_exchange(server: ScriptedServer) -> None:
+    """Even if bytes come all the time: it had ten seconds for each of them."""
+    left = threading.Event()
+
+    def drip(connection: Connection) -> None:
+        connection.send(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n")
+        try:
+            while True:
+                connection.send(b"#")
+                time.sleep(0.02)
+        finally:
+            left.set()
+
+    server.script["/robots.txt"] = drip
+    job = Job((server.url,), slots=1, any_host=True, timeout_s=0.5, max_tries=1)
+    report = registry.load("callbacks").crawl(job, NullRecorder())
+    assert [row.error for row in report.rows.values()] == ["forbidden"]
+    assert left.wait(300)
 
 
 def test_redirects_lead_to_the_rules(server: ScriptedServer) -> None:
