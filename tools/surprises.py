@@ -8,14 +8,19 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import median
 from typing import Final
 
 from bench import store
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
+from bench.analysis.churn import dearest
 from bench.analysis.stats import Metric, Ratio
+from bench.costs import account as costs_account
+from bench.costs import opening
+from bench.costs import record as costs_record
+from bench.costs.account import Account
 from bench.launch import RESULTS
 from bench.text import KIB, count, listing, times
 from crawlers.registry import MODELS
@@ -39,16 +44,23 @@ def said(ratio: Ratio | None) -> str:
 
 @dataclass
 class Figures:
-    """The reference campaign, and the one on several interpreters."""
+    """The reference campaign, the one on several interpreters, and the counted costs."""
 
     analysis: Analysis
     interpreters: Analysis
+    counted: list[Account] = field(default_factory=list)
 
     @classmethod
     def committed(cls) -> Figures:
         """From the records under ``results/``."""
-        folders = ("reference", "interpreters")
-        return cls(*(Analysis.load(store.trials_file(RESULTS / name)) for name in folders))
+        reference, interpreters = (
+            Analysis.load(store.trials_file(RESULTS / name))
+            for name in ("reference", "interpreters")
+        )
+        folder = RESULTS / "costs"
+        known = costs_record.is_costs(folder)
+        counted = costs_account.accounts(costs_record.load(folder)) if known else []
+        return cls(reference, interpreters, counted)
 
     def ratio(self, name: str, base: str, point: str = TURNS, metric: Metric = CPU) -> Ratio | None:
         """A backend over another one, with the verdict that every page gives this pair."""
@@ -141,6 +153,22 @@ def receives(f: Figures) -> str:
         f"takes {f.cpu('asyncio_buffered', 'asyncio_protocol')} that of `asyncio_protocol`, which "
         "differs in the receive alone."
     )
+
+
+def connections(f: Figures) -> str:
+    """What a connection for each page costs."""
+    each = [
+        f"{times(row.pages.median)} with `{row.label}`"
+        for row in dearest(f.analysis.churn)
+        if row.pages
+    ]
+    timed = (
+        "In processor time, opening and closing a connection costs as much as this number of pages "
+        f"of the same backend on a kept one: {listing(each)}."
+        if each
+        else "(Processor time was not measured in this campaign.)"
+    )
+    return f"{timed} {opening.words(f.counted)}"
 
 
 def pools(f: Figures) -> str:
@@ -272,6 +300,7 @@ def without_lock(f: Figures) -> str:
 
 NUMBERS: Final[dict[str, Callable[[Figures], str]]] = {
     "receives": receives,
+    "churn": connections,
     "pools": pools,
     "lead": lead,
     "socket-calls": socket_calls,

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from bench import store, turnlog
 from bench.analysis import (
+    churn,
     encryption,
     fairness,
     ladder,
@@ -26,6 +27,7 @@ from bench.analysis import (
     summary,
     validity,
 )
+from bench.analysis.churn import Churn
 from bench.analysis.encryption import Encryption
 from bench.analysis.fairness import FairnessRow
 from bench.analysis.family import Family
@@ -226,6 +228,11 @@ class Analysis:
     def measures_tls(self) -> bool:
         """Whether the campaign has trials over TLS; older ones have none."""
         return encryption.measured(self.records)
+
+    @cached_property
+    def churn(self) -> list[Churn]:
+        """What a connection for each page costs; empty where it was not measured."""
+        return churn.churn(self.records)
 
     @cached_property
     def fairness(self) -> list[FairnessRow]:

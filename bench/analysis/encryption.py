@@ -196,30 +196,23 @@ Blocks = dict[int, float]
 
 
 def _pages(records: Records) -> list[PageOverTls]:
-    costs: dict[tuple[str, str], Blocks] = defaultdict(dict)
     counts: dict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
-    for trial in stats.trials_of(records, FETCHED, EACH_PAGE, twins=False):
-        value, mode = per_exchange(trial), str(trial.params.get("mode"))
-        if value is not None:
-            costs[trial.label, mode][trial.block] = value
+    for trial in stats.trials_of(records, EACH_PAGE, twins=False):
         seen = trial.ledger.handshakes if trial.ledger else None
-        if mode == "tickets" and seen is not None:
+        if trial.params.get("mode") == "tickets" and seen is not None:
             resumed, full = counts[trial.label]
             counts[trial.label] = resumed + seen.resumed, full + seen.full
     found = []
-    for label in stats.labels_of(records):
-        mine = {mode: blocks for (name, mode), blocks in costs.items() if name == label}
-        if not mine:
-            continue
+    for label, mine in costs_in_modes(records, FETCHED, EACH_PAGE).items():
         resumed, full = counts[label]
         spreads = {mode: stats.spread(blocks.values()) for mode, blocks in mine.items()}
         found.append(
             PageOverTls(
                 label=label,
                 costs={mode: spread for mode, spread in spreads.items() if spread},
-                encryption=_within(mine, "tls", "plain", lambda tls, plain: tls / plain),
-                handshake=_within(mine, "handshake", "churn", lambda with_it, bare: with_it - bare),
-                resumption=_within(mine, "tickets", "churn", lambda with_it, bare: with_it - bare)
+                encryption=within(mine, "tls", "plain", lambda tls, plain: tls / plain),
+                handshake=within(mine, "handshake", "churn", lambda with_it, bare: with_it - bare),
+                resumption=within(mine, "tickets", "churn", lambda with_it, bare: with_it - bare)
                 if resumed
                 else None,
                 resumed=resumed,
@@ -229,7 +222,17 @@ def _pages(records: Records) -> list[PageOverTls]:
     return found
 
 
-def _within(
+def costs_in_modes(records: Records, *workloads: str) -> dict[str, dict[str, Blocks]]:
+    """What each backend's page takes in each mode, label by label in the campaign's order."""
+    costs: dict[str, dict[str, Blocks]] = defaultdict(lambda: defaultdict(dict))
+    for trial in stats.trials_of(records, *workloads, twins=False):
+        value = per_exchange(trial)
+        if value is not None:
+            costs[trial.label][str(trial.params.get("mode"))][trial.block] = value
+    return {label: costs[label] for label in stats.labels_of(records) if label in costs}
+
+
+def within(
     costs: Mapping[str, Blocks], one: str, other: str, how: Callable[[float, float], float]
 ) -> Spread | None:
     """Two modes compared block by block."""

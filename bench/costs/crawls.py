@@ -16,6 +16,8 @@ from typing import Self
 from bench import controls
 from bench.costs.instruments import Counts, Instrument
 from bench.launch import OWN_PYTHON
+from bench.plan.labels import Label
+from bench.plan.tls import Way
 from bench.plan.workloads import Point
 from bench.run import judge
 from bench.run.process import ProcessError
@@ -163,6 +165,7 @@ class Counted:
             recorder="times",
             out=str(place.scratch / "times"),
             watch_parent=sys.platform != "linux",
+            keep_alive=self._way(point).keep_alive,
         )
 
     def _crawl(self, point: Point, place: Place) -> tuple[Result, Counts]:
@@ -177,9 +180,14 @@ class Counted:
             counts = {"instructions": counter.read()} if counter else {}
         control = self._backend if self._backend in controls.CONTROLS else None
         ledger = place.server.ledger()
-        if reason := judge.void_reason(point, result, ledger, place.server.digest, control):
+        digest, way = place.server.digest, self._way(point)
+        if reason := judge.void_reason(point, result, ledger, digest, control, way):
             raise CrawlError(reason, void=True)
         return result, counts
+
+    def _way(self, point: Point) -> Way:
+        """How the pages are fetched: a workload that is counted has one mode at most."""
+        return point.way(Label(self._backend, mode=next(iter(point.modes), "")))
 
     def _last_words(self) -> list[str]:
         """The last line of what the worker said, if it said anything."""

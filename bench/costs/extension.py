@@ -8,7 +8,7 @@ import jinja2
 from markupsafe import Markup
 
 from bench.analysis.analysis import Analysis
-from bench.costs import account, chart, record, report
+from bench.costs import account, chart, opening, record, report
 from bench.report.extension import Extension, Extra, Section
 
 
@@ -41,7 +41,10 @@ def extra(analysis: Analysis, folder: Path) -> Extra:
         title="What a page takes, counted",
         body=Markup(body),  # nosec B704: the template escapes all text
     )
-    return Extra([section], [chart.design(costs, made)])
+    drawings = [chart.design(costs, made)]
+    if opening.openings(made):
+        drawings.append(opening.design(costs, made))
+    return Extra([section], drawings)
 
 
 COSTS = Extension({record.FILE_NAME: "counts of instructions, calls and allocations"}, extra)

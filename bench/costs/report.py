@@ -8,12 +8,13 @@ from pathlib import Path
 from rich.console import Console
 
 from bench import filesystem
-from bench.costs import chart
+from bench.costs import chart, opening
 from bench.costs.account import Account, Cost, per_page
 from bench.costs.gate import Gate
 from bench.costs.instruments import ALLOCATED, ALLOCATIONS, INSTRUCTIONS, SYSCALLS, WORKING
 from bench.costs.measure import Progress
 from bench.costs.record import Costs, seed_words
+from bench.costs.sites import OPENED
 from bench.costs.tasks import FLOOR
 from bench.plan.cast import MAIN_VARIANTS
 from bench.report import charts, files
@@ -143,11 +144,12 @@ def calls_table(made: Sequence[Account], workload: str) -> Table:
 
 def tables(made: Sequence[Account]) -> list[Table]:
     """Every table of a record."""
-    return [
+    found = [
         table
         for workload in workloads(made)
         for table in (costs_table(made, workload), calls_table(made, workload))
     ]
+    return [*found, opening.table(made)] if opening.openings(made) else found
 
 
 def workloads(made: Iterable[Account]) -> list[str]:
@@ -281,7 +283,8 @@ def short(costs: Costs, made: Sequence[Account]) -> str:
     rows = [each for each in made if each.backend in chosen]
     lines = []
     for workload in workloads(rows):
-        lines += markdown.section(costs_table(rows, workload, SHORT), 3)
+        if workload != OPENED:
+            lines += markdown.section(costs_table(rows, workload, SHORT), 3)
     lines += [
         f"Counted on {costs.header.created[:10]} with {costs.header.environment.python}; in "
         "brackets the range over hash seeds. Every backend, and what these numbers leave out: "
@@ -291,10 +294,10 @@ def short(costs: Costs, made: Sequence[Account]) -> str:
 
 
 def write(costs: Costs, made: Sequence[Account], folder: Path) -> None:
-    """Draw the chart and write the summary."""
-    drawing = chart.design(costs, made)
+    """Draw the charts and write the summary."""
     filesystem.make_folder(folder / files.CHARTS)
-    if isinstance(drawing, charts.Design):
-        backends = list(dict.fromkeys(each.backend for each in made))
-        charts.Sheet(folder / files.CHARTS, backends, chart.footer(costs)).draw(drawing)
+    for drawing in (chart.design(costs, made), opening.design(costs, made)):
+        if isinstance(drawing, charts.Design):
+            backends = list(dict.fromkeys(each.backend for each in made))
+            charts.Sheet(folder / files.CHARTS, backends, chart.footer(costs)).draw(drawing)
     filesystem.write_text(folder / files.SUMMARY, summary(costs, made))

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
 from bench.plan import workloads
 from bench.plan.cast import Cast
 from bench.plan.workloads import SITE_SEED, WARMUP_SITE, Point
 from bench.run.servers import Server
 
+OPENED: Final = "churn"
+"""The list of ``fetch`` with a connection for each page."""
+
+
+def opened(slots: int, urls: int, cast: Cast) -> Point:
+    """Each page on a connection of its own, on plain HTTP."""
+    return replace(workloads.fetch(slots, urls, cast), workload=OPENED, modes=(OPENED,))
+
+
 WORKLOADS: dict[str, Callable[[int, int, Cast], Point]] = {
     "fetch": workloads.fetch,
     "crawl": workloads.throughput,
+    OPENED: opened,
 }
 """What is crawled, by the names of DESIGN and of the charts."""
 

@@ -8,14 +8,20 @@ from dataclasses import dataclass, replace
 from bench import controls
 from bench.costs.instruments import Instrument
 from bench.costs.record import Key
+from bench.costs.sites import OPENED
+from bench.plan.cast import MAIN_VARIANTS
 from bench.plan.sizes import LISTED, OTHER
 from crawlers.backend import Backend
+from crawlers.registry import MODELS
 
 STACK_SHARE = 0.4
 """Of the pages, for an HTTP stack under an instrument that is sparing."""
 
 FLOOR = "bare"
 """The control that is counted, on lists only: see :mod:`bench.controls`."""
+
+OPENING = (*MODELS, *MAIN_VARIANTS)
+"""Who is counted with a connection for each page."""
 
 START_S = {"instructions": 5.0, "allocations": 10.0, "system calls": 0.6, "kernel": 0.8}
 PAGE_S = {"instructions": 0.8e-3, "allocations": 1.8e-3, "system calls": 0.4e-3, "kernel": 1e-4}
@@ -72,10 +78,17 @@ def plan(
         for place, seed in enumerate(seeds)
         for alone in (False, True)
         for name in names
-        if (crawled := tuple(w for w in workloads if w == "fetch" or name != FLOOR))
+        if (crawled := tuple(w for w in workloads if takes_part(name, w)))
         for instrument in usable
         if instrument.alone is alone and not (instrument.sparing and place)
     ]
+
+
+def takes_part(name: str, workload: str) -> bool:
+    """Whether a backend, or the control, is counted on a workload."""
+    if workload == OPENED:
+        return name in OPENING
+    return workload == "fetch" or name != FLOOR
 
 
 def without(tasks: Iterable[Task], done: Collection[Key]) -> list[Task]:

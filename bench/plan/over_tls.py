@@ -50,7 +50,7 @@ def in_modes(workload: str, modes: tuple[Mode, ...], slots: int, urls: int, cast
         fetch(slots, urls, cast),
         id=f"{workload}-{slots}",
         workload=workload,
-        cast=replace(cast, only=PAGES_OF),
+        cast=cast,
         twins=(),
         controls=(),
         ceiling=False,
@@ -60,9 +60,9 @@ def in_modes(workload: str, modes: tuple[Mode, ...], slots: int, urls: int, cast
 
 def tls_fetch(slots: int, urls: int, cast: Cast) -> Point:
     """Kept connections, on plain HTTP and over TLS: what encryption adds to a page."""
-    return in_modes("tls-fetch", KEPT, slots, urls, cast)
+    return in_modes("tls-fetch", KEPT, slots, urls, replace(cast, only=PAGES_OF))
 
 
 def tls_handshake(slots: int, urls: int, cast: Cast) -> Point:
     """A connection for each page: plain, with a full handshake, and resumed if a client can."""
-    return in_modes("tls-handshake", EACH_PAGE, slots, urls, cast)
+    return in_modes("tls-handshake", EACH_PAGE, slots, urls, replace(cast, only=PAGES_OF))

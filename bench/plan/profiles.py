@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 
 from bench.errors import BenchError
 from bench.plan.cast import BASE, FREE, TWINS, Cast
+from bench.plan.churn import churn
 from bench.plan.crossover import crossover, with_long_switch
 from bench.plan.over_tls import SMALL_BUFFER, tls_c10k, tls_fetch, tls_handshake
 from bench.plan.workloads import (
@@ -127,10 +128,11 @@ def quick() -> Profile:
             waiting(1000, 3000, Cast(1)),
             *(c10k(connections, Cast(1, 1)) for connections in (100, 1000, 2500, 10000)),
             tls_c10k(1000, Cast(1, 1)),
+            churn(100, 37000, Cast(1)),
             *(openloop(rate, 0.6, Cast(1)) for rate in (1000, 4000, 16000)),
         ),
         backends=(*MODELS, "uvloop", "trio", "aiohttp"),
-        budget_s=262.0,
+        budget_s=270.0,
     )
 
 
@@ -170,6 +172,7 @@ def full() -> Profile:
             c10k(10000, Cast(3, 3, 1)),
             tls_fetch(10, 32000, Cast(3, 3, 1)),
             tls_handshake(10, 32000, Cast(3, 3, 1)),
+            churn(100, 27500, Cast(3, 3)),
             *(tls_c10k(connections, Cast(1, 1, also=SMALL_BUFFER)) for connections in (100, 300)),
             tls_c10k(1000, Cast(1, 1, 1)),
             tls_c10k(10000, Cast(1, 1, also=SMALL_BUFFER)),

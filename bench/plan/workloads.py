@@ -162,6 +162,11 @@ class Point:
         return WAYS[label.mode] if label.mode else Way(self.tls)
 
     @property
+    def over_tls(self) -> bool:
+        """Whether any of its trials is over TLS, so that a backend without it takes no part."""
+        return self.tls is not None or any(WAYS[mode].tls for mode in self.modes)
+
+    @property
     def polls(self) -> bool:
         """Whether the server should never sleep: where nothing but the client's work counts.
 

@@ -172,6 +172,7 @@ def summary_json(analysis: Analysis) -> str:
             "campaign": analysis.campaign.campaign,
             "points": [asdict(row) for row in analysis.rows],
             "memory": [asdict(row) for row in analysis.memory_rows],
+            **({"churn": [asdict(row) for row in analysis.churn]} if analysis.churn else {}),
             **({"tls": asdict(analysis.encryption)} if analysis.measures_tls else {}),
         }
     )

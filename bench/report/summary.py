@@ -8,6 +8,7 @@ from rich.text import Text
 from bench.analysis import trust
 from bench.analysis.analysis import Analysis
 from bench.report.tables import (
+    churn,
     closed_loop,
     environment,
     fairness,
@@ -37,6 +38,7 @@ def tables(analysis: Analysis) -> list[Table]:
         closed_loop.closed_loop,
         segments.segments,
         closed_loop.ceiling_shares,
+        churn.churn,
         memory.memory,
         tls.memory,
         tls.pages,

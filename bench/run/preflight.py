@@ -55,7 +55,7 @@ def refusals(
 
 def unable(backend: Backend, point: Point) -> str | None:
     """Why a backend can never run this point: its connections, or TLS; None when it can."""
-    if (point.tls or point.modes) and (reason := backend.no_https):
+    if point.over_tls and (reason := backend.no_https):
         return f"{backend.name} has no HTTPS: {reason}"
     if point.kind != "hold" or backend.most is None or backend.most >= point.slots:
         return None

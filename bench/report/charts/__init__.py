@@ -16,6 +16,7 @@ from bench import filesystem
 from bench.analysis.analysis import Analysis
 from bench.palette import Theme
 from bench.report.charts import (
+    churn,
     cpu,
     fairness,
     hockey_stick,
@@ -75,6 +76,10 @@ OVER_TLS: Story = (
 )
 AFTER: Final = "memory-total"
 
+#: What a connection for each page costs: after the cost of a page, where it was measured.
+CHURN: Story = (("churn", churn.design),)
+AFTER_COSTS: Final = "cpu"
+
 #: The charts of a campaign across interpreters; no others mix interpreters.
 ACROSS: Story = (
     ("interpreters", interpreters.design),
@@ -111,15 +116,25 @@ def story_of(analysis: Analysis) -> Story:
     """The charts that a campaign may have, in the order of the story."""
     if analysis.releases:
         return ACROSS
-    if not analysis.measures_tls:
-        return CHARTS
-    place = [name for name, _ in CHARTS].index(AFTER) + 1
-    return (*CHARTS[:place], *OVER_TLS, *CHARTS[place:])
+    story = CHARTS
+    if analysis.churn:
+        story = after(AFTER_COSTS, CHURN, story)
+    return after(AFTER, OVER_TLS, story) if analysis.measures_tls else story
+
+
+def after(chart: str, further: Story, story: Story) -> Story:
+    """The story with further charts after one of its own; as it is if that one is not told."""
+    names = [name for name, _ in story]
+    if chart not in names:
+        return story
+    place = names.index(chart) + 1
+    return (*story[:place], *further, *story[place:])
 
 
 __all__ = [
     "ACROSS",
     "CHARTS",
+    "CHURN",
     "OVER_TLS",
     "Chart",
     "Design",

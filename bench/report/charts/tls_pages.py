@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Protocol
 
 from matplotlib.axes import Axes
 
 from bench.analysis.analysis import Analysis
 from bench.analysis.encryption import PageOverTls
+from bench.analysis.stats import Spread
 from bench.palette import mix
 from bench.report.charts.axes import value_axis
 from bench.report.charts.design import Design, Skip
@@ -90,13 +92,26 @@ def _draw(
     below = len(panels) // beside
     size = slide.label_size(2 * len(rows) * below, 15.0)
     for axes, (plain, tls, head) in zip(slide.panels(beside, below), panels, strict=True):
-        _panel(slide, axes, rows, (plain, tls), size)
+        paired_bars(slide, axes, rows, (plain, tls), size)
         axes.set_xlabel(head)
 
 
-def _panel(
-    slide: Slide, axes: Axes, rows: Sequence[PageOverTls], modes: tuple[str, str], size: float
+class InModes(Protocol):
+    """What a backend's page takes, mode by mode."""
+
+    @property
+    def label(self) -> str:
+        """The backend."""
+
+    @property
+    def costs(self) -> Mapping[str, Spread]:
+        """Mode -> microseconds per page."""
+
+
+def paired_bars(
+    slide: Slide, axes: Axes, rows: Sequence[InModes], modes: tuple[str, str], size: float
 ) -> None:
+    """Two bars for each backend: the first mode above and faint, the second in its colour."""
     palette = slide.palette
     most = 0.0
     for place, row in enumerate(rows):

@@ -65,6 +65,15 @@ def test_the_floor_is_counted_as_a_control(sites: Sites, tmp_path: Path) -> None
     assert found["system_call.sendto"] == 4, "it goes through its list four times"
 
 
+def test_each_page_of_churn_has_a_connection_of_its_own(sites: Sites, tmp_path: Path) -> None:
+    with Counted("callbacks", usable("system calls"), 1, tmp_path) as counted:
+        small, large = (
+            counted.count(site.point, Place(site.server, sites.warmup, tmp_path))
+            for site in sites.pair("churn", PAGES)
+        )
+    assert large["system_call.connect"] - small["system_call.connect"] == PAGES
+
+
 def test_after_a_failure_another_process_is_started(sites: Sites, tmp_path: Path) -> None:
     strace = usable("system calls")
     site, _ = sites.pair("fetch", PAGES)

@@ -34,6 +34,15 @@ def test_the_floor_has_no_links_and_goes_through_its_list_several_times() -> Non
     assert tasks.plan(KNOWN, ["bare"], [CALLS], [1], ("crawl",), 500) == []
 
 
+def test_a_connection_for_each_page_is_counted_where_readers_look_first() -> None:
+    found = tasks.plan(KNOWN, NAMES, [CALLS], [1], ("fetch", "churn"), 500)
+    assert [(task.backend, task.workloads) for task in found] == [
+        ("bare", ("fetch",)),
+        ("callbacks", ("fetch", "churn")),
+        ("httpx", ("fetch",)),
+    ]
+
+
 def test_a_sparing_instrument_has_one_seed_and_fewer_pages_of_a_stack() -> None:
     found = planned(FEW)
     assert [(task.backend, task.seed, task.pages) for task in found] == [

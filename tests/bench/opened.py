@@ -1,0 +1,60 @@
+"""Made-up trials of ``churn``, to add to a made-up campaign: kept and new connections."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from bench.plan.tls import OPENED, Mode
+from bench.schema import AnyRecord, CampaignRecord, EndRecord, Turns
+from tests.bench.synthetic import MODELS, _Maker, campaign
+
+POINT = "churn-100"
+KEPT_US = 25.0
+CONNECTION_US = {"threads": 60.0, "callbacks": 40.0, "generators": 45.0, "async_await": 110.0}
+OTHERS_US = 75.0
+
+
+def opened(*, backends: Sequence[str] = MODELS, blocks: int = 3, **options: Any) -> list[AnyRecord]:
+    """The records of a campaign that also measured a connection for each page."""
+    records = campaign(backends=backends, blocks=blocks, **options)
+    make = _Maker(9, 0.01, effects=True, samples=20)
+    found = [
+        _page(make, block, place, name, mode)
+        for block in range(blocks)
+        for place, name in enumerate(backends)
+        for mode in OPENED
+    ]
+    head, end = records[0], records.pop()
+    assert isinstance(head, CampaignRecord)
+    assert isinstance(end, EndRecord)
+    records[0] = head.model_copy(update={"points": [*head.points, POINT]})
+    return [*records, *found, end]
+
+
+def cost_us(name: str, mode: Mode, block: int = 0) -> float:
+    """Microseconds of a page of this made-up backend in this mode: each block is slower."""
+    more = CONNECTION_US.get(name, OTHERS_US) if mode == "churn" else 0.0
+    return (KEPT_US + more) * (1 + 0.1 * block)
+
+
+def _page(make: _Maker, block: int, place: int, name: str, mode: Mode) -> Any:
+    exchanges = 500
+    return make.closed(block, place, name, POINT).model_copy(
+        update={
+            "workload": "churn",
+            "params": {"slots": 100, "urls": 500, "delay": "none", "mode": mode},
+            "turns": Turns(
+                turn_s=0.01,
+                taken=20,
+                counted=18,
+                exchanges=exchanges,
+                wall_s=0.2,
+                cpu_s=exchanges * cost_us(name, mode, block) / 1e6,
+                server_cpu_s=0.1,
+                steal_s=0.0,
+                beside=[],
+                spanned=0,
+            ),
+        }
+    )
