@@ -43,8 +43,8 @@ def design(analysis: Analysis) -> Design | Skip:
         alt=f"Paired bar chart, processor time per page. {described(analysis, told)}",
         draw=partial(_draw, rows),
         notes=(
-            "Each request asks the server to close, and it nearly always closes first. Ranges: lowest "
-            "to highest block.",
+            "Each request asks the server to close, and it nearly always closes first. Ranges: "
+            "lowest to highest block.",
         ),
     )
 
