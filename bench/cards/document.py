@@ -14,8 +14,8 @@ from bench.analysis.analysis import Analysis
 from bench.cards.card import FAMILIES, Card, Numbers, card
 from bench.cards.libraries import COLUMNS, bullet
 from bench.costs.account import Account
-from bench.costs.instruments import INSTRUCTIONS
 from bench.costs.tuning import CRAWL
+from bench.machine.instruments import INSTRUCTIONS
 from bench.report.tables import cells, markdown
 from bench.report.tables.table import MISSING
 from bench.text import KIB, listing, markdown_table

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from bench.costs.instruments import SYSCALL
 from bench.costs.record import Costs, Sample, merged
+from bench.machine.instruments import SYSCALL
 
 
 @dataclass(frozen=True, slots=True)

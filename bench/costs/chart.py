@@ -9,8 +9,8 @@ from functools import partial
 from matplotlib.axes import Axes
 
 from bench.costs.account import Account, Cost
-from bench.costs.instruments import INSTRUCTIONS
 from bench.costs.record import Costs, seed_words
+from bench.machine.instruments import INSTRUCTIONS
 from bench.report.charts.axes import value_axis
 from bench.report.charts.design import Design, Skip
 from bench.report.charts.marks import bar_label, bar_range, bar_rows

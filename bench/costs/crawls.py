@@ -14,8 +14,8 @@ from types import TracebackType
 from typing import Self
 
 from bench import controls
-from bench.costs.instruments import Counts, Instrument
 from bench.launch import OWN_PYTHON
+from bench.machine.instruments import Counts, Instrument
 from bench.plan.labels import Label
 from bench.plan.tls import Way
 from bench.plan.workloads import Point

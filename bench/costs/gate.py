@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from bench.costs.account import Account, Cost, accounts
-from bench.costs.instruments import ALLOCATED, ALLOCATIONS, INSTRUCTIONS, WORKING
 from bench.costs.record import Costs, CostsError, Header
+from bench.machine.instruments import ALLOCATED, ALLOCATIONS, INSTRUCTIONS, WORKING
 
 GATED = {
     INSTRUCTIONS: "instructions",

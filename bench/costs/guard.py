@@ -17,12 +17,13 @@ from typing import Literal
 from pydantic import ValidationError
 
 from bench import filesystem
-from bench.costs import instruments, measure
+from bench.costs import measure
 from bench.costs.account import per_page
-from bench.costs.instruments import INSTRUCTIONS
 from bench.costs.measure import CostsOptions, Progress
 from bench.costs.record import CostsError
 from bench.launch import OWN_PYTHON, ROOT, environment
+from bench.machine import instruments
+from bench.machine.instruments import INSTRUCTIONS
 from bench.schema import Record
 from bench.text import now
 from crawlers.registry import MODELS

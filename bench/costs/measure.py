@@ -12,11 +12,12 @@ from itertools import groupby
 from pathlib import Path
 
 from bench import controls
-from bench.costs import instruments, lanes, record, tasks
+from bench.costs import lanes, record, tasks
 from bench.costs.record import Costs, CostsError, Header, Key, Part, Sample
 from bench.costs.sites import WORKLOADS
 from bench.costs.tasks import FLOOR, Task
 from bench.launch import ROOT
+from bench.machine import instruments
 from bench.machine.probes import environment
 from bench.plan import backends
 from bench.run.runner import own_command

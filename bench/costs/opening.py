@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from bench.costs.account import Account, Cost
-from bench.costs.instruments import INSTRUCTIONS, SYSCALLS
 from bench.costs.record import Costs, seed_words
 from bench.costs.sites import OPENED
+from bench.machine.instruments import INSTRUCTIONS, SYSCALLS
 from bench.report.charts.axes import value_axis
 from bench.report.charts.design import Design, Skip
 from bench.report.charts.marks import bar_label, bar_rows

@@ -11,11 +11,11 @@ from bench import filesystem
 from bench.costs import chart, opening
 from bench.costs.account import Account, Cost, per_page
 from bench.costs.gate import Gate
-from bench.costs.instruments import ALLOCATED, ALLOCATIONS, INSTRUCTIONS, SYSCALLS, WORKING
 from bench.costs.measure import Progress
 from bench.costs.record import Costs, seed_words
 from bench.costs.sites import OPENED
 from bench.costs.tasks import FLOOR
+from bench.machine.instruments import ALLOCATED, ALLOCATIONS, INSTRUCTIONS, SYSCALLS, WORKING
 from bench.plan.cast import MAIN_VARIANTS
 from bench.report import charts, files
 from bench.report.tables import markdown, terminal

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from bench import controls
-from bench.costs.instruments import Instrument
 from bench.costs.record import Key
 from bench.costs.sites import OPENED
+from bench.machine.instruments import Instrument
 from bench.plan.cast import MAIN_VARIANTS
 from bench.plan.sizes import LISTED, OTHER
 from crawlers.backend import Backend

@@ -16,7 +16,7 @@ from bench.analysis import processors, stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import Comparison, Metric
 from bench.costs.account import Account
-from bench.costs.instruments import INSTRUCTIONS
+from bench.machine.instruments import INSTRUCTIONS
 from bench.report.tables import cells
 from bench.report.tables.table import MISSING
 from bench.text import listing

@@ -24,12 +24,13 @@ from rich.console import Console
 from bench import store
 from bench.cli import options
 from bench.cli.exits import DONE, FAILED
-from bench.costs import account, gate, guard, instruments, measure, record, report
+from bench.costs import account, gate, guard, measure, record, report
 from bench.costs.measure import CostsOptions
 from bench.costs.sites import WORKLOADS
 from bench.costs.tasks import FLOOR
 from bench.errors import BenchError
 from bench.launch import RESULTS
+from bench.machine import instruments
 from bench.plan.cast import MAIN_VARIANTS
 from crawlers.registry import MODELS
 

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from bench.__main__ import main
-from bench.costs import instruments, measure, record
+from bench.costs import measure, record
 from bench.costs.measure import CostsOptions, Progress
 from bench.costs.record import CostsError, Sample
+from bench.machine import instruments
 
 SMALL = CostsOptions(backends=["callbacks"], workloads=("fetch",), pages=60, slots=5, seeds=[1])
 

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from bench.costs import forking, instruments
+from bench.costs import forking
 from bench.costs.crawls import Counted, CrawlError, Place
-from bench.costs.instruments import Counts, Instrument
 from bench.costs.sites import Sites
+from bench.machine import instruments
+from bench.machine.instruments import Counts, Instrument
 
 PAGES, SLOTS = 60, 5
 

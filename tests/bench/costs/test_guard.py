@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from bench.costs import fingerprint, guard, instruments
+from bench.costs import fingerprint, guard
 from bench.costs.guard import CROWD, Baseline, Entry
-from bench.costs.instruments import Instrument
 from bench.costs.record import CostsError
+from bench.machine import instruments
+from bench.machine.instruments import Instrument
 
 NAMES = [f"{workload} {who}" for workload, crowd in CROWD.items() for who in crowd]
 BEFORE = dict.fromkeys(NAMES, 100_000.0)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bench.controls import REPEATS
 from bench.costs import tasks
-from bench.costs.instruments import Instrument
 from bench.costs.tasks import Task
+from bench.machine.instruments import Instrument
 from crawlers.backend import Backend
 
 KNOWN = [Backend("callbacks", "callbacks", 20, "", ""), Backend("httpx", "stack", 90, "", "")]

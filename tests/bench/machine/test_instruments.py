@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.costs import instruments
-from bench.costs.instruments import Instrument, read_allocations, read_instructions
-from bench.costs.instruments import read_system_calls as read_calls
+from bench.machine import instruments
+from bench.machine.instruments import Instrument, read_allocations, read_instructions
+from bench.machine.instruments import read_system_calls as read_calls
 from bench.machine.probes import instructions as counter
 
 STRACE = """\
