@@ -15,6 +15,7 @@ from pathlib import Path
 from bench import store, turnlog
 from bench.analysis import (
     churn,
+    crossover,
     encryption,
     fairness,
     ladder,
@@ -28,6 +29,7 @@ from bench.analysis import (
     validity,
 )
 from bench.analysis.churn import Churn
+from bench.analysis.crossover import Crossover
 from bench.analysis.encryption import Encryption
 from bench.analysis.fairness import FairnessRow
 from bench.analysis.family import Family
@@ -238,6 +240,11 @@ class Analysis:
     def fairness(self) -> list[FairnessRow]:
         """How evenly the slots were served, one row per backend."""
         return fairness.fairness_rows(self.records)
+
+    @cached_property
+    def crossover(self) -> Crossover | None:
+        """Threads against async_await by slots and delay; None where never compared."""
+        return crossover.crossover(self.records)
 
     @cached_property
     def processors(self) -> Processors | None:

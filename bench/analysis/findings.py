@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import log
 from typing import Final
 
-from bench.analysis import churn_words, encryption_words, processors, stats
+from bench.analysis import churn_words, crossover, encryption_words, processors, stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.ladder import STACK
 from bench.analysis.releases import Releases
@@ -94,7 +94,7 @@ def findings(analysis: Analysis) -> list[str]:
         answers = (_answer(analysis, question) for question in QUESTIONS)
         held, pages = encryption_words.memory(analysis), encryption_words.pages(analysis)
         found = [_memory(analysis), held, *answers, _waiting(analysis)]
-        found += [churn_words.finding(analysis), pages]
+        found += [crossover.finding(analysis.crossover), churn_words.finding(analysis), pages]
     found += [processors.finding(analysis.processors), _trust(analysis)]
     return [sentence for sentence in found if sentence]
 

@@ -45,6 +45,6 @@ def crossover(slots: int, delay_ms: int, pages: int, cast: Cast) -> Point:
         recorder="slots",
         opening=opening,
         sole=True,
-        waits_s=opening.ramp_s + opening.delay_s * pages / slots,
+        waits_s=opening.settled_s + opening.delay_s * pages / slots,
         work_s=urls * LISTED_PAGE_S * MANY_SLOTS_COST,
     )

@@ -6,6 +6,7 @@ retransmissions. So the first request of each slot is due on a ramp. When a slot
 second request before the ramp has ended, that request waits until then: a fast
 backend would otherwise use up the pages with the slots that it has. Second requests are spread
 over one delay, so that the answers do not all come at once. From then on nothing is paced.
+The ramp begins when even ten thousand threads should have been started.
 """
 
 from __future__ import annotations
@@ -13,7 +14,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 OPENED_PER_S = 10_000
-"""Connections opened per second: threads start at about this pace, and the server keeps up."""
+"""Connections opened per second: the server accepts them faster than that."""
+
+MADE_PER_S = 10_000
+"""Slots that a backend makes per second, before the ramp begins.
+
+Starting a thread takes most, about 0.1 ms. Without this time ten thousand threads would all be late
+for the ramp, and open their connections at once after all.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +32,19 @@ class Opening:
     delay_s: float
 
     @property
+    def lead_s(self) -> float:
+        """When the ramp begins, from the start of the crawl."""
+        return self.slots / MADE_PER_S
+
+    @property
     def ramp_s(self) -> float:
         """How long the ramp takes: at least one delay, so that answers are spread as well."""
         return max(self.slots / OPENED_PER_S, self.delay_s)
+
+    @property
+    def opened_s(self) -> float:
+        """When the ramp ends, from the start of the crawl."""
+        return self.lead_s + self.ramp_s
 
     @property
     def per_s(self) -> float:
@@ -41,4 +59,4 @@ class Opening:
     @property
     def settled_s(self) -> float:
         """From when on answers come at the pace of a crawl with all its slots."""
-        return self.ramp_s + self.delay_s * self.held
+        return self.opened_s + self.delay_s * self.held

@@ -129,10 +129,11 @@ def quick() -> Profile:
             *(c10k(connections, Cast(1, 1)) for connections in (100, 1000, 2500, 10000)),
             tls_c10k(1000, Cast(1, 1)),
             churn(100, 37000, Cast(1)),
+            crossover(1000, 100, 1500, Cast(2)),
             *(openloop(rate, 0.6, Cast(1)) for rate in (1000, 4000, 16000)),
         ),
         backends=(*MODELS, "uvloop", "trio", "aiohttp"),
-        budget_s=270.0,
+        budget_s=280.0,
     )
 
 

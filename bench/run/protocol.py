@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 import mmap
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass
 from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -33,7 +33,8 @@ class Schedule:
     """When requests are due: ``rate`` per second, evenly spaced or as a seeded Poisson process.
 
     A ``ramp`` is the start of a closed loop (:mod:`bench.plan.crossover`): only the first
-    requests of each of ``slots`` slots are due at set times, behind a delay of ``delay_s``.
+    requests of each of ``slots`` slots are due at set times, behind a delay of ``delay_s``,
+    and the first of all after ``lead_s``.
     """
 
     kind: Literal["constant", "poisson", "ramp"]
@@ -41,6 +42,7 @@ class Schedule:
     seed: int = 0
     slots: int = 0
     delay_s: float = 0.0
+    lead_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,7 +159,11 @@ def _build(kind: type[Any], values: dict[str, Any]) -> Any:  # noqa: ANN401
     try:
         return kind(**checked)
     except TypeError:
-        missing = sorted(hints.keys() - values.keys())
+        missing = sorted(
+            field.name
+            for field in fields(kind)
+            if field.name not in values and field.default is field.default_factory is MISSING
+        )
         raise ProtocolError(f"{what} needs the fields {', '.join(missing)}") from None
 
 

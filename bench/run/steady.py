@@ -57,6 +57,6 @@ def steady(
         seconds=until - since,
         exchanges=counted,
         service=service[started >= since],
-        behind_s=max(0.0, float(used.max()) - opening.ramp_s),
+        behind_s=max(0.0, float(used.max()) - opening.opened_s),
         unused=opening.slots - len(used),
     )

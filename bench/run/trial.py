@@ -69,6 +69,7 @@ def command(
             rate=point.opening.per_s,
             slots=point.slots,
             delay_s=point.opening.delay_s,
+            lead_s=point.opening.lead_s,
         )
     elif point.ramp_per_s is not None:
         schedule = Schedule(kind="constant", rate=point.ramp_per_s)

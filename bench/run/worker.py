@@ -64,13 +64,13 @@ def due_times(schedule: Schedule, count: int) -> tuple[float, ...]:
     """
     if schedule.kind == "ramp":
         slots = min(schedule.slots, count)
-        first = tuple(number / schedule.rate for number in range(slots))
-        ramp_s = schedule.slots / schedule.rate
+        lead_s, ramp_s = schedule.lead_s, schedule.slots / schedule.rate
+        first = tuple(lead_s + number / schedule.rate for number in range(slots))
         if ramp_s <= schedule.delay_s:
             return first
         apart_s = schedule.delay_s / schedule.slots
         return first + tuple(
-            ramp_s + number * apart_s for number in range(min(slots, count - slots))
+            lead_s + ramp_s + number * apart_s for number in range(min(slots, count - slots))
         )
     if schedule.kind == "constant":
         return tuple(number / schedule.rate for number in range(count))

@@ -18,6 +18,7 @@ from bench.palette import Theme
 from bench.report.charts import (
     churn,
     cpu,
+    crossover,
     fairness,
     hockey_stick,
     interpreters,
@@ -64,6 +65,7 @@ CHARTS: Story = (
     ("omission", omission.design),
     ("fairness", fairness.design),
     ("regime", regime.design),
+    ("crossover", crossover.design),
     ("noise", noise.design),
     ("validity", validity.design),
     ("parity", parity.design),

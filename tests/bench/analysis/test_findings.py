@@ -50,7 +50,7 @@ def test_models_come_first_and_stacks_stand_apart() -> None:
 
 def test_a_slow_server_is_told_at_few_slots_and_at_many_with_its_median_and_mean() -> None:
     """At 100 slots alone "no model differs" hid what 1,000 slots show."""
-    (said,) = (s for s in findings.findings(analysed(_slow_threads())) if "delay" in s)
+    (said,) = (s for s in findings.findings(analysed(_slow_threads())) if "Behind a delay" in s)
     headline, details = said.split(".** ")
     assert headline.startswith("**Behind a delay with a median of 50 ms (mean 57 ms), at 100 slots")
     assert "; at 1,000 slots threads fetch 6" in headline

@@ -19,7 +19,13 @@ DELAYS = st.sampled_from((0.0, 0.01, 0.1, 1.0))
 
 
 def schedule(opening: Opening) -> Schedule:
-    return Schedule(kind="ramp", rate=opening.per_s, slots=opening.slots, delay_s=opening.delay_s)
+    return Schedule(
+        kind="ramp",
+        rate=opening.per_s,
+        slots=opening.slots,
+        delay_s=opening.delay_s,
+        lead_s=opening.lead_s,
+    )
 
 
 @given(SLOTS, DELAYS, st.integers(0, 9000))
@@ -31,10 +37,10 @@ def test_a_ramp_opens_at_a_pace_and_holds_the_fast_until_its_end(
     assert opening.per_s <= OPENED_PER_S * 1.001
     first, second = due[:slots], due[slots:]
     assert list(due) == sorted(due)
-    assert first[0] == 0.0
-    assert first[-1] < opening.ramp_s
+    assert first[0] == opening.lead_s
+    assert first[-1] < opening.opened_s
     assert len(second) == (min(slots, pages) if opening.held else 0)
-    assert all(opening.ramp_s * 0.999 <= at <= opening.settled_s for at in second)
+    assert all(opening.opened_s * 0.999 <= at <= opening.settled_s for at in second)
 
 
 @given(st.integers(1, 200), st.sampled_from((0.01, 0.1, 1.0)), st.integers(3, 6))
@@ -59,14 +65,14 @@ def test_perfect_slots_give_slots_over_delay(slots: int, delay_s: float, waves: 
 
 def test_a_list_that_is_too_short_has_no_steady_part() -> None:
     opening = Opening(10, 0.1)
-    started = np.arange(10) / 100
+    started = opening.lead_s + np.arange(10) / 100
     assert steady(opening, started + 0.1, np.full(10, 0.1), np.arange(10)) is None
     assert steady(opening, np.array([]), np.array([]), np.array([], dtype=int)) is None
 
 
 def test_slots_that_fall_behind_are_told() -> None:
     opening = Opening(3, 0.1)
-    started = np.array([0.0, 0.1, 0.2, 0.5])
+    started = opening.opened_s + np.array([-0.1, 0.0, 0.1, 0.4])
     part = steady(opening, started + 0.1, np.full(4, 0.1), np.array([0, 0, 0, 1]))
     assert part is not None
     assert part.behind_s == pytest.approx(0.4)

@@ -38,7 +38,8 @@ DRAWN: dict[str, tuple[str, Wanted]] = {
 }
 #: These say nothing of blocks, or what they say is not a number of blocks of a point.
 WITHOUT_BLOCKS = frozenset(
-    {"ratios", "memory", "ladder", "ladder-async", "ladder-stacks", "regime", "noise", "parity"}
+    {"ratios", "memory", "ladder", "ladder-async", "ladder-stacks", "regime", "crossover"}
+    | {"noise", "parity"}
 )
 #: Crawls of a list of URLs, whose pages have no links to extract.
 LISTED = ("open-loop", "hockey-stick", "omission", "fairness")
