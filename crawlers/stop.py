@@ -10,7 +10,7 @@ import signal
 import threading
 from time import monotonic
 from types import FrameType, TracebackType
-from typing import Any
+from typing import Any, ClassVar
 
 from crawlers.job import Job
 
@@ -27,7 +27,12 @@ class Stop:
     An exception at an arbitrary moment would leave running threads and broken
     loops, so the kernel handles the second signal. Signals are caught in the
     main thread only, and only if the program has no handler of its own.
+
+    ``noticed`` is when a crawl in this process first saw a signal, None before. A program
+    that measures how long the rest takes needs it: the crawl looks once per tick.
     """
+
+    noticed: ClassVar[float | None] = None
 
     def __init__(self, job: Job) -> None:
         self.tick_s = min(TICK_S, job.timeout_s / 4)
@@ -38,10 +43,12 @@ class Stop:
     def reason(self, now: float) -> str | None:
         """``"interrupted"``, ``"deadline"``, or None to go on."""
         if self._signalled:
+            Stop.noticed = Stop.noticed or now
             return "interrupted"
         return "deadline" if now >= self._deadline else None
 
     def __enter__(self) -> Stop:
+        Stop.noticed = None
         if threading.current_thread() is threading.main_thread():
             for number in SIGNALS:
                 before = signal.getsignal(number)

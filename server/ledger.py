@@ -12,6 +12,7 @@ path.
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from typing import Protocol, TypedDict
 
@@ -37,6 +38,7 @@ class Summary(TypedDict, total=False):
     requests_per_connection: dict[str, int]
     traffic: dict[str, int] | None
     handshakes: dict[str, int] | None
+    ended_s: list[float] | None
 
 
 class Counted(Protocol):
@@ -66,6 +68,7 @@ class Ledger:
 
     __slots__ = (
         "_closed",
+        "_ended",
         "_peak_in_flight",
         "_site",
         "_strays",
@@ -81,6 +84,7 @@ class Ledger:
         self._site = site
         self._strays: dict[str, int] = {}
         self._closed: Counter[int] = Counter()
+        self._ended: list[float] | None = None
         self._peak_in_flight = 0
         self._traffic: Traffic | None = NOTHING
         self.connections: set[Counted] = set()
@@ -100,6 +104,11 @@ class Ledger:
     def disconnected(self, connection: Counted, traffic: Traffic | None = None) -> None:
         """A connection is gone. ``traffic`` is None where it could not be read."""
         self.connections.discard(connection)
+        now = time.monotonic()
+        if self._ended is None:
+            self._ended = [now, now]
+        else:
+            self._ended[1] = now
         if self._traffic is not None:
             self._traffic = traffic and self._traffic.plus(traffic)
         if connection.requests:
@@ -133,6 +142,7 @@ class Ledger:
         self._site.reset()
         self._strays.clear()
         self._closed.clear()
+        self._ended = None
         self._peak_in_flight = self.in_flight
         self._traffic = NOTHING
         self.opened = 0
@@ -149,7 +159,8 @@ class Ledger:
         once, ``unknown`` the requests answered 404. ``requests_per_connection``
         leaves out connections without a request since the reset. ``traffic`` adds up the
         connections that have ended; it is None if that of any could not be read.
-        ``handshakes`` is None without TLS.
+        ``handshakes`` is None without TLS. ``ended_s`` is when the first and the last of the
+        connections ended that have ended, in seconds on the monotonic clock.
         """
         total = distinct = repeated = unknown = 0
         per_target: dict[str, int] = {}
@@ -179,6 +190,7 @@ class Ledger:
             requests_per_connection={str(key): histogram[key] for key in sorted(histogram)},
             traffic=None if self._traffic is None else self._traffic._asdict(),
             handshakes=None if self.handshakes is None else self.handshakes.summary(),
+            ended_s=self._ended,
         )
         if requests:
             answer["requests"] = per_target

@@ -3,7 +3,8 @@
 A control has no error handling and no timeouts, so it is not a crawler. It shows a
 part of what a page costs: :mod:`bench.controls.bare` the sockets alone,
 :mod:`bench.controls.shared` the code that all models share, without a socket, and
-:mod:`bench.controls.bare_tls` what a connection over TLS takes in OpenSSL. A
+:mod:`bench.controls.bare_tls` what a connection over TLS takes in OpenSSL, and
+:mod:`bench.controls.bare_close` how long it takes to close connections. A
 control runs in a worker process and takes turns like a backend, and its requests are
 checked at the server's ledger. Its records are kept apart (``kind: control``), so no
 table or chart can mistake it for a backend.
@@ -41,6 +42,13 @@ CONTROLS = {
             -1,
             "blocking sockets and OpenSSL: the least memory of a connection over TLS",
             "no backend: OpenSSL alone, for held connections",
+        ),
+        Backend(
+            "bare_close",
+            FAMILY,
+            -1,
+            "sockets that are closed one after the other: the least that ends a crawl",
+            "no backend: the system call alone, for crawls that are interrupted",
         ),
     )
 }

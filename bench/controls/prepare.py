@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from bench.controls import bare, shared
+from bench.controls import bare, bare_close, shared
 from crawlers.job import CrawlReport, Job
 from crawlers.recorder import ProgressRecorder, TimesRecorder
 
@@ -19,6 +19,8 @@ def prepare(name: str, job: Job) -> Callable[[Job, TimesRecorder], CrawlReport]:
 
         origin = bare_tls.warm_up(job)
         return lambda job, recorder: bare_tls.crawl(job, origin)
+    if name == "bare_close":
+        return lambda job, recorder: bare_close.crawl(job)
     answers = shared.fetch_all(job)
     return lambda job, recorder: shared.crawl(job, counter(recorder), answers)
 

@@ -17,10 +17,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from bench.errors import BenchError
+from bench.plan.cancelling import cancel
 from bench.plan.cast import BASE, FREE, TWINS, Cast
 from bench.plan.churn import churn
 from bench.plan.crossover import crossover, with_long_switch
 from bench.plan.over_tls import SMALL_BUFFER, tls_c10k, tls_fetch, tls_handshake
+from bench.plan.real import real
 from bench.plan.workloads import (
     Point,
     awake,
@@ -31,7 +33,6 @@ from bench.plan.workloads import (
     ladder,
     openloop,
     processors,
-    real,
     recorder_cost,
     regime,
     switch,
@@ -130,10 +131,11 @@ def quick() -> Profile:
             tls_c10k(1000, Cast(1, 1)),
             churn(100, 37000, Cast(1)),
             crossover(1000, 100, 1500, Cast(2)),
+            cancel(1000, Cast(1)),
             *(openloop(rate, 0.6, Cast(1)) for rate in (1000, 4000, 16000)),
         ),
         backends=(*MODELS, "uvloop", "trio", "aiohttp"),
-        budget_s=280.0,
+        budget_s=286.0,
     )
 
 
@@ -177,6 +179,9 @@ def full() -> Profile:
             *(tls_c10k(connections, Cast(1, 1, also=SMALL_BUFFER)) for connections in (100, 300)),
             tls_c10k(1000, Cast(1, 1, 1)),
             tls_c10k(10000, Cast(1, 1, also=SMALL_BUFFER)),
+            cancel(1, Cast(1, 1)),
+            cancel(1000, Cast(2, 2)),
+            cancel(10000, Cast(1, 1)),
             *(openloop(rate, 1.0, Cast(5)) for rate in (1000, 4000, 8000, 16000, 32000)),
             *(processors(how, 16000, Cast(5, 0, 5)) for how in SPREADS),
             *real(Cast(5, 5)),

@@ -16,14 +16,13 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from bench.plan.cast import BASE, SPREADING, TWINS, Cast
-from bench.plan.html import find_html
 from bench.plan.labels import Label
 from bench.plan.opening import Opening
 from bench.plan.tls import WAYS, Mode, Tls, Way
 from bench.schema import Spread
 from crawlers.registry import MODELS
 
-Kind = Literal["crawl", "hold", "openloop"]
+Kind = Literal["crawl", "hold", "cancel", "openloop"]
 Params = dict[str, int | float | str | None]
 
 PAGE_BYTES = 2048
@@ -62,9 +61,6 @@ PAGE_S, FIRST_SLOT_PAGE_S, LISTED_PAGE_S = 22e-6, 43e-6, 11e-6
 Measured on two processors of a cloud machine, with a server that polls; so are the other
 times here.
 """
-
-DIRECTORY_S = 15.0
-"""A directory of HTML is crawled by the server before it is served for the first time."""
 
 HELD_S = 20e-6
 """Time to open, hold and release one connection, beyond the paced ramp."""
@@ -144,16 +140,21 @@ class Point:
         return self.cast.blocks
 
     @property
+    def held(self) -> bool:
+        """Whether the server holds its answers until a request of every slot is there."""
+        return self.kind in ("hold", "cancel")
+
+    @property
     def switch_interval_s(self) -> float | None:
         """How long a thread waits for the interpreter's lock; None for Python's usual 5 ms."""
-        return HOLD_SWITCH_S if self.kind == "hold" else None
+        return HOLD_SWITCH_S if self.held else None
 
     @property
     def ramp_per_s(self) -> int | None:
         """Connections opened per second while a barrier fills or a crawl opens; else None."""
         if self.opening is not None:
             return round(self.opening.per_s)
-        if self.kind != "hold":
+        if not self.held:
             return None
         return RAMP_PER_S if self.tls is None else TLS_RAMP_PER_S
 
@@ -172,7 +173,8 @@ class Point:
 
         Not where it shares its processor with the client, nor in what is compared with that.
         """
-        return self.kind == "crawl" and self.delay == "none" and self.spread is None
+        works = self.kind in ("crawl", "cancel")
+        return works and self.delay == "none" and self.spread is None
 
     @property
     def params(self) -> Params:
@@ -181,7 +183,7 @@ class Point:
             "slots": self.slots,
             "site": self.site_name or self.site,
             "delay": self.delay,
-            "connections": self.slots if self.kind == "hold" else None,
+            "connections": self.slots if self.held else None,
             "urls": self.urls,
             "rate": self.rate,
             "ramp_per_s": self.ramp_per_s,
@@ -376,24 +378,3 @@ def awake(slots: int, pages: int, blocks: int) -> Point:
     """The same crawl in turns, from a server that polls and from one that sleeps."""
     cast = Cast(blocks, only=(BASE,))
     return replace(closed_loop("awake", slots, pages, cast), asleep=True, interleaved=True)
-
-
-def real(cast: Cast) -> list[Point]:
-    """Real HTML from this machine; empty when there is none."""
-    found = find_html()
-    if found is None:
-        return []
-    path, name = found
-    return [
-        Point(
-            id="real-10",
-            workload="real",
-            kind="crawl",
-            site=f"dir:{path}",
-            site_name=f"dir:{name}",
-            slots=10,
-            cast=cast,
-            interleaved=True,
-            prepare_s=DIRECTORY_S,
-        )
-    ]

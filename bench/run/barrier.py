@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from types import TracebackType
 
 from bench.machine.probes import memory, ramp
@@ -13,6 +14,27 @@ from bench.run.workers import WorkerError, WorkerProcess, threads
 POLL_S = 0.02
 SETTLE_S = 0.1
 """Wait between "all are held" and the reading, so that the last client can go to sleep."""
+
+
+def wait_until_held(
+    trial: Trial, worker: WorkerProcess, deadline: float, look: Callable[[int], None]
+) -> None:
+    """Wait until the server holds an answer for every slot; ``look`` gets the connections.
+
+    Raises :class:`WorkerError` when they are not all held in time.
+    """
+    while True:
+        held, connections = trial.server.barrier()
+        look(connections)
+        if held >= trial.point.slots:
+            break
+        if worker.process.poll() is not None:
+            raise WorkerError(f"the worker ended before the barrier: {worker.ending()}")
+        if time.monotonic() > deadline:
+            raise WorkerError(f"only {held} of {trial.point.slots} connections reached the barrier")
+        with interruptible():
+            time.sleep(POLL_S)
+    time.sleep(SETTLE_S)
 
 
 class Barrier:
@@ -35,20 +57,7 @@ class Barrier:
         """
         trial, worker = self._trial, self._worker
         self._watch = ramp.Watch(worker.pid)
-        while True:
-            held, connections = trial.server.barrier()
-            self._watch.look(connections)
-            if held >= trial.point.slots:
-                break
-            if worker.process.poll() is not None:
-                raise WorkerError(f"the worker ended before the barrier: {worker.ending()}")
-            if time.monotonic() > deadline:
-                raise WorkerError(
-                    f"only {held} of {trial.point.slots} connections reached the barrier"
-                )
-            with interruptible():
-                time.sleep(POLL_S)
-        time.sleep(SETTLE_S)
+        wait_until_held(trial, worker, deadline, self._watch.look)
         trial.threads = threads(worker.pid)
         full = self._reader.read()
         self._watch.opens()

@@ -6,7 +6,7 @@ from bench import controls
 from bench.plan.tls import Way
 from bench.plan.workloads import Point
 from bench.run.protocol import Result
-from bench.schema import Ledger
+from bench.schema import Cancelled, Ledger
 
 
 def void_reason(
@@ -16,6 +16,7 @@ def void_reason(
     expected: str | None,
     control: str | None = None,
     way: Way | None = None,
+    cancelled: Cancelled | None = None,
 ) -> str | None:
     """Why this trial does not count, or None when it does.
 
@@ -23,9 +24,12 @@ def void_reason(
     served exactly once, and when there were never more connections or requests
     in flight than the job has slots. ``control`` names the control, if it is one
     (:mod:`bench.controls`): only its requests can be checked. ``way`` says how the pages
-    were to be fetched, by default that of the point.
+    were to be fetched, by default that of the point. A crawl that was to be interrupted
+    (``cancelled``) counts by other rules: see :func:`cancelled_reason`.
     """
     way = way or Way(point.tls)
+    if point.kind == "cancel":
+        return cancelled_reason(point, result, ledger, cancelled)
     if result.stopped:
         return f"the crawl was stopped: {result.stopped}"
     if control:
@@ -48,6 +52,32 @@ def void_reason(
     if point.kind == "hold" and ledger.peak_in_flight != point.slots:
         return f"only {ledger.peak_in_flight} of {point.slots} connections were held at once"
     return way_reason(way, ledger)
+
+
+def cancelled_reason(
+    point: Point, result: Result, ledger: Ledger, cancelled: Cancelled | None
+) -> str | None:
+    """Why the trial of an interrupted crawl does not count.
+
+    It counts when the server held a request of every slot, when the crawl reported each of
+    them as cancelled, and when nothing was left behind at either end.
+    """
+    if result.stopped != "interrupted" or cancelled is None:
+        return f"the crawl was not interrupted: it ended as {result.stopped or 'complete'}"
+    if result.errors != {"cancelled": point.slots}:
+        errors = ", ".join(f"{count} {kind}" for kind, count in result.errors.items())
+        return f"not every exchange was cancelled: {errors or 'none'} of {point.slots}"
+    if ledger.peak_in_flight != point.slots or ledger.requests != point.slots:
+        return (
+            f"only {ledger.peak_in_flight} of {point.slots} exchanges were in flight at once, "
+            f"of {ledger.requests} in all"
+        )
+    if cancelled.left:
+        left = ", ".join(f"{count} × {kind}" for kind, count in sorted(cancelled.left.items()))
+        return f"the crawl left behind: {left}"
+    if cancelled.open_at_server:
+        return f"{cancelled.open_at_server} connections were still open at the server"
+    return None
 
 
 def way_reason(way: Way, ledger: Ledger) -> str | None:

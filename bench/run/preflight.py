@@ -57,7 +57,7 @@ def unable(backend: Backend, point: Point) -> str | None:
     """Why a backend can never run this point: its connections, or TLS; None when it can."""
     if point.over_tls and (reason := backend.no_https):
         return f"{backend.name} has no HTTPS: {reason}"
-    if point.kind != "hold" or backend.most is None or backend.most >= point.slots:
+    if not point.held or backend.most is None or backend.most >= point.slots:
         return None
     return f"{backend.name} holds at most {backend.most} connections at once ({backend.changes})"
 

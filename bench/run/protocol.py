@@ -54,7 +54,8 @@ class Command:
     ``progress`` names a file of eight bytes in which the worker counts its exchanges.
     ``watch_parent`` asks the worker to notice by itself when its parent has died.
     ``cafile`` names the authorities to trust where the prefixes are https, and without
-    ``keep_alive`` every page gets a connection of its own.
+    ``keep_alive`` every page gets a connection of its own. ``cancel`` says that the harness
+    will interrupt the crawl.
     """
 
     backend: str
@@ -71,11 +72,28 @@ class Command:
     progress: str | None = None
     cafile: str | None = None
     keep_alive: bool = True
+    cancel: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Ready:
     """The worker has warmed up and waits for :data:`GO`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How a crawl ended that was interrupted, as its process saw it.
+
+    ``noticed`` and ``returned`` are on the monotonic clock, which all processes of a machine
+    share, and ``cpu_s`` is the processor time of the process when the call returned. ``left``
+    counts what there is more of than before the crawl, by kind.
+    """
+
+    noticed: float | None
+    returned: float
+    cpu_s: float
+    switch_interval_s: float
+    left: dict[str, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +103,7 @@ class Result:
     ``call_s`` is the whole call of the backend, ``elapsed_s`` the crawl as the
     backend's own clock has it. ``service``, ``response``, ``slots`` and
     ``ended`` count the values in the files of those names; the last two are
-    None unless the command asked for the slots.
+    None unless the command asked for the slots, ``ending`` unless it announced an interrupt.
     """
 
     elapsed_s: float
@@ -112,6 +130,7 @@ class Result:
     response: int
     slots: int | None = None
     ended: int | None = None
+    ending: Ending | None = None
 
 
 @dataclass(frozen=True, slots=True)

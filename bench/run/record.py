@@ -93,7 +93,13 @@ def finish(trial: Trial) -> TrialRecord:
         fields, extra = measured(trial, trial.result, trial.ledger)
         control = trial.backend.name if trial.backend.family == controls.FAMILY else None
         trial.reason = void_reason(
-            point, trial.result, trial.ledger, server.digest, control, trial.way
+            point,
+            trial.result,
+            trial.ledger,
+            server.digest,
+            control,
+            trial.way,
+            trial.cancelled,
         )
         if trial.reason is None and trial.turns is not None and not trial.turns.counted:
             trial.reason = NO_TURN
@@ -119,6 +125,7 @@ def finish(trial: Trial) -> TrialRecord:
         seeds=seeds,
         memory=trial.memory,
         ramp=trial.ramp,
+        cancelled=trial.cancelled,
         turns=trial.turns,
         stderr=trial.stderr,
         host=trial.host or host.finish(trial.noise),
@@ -201,7 +208,9 @@ def measured(trial: Trial, result: Result, ledger: Ledger) -> tuple[dict[str, An
             "behind_s": part.behind_s,
             "slots_unused": part.unused,
         }
-    if trial.memory is not None:
+    if trial.cancelled is not None:
+        fields["pages_per_s"] = None  # there were none, as there should be
+    elif trial.memory is not None:
         extra["server_growth_bytes"] = trial.server_growth
         extra["memory_agreement"] = memory.agreement(trial.memory, trial.server_growth)
     else:

@@ -199,6 +199,16 @@ class Server:
             handshakes=Handshakes(**shakes) if (shakes := found.get("handshakes")) else None,
         )
 
+    def ended(self) -> tuple[int, tuple[float, float] | None]:
+        """How many connections are open, and when the first and the last others ended.
+
+        The times are on the monotonic clock, which all processes of a machine share.
+        """
+        self._wait_for_ends()
+        found = self.ask("GET", "/ledger?summary=1")
+        ended = found["ended_s"]
+        return int(found["connections_open"]), (ended[0], ended[1]) if ended else None
+
     def served(self) -> int:
         """How many requests the server has answered since the last reset."""
         return int(self.ask("GET", "/ledger?summary=1")["total"])

@@ -17,7 +17,7 @@ from bench.plan.tls import WAYS, Way
 from bench.plan.workloads import Params, Point
 from bench.run.protocol import Result
 from bench.run.servers import Server
-from bench.schema import HostNoise, Ledger, Memory, Ramp, Status, Turns
+from bench.schema import Cancelled, HostNoise, Ledger, Memory, Ramp, Status, Turns
 from bench.text import now
 from crawlers.backend import Backend
 
@@ -66,6 +66,7 @@ class Trial:
     ledger: Ledger | None = None
     memory: Memory | None = None
     ramp: Ramp | None = None
+    cancelled: Cancelled | None = None
     server_growth: int | None = None
     server_cpu: tuple[float, float] = (0.0, 0.0)
     server_work_s: float | None = None

@@ -8,7 +8,7 @@ the memory at the barrier.
 from __future__ import annotations
 
 import time
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from bench.machine.probes import cpu, kernel
@@ -16,6 +16,7 @@ from bench.plan.order import Turn
 from bench.plan.workloads import Point
 from bench.run import record
 from bench.run.barrier import Barrier
+from bench.run.interruption import Interruption
 from bench.run.process import ProcessError, dies_with_parent
 from bench.run.protocol import Command, Schedule
 from bench.run.servers import Server, ServerError
@@ -89,12 +90,26 @@ def command(
         progress=None if progress is None else str(progress),
         cafile=None if cafile is None else str(cafile),
         keep_alive=trial.way.keep_alive,
+        cancel=point.kind == "cancel",
     )
 
 
 def pin(pid: int, cores: list[int], pinning: cpu.Pinning) -> str | None:
     """Keep a process on these processors; returns None, or why it is not kept there."""
     return cpu.pin(pid, cores) if cores else pinning.reason
+
+
+def barrier_of(
+    trial: Trial, worker: WorkerProcess
+) -> AbstractContextManager[Barrier | Interruption | None]:
+    """What holds the server's answers in this trial; None where they leave at once."""
+    match trial.point.kind:
+        case "hold":
+            return Barrier(trial, worker)
+        case "cancel":
+            return Interruption(trial, worker)
+        case _:
+            return nullcontext()
 
 
 def measure(trial: Trial, worker: WorkerProcess) -> None:
@@ -111,7 +126,7 @@ def measure(trial: Trial, worker: WorkerProcess) -> None:
     worker.ready(START_S)
     trial.ready_s = time.monotonic() - began
     server.reset()
-    with Barrier(trial, worker) if trial.point.kind == "hold" else nullcontext() as barrier:
+    with barrier_of(trial, worker) as barrier:
         counters = kernel.counters()
         user, system = server.cpu()
         work_s = server.work_s()
@@ -124,12 +139,14 @@ def measure(trial: Trial, worker: WorkerProcess) -> None:
 
         def sample() -> None:
             trial.threads = max(trial.threads, threads(worker.pid))
-            if barrier is not None:
+            if isinstance(barrier, Barrier):
                 barrier.look()
 
-        every_s = SAMPLE_S if barrier is None else RELEASE_SAMPLE_S
+        every_s = RELEASE_SAMPLE_S if isinstance(barrier, Barrier) else SAMPLE_S
         trial.result = worker.result(deadline, every_s, sample)
         sample()
+        if isinstance(barrier, Interruption):
+            barrier.ends(trial.result)
     if trial.server_polls:
         server.poll(False)
     user_after, system_after = server.cpu()

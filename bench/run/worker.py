@@ -212,6 +212,12 @@ def measure(
             recorder = CountRecorder(times.shared)
         else:
             recorder = NullRecorder()
+    watch = None
+    if command.cancel:
+        # Imported here: the memory of every other worker is measured.
+        from bench.run.leftovers import Watch
+
+        watch = Watch()
     if command.switch_interval_s is not None:
         sys.setswitchinterval(command.switch_interval_s)
     gc.collect()
@@ -223,6 +229,7 @@ def measure(
     started = time.monotonic()
     report = crawl(job, recorder)
     call_s = time.monotonic() - started
+    cpu_s = time.process_time()
     after, (user_after, system_after) = resource.getrusage(resource.RUSAGE_SELF), processor_s()
     collections = gc_collections() - collections
     slots = ended = None
@@ -264,6 +271,7 @@ def measure(
         response=write(f"{command.out}.response", times.response),
         slots=slots,
         ended=ended,
+        ending=watch.ending(started + call_s, cpu_s) if watch else None,
     )
     send(result, replies)
 

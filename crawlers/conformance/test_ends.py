@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 
 import pytest
@@ -54,6 +55,38 @@ def test_an_interrupt_ends_the_crawl_with_what_there_is(
     assert report.pages >= 1
     assert report.errors["cancelled"] >= 1
     assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.mark.slow  # twenty seconds with a stack that cannot end a call
+def test_an_interrupt_closes_every_connection_in_flight(
+    backend: Backend, server: ScriptedServer, nothing_left: None
+) -> None:
+    slots = min(backend.most or 12, 12)
+    waiting = threading.Semaphore(0)
+
+    def hang(connection: Connection) -> None:
+        waiting.release()
+        connection.hang()
+
+    def interrupt(connection: Connection) -> None:
+        for _ in range(slots - 1):
+            assert waiting.acquire(timeout=60)
+        os.kill(os.getpid(), signal.SIGINT)
+        connection.hang()
+
+    links = [f"/{number}" for number in range(slots)]
+    server.script["/"] = page(*links)
+    server.script |= dict.fromkeys(links[1:], hang) | {links[0]: interrupt}
+    # A stack that cannot end a call waits for its timeout.
+    report = crawl(backend, server, slots=slots, timeout_s=20.0)
+    assert report.stopped == "interrupted"
+    # A master knows only which batches its workers have, not which exchanges.
+    assert outcomes(report).items() <= {"/": 200, **dict.fromkeys(links, "cancelled")}.items()
+    assert report.errors["cancelled"] >= 1
+    give_up = time.monotonic() + 100
+    while server.open_now and time.monotonic() < give_up:
+        time.sleep(0.01)
+    assert server.open_now == 0
 
 
 def test_a_retry_that_waits_is_dropped_at_the_deadline(

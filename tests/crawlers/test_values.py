@@ -285,9 +285,13 @@ def test_stop_gives_reasons_and_restores_handlers() -> None:
         assert stop.reason(now) is None
         assert stop.reason(now + 61) == "deadline"
         signal.raise_signal(signal.SIGINT)
+        assert vars(Stop)["noticed"] is None
         assert stop.reason(now) == "interrupted"
+        assert stop.reason(now + 1) == "interrupted"
+        assert Stop.noticed == now, "when it was first seen"
         assert signal.getsignal(signal.SIGINT) is signal.SIG_DFL, "the second one strikes"
     with Stop(JOB) as stop:
+        assert vars(Stop)["noticed"] is None
         assert stop.reason(float("1e300")) is None
     assert signal.getsignal(signal.SIGINT) is before
 

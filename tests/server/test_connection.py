@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -376,7 +377,11 @@ def test_the_ledger_counts_what_was_asked() -> None:
     second, _ = connect(core)
     second.data_received(get(method="HEAD"))
     connect(core)
+    before = time.monotonic()
     first.connection_lost(None)
+    ended = core.ledger.summary(False)["ended_s"]
+    assert ended is not None
+    assert before <= ended[0] == ended[1] <= time.monotonic()
     assert core.ledger.summary(True) == {
         "requests": {"/": 3, "/garden/atlas/page-1.html": 1, "/none": 1, "/none?x": 1},
         "total": 6,
@@ -390,6 +395,7 @@ def test_the_ledger_counts_what_was_asked() -> None:
         "requests_per_connection": {"1": 1, "5": 1},
         "traffic": None,
         "handshakes": None,
+        "ended_s": ended,
     }
     core.ledger.reset()
     assert core.ledger.summary(True) == {
@@ -405,6 +411,7 @@ def test_the_ledger_counts_what_was_asked() -> None:
         "requests_per_connection": {},
         "traffic": {"bytes_sent": 0, "segments_sent": 0, "segments_received": 0},
         "handshakes": None,
+        "ended_s": None,
     }
 
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from bench.plan import html, workloads
+from bench.plan import html, real
 from bench.plan.cast import Cast
 
 
@@ -29,7 +29,7 @@ def test_no_debian_documentation_falls_back_to_a_python_package(
     monkeypatch.setattr(html, "DEBIAN_DOCS", ())
     monkeypatch.setattr("importlib.metadata.distributions", lambda: [empty, package])
     assert html.find_html() == (docs, "somedocs 1.2 (PyPI)")
-    point = workloads.real(Cast(2))[0]
+    point = real.real(Cast(2))[0]
     assert point.site == f"dir:{docs}"
     assert point.params["site"] == "dir:somedocs 1.2 (PyPI)"
 
@@ -37,4 +37,4 @@ def test_no_debian_documentation_falls_back_to_a_python_package(
 def test_no_documentation_at_all_leaves_the_workload_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(html, "DEBIAN_DOCS", ())
     monkeypatch.setattr("importlib.metadata.distributions", list)
-    assert workloads.real(Cast(1)) == []
+    assert real.real(Cast(1)) == []

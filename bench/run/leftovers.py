@@ -1,0 +1,96 @@
+"""What an interrupted crawl leaves behind in its process: the worker's part of a cancel trial.
+
+Nothing may be left: no open descriptor, thread, child process, task, timer or connection
+object that was not there before the crawl. The worker imports this module, so it needs nothing
+but the standard library, the crawlers and the protocol.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import sys
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+from types import FrameType
+
+from bench.run.protocol import Ending
+from crawlers.stop import Stop
+
+PATIENCE_S = 5.0
+"""Ended threads and reaped children may still be listed for a moment."""
+
+AS_USUAL = signal.SIGUSR1
+"""The signal on which a worker goes back to Python's own switch interval."""
+
+KINDS = frozenset({
+    *("Task", "Future", "Slot", "Shared", "Frontier", "Exchange"),
+    *("Handle", "TimerHandle", "Timer", "Loop", "DelayedCall", "greenlet", "Greenlet"),
+    *("socket", "StreamWriter", "SocketStream", "Popen"),
+})  # fmt: skip
+"""Names of the classes whose objects are tasks, timers, loops and connections, in any library."""
+
+
+def count() -> Counter[str]:
+    """Descriptors, threads, children, live objects of :data:`KINDS`."""
+    gc.collect()
+    found = Counter(f"descriptor {_target(entry)}" for entry in _descriptors())
+    found.update(f"thread {thread.name}" for thread in threading.enumerate())
+    children = Path(f"/proc/self/task/{os.getpid()}/children")
+    found["child"] = len(children.read_text().split()) if children.exists() else 0
+    found.update(
+        f"object {kind.__module__}.{kind.__qualname__}"
+        for kind in map(type, gc.get_objects())
+        if kind.__name__ in KINDS
+    )
+    return found
+
+
+def more_than(before: Counter[str], patience_s: float) -> Counter[str]:
+    """What there is more of than ``before``, after a moment for it to go away."""
+    give_up = time.monotonic() + patience_s
+    while (more := count() - before) and time.monotonic() < give_up:
+        time.sleep(0.02)
+    return more
+
+
+class Watch:
+    """Watches one crawl that will be interrupted, from before its start.
+
+    A barrier with many threads needs a long switch interval to fill. What is measured then
+    should have Python's own, and :data:`AS_USUAL` brings it back.
+    """
+
+    def __init__(self) -> None:
+        """Count what there is before the crawl."""
+        self._usual_s = sys.getswitchinterval()
+        signal.signal(AS_USUAL, self._as_usual)
+        self._before = count()
+
+    def _as_usual(self, number: int, frame: FrameType | None) -> None:
+        sys.setswitchinterval(self._usual_s)
+
+    def ending(self, returned: float, cpu_s: float) -> Ending:
+        """How it ended, and what it left. Waits for leftovers to go away."""
+        return Ending(
+            noticed=Stop.noticed,
+            returned=returned,
+            cpu_s=cpu_s,
+            switch_interval_s=sys.getswitchinterval(),
+            left=dict(more_than(self._before, PATIENCE_S)),
+        )
+
+
+def _descriptors() -> list[Path]:
+    folder = Path("/proc/self/fd")
+    return [folder / name for name in os.listdir(folder)] if folder.exists() else []
+
+
+def _target(descriptor: Path) -> str:
+    try:
+        return os.readlink(descriptor).partition(":")[0]  # socket:[123] has a new number each time
+    except OSError:
+        return "of the listing itself"

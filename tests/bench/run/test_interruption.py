@@ -1,0 +1,151 @@
+"""A crawl that is interrupted: timed at both ends, and void if anything is left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench.controls import CONTROLS
+from bench.plan import backends
+from bench.plan.cancelling import cancel
+from bench.plan.cast import MAIN_VARIANTS, Cast
+from bench.run import leftovers
+from bench.run.judge import void_reason
+from bench.run.state import Bench
+from bench.schema import Cancelled, Ledger
+from crawlers.registry import MODELS
+from tests.bench import small
+
+EXCHANGES = 25
+POINT = cancel(EXCHANGES, Cast(1))
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    with small.bench(tmp_path_factory.mktemp("scratch"), deadline_s=120) as found:
+        known = {each.name: each for each in backends.look_up(MAIN_VARIANTS)}
+        yield replace(found, backends={**found.backends, **known, **CONTROLS})
+
+
+@pytest.mark.parametrize("label", [*MODELS, *MAIN_VARIANTS, "bare_close"])
+def test_an_interrupted_crawl_is_timed_and_leaves_nothing(shared: Bench, label: str) -> None:
+    if missing := shared.backends[label].missing:
+        pytest.skip(missing)
+    record = small.trial(shared, POINT, label)
+    assert (record.status, record.reason) == ("ok", None)
+    assert record.kind == ("control" if label == "bare_close" else "trial")
+    assert record.errors == {"cancelled": EXCHANGES}
+    assert (record.pages, record.pages_per_s, record.limiter) == (0, None, None)
+    assert record.ledger is not None
+    assert record.ledger.peak_in_flight == EXCHANGES
+    found = record.cancelled
+    assert found is not None
+    assert found.in_flight == EXCHANGES
+    assert 0 <= found.first_closed_s <= found.closed_s
+    assert found.returned_s > 0
+    assert found.client_cpu_s is None or found.client_cpu_s > 0
+    assert (found.left, found.open_at_server) == ({}, 0)
+    # The barrier fills with a long one, and what is measured has Python's own.
+    assert found.switch_interval_s == pytest.approx(sys.getswitchinterval())
+    assert record.params["switch_interval_s"] == 10.0
+
+
+def test_a_crawl_that_ends_by_itself_fails(shared: Bench) -> None:
+    record = small.trial(shared, POINT, "crash")
+    assert record.status == "failed"
+    assert record.cancelled is None
+
+
+CANCELLED = Cancelled(
+    in_flight=4,
+    noticed_s=0.1,
+    returned_s=0.01,
+    first_closed_s=0.001,
+    closed_s=0.02,
+    client_cpu_s=0.005,
+    server_work_s=0.001,
+    switch_interval_s=0.005,
+    left={},
+    open_at_server=0,
+)
+LEDGER = Ledger(
+    requests=4,
+    distinct=4,
+    repeated=0,
+    connections_opened=4,
+    peak_connections=4,
+    peak_in_flight=4,
+    requests_per_connection_max=1,
+)
+RESULT = replace(small.RESULT, pages=0, stopped="interrupted", errors={"cancelled": 4})
+
+
+@pytest.mark.parametrize(
+    ("result", "ledger", "cancelled", "reason"),
+    [
+        ({}, {}, {}, None),
+        ({"stopped": None}, {}, {}, "it ended as complete"),
+        ({"stopped": "deadline"}, {}, {}, "it ended as deadline"),
+        ({"errors": {"cancelled": 3, "timeout": 1}}, {}, {}, "3 cancelled, 1 timeout of 4"),
+        ({"errors": {}}, {}, {}, "none of 4"),
+        ({}, {"peak_in_flight": 3}, {}, "only 3 of 4"),
+        ({}, {"requests": 5}, {}, "of 5 in all"),
+        ({}, {}, {"left": {"descriptor socket": 2}}, "left behind: 2 × descriptor socket"),
+        ({}, {}, {"open_at_server": 1}, "1 connections were still open"),
+    ],
+)
+def test_a_crawl_that_leaves_something_is_void(
+    result: dict[str, Any], ledger: dict[str, Any], cancelled: dict[str, Any], reason: str | None
+) -> None:
+    found = void_reason(
+        cancel(4, Cast(1)),
+        replace(RESULT, **result),
+        LEDGER.model_copy(update=ledger),
+        "any digest",
+        cancelled=CANCELLED.model_copy(update=cancelled),
+    )
+    assert found == reason or (reason is not None and reason in (found or ""))
+
+
+def test_leftovers_are_counted_by_kind() -> None:
+    before = leftovers.count()
+    left, right = os.pipe()
+    try:
+        more = leftovers.more_than(before, 0.0)
+    finally:
+        os.close(left)
+        os.close(right)
+    assert more["descriptor pipe"] == 2
+    assert leftovers.more_than(before, 60.0) == Counter()
+
+
+@given(st.dictionaries(st.sampled_from(["a", "b", "c"]), st.integers(1, 5)))
+def test_what_was_there_before_is_no_leftover(found: dict[str, int]) -> None:
+    patch = pytest.MonkeyPatch()
+    with patch.context() as patched:
+        patched.setattr(leftovers, "count", lambda: Counter(found))
+        assert leftovers.more_than(Counter(found), 0.0) == Counter()
+        assert leftovers.more_than(Counter(), 0.0) == Counter(found)
+
+
+def test_a_worker_goes_back_to_its_own_switch_interval() -> None:
+    before, handler = sys.getswitchinterval(), signal.getsignal(leftovers.AS_USUAL)
+    try:
+        watch = leftovers.Watch()
+        sys.setswitchinterval(10.0)
+        signal.raise_signal(leftovers.AS_USUAL)
+        ending = watch.ending(1.0, 2.0)
+        assert ending.switch_interval_s == pytest.approx(before)
+        assert (ending.returned, ending.cpu_s) == (1.0, 2.0)
+    finally:
+        sys.setswitchinterval(before)
+        signal.signal(leftovers.AS_USUAL, handler)
