@@ -14,7 +14,14 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import AfterValidator, Field, TypeAdapter
+
+from bench.schema.base import Record as Record
+from bench.schema.base import Seconds
+from bench.schema.cancelled import Cancelled as Cancelled
+from bench.schema.held import Memory as Memory
+from bench.schema.held import MemoryParts as MemoryParts
+from bench.schema.held import Ramp as Ramp
 
 SCHEMA_VERSION = 1
 
@@ -32,13 +39,6 @@ def _measurable(rate: float) -> float:
 
 
 Rate = Annotated[float, Field(ge=0, lt=1e12), AfterValidator(_measurable)]
-Seconds = Annotated[float, Field(ge=0, lt=1e12)]
-
-
-class Record(BaseModel):
-    """Base of all records: immutable, without unknown fields, NaN or infinity."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Environment(Record):
@@ -198,60 +198,6 @@ class Ledger(Record):
     peak_in_flight: int
     requests_per_connection_max: int
     handshakes: Handshakes | None = None  # None: plain HTTP
-
-
-class MemoryParts(Record):
-    """Memory by owner, in bytes; None where no source exists (see ``reasons``)."""
-
-    user_bytes: int | None  # private anonymous, Pss_Anon of the worker
-    rss_bytes: int | None
-    page_table_bytes: int | None
-    kernel_stack_bytes: int | None
-    kernel_socket_bytes: int | None  # the client's side of the sockets
-    send_buffer_bytes: int | None  # kept by each thread that has sent; calculated
-    kernel_other_bytes: int | None  # dentries, inodes, files, epoll items, task structs
-    server_socket_bytes: int | None  # the server's side, never counted as the client's
-    threads: int
-    descriptors: int | None
-
-
-class Memory(Record):
-    """Memory at the barrier, while connections are held open and nothing else happens."""
-
-    connections: int
-    before: MemoryParts  # started, warmed up, no connection yet
-    held: MemoryParts  # all connections open, answers withheld
-    machine_drop_bytes: int | None  # by the second method, for the whole machine
-    sources: dict[str, str]  # part -> "smaps_rollup Pss_Anon", "slabinfo", "cgroup v1 kmem" ...
-    reasons: dict[str, str] = Field(default_factory=dict)
-
-
-class Ramp(Record):
-    """Connections and memory while the barrier fills and opens, as columns of equal length."""
-
-    at_ms: list[int]  # since the worker got the signal to start
-    connections: list[int]  # open at the server
-    own_kib: list[int | None]  # the worker's user memory, page tables and kernel stacks
-    opened_ms: int | None  # when the barrier opened, None if it never did
-
-
-class Cancelled(Record):
-    """A crawl that was interrupted with an exchange of every slot in flight.
-
-    The server held all answers. The harness sent SIGINT, as Ctrl-C does. Times count from the
-    moment when the crawl noticed it, which it does once per tick.
-    """
-
-    in_flight: int
-    noticed_s: Seconds  # from the signal until then
-    returned_s: Seconds  # until the call of the crawl returned
-    first_closed_s: Seconds  # until the server had seen the first connection end
-    closed_s: Seconds  # until it had seen the last one end
-    client_cpu_s: Seconds | None  # the client's processor time until the call returned
-    server_work_s: Seconds | None  # the server's, without polling, until it had seen the last
-    switch_interval_s: Seconds  # Python's own, whatever filled the barrier
-    left: dict[str, int]  # in the client's process afterwards, more than before: kind -> how many
-    open_at_server: int  # connections that never ended
 
 
 class HostNoise(Record):
