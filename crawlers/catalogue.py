@@ -11,6 +11,8 @@ from crawlers.stacks import STACKS
 MODELS = ("threads", "callbacks", "generators", "async_await")
 """The four that differ only in the concurrency model."""
 
+HANDED_OVER = ("threads_short_switch", "async_await_to_thread", "async_await_pool")
+"""The variants that differ from their base only where pages need work (:mod:`crawlers.work`)."""
 
 _LADDER = (
     model(
@@ -73,6 +75,13 @@ _LADDER = (
         "against gevent: it runs the lock and the condition of threads",
         extra=VARIANTS,
         alone=True,
+    ),
+    variant(
+        "threads_short_switch",
+        "threads",
+        18,
+        "threads with a switch interval of half a millisecond",
+        "against threads: tuned for pages that need work; sys.setswitchinterval(0.0005)",
     ),
     model(
         "callbacks",
@@ -186,6 +195,20 @@ _LADDER = (
         53,
         "async_await with buffers of 16 KiB below TLS, instead of 256",
         "against async_await: the buffer of each connection over TLS; an experiment, not advice",
+    ),
+    variant(
+        "async_await_to_thread",
+        "async",
+        54,
+        "async_await with asyncio.to_thread for pages that need work",
+        "against async_await: such work is in another thread, under the same lock",
+    ),
+    variant(
+        "async_await_pool",
+        "async",
+        55,
+        "async_await with a pool of processes for pages that need work",
+        "against async_await: such work is in other processes, without the lock",
     ),
     variant(
         "asyncio_protocol",

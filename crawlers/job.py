@@ -24,6 +24,14 @@ class JobError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
+class Work:
+    """The pages that need work, and how many rounds each (:mod:`crawlers.work`)."""
+
+    urls: frozenset[str]
+    rounds: int
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
     """The work of one crawl.
 
@@ -48,6 +56,8 @@ class Job:
     ``cafile`` or, without it, to those that the system trusts. ``insecure`` skips
     that: anybody on the way can then read and change the pages. ``https=False``
     is for a backend that cannot speak TLS; links to such URLs are ``unsupported``.
+
+    ``work`` says which pages need processor time of ours: see :mod:`crawlers.work`.
     """
 
     urls: tuple[str, ...]
@@ -69,6 +79,7 @@ class Job:
     cafile: str | None = None
     insecure: bool = False
     https: bool = True
+    work: Work | None = None
 
     def __post_init__(self) -> None:
         if not self.urls:

@@ -66,6 +66,25 @@ class ProgressRecorder(TimesRecorder):
         self.shared[0] += 1
 
 
+class DueRecorder(TimesRecorder):
+    """Also keeps when each exchange was due, so that its response time has a name.
+
+    ``due`` and ``response`` belong together, place by place.
+    """
+
+    __slots__ = ("due",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.due = array("d")
+
+    def record(self, slot: int, due: float, started: float, ended: float) -> None:
+        """Append the times and, in an open loop, the due time."""
+        super().record(slot, due, started, ended)
+        if due:
+            self.due.append(due)
+
+
 class SlotRecorder(TimesRecorder):
     """Also keeps which slot finished when: the raw data of the fairness chart."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from crawlers.catalogue import HANDED_OVER
 from crawlers.registry import MODELS
 
 MAIN_VARIANTS = ("gevent", "uvloop", "trio", "aiohttp")
@@ -28,6 +29,8 @@ class Cast:
 
     The groups are the four models, the main variants and all other backends.
     ``also`` are others that count as main variants, ``only`` leaves everyone else out.
+    Variants that change nothing but work (:data:`crawlers.catalogue.HANDED_OVER`) take part
+    where ``only`` names them, or where the user did: then ``named`` is set.
     """
 
     models: int
@@ -35,6 +38,7 @@ class Cast:
     rest: int = 0
     also: tuple[str, ...] = ()
     only: tuple[str, ...] | None = None
+    named: bool = False
 
     @property
     def blocks(self) -> int:
@@ -45,13 +49,16 @@ class Cast:
         """In how many blocks the backend of this name takes part."""
         if self.only is not None and name not in self.only:
             return 0
+        if name in HANDED_OVER and self.only is None and not self.named:
+            return 0
         if name in MODELS:
             return self.models
         return self.variants if name in (*MAIN_VARIANTS, *self.also) else self.rest
 
     def opened(self) -> Cast:
         """Everyone in every block: for backends that the user asked for by name."""
-        return replace(self, models=self.blocks, variants=self.blocks, rest=self.blocks)
+        all_of_them = self.blocks
+        return replace(self, models=all_of_them, variants=all_of_them, rest=all_of_them, named=True)
 
     def resized(self, blocks: int) -> Cast:
         """The same cast in another number of blocks.

@@ -21,6 +21,7 @@ from bench.plan.cancelling import cancel
 from bench.plan.cast import BASE, FREE, TWINS, Cast
 from bench.plan.churn import churn
 from bench.plan.crossover import crossover, with_long_switch
+from bench.plan.mixed import FEWER, LOOPS, OTHERS, mixed
 from bench.plan.over_tls import SMALL_BUFFER, tls_c10k, tls_fetch, tls_handshake
 from bench.plan.real import real
 from bench.plan.workloads import (
@@ -133,8 +134,9 @@ def quick() -> Profile:
             crossover(1000, 100, 1500, Cast(2)),
             cancel(1000, Cast(1)),
             *(openloop(rate, 0.6, Cast(1)) for rate in (1000, 4000, 16000)),
+            mixed(10, 500, 0.8, Cast(1, 1, 1, only=(*LOOPS, *OTHERS))),
         ),
-        backends=(*MODELS, "uvloop", "trio", "aiohttp"),
+        backends=(*MODELS, "uvloop", "trio", "aiohttp", *OTHERS[:2]),
         budget_s=286.0,
     )
 
@@ -183,6 +185,9 @@ def full() -> Profile:
             cancel(1000, Cast(2, 2)),
             cancel(10000, Cast(1, 1)),
             *(openloop(rate, 1.0, Cast(5)) for rate in (1000, 4000, 8000, 16000, 32000)),
+            mixed(1, 3000, 0.5, Cast(2, 2, 2, only=FEWER)),
+            mixed(10, 500, 0.5, Cast(5, 5, 5)),
+            mixed(100, 50, 2.5, Cast(1, 1, 1, only=FEWER)),
             *(processors(how, 16000, Cast(5, 0, 5)) for how in SPREADS),
             *real(Cast(5, 5)),
             recorder_cost(28000, 8),

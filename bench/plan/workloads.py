@@ -93,6 +93,7 @@ class Point:
     and take turns (:mod:`bench.run.turns`); in a ``duet`` two of them run at the same time,
     each with its server on a processor of its own (:mod:`bench.run.duet`); otherwise each
     trial runs whole and alone.
+    ``work_ms`` is the work that some pages need, None without any (:mod:`bench.plan.mixed`).
     ``spread`` gives the backends that can use them every processor
     (:data:`bench.plan.cast.SPREADING`), and the others one as always. A
     ``sole`` point alone answers a question: it loses its interval last. ``tls`` is
@@ -116,6 +117,7 @@ class Point:
     urls: int | None = None
     delay: str = "none"
     rate: int | None = None
+    work_ms: float | None = None
     twins: tuple[str, ...] = (BASE,)
     recorder: Literal["times", "slots"] = "times"
     null_recorder: bool = False
@@ -192,6 +194,7 @@ class Point:
             # Only where there is TLS: points without it are as they were before there was any.
             **({"tls": self.tls.words} if self.tls else {}),
             **({"modes": " ".join(self.modes)} if self.modes else {}),
+            **({"work_ms": self.work_ms} if self.work_ms else {}),
         }
 
 

@@ -21,7 +21,7 @@ from bench.plan.order import Turn, key
 from bench.plan.plan import Plan
 from bench.plan.tls import Tls
 from bench.plan.workloads import SITE_SEED, WARMUP_SITE, Point
-from bench.run import ceiling, duet, interrupts, together, trial
+from bench.run import ceiling, duet, interrupts, together, trial, working
 from bench.run.progress import Display, Estimate
 from bench.run.record import refused
 from bench.run.servers import Server, ServerError
@@ -106,6 +106,7 @@ class Campaign:
         if any(self.plan.points[turn.point].way(turn.label).tls for turn in self._left):
             bench.warmup_tls = stack.enter_context(warmup_server(pinning, Tls()))
         self._learn_ceilings(bench)
+        bench.round_us = working.known(self.trials)
         for (_, point_id), turns in groupby(list(self._left), lambda t: (t.block, t.point)):
             self._point(bench, stack, self.plan.points[point_id], list(turns))
 
@@ -136,6 +137,9 @@ class Campaign:
                     server = stack.enter_context(start(point, bench.pinning))
                     if point.ceiling:
                         self._ceiling(bench, point, server, turn.block)
+                    if point.work_ms is not None and bench.round_us is None:
+                        self._show(f"{point.id}: a round of work alone")
+                        bench.round_us = working.measure(server, bench.pinning.client)
                 self._show(
                     f"block {turn.block + 1}/{len(self.plan.blocks)} {point.id} {turn.label}"
                 )

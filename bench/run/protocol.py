@@ -46,6 +46,32 @@ class Schedule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Working:
+    """One page in ``every``, chosen by the seed, needs so many rounds of work."""
+
+    rounds: int
+    every: int
+    seed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worked:
+    """The work on the pages that needed it.
+
+    ``check`` is what it all came to, ``cpu_s`` the processor time that it took, and
+    ``threads`` in how many threads it was done. ``others`` and ``worked`` count the response
+    times in the files of those names: of the pages without work, and of those with it.
+    """
+
+    pages: int
+    check: int
+    cpu_s: float
+    threads: int
+    others: int
+    worked: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
     """One crawl to run.
 
@@ -73,6 +99,7 @@ class Command:
     cafile: str | None = None
     keep_alive: bool = True
     cancel: bool = False
+    work: Working | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +158,7 @@ class Result:
     slots: int | None = None
     ended: int | None = None
     ending: Ending | None = None
+    work: Worked | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,11 @@ import numpy as np
 from bench import controls
 from bench.histograms import encode_latency
 from bench.machine.probes import host, kernel, memory
+from bench.plan.mixed import EVERY
 from bench.plan.order import Turn
 from bench.plan.tls import Way
 from bench.plan.workloads import SITE_SEED, Point
+from bench.run import working
 from bench.run.fairness import fairness
 from bench.run.judge import void_reason
 from bench.run.limiter import Load, limiter, slot_bound
@@ -21,7 +23,7 @@ from bench.run.protocol import Result
 from bench.run.state import Trial, params
 from bench.run.steady import NOTHING_STEADY, Steady, steady
 from bench.run.workers import seconds
-from bench.schema import Cpu, Fairness, Latency, Ledger, TrialRecord
+from bench.schema import Cpu, Fairness, Latency, Ledger, TrialRecord, Work
 from bench.text import now
 from crawlers.backend import Backend
 
@@ -101,6 +103,8 @@ def finish(trial: Trial) -> TrialRecord:
             trial.way,
             trial.cancelled,
         )
+        if trial.reason is None and trial.work_expected is not None:
+            trial.reason = working.reason(trial.result.work, trial.work_expected)
         if trial.reason is None and trial.turns is not None and not trial.turns.counted:
             trial.reason = NO_TURN
         if trial.reason is None and point.opening is not None and fields["pages_per_s"] is None:
@@ -208,6 +212,7 @@ def measured(trial: Trial, result: Result, ledger: Ledger) -> tuple[dict[str, An
             "behind_s": part.behind_s,
             "slots_unused": part.unused,
         }
+    fields["work"] = work(trial, result)
     if trial.cancelled is not None:
         fields["pages_per_s"] = None  # there were none, as there should be
     elif trial.memory is not None:
@@ -231,6 +236,29 @@ def measured(trial: Trial, result: Result, ledger: Ledger) -> tuple[dict[str, An
         )
         extra["ceiling_share"] = rate / ceiling if ceiling else None
     return fields, extra
+
+
+def work(trial: Trial, result: Result) -> Work | None:
+    """The work on the pages that needed it, and the times of both kinds; None without work."""
+    found, bench = result.work, trial.bench
+    if found is None or trial.work_expected is None or bench.round_us is None:
+        return None
+    expected, check = trial.work_expected
+    return Work(
+        every=EVERY,
+        seed=trial.schedule_seed,
+        work_ms=trial.point.work_ms or 0.0,
+        round_us=bench.round_us,
+        rounds=trial.rounds,
+        pages=found.pages,
+        expected=expected,
+        check=found.check,
+        check_expected=check,
+        cpu_ms=1000 * found.cpu_s / found.pages if found.pages else 0.0,
+        threads=found.threads,
+        others=latency(trial.times, "others", found.others),
+        worked=latency(trial.times, "worked", found.worked),
+    )
 
 
 def latency(times: Path, name: str, count: int) -> Latency | None:

@@ -17,6 +17,7 @@ from bench.plan.tls import WAYS, Way
 from bench.plan.workloads import Params, Point
 from bench.run.protocol import Result
 from bench.run.servers import Server
+from bench.run.working import Expected
 from bench.schema import Cancelled, HostNoise, Ledger, Memory, Ramp, Status, Turns
 from bench.text import now
 from crawlers.backend import Backend
@@ -29,7 +30,8 @@ class Bench:
     ``ceilings`` maps sites to the server's measured requests per second; the
     site "" stands for every other. ``pythons`` maps the names of interpreters
     to the commands that start them; "" is the harness's own. ``free_threaded`` names
-    those without an interpreter lock.
+    those without an interpreter lock. ``round_us`` is how long a round of work takes alone
+    (:mod:`bench.run.working`), None until a point needs it.
     """
 
     warmup: Server
@@ -42,6 +44,8 @@ class Bench:
     pythons: Mapping[str, Sequence[str]] = field(default_factory=lambda: {"": OWN_PYTHON})
     free_threaded: Collection[str] = ()
     warmup_tls: Server | None = None
+    round_us: float | None = None
+    work: Expected = field(default_factory=Expected)
 
 
 @dataclass(slots=True)
@@ -64,6 +68,7 @@ class Trial:
     ready_s: float | None = None
     result: Result | None = None
     ledger: Ledger | None = None
+    work_expected: tuple[int, int] | None = None
     memory: Memory | None = None
     ramp: Ramp | None = None
     cancelled: Cancelled | None = None
@@ -114,6 +119,14 @@ class Trial:
         both = self.bench.scratch / f"authorities-{self.number}.pem"
         both.write_bytes(b"".join(file.read_bytes() for file in files))
         return both
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds of work a page of the point needs, if it needs any; 0 without work."""
+        if self.point.work_ms is None:
+            return 0
+        assert self.bench.round_us is not None, "a campaign measures a round before it needs one"
+        return max(1, round(1000 * self.point.work_ms / self.bench.round_us))
 
     @property
     def deadline_s(self) -> float:

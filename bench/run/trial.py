@@ -12,13 +12,14 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from bench.machine.probes import cpu, kernel
+from bench.plan.mixed import EVERY
 from bench.plan.order import Turn
 from bench.plan.workloads import Point
 from bench.run import record
 from bench.run.barrier import Barrier
 from bench.run.interruption import Interruption
 from bench.run.process import ProcessError, dies_with_parent
-from bench.run.protocol import Command, Schedule
+from bench.run.protocol import Command, Schedule, Working
 from bench.run.servers import Server, ServerError
 from bench.run.state import Bench, Trial, recorder
 from bench.run.workers import WorkerError, WorkerProcess, threads
@@ -91,7 +92,14 @@ def command(
         cafile=None if cafile is None else str(cafile),
         keep_alive=trial.way.keep_alive,
         cancel=point.kind == "cancel",
+        work=working(trial),
     )
+
+
+def working(trial: Trial) -> Working | None:
+    """The work that the pages of a trial need, None without any."""
+    rounds = trial.rounds
+    return Working(rounds=rounds, every=EVERY, seed=trial.schedule_seed) if rounds else None
 
 
 def pin(pid: int, cores: list[int], pinning: cpu.Pinning) -> str | None:
@@ -125,6 +133,10 @@ def measure(trial: Trial, worker: WorkerProcess) -> None:
     worker.command(command(trial))
     worker.ready(START_S)
     trial.ready_s = time.monotonic() - began
+    if trial.rounds:
+        trial.work_expected = trial.bench.work.check(
+            trial.point, server, trial.rounds, trial.schedule_seed
+        )
     server.reset()
     with barrier_of(trial, worker) as barrier:
         counters = kernel.counters()

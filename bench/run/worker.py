@@ -17,7 +17,6 @@ from __future__ import annotations
 import faulthandler
 import gc
 import os
-import random
 import resource
 import sys
 import time
@@ -25,7 +24,7 @@ from array import array
 from collections.abc import Callable
 from typing import Any, TextIO
 
-from bench import controls
+from bench import arrivals, controls
 from bench.run.protocol import (
     GO,
     Command,
@@ -34,14 +33,16 @@ from bench.run.protocol import (
     Ready,
     Result,
     Schedule,
+    Worked,
     decode,
     encode,
     shared_number,
 )
 from crawlers import http, registry, tokens
-from crawlers.job import CrawlReport, Job
+from crawlers.job import CrawlReport, Job, Work
 from crawlers.recorder import (
     CountRecorder,
+    DueRecorder,
     NullRecorder,
     ProgressRecorder,
     Recorder,
@@ -74,12 +75,7 @@ def due_times(schedule: Schedule, count: int) -> tuple[float, ...]:
         )
     if schedule.kind == "constant":
         return tuple(number / schedule.rate for number in range(count))
-    rng = random.Random(schedule.seed)
-    now, due = 0.0, []
-    for _ in range(count):
-        now += rng.expovariate(schedule.rate)
-        due.append(now)
-    return tuple(due)
+    return arrivals.poisson(schedule.rate, schedule.seed, count)
 
 
 OWN_SERVER: dict[str, Any] = {"any_host": True, "polite": False}
@@ -96,12 +92,18 @@ def make_job(command: Command) -> Job:
             timeout_s=command.timeout_s,
             **both,
         )
+    urls = tuple(f"{command.prefix}/p/{number}" for number in range(command.urls))
+    needed = None
+    if (wanted := command.work) is not None:
+        pages = arrivals.chosen(command.urls, wanted.every, wanted.seed)
+        needed = Work(frozenset(urls[number] for number in pages), wanted.rounds)
     return Job(
-        tuple(f"{command.prefix}/p/{number}" for number in range(command.urls)),
+        urls,
         slots=command.slots,
         timeout_s=command.timeout_s,
         follow=False,
         schedule=due_times(command.schedule, command.urls) if command.schedule else None,
+        work=needed,
         **both,
     )
 
@@ -170,6 +172,8 @@ def make_recorder(command: Command) -> TimesRecorder:
     """The recorder that a command asks for."""
     if command.progress is not None:
         return ProgressRecorder(shared_number(command.progress))
+    if command.work is not None:
+        return DueRecorder()
     return SlotRecorder() if command.recorder == "slots" else TimesRecorder()
 
 
@@ -191,6 +195,11 @@ def load(command: Command, job: Job) -> tuple[str, Crawl]:
         return controls.FAMILY, prepare(command.backend, job)
     backend = registry.load(command.backend)
     warm_up(command, backend.crawl)
+    if job.work is not None:
+        # Imported here, as above; from now on pages are read with the work that they need.
+        from crawlers import work
+
+        work.begin(job)
     return backend.family, backend.crawl
 
 
@@ -272,8 +281,31 @@ def measure(
         slots=slots,
         ended=ended,
         ending=watch.ending(started + call_s, cpu_s) if watch else None,
+        work=worked(command, report, times) if isinstance(times, DueRecorder) else None,
     )
     send(result, replies)
+
+
+def worked(command: Command, report: CrawlReport, times: DueRecorder) -> Worked:
+    """The work on the pages of a crawl; the response times of these pages and of the others.
+
+    A page that needed work was answered when that was done.
+    """
+    from crawlers import work
+
+    pages = work.worked(report.rows)
+    theirs = {page.intended for page in pages}
+    every = zip(times.due, times.response, strict=True)
+    others = array("d", (response for due, response in every if due not in theirs))
+    mine = array("d", (page.done.ended - page.intended for page in pages))
+    return Worked(
+        pages=len(pages),
+        check=sum(page.done.check for page in pages) % work.LIMIT,
+        cpu_s=sum(page.done.cpu_s for page in pages),
+        threads=len({(page.done.process, page.done.thread) for page in pages}),
+        others=write(f"{command.out}.others", others),
+        worked=write(f"{command.out}.worked", mine),
+    )
 
 
 def main() -> int:

@@ -22,6 +22,8 @@ from bench.schema.cancelled import Cancelled as Cancelled
 from bench.schema.held import Memory as Memory
 from bench.schema.held import MemoryParts as MemoryParts
 from bench.schema.held import Ramp as Ramp
+from bench.schema.latency import Latency as Latency
+from bench.schema.latency import Work as Work
 
 SCHEMA_VERSION = 1
 
@@ -151,25 +153,6 @@ class CampaignRecord(Record):
         return [name for name, build in builds.items() if build.get("gil") is False]
 
 
-class Latency(Record):
-    """A latency distribution, in milliseconds.
-
-    ``hdr`` is a histogram of integer microseconds, as base64 of HdrHistogram's V2 compressed
-    encoding. The percentiles come from it. ``p99_9_ms`` is None below 10,000 samples, because
-    fewer than ten would lie beyond it.
-    """
-
-    count: int
-    min_ms: float
-    mean_ms: float
-    p50_ms: float
-    p90_ms: float
-    p99_ms: float
-    p99_9_ms: float | None
-    max_ms: float
-    hdr: str
-
-
 class Cpu(Record):
     """Processor seconds over the timed part of the trial."""
 
@@ -281,6 +264,7 @@ class TrialRecord(Record):
     cpu: Cpu | None
     service_time: Latency | None
     response_time: Latency | None = None
+    work: Work | None = None  # of the workload where some pages need work
     memory: Memory | None = None
     ramp: Ramp | None = None  # of barrier trials; older campaigns have none
     cancelled: Cancelled | None = None  # of the workload that interrupts crawls

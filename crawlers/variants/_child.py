@@ -54,6 +54,10 @@ class Child:
     def begin(self, job: Job) -> None:
         """Make the slots, all of them idle, and report that they are ready."""
         self.job = job
+        if job.work is not None:
+            from crawlers import work
+
+            work.begin(job)
         self.slots = callbacks.Shared(job, self, self.loop)
         self.slots.frontier = self  # type: ignore[assignment]
         self.slots.idle = list(self.slots.slots)

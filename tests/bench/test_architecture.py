@@ -24,7 +24,7 @@ ROWS = (
     ("analysis", "run"),
     ("machine", "plan", "turnlog"),
     ("advice", "filesystem", "histograms", "store", "terminal"),
-    ("controls", "errors", "launch", "palette", "schema", "text"),
+    ("arrivals", "controls", "errors", "launch", "palette", "schema", "text"),
 )
 """The rooms of ``bench/``, the highest row first. A room imports from lower rows only."""
 

@@ -29,13 +29,14 @@ TRANSPORT = ("asyncio.selector_events:_SelectorSocketTransport.write", ANY)
 PLACES: dict[str, tuple[str, list[type[Exception]]]] = {
     # backend: where it calls its library, and what that may raise there
     **dict.fromkeys(("threads", "threads_small_stack", "threads_pool"), RECV),
-    **dict.fromkeys(("threads_timeouts", "threads_long_switch"), RECV),
+    **dict.fromkeys(("threads_timeouts", "threads_long_switch", "threads_short_switch"), RECV),
     **dict.fromkeys(("gevent", "gevent_timeouts"), ("gevent.socket:socket.recv", SOCKET)),
     **dict.fromkeys(("callbacks", "callbacks_select", "callbacks_poll", "callbacks_epoll"), RECV),
     **dict.fromkeys(("generators", "native_coroutines"), RECV),
     **dict.fromkeys(("callbacks_asyncio", "generators_asyncio"), RECV),
     **dict.fromkeys(("async_await", "asyncio_pure", "asyncio_eager", "uvloop"), STREAM),
     **dict.fromkeys(("async_await_timeouts", "asyncio_small_tls"), STREAM),
+    **dict.fromkeys(("async_await_to_thread", "async_await_pool"), STREAM),
     **dict.fromkeys(("master_worker", "redis_queue"), STREAM),
     "asyncio_sockets": ("socket:socket.recv", SOCKET),
     **dict.fromkeys(("asyncio_protocol", "asyncio_buffered"), TRANSPORT),

@@ -1,0 +1,144 @@
+"""Mixed load: the work is measured, done, checked and kept apart from the other pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bench import arrivals
+from bench.plan import backends
+from bench.plan.mixed import EVERY
+from bench.plan.workloads import SITE_SEED, Point
+from bench.run import working
+from bench.run.protocol import Worked, decode, encode
+from bench.run.servers import Server
+from bench.run.state import Bench
+from crawlers import work
+from tests.bench import small
+
+ROUND_US = 50.0
+PAGES = 60
+MIXED = small.point(
+    f"list:{PAGES}:512",
+    8,
+    id="mixed-1",
+    workload="mixed",
+    kind="openloop",
+    urls=PAGES,
+    rate=400,
+    work_ms=1,
+)
+FURTHER = ("async_await_to_thread", "async_await_pool", "processes")
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    with small.bench(tmp_path_factory.mktemp("scratch"), deadline_s=60) as found:
+        known = {each.name: each for each in backends.look_up(FURTHER)}
+        yield replace(found, backends={**found.backends, **known}, round_us=ROUND_US)
+
+
+@pytest.mark.parametrize("label", ["callbacks", "threads", "async_await_to_thread"])
+def test_work_is_done_and_its_pages_are_kept_apart(shared: Bench, label: str) -> None:
+    record = small.trial(shared, MIXED, label)
+    assert (record.status, record.reason) == ("ok", None)
+    done = record.work
+    assert done is not None
+    assert (done.work_ms, done.round_us, done.rounds) == (1, ROUND_US, 20)
+    assert done.pages == done.expected == PAGES // EVERY
+    assert done.check == done.check_expected
+    assert done.cpu_ms > 0
+    assert done.others is not None
+    assert done.worked is not None
+    assert (done.others.count, done.worked.count) == (54, 6)
+    assert record.response_time is not None
+    assert record.response_time.count == PAGES
+    assert record.params["work_ms"] == 1
+    assert done.threads == 1 or label != "callbacks"
+    # A page with work is answered when that is done: no sooner than it takes.
+    assert done.worked.p50_ms >= 0.5 * done.cpu_ms
+    assert done.seed == record.seeds["schedule"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("label", ["async_await_pool", "processes"])
+def test_work_in_other_processes_is_counted_there(shared: Bench, label: str) -> None:
+    record = small.trial(shared, MIXED, label)
+    assert (record.status, record.reason) == ("ok", None)
+    assert record.work is not None
+    assert record.work.pages == PAGES // EVERY
+
+
+class More(working.Expected):
+    """Expects another round of every page than there will be."""
+
+    def check(self, point: Point, server: Server, rounds: int, seed: int) -> tuple[int, int]:
+        """What one round more comes to."""
+        return super().check(point, server, rounds + 1, seed)
+
+
+def test_a_backend_that_leaves_work_out_is_void(shared: Bench) -> None:
+    record = small.trial(replace(shared, work=More()), MIXED, "callbacks")
+    assert record.status == "void"
+    assert "some of it was left out" in (record.reason or "")
+    assert record.work is not None
+    assert record.work.check != record.work.check_expected
+
+
+@pytest.mark.parametrize(
+    ("found", "why"),
+    [
+        (None, "0 pages were worked on, where 2 needed it"),
+        ((1, 7), "1 pages were worked on, where 2 needed it"),
+        ((2, 8), "the work came to 8, not to 7: some of it was left out"),
+        ((2, 7), None),
+    ],
+)
+def test_work_that_was_left_out_is_said(found: tuple[int, int] | None, why: str | None) -> None:
+    worked = None if found is None else made(*found)
+    assert working.reason(worked, (2, 7)) == why
+
+
+def made(pages: int, check: int) -> Worked:
+    return Worked(pages=pages, check=check, cpu_s=0.1, threads=1, others=3, worked=pages)
+
+
+def test_what_the_work_must_come_to_is_calculated_from_the_pages(shared: Bench) -> None:
+    with Server(MIXED.site, seed=SITE_SEED, cores=[]) as server:
+        expected = working.Expected()
+        pages, check = expected.check(MIXED, server, 5, seed=3)
+        numbers = sorted(arrivals.chosen(PAGES, EVERY, 3))
+        bodies = working.bodies(server, numbers)
+        assert pages == len(numbers) == 6
+        assert check == sum(work.do(body, 5).check for body in bodies.values()) % work.LIMIT
+        assert expected.check(MIXED, server, 6, seed=3)[1] != check
+
+
+def test_a_round_is_measured_once_and_kept_when_a_campaign_is_resumed(shared: Bench) -> None:
+    with Server(MIXED.site, seed=SITE_SEED, cores=[]) as server:
+        assert working.measure(server, shared.pinning.client) > 0
+    record = small.trial(shared, MIXED, "callbacks")
+    plain = record.model_copy(update={"work": None})
+    assert working.known([plain, record]) == ROUND_US
+    assert working.known([plain]) is None
+
+
+def test_a_longer_page_takes_longer() -> None:
+    short, long = (working.alone(b"word " * n, 3, 0.001) for n in (20, 2000))
+    assert long > 5 * short > 0
+
+
+def test_the_messages_carry_work() -> None:
+    told = made(2, 7)
+    result = replace(small.RESULT, work=told)
+    assert decode(encode(result)) == result
+
+
+def test_a_point_without_work_records_none(shared: Bench, tmp_path: Path) -> None:
+    where: Point = replace(MIXED, id="openloop-400", workload="openloop", work_ms=None)
+    record = small.trial(shared, where, "callbacks")
+    assert (record.status, record.work) == ("ok", None)
+    assert "work_ms" not in record.params
