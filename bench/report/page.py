@@ -34,6 +34,8 @@ from bench.report.tables.table import Table
 from bench.report.tables.trials import unusable
 from bench.schema import TrialRecord
 
+LINK: Final = re.compile(r"\[([^\]]+)\]\((https://[^\s)]+)\)")
+
 #: Findings at the top of the page; the others follow further down.
 ANSWERS: Final = 3
 
@@ -105,8 +107,9 @@ def page(
 
 
 def marked(sentence: str) -> Markup:
-    """A sentence with its Markdown bold and code marks as HTML, everything else escaped."""
+    """A sentence with its Markdown bold, code and links as HTML, everything else escaped."""
     safe = str(escape(sentence))
+    safe = LINK.sub(r'<a href="\2" rel="noreferrer">\1</a>', safe)
     safe = re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", safe)
     safe = re.sub(r"`(.+?)`", r"<code>\1</code>", safe)
     # The text was escaped before the tags were added.
