@@ -13,8 +13,15 @@ from bench.palette import PALETTES, Theme
 from bench.plan.labels import Label
 from crawlers.stacks import STACKS
 
-Shape = Literal["wide", "square"]
+Shape = Literal["wide", "square", "stage"]
+"""The stage is the free part of a slide that has a title of its own."""
 Format = Literal["svg", "png", "pdf"]
+
+SIZES: Final[Mapping[Shape, tuple[float, float]]] = {
+    "wide": (12.8, 7.2),
+    "square": (9.0, 9.0),
+    "stage": (12.0, 4.9),
+}
 
 #: Dots per inch of the layout; PNG files are written at twice this.
 DPI: Final = 100
@@ -72,12 +79,12 @@ class Look:
     @property
     def size(self) -> tuple[float, float]:
         """Width and height in inches."""
-        return (12.8, 7.2) if self.shape == "wide" else (9.0, 9.0)
+        return SIZES[self.shape]
 
     @property
     def wide(self) -> bool:
         """Whether panels go side by side."""
-        return self.shape == "wide"
+        return self.shape != "square"
 
     def of(self, label: str) -> Identity:
         """The identity of a label: that of its backend, for an A/A twin and on any interpreter."""

@@ -45,6 +45,7 @@ class Slide:
     RIGHT: Final = 0.36
     TOP: Final = 0.34
     BOTTOM: Final = 0.22
+    BARE: Final = 0.04  # where there is no headline, and no footer
 
     def __init__(
         self,
@@ -69,20 +70,25 @@ class Slide:
         self._settled = False
         self._layout: ConstrainedLayoutEngine | None = None
         width, height = look.size
-        y = height - self.TOP
+        y = height - (self.TOP if headline or subtitle else self.BARE)
         y = self._block(headline, y, 25.0 if look.wide else 22.0, "bold", self.palette.ink)
-        y = self._block(subtitle, y - 0.07, 14.0, "normal", self.palette.muted)
-        self._top = y - 0.12
-        low = self._stack(footer, self.BOTTOM, 9.5, 1.3) + 0.04
-        self.figure.add_artist(
-            Line2D(
-                [self.LEFT / width, 1 - self.RIGHT / width],
-                [low / height] * 2,
-                color=self.palette.grid,
-                linewidth=1,
+        if subtitle:
+            y = self._block(subtitle, y - 0.07, 14.0, "normal", self.palette.muted) - 0.12
+        self._top = y
+        low = self._stack(footer, self.BOTTOM if footer else self.BARE, 9.5, 1.3)
+        if footer:
+            low += 0.04
+            self.figure.add_artist(
+                Line2D(
+                    [self.LEFT / width, 1 - self.RIGHT / width],
+                    [low / height] * 2,
+                    color=self.palette.grid,
+                    linewidth=1,
+                )
             )
-        )
-        self._low = self._stack(notes, low + 0.08, 12.0, 1.32) + 0.08
+        if footer or notes:
+            low = self._stack(notes, low + 0.08, 12.0, 1.32) + 0.08
+        self._low = low
 
     # --- text ---
 
