@@ -48,6 +48,7 @@ COMMANDS: Final = (
     "fleet report results/fleet --docs docs/fleet.md",
     "sidebyside --page docs/side-by-side.md",
     "tracebacks --out docs/stack-ripping.md",
+    "talk results/reference --fleet results/fleet --page docs/talk.md",
 )
 """These write the generated documents, and generated parts of others."""
 

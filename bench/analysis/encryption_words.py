@@ -73,10 +73,16 @@ def _openssl(analysis: Analysis) -> str:
     return f"OpenSSL’s own part is {_kib(found)} KiB (control `bare_tls`)."
 
 
+def buffer_shown(analysis: Analysis) -> bool:
+    """Whether asyncio's buffer can be seen in a connection of async/await."""
+    stream = analysis.encryption.of(STREAMS)
+    return stream is not None and stream.library is not None and stream.library >= BUFFER / 2
+
+
 def _cause(analysis: Analysis) -> str:
     """Why asyncio's connection is so large, where the records show that it is."""
-    stream, small = analysis.encryption.of(STREAMS), analysis.encryption.of(SMALL)
-    if stream is None or stream.library is None or stream.library < BUFFER / 2:
+    small = analysis.encryption.of(SMALL)
+    if not buffer_shown(analysis):
         return ""
     cause = (
         f"asyncio’s `SSLProtocol` gives each connection a buffer of {BUFFER // KIB} KiB and "

@@ -91,11 +91,11 @@ def findings(analysis: Analysis) -> list[str]:
     if analysis.releases:
         found = [*_steps(analysis.releases), *analysis.releases.lines]
     else:
-        answers = (_answer(analysis, question) for question in QUESTIONS)
+        answers = (answer(analysis, question) for question in QUESTIONS)
         held, pages = encryption_words.memory(analysis), encryption_words.pages(analysis)
-        found = [_memory(analysis), held, *answers, _waiting(analysis)]
+        found = [memory(analysis), held, *answers, waiting(analysis)]
         found += [crossover.finding(analysis.crossover), churn_words.finding(analysis), pages]
-    found += [processors.finding(analysis.processors), _trust(analysis)]
+    found += [processors.finding(analysis.processors), trust(analysis)]
     return [sentence for sentence in found if sentence]
 
 
@@ -115,7 +115,7 @@ def markdown(analysis: Analysis) -> str:
     )
 
 
-def _memory(analysis: Analysis) -> str | None:
+def memory(analysis: Analysis) -> str | None:
     """What an idle connection takes in each model, the most first."""
     costs = sorted(
         (
@@ -154,7 +154,7 @@ def _kib(value: float) -> str:
     return significant(value / KIB, 2)
 
 
-def _answer(analysis: Analysis, question: Question) -> str | None:
+def answer(analysis: Analysis, question: Question) -> str | None:
     """Each backend against the base at one point: the models first, the others apart."""
     models = _models(analysis, question)
     if not models:
@@ -185,7 +185,7 @@ def _others(analysis: Analysis, question: Question) -> list[str]:
     return [f"{kind}: {each}." for kind, mine in others if (each := _each(mine, question.less))]
 
 
-def _waiting(analysis: Analysis) -> str | None:
+def waiting(analysis: Analysis) -> str | None:
     """A slow server at few and at many slots, with the delay as it was.
 
     Told together: where the delay sets the rate, no model can differ.
@@ -289,7 +289,7 @@ def _value(found: Comparison) -> float:
     return found.ratio.value or 0.0
 
 
-def _trust(analysis: Analysis) -> str | None:
+def trust(analysis: Analysis) -> str | None:
     """How often this suite and a naive harness see a difference where there is none."""
     ours, naive, floor = analysis.aa, analysis.naive, analysis.floor()
     if not ours.tested or floor.percent is None:

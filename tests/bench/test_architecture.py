@@ -17,7 +17,7 @@ PACKAGES = ("bench", "crawlers", "server")
 ROWS = (
     ("__main__", "conftest", "test_workloads"),
     ("cli",),
-    ("cards",),
+    ("cards", "talk"),
     ("claims", "costs", "fleet", "micro"),
     ("exhibits",),
     ("report",),
