@@ -297,7 +297,7 @@ class Analysis:
         return stats.parity(self.records)
 
     @cached_property
-    def instrument_cost(self) -> dict[tuple[str, str, stats.Instrument], stats.Ratio]:
+    def instrument_cost(self) -> dict[tuple[str, str], stats.Ratio]:
         """(point, label, instrument) -> speed with it over speed without."""
         return stats.instrument_cost(self.records)
 

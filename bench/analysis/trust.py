@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
 from statistics import median
 from typing import Final
 
@@ -20,12 +19,6 @@ UNSTEADY_PROBE: Final = 1.15
 STEAL_SHARE: Final = 0.01
 #: The sum of the memory parts over the drop in free memory must lie in this range.
 AGREEMENT: Final = (0.8, 1.25)
-#: What each instrument costs, as the beginning of a sentence.
-INSTRUMENT: Final[Mapping[stats.Instrument, str]] = {
-    "times": "Keeping the times costs",
-    "counter": "The shared counter costs",
-    "both": "Times and counter together cost",
-}
 #: Kinds of unusable trials that are listed one by one.
 MOST_KINDS: Final = 20
 
@@ -172,9 +165,9 @@ def method_lines(analysis: Analysis) -> list[str]:
         lines.append(analysis.balance.words)
     if analysis.parity.rows:
         lines.append(analysis.parity.words)
-    for (_, label, part), cost in analysis.instrument_cost.items():
+    for (_, label), cost in analysis.instrument_cost.items():
         if cost.value is not None:
-            lines.append(f"{INSTRUMENT[part]} {label} {_instrument_words(cost)}.")
+            lines.append(f"Keeping and counting times costs {label} {_instrument_words(cost)}.")
     for (point, label), asleep in analysis.sleeping_cost.items():
         if asleep.value is not None:
             lines.append(

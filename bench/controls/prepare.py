@@ -10,7 +10,7 @@ from crawlers.recorder import ProgressRecorder, TimesRecorder
 
 
 def prepare(name: str, job: Job) -> Callable[[Job, TimesRecorder], CrawlReport]:
-    """Get a control ready for a job; the result runs it, and counts in the recorder's number."""
+    """Get a control ready for a job; the result runs it, and counts as the recorder does."""
     if name == "bare":
         return lambda job, recorder: bare.crawl(job, counter(recorder))
     if name == "bare_tls":
@@ -29,9 +29,9 @@ def counter(recorder: TimesRecorder) -> Callable[[], None]:
     """A function that counts one exchange where the harness can see it."""
     if not isinstance(recorder, ProgressRecorder):
         return lambda: None
-    number = recorder.shared
+    ended, place = recorder.ended, recorder.place
 
     def count() -> None:
-        number[0] += 1
+        ended[next(place)] = 1.0
 
     return count

@@ -1,7 +1,7 @@
 """Labels: which of the trials of a block one is.
 
 A block may hold a backend more than once: on several interpreters, as the twin
-of the A/A pair, with a recorder that keeps nothing or not even counts, against a server
+of the A/A pair, with a recorder that keeps nothing, against a server
 that sleeps, in several modes (:mod:`bench.plan.tls`), or on either side of a duet.
 In records, charts and commands a label is text such as ``callbacks@3.13.5t#2``; here it
 is a value.
@@ -21,7 +21,6 @@ if TYPE_CHECKING:  # bench.plan.backends runs on interpreters that have no pydan
 INTERPRETER = "@"
 TWIN = "#2"
 NULL = "/null"
-UNCOUNTED = "/uncounted"
 ASLEEP = "/asleep"
 Side = Literal["left", "right"]
 SIDES: Final[tuple[Side, Side]] = ("left", "right")
@@ -32,9 +31,8 @@ SIDES: Final[tuple[Side, Side]] = ("left", "right")
 class Label:
     """A registered backend, and what sets its trial apart from the backend's other trials.
 
-    ``interpreter`` is "" for the harness's own. ``null_recorder``, ``asleep``, ``mode``,
-    ``side`` and ``uncounted`` (no recorder and no shared counter) appear in plans only: the
-    record of such a trial has them in its parameters.
+    ``interpreter`` is "" for the harness's own. ``null_recorder``, ``asleep``, ``mode``
+    and ``side`` appear in plans only: the record of such a trial has them in its parameters.
     """
 
     name: str
@@ -44,7 +42,6 @@ class Label:
     asleep: bool = False
     mode: Mode = ""
     side: Side | None = None
-    uncounted: bool = False
 
     @classmethod
     def parse(cls, text: str) -> Label:
@@ -54,8 +51,7 @@ class Label:
             text = text.removesuffix(f"/{side}")
         mode = next((mode for mode in WAYS if text.endswith(f"/{mode}")), "")
         text = text.removesuffix(f"/{mode}") if mode else text
-        counted = text.removesuffix(UNCOUNTED)
-        awake = counted.removesuffix(ASLEEP)
+        awake = text.removesuffix(ASLEEP)
         rest = awake.removesuffix(NULL)
         backend = rest.removesuffix(TWIN)
         name, _, interpreter = backend.partition(INTERPRETER)
@@ -64,10 +60,9 @@ class Label:
             interpreter,
             twin=backend != rest,
             null_recorder=rest != awake,
-            asleep=awake != counted,
+            asleep=awake != text,
             mode=cast("Mode", mode),
             side=side,
-            uncounted=counted != text,
         )
 
     @classmethod
@@ -84,7 +79,6 @@ class Label:
             asleep=asleep,
             mode=mode,
             side=side,
-            uncounted=recorder == "none",
         )
 
     @property
@@ -99,7 +93,7 @@ class Label:
 
     def __str__(self) -> str:
         apart = "".join(f"/{part}" for part in (self.mode, self.side) if part)
-        kept = NULL * self.null_recorder + ASLEEP * self.asleep + UNCOUNTED * self.uncounted
+        kept = NULL * self.null_recorder + ASLEEP * self.asleep
         return self.recorded + kept + apart
 
 

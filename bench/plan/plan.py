@@ -90,7 +90,6 @@ def cast(point: Point, backends: Sequence[str], *, named: bool = False) -> dict[
     twins = [first[name] for name in point.twins if name in first]
     twin = {replace(label, twin=True): chosen[label] for label in twins}
     null = {replace(label, null_recorder=True): n for label, n in chosen.items()}
-    none = {replace(label, uncounted=True): n for label, n in chosen.items()}
     asleep = {replace(label, asleep=True): n for label, n in chosen.items()}
     if point.duet:
         both = chosen | twin
@@ -98,7 +97,7 @@ def cast(point: Point, backends: Sequence[str], *, named: bool = False) -> dict[
     return {
         **chosen,
         **twin,
-        **(null | none if point.null_recorder else {}),
+        **(null if point.null_recorder else {}),
         **(asleep if point.asleep else {}),
     }
 

@@ -86,13 +86,12 @@ class Point:
     records. ``urls`` is the number of URLs of a list, None to crawl from the
     root. ``cast`` says in how many blocks each backend takes part; ``twins`` run
     twice, as A/A pairs. ``null_recorder`` adds a second trial of each backend whose
-    recorder keeps nothing but a count, and a third without the count, ``asleep`` one of
-    each whose server sleeps between requests although the others' poll, ``controls``
-    (:mod:`bench.controls`) are measured in the same blocks, and ``ceiling`` measures the
-    server's ceiling. In an ``interleaved`` point the labels of a block are alive together
-    and take turns (:mod:`bench.run.turns`); in a ``duet`` two of them run at the same time,
-    each with its server on a processor of its own (:mod:`bench.run.duet`); otherwise each
-    trial runs whole and alone.
+    recorder keeps nothing, ``asleep`` one of each whose server sleeps between requests
+    although the others' poll, ``controls`` (:mod:`bench.controls`) are measured in the same
+    blocks, and ``ceiling`` measures the server's ceiling. In an ``interleaved`` point the
+    labels of a block are alive together and take turns (:mod:`bench.run.turns`); in a
+    ``duet`` two of them run at the same time, each with its server on a processor of its own
+    (:mod:`bench.run.duet`); otherwise each trial runs whole and alone.
     ``work_ms`` is the work that some pages need, None without any (:mod:`bench.plan.mixed`).
     ``spread`` gives the backends that can use them every processor
     (:data:`bench.plan.cast.SPREADING`), and the others one as always. A

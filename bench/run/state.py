@@ -180,13 +180,12 @@ class Trial:
 
 def recorder(point: Point, turn: Turn) -> Literal["times", "slots", "null"]:
     """Which recorder this turn uses."""
-    nothing = turn.label.null_recorder or turn.label.uncounted
-    return "null" if nothing else point.recorder
+    return "null" if turn.label.null_recorder else point.recorder
 
 
 def params(point: Point, turn: Turn) -> Params:
     """The point's parameters as recorded, with what is particular to this turn."""
-    own: Params = {"recorder": "none" if turn.label.uncounted else recorder(point, turn)}
+    own: Params = {"recorder": recorder(point, turn)}
     if point.asleep:
         own["server"] = "asleep" if turn.label.asleep else "awake"
     if turn.label.mode:

@@ -9,6 +9,7 @@ complete and its digest and ledger can be checked like those of any other trial.
 
 from __future__ import annotations
 
+import os
 import random
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,6 +40,12 @@ from bench.turnlog import FEWEST_ROUNDS
 
 TURNS_DEADLINE_S: Final = 120.0
 """The longest that the turns of one block may take, whatever is still alive."""
+
+AT_ONCE: Final = 4096
+"""How many doubles the harness looks at in one step."""
+
+MARGIN: Final = 2
+"""A crawl with so many times the exchanges that it should have is broken, and may fail."""
 
 PATIENCE: Final = 10.0
 """A crawl that takes turns may last so many times a point's deadline: it waits for the others."""
@@ -151,25 +158,44 @@ def start(
     )
     cores = bench.pinning.client
     trial.unpinned = cpu.pin(worker.pid, cores) if cores else bench.pinning.reason
-    shared = new_number(bench.scratch / f"progress-{number}")
     taker = Taker(
         name=str(turn.label),
         worker=Group(worker.pid),
         server=Group(server.pid),
-        count=lambda: int(shared[0]),
+        count=int,  # see set_to_work
         begin=worker.go,
         total=0,
         slots=point.slots,
     )
-    if point.null_recorder:
-        ledger = LedgerCount(server)
-        taker.count, taker.look = ledger.count, ledger.look
     return Member(trial, worker, taker)
+
+
+class Progress:
+    """Exchanges counted in memory that the worker's recorder fills: one double for each.
+
+    ``most`` is how many it has room for. Raises :class:`OSError` where there is no such room.
+    """
+
+    def __init__(self, file: Path, most: int) -> None:
+        file.touch()
+        os.truncate(file, most * 8)  # zeros, and they take no room yet
+        self.times = np.asarray(protocol.shared_times(file))
+        self.seen = 0
+
+    def count(self) -> int:
+        """As many as are filled, one after the other."""
+        while self.seen < len(self.times):
+            ahead = self.times[self.seen : self.seen + AT_ONCE] == 0.0
+            if ahead.any():
+                self.seen += int(ahead.argmax())
+                break
+            self.seen += len(ahead)
+        return self.seen
 
 
 @dataclass(slots=True)
 class LedgerCount:
-    """Exchanges counted at the server, where the cost of the shared counter is measured.
+    """Exchanges counted at the server, where the cost of counting in the worker is measured.
 
     After a turn the server has answered what was still asked, so the number is ahead of the
     worker's by the requests in flight: as many after each turn, one or none for each slot.
@@ -192,17 +218,16 @@ class LedgerCount:
 
 def set_to_work(member: Member) -> None:
     """Tell a worker what to crawl, now that its server is there; it warms up at once."""
-    trial = member.trial
-    member.taker.total = trial.server.urls * (REPEATS if trial.backend.family == FAMILY else 1)
+    trial, taker = member.trial, member.taker
+    taker.total = trial.server.urls * (REPEATS if trial.backend.family == FAMILY else 1)
+    kept = None if trial.turn.label.null_recorder else member.progress
+    if kept is not None:
+        taker.count = Progress(kept, MARGIN * taker.total).count
+    if trial.point.null_recorder:  # for all labels: one way of counting for what is compared
+        ledger = LedgerCount(trial.server)
+        taker.count, taker.look = ledger.count, ledger.look
     patience_s = PATIENCE * trial.deadline_s
-    progress = None if trial.turn.label.uncounted else member.progress
-    member.worker.command(command(trial, progress=progress, timeout_s=patience_s))
-
-
-def new_number(file: Path) -> memoryview:
-    """A number in a new file of eight bytes, for the worker to count in."""
-    file.write_bytes(bytes(8))
-    return protocol.shared_number(file)
+    member.worker.command(command(trial, progress=kept, timeout_s=patience_s))
 
 
 def warm(member: Member) -> None:

@@ -21,8 +21,8 @@ import resource
 import sys
 import time
 from array import array
-from collections.abc import Callable
-from typing import Any, TextIO
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, TextIO
 
 from bench import arrivals, controls
 from bench.run.protocol import (
@@ -36,13 +36,13 @@ from bench.run.protocol import (
     Worked,
     decode,
     encode,
-    shared_number,
+    shared_times,
 )
 from crawlers import http, registry, tokens
 from crawlers.job import CrawlReport, Job, Work
 from crawlers.recorder import (
-    CountRecorder,
     DueRecorder,
+    LockedProgressRecorder,
     NullRecorder,
     ProgressRecorder,
     Recorder,
@@ -118,20 +118,24 @@ def gc_collections() -> int:
     return sum(generation["collections"] for generation in gc.get_stats())
 
 
+def gil() -> str:
+    """Whether the interpreter's lock is "enabled" or "disabled" at this moment."""
+    enabled = getattr(sys, "_is_gil_enabled", None)
+    return "enabled" if enabled is None or enabled() else "disabled"
+
+
 def interpreter(family: str) -> dict[str, str | int]:
     """The Python release, whether its lock is on (an import can turn it on), and the parser."""
-    enabled = getattr(sys, "_is_gil_enabled", None)
-    gil = "enabled" if enabled is None or enabled() else "disabled"
     # An HTTP stack brings a parser of its own.
     parser = {} if family == "stack" else {"parser": http.PARSER}
     workaround = {"links": tokens.WORKAROUND} if tokens.WORKAROUND else {}
-    return {"python": sys.version.split()[0], "gil": gil, **parser, **workaround}
+    return {"python": sys.version.split()[0], "gil": gil(), **parser, **workaround}
 
 
-def write(path: str, values: array[float] | array[int]) -> int:
-    """Write the values as they lie in memory; returns how many there are."""
+def write(path: str, values: Sequence[float], kind: Literal["d", "l"] = "d") -> int:
+    """Write doubles or integers as an ``array`` keeps them; returns how many there are."""
     with open(path, "wb") as file:
-        values.tofile(file)
+        array(kind, values).tofile(file)
     return len(values)
 
 
@@ -171,7 +175,9 @@ def send(message: Message, replies: TextIO) -> None:
 def make_recorder(command: Command) -> TimesRecorder:
     """The recorder that a command asks for."""
     if command.progress is not None:
-        return ProgressRecorder(shared_number(command.progress))
+        locked = gil() == "enabled"
+        kind = ProgressRecorder if locked else LockedProgressRecorder
+        return kind(shared_times(command.progress))
     if command.work is not None:
         return DueRecorder()
     return SlotRecorder() if command.recorder == "slots" else TimesRecorder()
@@ -217,10 +223,7 @@ def measure(
     times = make_recorder(command)
     recorder: Recorder = times
     if command.recorder == "null":
-        if isinstance(times, ProgressRecorder):
-            recorder = CountRecorder(times.shared)
-        else:
-            recorder = NullRecorder()
+        recorder = NullRecorder()
     watch = None
     if command.cancel:
         # Imported here: the memory of every other worker is measured.
@@ -243,10 +246,10 @@ def measure(
     collections = gc_collections() - collections
     slots = ended = None
     if isinstance(times, SlotRecorder):
-        slots = write(f"{command.out}.slots", times.slots)
-        ended = write(f"{command.out}.ended", array("d", (at - started for at in times.ended)))
+        slots = write(f"{command.out}.slots", times.slots, "l")
+        ended = write(f"{command.out}.ended", [at - started for at in times.ended])
     elif isinstance(times, ProgressRecorder):
-        ended = write(f"{command.out}.ended", times.ended)
+        ended = write(f"{command.out}.ended", times.ended[: len(times.service)].tolist())
     rows = report.rows.values()
     result = Result(
         elapsed_s=report.elapsed_s,

@@ -218,25 +218,14 @@ def host_spread(records: Records) -> HostSpread | None:
     return HostSpread(median, float(np.quantile(times, 0.95)) / median, share)
 
 
-Instrument = Literal["times", "counter", "both"]
-"""What the harness adds to a crawl in turns: keeping times, the shared counter, or both."""
-INSTRUMENTS: Final[Mapping[Instrument, tuple[str, str]]] = {
-    "times": ("null", "times"),
-    "counter": ("none", "null"),
-    "both": ("none", "times"),
-}
-"""Each as two recorders, without it and with it."""
-
-
 def instrument_cost(
     records: Records, *, resamples: int = RESAMPLES
-) -> dict[tuple[str, str, Instrument], Ratio]:
-    """What measuring costs, by point, label and instrument: the speed with it over without.
+) -> dict[tuple[str, str], Ratio]:
+    """What keeping and counting times costs, by point and label: the speed with it over without.
 
-    From the ``cost`` workload, whose trials differ in ``params["recorder"]``: "times",
-    "null" (a counter alone) or "none". 0.99 means a loss of 1 %. Trials in turns are
-    compared by pages per processor second, which scatters least. Their pages were counted
-    at the server, except in records from before the counter could be left out.
+    From the ``cost`` workload, whose trials differ in ``params["recorder"]``: "times" or
+    "null". 0.99 means a loss of 1 %. Trials in turns are compared by pages per processor
+    second, which scatters least. Their pages were counted at the server.
     """
     values: dict[tuple[str, str], dict[str, dict[int, float]]] = defaultdict(
         lambda: defaultdict(dict)
@@ -250,10 +239,9 @@ def instrument_cost(
             point = trial.point if trial.turns else "cost"
             values[point, trial.label][kind][trial.block] = value
     return {
-        (point, label, part): ratio(kinds[without], kinds[with_it], resamples=resamples)
-        for (point, label), kinds in values.items()
-        for part, (without, with_it) in INSTRUMENTS.items()
-        if without in kinds and with_it in kinds
+        key: ratio(kinds["null"], kinds["times"], resamples=resamples)
+        for key, kinds in values.items()
+        if {"null", "times"} <= kinds.keys()
     }
 
 

@@ -1,4 +1,4 @@
-"""What measuring costs: keeping times, and the counter by which progress is read in turns."""
+"""What measuring costs: keeping times, which also count the progress of a crawl in turns."""
 
 from __future__ import annotations
 
@@ -11,19 +11,12 @@ from bench.report.tables.table import MISSING, Column, Table, name
 LIMIT: Final = 0.01
 """The most that measuring may take of a page."""
 
-NAMES: Final = {
-    "times": "keeping the times",
-    "counter": "the shared counter",
-    "both": "both together",
-}
-
 
 def instrument(analysis: Analysis) -> Table:
-    """One row per point, label and instrument; no rows where it was not measured."""
+    """One row per point and label; no rows where it was not measured."""
     return Table(
         "What measuring costs",
         [
-            name("instrument"),
             name("backend"),
             name("point"),
             Column("share of a page"),
@@ -33,7 +26,6 @@ def instrument(analysis: Analysis) -> Table:
         ],
         [
             [
-                NAMES[part],
                 label,
                 point,
                 MISSING if cost.value is None else f"{100 * (1 - cost.value):+.1f} %",
@@ -43,11 +35,11 @@ def instrument(analysis: Analysis) -> Table:
                 within(cost),
                 str(cost.blocks),
             ]
-            for (point, label, part), cost in analysis.instrument_cost.items()
+            for (point, label), cost in analysis.instrument_cost.items()
         ],
         about=(
-            "One backend against itself in turns: with the recorder of every other trial, with a "
-            "counter alone, and with neither. Pages are counted at the server for all of them."
+            "One backend against itself in turns: with the recorder of every other trial, and with "
+            "one that keeps nothing. Pages are counted at the server for both of them."
         ),
     )
 

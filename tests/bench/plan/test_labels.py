@@ -20,7 +20,6 @@ RELEASES = st.one_of(st.just(""), st.from_regex(r"3\.1[1-4]\.[0-9]t?", fullmatch
         ("callbacks#2", Label("callbacks", twin=True)),
         ("callbacks/null", Label("callbacks", null_recorder=True)),
         ("callbacks/asleep", Label("callbacks", asleep=True)),
-        ("callbacks/uncounted", Label("callbacks", uncounted=True)),
         ("callbacks/tls", Label("callbacks", mode="tls")),
         ("callbacks/left", Label("callbacks", side="left")),
         ("callbacks#2/right", Label("callbacks", twin=True, side="right")),
@@ -42,7 +41,7 @@ FLAGS = (st.booleans(), st.booleans(), st.booleans())
 PARTS = (st.sampled_from(["", *WAYS]), st.sampled_from([None, *SIDES]))
 
 
-@given(st.builds(Label, NAMES, RELEASES, *FLAGS, *PARTS, st.booleans()))
+@given(st.builds(Label, NAMES, RELEASES, *FLAGS, *PARTS))
 def test_every_label_survives_as_text(label: Label) -> None:
     assert Label.parse(str(label)) == label
 

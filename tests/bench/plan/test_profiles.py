@@ -64,7 +64,7 @@ def test_labels_hold_the_twin_and_the_recorder_that_keeps_nothing() -> None:
     assert labels(found["waiting-100"], *MODELS) == [*MODELS, "callbacks#2"]
     assert labels(found["c10k-100"], *MODELS) == list(MODELS)
     cost = points("full")["cost-100"]
-    assert labels(cost, *MODELS) == ["callbacks", "callbacks/null", "callbacks/uncounted"]
+    assert labels(cost, *MODELS) == ["callbacks", "callbacks/null"]
     assert labels(found["fetch-100"], "threads") == ["threads", "threads#2"]
 
 
@@ -182,7 +182,6 @@ def test_every_recorder_is_planned_as_often_as_the_other() -> None:
     assert plan.cast(points("full")["cost-100"], MODELS) == {
         Label("callbacks"): 8,
         Label("callbacks", null_recorder=True): 8,
-        Label("callbacks", uncounted=True): 8,
     }
 
 
