@@ -9,7 +9,6 @@ complete and its digest and ledger can be checked like those of any other trial.
 
 from __future__ import annotations
 
-import os
 import random
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +26,8 @@ from bench.machine.probes import cpu, host, kernel
 from bench.plan.order import Turn
 from bench.plan.sizes import sized, turn_s
 from bench.plan.workloads import SITE_SEED, Point
-from bench.run import protocol, record
+from bench.run import record
+from bench.run.counting import LedgerCount, Progress
 from bench.run.process import ProcessError
 from bench.run.servers import Server, ServerError
 from bench.run.state import Bench, Trial
@@ -40,9 +40,6 @@ from bench.turnlog import FEWEST_ROUNDS
 
 TURNS_DEADLINE_S: Final = 120.0
 """The longest that the turns of one block may take, whatever is still alive."""
-
-AT_ONCE: Final = 4096
-"""How many doubles the harness looks at in one step."""
 
 MARGIN: Final = 2
 """A crawl with so many times the exchanges that it should have is broken, and may fail."""
@@ -168,52 +165,6 @@ def start(
         slots=point.slots,
     )
     return Member(trial, worker, taker)
-
-
-class Progress:
-    """Exchanges counted in memory that the worker's recorder fills: one double for each.
-
-    ``most`` is how many it has room for. Raises :class:`OSError` where there is no such room.
-    """
-
-    def __init__(self, file: Path, most: int) -> None:
-        file.touch()
-        os.truncate(file, most * 8)  # zeros, and they take no room yet
-        self.times = np.asarray(protocol.shared_times(file))
-        self.seen = 0
-
-    def count(self) -> int:
-        """As many as are filled, one after the other."""
-        while self.seen < len(self.times):
-            ahead = self.times[self.seen : self.seen + AT_ONCE] == 0.0
-            if ahead.any():
-                self.seen += int(ahead.argmax())
-                break
-            self.seen += len(ahead)
-        return self.seen
-
-
-@dataclass(slots=True)
-class LedgerCount:
-    """Exchanges counted at the server, where the cost of counting in the worker is measured.
-
-    After a turn the server has answered what was still asked, so the number is ahead of the
-    worker's by the requests in flight: as many after each turn, one or none for each slot.
-    """
-
-    server: Server
-    served: int = 0
-
-    def count(self) -> int:
-        """As many as the ledger had at the last look."""
-        return self.served
-
-    def look(self) -> None:
-        """Ask the server, which must not be stopped."""
-        try:
-            self.served = self.server.served()
-        except ServerError:
-            raise GroupEndedError from None
 
 
 def set_to_work(member: Member) -> None:

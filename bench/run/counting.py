@@ -1,0 +1,63 @@
+"""How the harness counts the exchanges of a crawl that takes turns."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from bench.run import protocol
+from bench.run.servers import Server, ServerError
+from bench.run.turns import GroupEndedError
+
+AT_ONCE: Final = 4096
+"""How many doubles the harness looks at in one step."""
+
+
+class Progress:
+    """Exchanges counted in memory that the worker's recorder fills: one double for each.
+
+    ``most`` is how many it has room for. Raises :class:`OSError` where there is no such room.
+    """
+
+    def __init__(self, file: Path, most: int) -> None:
+        file.touch()
+        os.truncate(file, most * 8)  # zeros, and they take no room yet
+        self.times = np.asarray(protocol.shared_times(file))
+        self.seen = 0
+
+    def count(self) -> int:
+        """As many as are filled, one after the other."""
+        while self.seen < len(self.times):
+            ahead = self.times[self.seen : self.seen + AT_ONCE] == 0.0
+            if ahead.any():
+                self.seen += int(ahead.argmax())
+                break
+            self.seen += len(ahead)
+        return self.seen
+
+
+@dataclass(slots=True)
+class LedgerCount:
+    """Exchanges counted at the server, where the cost of counting in the worker is measured.
+
+    After a turn the server has answered what was still asked, so the number is ahead of the
+    worker's by the requests in flight: as many after each turn, one or none for each slot.
+    """
+
+    server: Server
+    served: int = 0
+
+    def count(self) -> int:
+        """As many as the ledger had at the last look."""
+        return self.served
+
+    def look(self) -> None:
+        """Ask the server, which must not be stopped."""
+        try:
+            self.served = self.server.served()
+        except ServerError:
+            raise GroupEndedError from None
