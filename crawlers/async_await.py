@@ -86,15 +86,25 @@ async def secure(origin: Origin, host: str, port: int) -> Connection:
     """Open an encrypted connection; the coroutine is suspended during the handshake."""
     from crawlers.tls import handshaking
 
-    with handshaking():
-        return await asyncio.open_connection(
-            host,
-            port,
-            limit=RECV_SIZE,
-            ssl=origin.tls,
-            server_hostname=origin.host,
-            ssl_handshake_timeout=LONGEST_S,  # the exchange has its own
-        )
+    # What open_connection does; it could not tell the transport of a handshake that is cancelled.
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader(RECV_SIZE, loop)
+    protocol = asyncio.StreamReaderProtocol(reader, loop=loop)
+    try:
+        with handshaking():
+            transport, _ = await loop.create_connection(
+                lambda: protocol,
+                host,
+                port,
+                ssl=origin.tls,
+                server_hostname=origin.host,
+                ssl_handshake_timeout=LONGEST_S,  # the exchange has its own
+            )
+    except asyncio.CancelledError:
+        if made := reader._transport:  # type: ignore[attr-defined]
+            made.abort()  # or it would wait for the server's goodbye
+        raise
+    return reader, asyncio.StreamWriter(transport, protocol, reader, loop)
 
 
 def disconnect(slot: Slot) -> None:
