@@ -93,7 +93,7 @@ class DueRecorder(TimesRecorder):
 
     def __init__(self) -> None:
         super().__init__()
-        self.due = array("d")
+        self.due: list[float] = []
 
     def record(self, slot: int, due: float, started: float, ended: float) -> None:
         """Append the times and, in an open loop, the due time."""
