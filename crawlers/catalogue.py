@@ -225,6 +225,13 @@ _LADDER = (
         "against asyncio_protocol: no new memory for every receive; tuned, by public means",
     ),
     variant(
+        "loop_per_thread",
+        "async",
+        58,
+        "async_await in one thread per processor, a loop in each, one frontier",
+        "against async_await: several loops, each in a thread; a lock around the frontier",
+    ),
+    variant(
         "uvloop",
         "async",
         60,

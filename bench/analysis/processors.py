@@ -1,7 +1,7 @@
 """Backends that use every processor, against the models on one, in pages per second.
 
 In every other point a client has one processor, because a model can use no more. Here
-``processes``, ``subinterpreters`` and, on an interpreter without a lock, ``threads`` get every
+``processes``, ``subinterpreters``, ``loop_per_thread`` and, without a lock, ``threads`` get every
 processor: all but the server's (``apart``), or all of them, the server's included (``shared``).
 Which processors each side had is in the record of each trial.
 """
@@ -137,15 +137,18 @@ def _spread(trials: Iterable[TrialRecord], metric: Metric) -> Spread | None:
 
 
 def not_tried(records: Records) -> list[tuple[str, str]]:
-    """What could have used every processor and did not run, each with the reason."""
+    """What could have used every processor and did not run, each with the reason.
+
+    Backends that the suite did not have at the time of the campaign are no part of it.
+    """
     campaign = records.campaign
     ran = {trial.backend for trial in stats.trials_of(records, WORKLOAD)}
     names = {Label.parse(backend).name for backend in ran}
-    missing = {rung.name: rung.missing for rung in campaign.rungs if rung.missing}
+    missing = {rung.name: rung.missing for rung in campaign.rungs}
     found = [
-        (f"`{name}`", missing.get(name, "it was not among the backends of this campaign"))
+        (f"`{name}`", missing[name] or "it was not among the backends of this campaign")
         for name in SPREADING
-        if name not in names
+        if name not in names and name in missing
     ]
     free = {Label(FREE, interpreter).backend for interpreter in campaign.free_threaded}
     if not free & ran:

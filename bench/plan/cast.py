@@ -16,8 +16,11 @@ BASE = "callbacks"
 TWINS = (BASE, "threads", "async_await")
 """The backends that run twice in a block as A/A pairs: not all models are equally noisy."""
 
-SPREADING = ("processes", "subinterpreters")
-"""The backends that use every processor they are given, on any interpreter."""
+SPREADING = ("processes", "subinterpreters", "loop_per_thread")
+"""The backends that use every processor they are given.
+
+``loop_per_thread`` does on any interpreter, but with a lock its threads take turns on them.
+"""
 
 FREE = "threads"
 """The model that uses every processor on an interpreter without the lock, and on no other."""

@@ -69,6 +69,7 @@ ON_ASYNCIO: Final = frozenset(
         *("async_await", "async_await_timeouts", "asyncio_buffered", "asyncio_eager"),
         *("asyncio_protocol", "asyncio_pure", "aiohttp", "anyio", "callbacks_asyncio"),
         *("generators_asyncio", "master_worker", "processes", "redis_queue", "tornado"),
+        "loop_per_thread",
         *("httpx", "httpx2", "httpx_tuned", "subinterpreters"),
     }
 )

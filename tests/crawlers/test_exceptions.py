@@ -35,7 +35,7 @@ PLACES: dict[str, tuple[str, list[type[Exception]]]] = {
     **dict.fromkeys(("generators", "native_coroutines"), RECV),
     **dict.fromkeys(("callbacks_asyncio", "generators_asyncio"), RECV),
     **dict.fromkeys(("async_await", "asyncio_pure", "asyncio_eager", "uvloop"), STREAM),
-    **dict.fromkeys(("async_await_timeouts", "asyncio_small_tls"), STREAM),
+    **dict.fromkeys(("async_await_timeouts", "asyncio_small_tls", "loop_per_thread"), STREAM),
     **dict.fromkeys(("async_await_to_thread", "async_await_pool"), STREAM),
     **dict.fromkeys(("master_worker", "redis_queue"), STREAM),
     "asyncio_sockets": ("socket:socket.recv", SOCKET),

@@ -1,0 +1,88 @@
+"""loop_per_thread with more threads than this machine may have processors."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+
+from crawlers.conformance.scripted import Connection, ScriptedServer, page
+from crawlers.job import CrawlReport, Job, JobError
+from crawlers.recorder import NullRecorder
+from crawlers.variants import loop_per_thread
+from tests.crawlers.conftest import FixtureServer
+
+THREADS = 5
+
+
+@pytest.fixture(autouse=True)
+def many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop_per_thread, "processors", lambda: THREADS)
+
+
+def crawl(*urls: str, **settings: Any) -> CrawlReport:
+    return loop_per_thread.crawl(Job(urls, **settings), NullRecorder())
+
+
+def test_many_loops_fetch_each_page_once(tree: FixtureServer) -> None:
+    for slots in (THREADS, 12, 50):
+        report = crawl(tree.url, slots=slots)
+        assert report.digest == tree.digest
+        assert report.mechanism["loops"] == THREADS
+        assert report.mechanism["threads"] == THREADS + 1
+        assert threading.active_count() == 1
+
+
+def test_there_are_no_more_threads_than_slots(tree: FixtureServer) -> None:
+    report = crawl(tree.url, slots=2)
+    assert report.digest == tree.digest
+    assert report.mechanism["loops"] == 2
+
+
+def test_a_slot_wakes_those_of_other_loops() -> None:
+    """The first page links to as many as there are slots, and no answer comes before all asked."""
+    slots = 10
+    met = threading.Barrier(slots, timeout=60)
+
+    def answer(connection: Connection) -> None:
+        met.wait()
+        connection.send(page())
+
+    with ScriptedServer() as server:
+        paths = [f"/{number}" for number in range(slots)]
+        server.script["/"] = page(*paths)
+        server.script.update(dict.fromkeys(paths, answer))
+        report = crawl(server.url, slots=slots, timeout_s=90.0)
+    assert report.errors == {}
+    assert report.pages == slots + 1
+
+
+class Broken(NullRecorder):
+    """Fails at the first answer."""
+
+    def record(self, slot: int, due: float, started: float, ended: float) -> None:
+        raise LookupError("no room")
+
+
+def test_an_error_in_one_thread_ends_all_of_them(tree: FixtureServer) -> None:
+    with pytest.raises(LookupError, match="no room"):
+        loop_per_thread.crawl(Job((tree.url,), slots=20), Broken())
+    assert threading.active_count() == 1
+
+
+def test_a_thread_that_cannot_start_ends_the_crawl(
+    monkeypatch: pytest.MonkeyPatch, tree: FixtureServer
+) -> None:
+    start, started = threading.Thread.start, list[threading.Thread]()
+
+    def fail_at_third(thread: threading.Thread) -> None:
+        if len(started) == 2:
+            raise RuntimeError("can't start new thread")
+        started.append(thread)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", fail_at_third)
+    with pytest.raises(JobError, match="no 5 threads"):
+        crawl(tree.url, slots=20)
+    assert threading.active_count() == 1
