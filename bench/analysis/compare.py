@@ -167,7 +167,7 @@ def compare(a: Records, b: Records, *, force: bool = False) -> Comparison:
     rows = []
     params, other_params = asked(a), asked(b)
     for metric in METRICS:
-        floors = [stats.aa_noise_floor(records, metric).log or 0.0 for records in (a, b)]
+        floors = [stats.aa_noise_floor(records, metric) for records in (a, b)]
         values = [
             stats.block_values(stats.trials_of(records, *metric.workloads, twins=False), metric)
             for records in (a, b)
@@ -180,7 +180,14 @@ def compare(a: Records, b: Records, *, force: bool = False) -> Comparison:
                 mine, other = (found.get((point, label)) for found in values)
                 if mine and other:
                     rows.append(
-                        row(point, label, metric, [*mine.values()], [*other.values()], max(floors))
+                        row(
+                            point,
+                            label,
+                            metric,
+                            [*mine.values()],
+                            [*other.values()],
+                            max(floor.at(point, label) for floor in floors),
+                        )
                     )
     if not rows:
         raise CompareError(

@@ -58,7 +58,7 @@ def environments(differences: Sequence[Difference]) -> Table:
 def table(metric: Metric, every: Sequence[Row]) -> Table:
     """One metric's rows; all of them have the same noise floor."""
     rows = [row for row in every if row.metric == metric.name]
-    floor = stats.floor_words(rows[0].floor) if rows else ""
+    floor = stats.floor_words(min(row.floor for row in rows)) if rows else ""
     return Table(
         f"{metric.title}, {metric.unit}: B over A, 95 % interval (noise floor {floor})",
         [

@@ -86,7 +86,7 @@ def compare_pairs(
         result = ratio(
             values[point, base],
             values[point, label],
-            floor=(floor.log or 0.0) if floor else floors[ways[point]],
+            floor=(floor or floors[ways[point]]).at(point, base, label),
             metric=metric,
             resamples=resamples,
             seed=seed,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal
 
 import numpy as np
@@ -54,6 +54,11 @@ class NoiseFloor:
     the largest of them; None without any pair. It judges every comparison. ``typical_log``
     is their median, and judges nothing: it says whether most pairs are like the widest.
     ``widest`` is the point and the backend of the largest.
+
+    ``unsteady`` has the pairs that are left out, point and backend -> absolute log ratio: those
+    that scatter more than :data:`UNSTEADY` times as much between blocks as the median pair.
+    There the program differs from run to run. That says nothing about how the others
+    were measured, and everything about itself: see :meth:`at`.
     """
 
     metric: str
@@ -62,6 +67,14 @@ class NoiseFloor:
     per_block_log: float | None  # the same for single blocks: one run against one run
     typical_log: float | None = None
     widest: tuple[str, str] | None = None
+    unsteady: Mapping[tuple[str, str], float] = field(default_factory=dict)
+
+    def at(self, point: str, *labels: str) -> float:
+        """The log ratio that a difference between these labels must exceed; 0 without a floor.
+
+        Where one of them is unsteady, that is how far it differed from itself, if more.
+        """
+        return max(self.log or 0.0, *(self.unsteady.get((point, one), 0.0) for one in labels))
 
     @property
     def percent(self) -> float | None:
@@ -87,8 +100,20 @@ class NoiseFloor:
                 f" The typical (median) pair differed by {floor_words(self.typical_log)}, the "
                 f"widest was {backend} at {point}; every verdict uses the floor."
             )
+        for (point, backend), log in self.unsteady.items():
+            text += (
+                f" Not in it is {backend} at {point}, which differed from itself by "
+                f"{floor_words(log)}: it scatters more than {UNSTEADY:g} times as much from block "
+                "to block as the median pair. A difference from it counts there if it exceeds "
+                "that too."
+            )
         return text
 
+
+UNSTEADY: Final = 5.0
+"""A pair that scatters so many times as much as the median pair is not in the noise floor."""
+FEWEST_PAIRS, FEWEST_BLOCKS = 8, 3
+"""With fewer pairs, or blocks of a pair, nobody can say which of them is unlike the others."""
 
 Pairs = dict[tuple[str, str], dict[int, float]]
 """(point, backend) -> block -> log ratio of the twin over the backend."""
@@ -121,7 +146,14 @@ def floor_from(
     """The floor that these pairs make; ``names`` are their points and backends, if known."""
     if not pairs:
         return NoiseFloor(metric.name, None, 0, None)
-    point_level = [abs(float(np.mean(list(logs.values())))) for logs in pairs]
+    every, steady = list(pairs), _steady(pairs)
+    means = [abs(float(np.mean(list(logs.values())))) for logs in every]
+    unsteady = {
+        name: mean for name, mean, fine in zip(names, means, steady, strict=False) if not fine
+    }
+    names = [name for name, fine in zip(names, steady, strict=False) if fine]
+    pairs = [logs for logs, fine in zip(every, steady, strict=True) if fine]
+    point_level = [mean for mean, fine in zip(means, steady, strict=True) if fine]
     singles = [abs(x) for logs in pairs for x in logs.values()]
     # Not interpolated: with few pairs the floor must not fall below what was seen.
     return NoiseFloor(
@@ -131,7 +163,22 @@ def floor_from(
         float(np.quantile(singles, 0.95, method="higher")),
         float(np.median(point_level)),
         names[int(np.argmax(point_level))] if names else None,
+        unsteady,
     )
+
+
+def _steady(pairs: Sequence[Mapping[int, float]]) -> list[bool]:
+    """Whether each pair scatters between blocks about as the others do."""
+    able = [len(logs) >= FEWEST_BLOCKS for logs in pairs]
+    spreads = [
+        float(np.std(list(logs.values()), ddof=1)) if fit else 0.0
+        for logs, fit in zip(pairs, able, strict=True)
+    ]
+    known = [spread for spread, fit in zip(spreads, able, strict=True) if fit]
+    if len(known) < FEWEST_PAIRS:
+        return [True] * len(pairs)
+    limit = UNSTEADY * float(np.median(known))
+    return [spread <= limit for spread in spreads]
 
 
 def aa_noise_floor(
@@ -148,9 +195,9 @@ def aa_noise_floor(
     return floor_from(metric, list(pairs.values()), list(pairs))
 
 
-def floors_of(records: Records, metric: Metric) -> dict[Way, float]:
-    """The noise floor of each way of measuring as a log ratio, 0 where it has no pair."""
-    return {way: aa_noise_floor(records, metric, way).log or 0.0 for way in WAYS}
+def floors_of(records: Records, metric: Metric) -> dict[Way, NoiseFloor]:
+    """The noise floor of each way of measuring."""
+    return {way: aa_noise_floor(records, metric, way) for way in WAYS}
 
 
 @dataclass(frozen=True, slots=True)

@@ -539,6 +539,33 @@ def test_the_floor_names_its_widest_pair_and_the_typical_one_beside_it() -> None
     assert "the widest was threads at fetch-1000" in floor.words
 
 
+@given(st.lists(st.floats(0.005, 0.02), min_size=8, max_size=20), st.floats(0.5, 3), st.data())
+def test_an_unsteady_pair_sets_no_floor_but_its_own(
+    spreads: list[float], wild: float, data: st.DataObject
+) -> None:
+    """A thousand threads of CPython differ by a third from run to run, and all others by 1 %."""
+    pairs = [{0: x, 1: -x / 2, 2: x} for x in spreads]
+    names = [(f"point-{number}", "callbacks") for number in range(len(pairs))]
+    before = stats.noise.floor_from(stats.CPU_PER_1000, pairs, names)
+    assert not before.unsteady
+    place = data.draw(st.integers(0, len(pairs)))
+    pairs.insert(place, {0: wild, 1: -wild, 2: wild})
+    names.insert(place, ("fetch-1000", "threads"))
+    after = stats.noise.floor_from(stats.CPU_PER_1000, pairs, names)
+    assert (after.log, after.pairs) == (before.log, before.pairs)
+    assert after.at("fetch-1000", "callbacks", "threads") == pytest.approx(wild / 3)
+    assert after.at("fetch-1000", "callbacks", "generators") == before.log
+    assert after.at("point-0", "callbacks", "threads") == before.log
+    assert "Not in it is threads at fetch-1000" in after.words
+
+
+def test_few_pairs_cannot_say_that_one_is_unsteady() -> None:
+    pairs = [{0: 0.01, 1: -0.01, 2: 0.01}] * 6 + [{0: 1.0, 1: -1.0, 2: 1.0}]
+    floor = stats.noise.floor_from(stats.CPU_PER_1000, pairs)
+    assert floor.pairs == 7
+    assert floor.log == pytest.approx(1 / 3)
+
+
 def test_the_cost_of_measuring_comes_from_trials_without_any_of_it() -> None:
     """The counter was on in all trials, and its cost was a guess."""
     lines: list[AnyRecord] = []
