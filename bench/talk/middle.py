@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bench.analysis import findings, stats
+from bench.analysis import crossover, findings, stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.wording import prose
 from bench.costs import chart as costs_chart
@@ -108,7 +108,7 @@ def wait(material: Material) -> TalkSlide | Gap:
     if isinstance(design, Skip):
         return Gap("wait", "The wait", design.reason)
     body = Picture(design, analysis.backends, "reference/charts/waiting.svg")
-    said = findings.waiting(analysis)
+    said = [findings.waiting(analysis), crossover.finding(analysis.crossover)]
     held = findings.memory(analysis)
     return TalkSlide(
         name="wait",
@@ -118,7 +118,7 @@ def wait(material: Material) -> TalkSlide | Gap:
         notes=[
             "Now the server is as slow as servers are. The rate is the number of slots divided by "
             "the delay, whatever waits. This is why many programs with threads are fine.",
-            *([of_models(said)] if said else []),
+            *(of_models(text) for text in said if text),
             *body.notes,
         ],
         question="Then why not always threads?",

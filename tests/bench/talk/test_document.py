@@ -15,7 +15,14 @@ PAGE = ROOT / "docs" / "talk.md"
 
 def test_the_committed_talk_is_what_the_records_give() -> None:
     """Rebuild with: python -m tools.rebuild documents."""
-    assert PAGE.read_text() == document.markdown(committed(), REFERENCE, FLEET, PAGE)
+    made = document.markdown(committed(), REFERENCE, FLEET, PAGE)
+    assert without_source(PAGE.read_text()) == without_source(made)
+
+
+def without_source(text: str) -> list[str]:
+    """Every slide but the one with code: that changes with the models, not with the records."""
+    slides = re.split(r"^## ", text, flags=re.MULTILINE)
+    return [one for one in slides if "counted in the model files" not in one]
 
 
 def test_the_documents_command_rebuilds_it() -> None:
