@@ -61,18 +61,16 @@ def load(name: str) -> Backend:
     """Import a backend; raises :class:`BackendError`, which says what to do about it."""
     backend = OURS.get(name)
     if backend is None:
-        found = _load_foreign(_point(name))
-        reason = found.no_https
-        return replace(found, crawl=_without_https(name, reason, found.crawl)) if reason else found
+        return _guarded(name, _load_foreign(_point(name)))
     try:
         module = import_module(backend.module)
-        reason = getattr(module, "NO_HTTPS", None)
-        return replace(
+        loaded = replace(
             backend,
-            crawl=_without_https(name, reason, module.crawl) if reason else module.crawl,
-            no_https=reason,
+            crawl=module.crawl,
+            no_https=getattr(module, "NO_HTTPS", None),
             cannot_see=getattr(module, "CANNOT_SEE", frozenset()),
         )
+        return _guarded(name, loaded)
     except BackendError:
         raise
     except ImportError as error:
@@ -84,6 +82,14 @@ def load(name: str) -> Backend:
         raise BackendError(
             f"backend {name} cannot be imported: {type(error).__name__}: {error}"
         ) from error
+
+
+def _guarded(name: str, backend: Backend) -> Backend:
+    """The backend, refusing ``https`` if it cannot speak it."""
+    reason = backend.no_https
+    if not reason:
+        return backend
+    return replace(backend, crawl=_without_https(name, reason, backend.crawl))
 
 
 def _without_https(name: str, reason: str, crawl: CrawlFunction) -> CrawlFunction:
