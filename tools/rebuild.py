@@ -13,6 +13,7 @@ import argparse
 import json
 import os
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
@@ -30,6 +31,7 @@ from bench.costs import record as costs_record
 from bench.costs import report as costs_report
 from bench.costs import tuning
 from bench.costs.account import Account
+from bench.costs.record import Costs
 from bench.fleet import report as fleet_report
 from bench.fleet import store as fleet_store
 from bench.launch import RESULTS, ROOT
@@ -56,10 +58,29 @@ TORTURES: Final = ("faults", "fuzz", "leaks", "limits", "races", "races-free-thr
 """These have a table in docs/reliability.md, as :mod:`~tests.torture.soak` has."""
 
 
+@cache
+def analysed(name: str) -> Analysis:
+    """A campaign under ``results/``, loaded once."""
+    return Analysis.load(store.trials_file(RESULTS / name))
+
+
+@cache
+def recorded_costs() -> Costs | None:
+    """The counted costs, loaded once; None without a record."""
+    folder = RESULTS / "costs"
+    return costs_record.load(folder) if costs_record.is_costs(folder) else None
+
+
+@cache
+def counted() -> list[Account]:
+    """The accounts of the counted costs; empty without a record."""
+    record = recorded_costs()
+    return costs_account.accounts(record) if record else []
+
+
 def campaign(name: str, out: Path) -> None:
     """Write the report, summary and charts of a campaign under ``results/``."""
-    file = store.trials_file(RESULTS / name)
-    publish.build(Analysis.load(file), out, file, EXTENSIONS)
+    publish.build(analysed(name), out, store.trials_file(RESULTS / name), EXTENSIONS)
 
 
 def fleet(out: Path) -> None:
@@ -74,16 +95,14 @@ def micro(out: Path) -> None:
 
 def costs(out: Path) -> None:
     """Write the summary and chart of the counted costs, where there is a record."""
-    if costs_record.is_costs(RESULTS / "costs"):
-        record = costs_record.load(RESULTS / "costs")
-        costs_report.write(record, costs_account.accounts(record), out)
+    if record := recorded_costs():
+        costs_report.write(record, counted(), out)
 
 
 def costs_excerpt() -> None:
     """Fill docs/costs.md and the part of README.md, where there is a record."""
-    if costs_record.is_costs(RESULTS / "costs"):
-        record = costs_record.load(RESULTS / "costs")
-        made = costs_account.accounts(record)
+    if record := recorded_costs():
+        made = counted()
         image = "../results/costs/charts/costs.svg"
         document.fill(
             "costs", costs_report.excerpt(record, made, image), ROOT / "docs" / "costs.md"
@@ -91,31 +110,22 @@ def costs_excerpt() -> None:
         document.fill("costs", costs_report.short(record, made), ROOT / "README.md")
 
 
-def counted() -> list[Account]:
-    """The counted costs; empty without a record."""
-    folder = RESULTS / "costs"
-    if not costs_record.is_costs(folder):
-        return []
-    return costs_account.accounts(costs_record.load(folder))
-
-
 def tuning_table() -> str:
     """The table of docs/fairness.md, from the reference and the counted costs, if there are any."""
-    return tuning.markdown(Analysis.load(store.trials_file(RESULTS / "reference")), counted())
+    return tuning.markdown(analysed("reference"), counted())
 
 
 def cards() -> dict[str, str]:
     """The files of docs/cards and their text."""
     file = store.trials_file(RESULTS / "reference")
-    return cards_document.pages(Analysis.load(file), counted(), cite.checksum(file))
+    return cards_document.pages(analysed("reference"), counted(), cite.checksum(file))
 
 
 def turn_cost_text() -> str:
     """Why a page costs more in turns than in a whole trial, as far as that was measured."""
     file = turn_cost_record.RECORD
     recorded = turn_cost_record.read(file) if file.exists() else None
-    campaign = Analysis.load(store.trials_file(RESULTS / "reference"))
-    return turn_cost_report.text(recorded, campaign)
+    return turn_cost_report.text(recorded, analysed("reference"))
 
 
 def reliability(out: Path) -> None:
@@ -149,7 +159,8 @@ def documents() -> None:
     document.fill(tuning.NAME, tuning_table(), fairness)
     document.fill(libraries.NAME, libraries.markdown(libraries.libraries()), fairness)
     cards_document.write(ROOT / "docs" / "cards", cards())
-    for name, text in surprises.parts(surprises.Figures.committed()).items():
+    figures = surprises.Figures(analysed("reference"), analysed("interpreters"), counted())
+    for name, text in surprises.parts(figures).items():
         document.fill(name, text, ROOT / "docs" / "findings.md")
 
 
