@@ -18,7 +18,7 @@ ROWS = (
     ("__main__", "conftest", "test_workloads"),
     ("cli",),
     ("cards", "talk"),
-    ("claims", "costs", "fleet", "micro"),
+    ("capacity", "claims", "costs", "fleet", "micro"),
     ("exhibits",),
     ("report",),
     ("analysis", "run"),

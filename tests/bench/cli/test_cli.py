@@ -30,6 +30,7 @@ def save(folder: Path, records: list[AnyRecord]) -> Path:
 
 WORDS = {
     "": "python -m bench doctor",
+    "advise": "docs/advice.md",
     "bundle": "--verify",
     "check": "fault",
     "cite": "BibTeX",

@@ -1,0 +1,60 @@
+"""Made-up costs, round enough to calculate with by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from bench.capacity.costs import Answered, Backend, Costs, Extra, Held
+from bench.capacity.validation import Check, Validation
+
+MIB = 1 << 20
+HELD = Held(1000, 4000, 900, 1100, 10 * MIB, 1 * MIB, 10_000)
+
+
+def backend(name: str, page: float = 50.0, **changes: Any) -> Backend:
+    """A backend whose page took so many microseconds in each of five blocks, give or take 1 %."""
+    blocks = {block: page * (1 + 0.005 * (block - 2)) for block in range(5)}
+    made = Backend(
+        name=name,
+        stack=False,
+        threaded=False,
+        most=None,
+        no_tls=None,
+        page=page,
+        blocks=blocks,
+        factors=[(10, 0.9), (100, 1.0), (1000, 1.5)],
+        extra=Extra(name, tls=10.0, opening=40.0, handshake=600.0),
+        plain=HELD,
+        encrypted=replace(HELD, user=30_000),
+        answered=[Answered(1000, 0.05, 0.5, 1.0), Answered(10_000, 0.5, 1.0, 4.0)],
+    )
+    return replace(made, **changes)
+
+
+def costs(*backends: Backend, **changes: Any) -> Costs:
+    """A campaign of these backends, measured on two processors."""
+    made = Costs(
+        campaign="made-up",
+        machine="a machine",
+        point="ladder-100",
+        slots=100,
+        floor=0.02,
+        quantiles={2: 12.71, 3: 4.30, 4: 3.18, 5: 2.78},
+        limits={"nofile_hard": 20_000, "pid_max": 32_768},
+        longest_delay_ms=50.0,
+        tls_slots=10,
+        processors=2,
+        backends=backends,
+    )
+    return replace(made, **changes)
+
+
+def check(label: str, error: float = 0.05, slots: int = 100, load: float = 0.5) -> Check:
+    """A prediction of a rate, off by so much."""
+    return Check("processor", f"whole-{slots}", label, 1000.0 * (1 + error), 1000.0, slots, load)
+
+
+def validation(*checks: Check) -> Validation:
+    """Predictions that were checked."""
+    return Validation(checks)

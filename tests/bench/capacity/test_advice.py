@@ -1,0 +1,232 @@
+"""What is advised for a load, and what is refused or left out, with the reason."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench.capacity.advice import Row, advise
+from bench.capacity.costs import Backend, Extra
+from bench.capacity.need import Need
+from tests.bench.capacity.samples import HELD, backend, check, costs, validation
+
+ONE = backend("one")
+
+
+def row(need: Need, one: Backend = ONE, *checks: object, **changes: object) -> Row:
+    """The advice for one backend alone."""
+    found = advise(costs(one, **changes), validation(*checks), need)  # type: ignore[arg-type]
+    return found.rows[0]
+
+
+# --- monotonic ---------------------------------------------------------------------------
+
+
+@given(st.floats(1, 100_000), st.floats(1, 3), st.booleans(), st.floats(0, 0.01))
+def test_a_higher_rate_never_needs_less(rate: float, more: float, tls: bool, work_s: float) -> None:
+    low, high = (
+        row(Need(1_000_000, wanted, 0.01, tls, work_s), limit_free)
+        for wanted, limit_free in ((rate, ONE), (rate * more, ONE))
+    )
+    for one, other in (
+        (low.processes, high.processes),
+        (low.in_use, high.in_use),
+        (low.user_bytes, high.user_bytes),
+        (low.kernel_bytes, high.kernel_bytes),
+    ):
+        assert one is not None
+        assert other is not None
+        assert one <= other
+
+
+@given(st.integers(1000, 100_000), st.floats(1, 3))
+def test_more_connections_never_take_less_memory_nor_carry_less(
+    connections: int, more: float
+) -> None:
+    low, high = (row(Need(n)) for n in (connections, int(connections * more)))
+    assert low.user_bytes is not None
+    assert high.user_bytes is not None
+    assert low.user_bytes <= high.user_bytes
+    assert low.most_rate is not None
+    assert high.most_rate is not None
+    assert low.most_rate <= high.most_rate
+    assert low.processes == high.processes
+
+
+@given(st.floats(1, 50_000), st.floats(0, 2))
+def test_processes_carry_the_rate_at_the_planned_load(rate: float, delay_s: float) -> None:
+    need = Need(10_000_000, rate, delay_s, load=0.6)
+    found = row(need)
+    assert found.processes is not None
+    assert found.total_us is not None
+    assert found.processes * need.load * 1e6 / found.total_us >= rate * 0.999
+    assert found.most_rate is not None
+    assert found.most_rate >= rate * 0.999
+    assert found.in_use == pytest.approx(rate * (delay_s + found.total_us / 1e6))
+
+
+# --- whether it can ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "need", "can", "word"),
+    [
+        ({"no_tls": "its library cannot"}, Need(tls=True), "no", "its library cannot"),
+        ({"most": 960}, Need(1000), "no", "at most 960 connections"),
+        ({"threaded": True}, Need(40_000), "no", "32,768 threads"),
+        ({}, Need(100, 2000, 0.2), "no", "401 connections are in use"),
+        ({"page": None, "blocks": {}}, Need(), "left out", "not measured"),
+        ({"extra": Extra()}, Need(tls=True), "left out", "What TLS adds"),
+        ({"extra": Extra()}, Need(pages_per_connection=1), "left out", "opening a connection"),
+    ],
+)
+def test_who_cannot_is_told_why(changes: dict[str, Any], need: Need, can: str, word: str) -> None:
+    found = row(need, replace(ONE, **changes))
+    assert found.can == can
+    assert word in found.reason
+    assert found.processors is None
+    assert found.group is None
+
+
+def test_a_backend_without_tls_carries_plain_http() -> None:
+    assert row(Need(), backend("one", no_tls="no")).can == "yes"
+
+
+# --- validated ---------------------------------------------------------------------------
+
+
+def test_what_was_predicted_badly_nearby_is_left_out() -> None:
+    bad = check("one", 0.7, 1000, 1.0)
+    good = check("one", 0.05, 100, 0.1)
+    near_good = row(Need(5000, 1000, 0.1), ONE, bad, good)
+    assert near_good.can == "yes"
+    assert near_good.checked == "whole-100"
+    near_bad = row(Need(50_000, 13_000, 0.1, load=0.95), ONE, bad, good)
+    assert near_bad.can == "left out"
+    assert "70 % too high" in near_bad.reason
+    assert "whole-1000" in near_bad.reason
+
+
+def test_a_kind_of_prediction_that_is_bad_in_the_median_is_left_out() -> None:
+    found = row(Need(), ONE, check("one", 0.2), check("other", 0.2))
+    assert found.can == "left out"
+    assert "20 % in the median" in found.reason
+
+
+def test_memory_that_was_predicted_badly_is_left_out_alone() -> None:
+    memory = replace(check("one", -0.5), kind="memory", slots=10_000, point="c10k-10000")
+    found = row(Need(), ONE, memory)
+    assert found.can == "yes"
+    assert found.user_bytes is None
+    assert any("memory is left out" in note and "too low" in note for note in found.notes)
+
+
+# --- beyond what was measured ------------------------------------------------------------
+
+
+def test_nothing_is_said_where_everything_was_measured() -> None:
+    assert row(Need(5000, 1000, 0.05), ONE, check("one")).notes == ()
+
+
+@pytest.mark.parametrize(
+    ("need", "words"),
+    [
+        (Need(5000, 2000, 1.0), "in a process, measured with 10 to 1,000: 2.0 times as many"),
+        (Need(100, 10, 0.1), "in a process, measured with 10 to 1,000: 10 times fewer"),
+        (Need(20_000, 1000, 0.1), "measured up to 10,000: 2.0 times as many"),
+        (Need(5000, 50_000, 0.05), "processors, measured with at most 2"),
+        (Need(5000, 1000, 0.1), "no prediction of its rate was checked"),
+        (Need(5000, 9000, 0.05), "response time was measured up to 50 %"),
+    ],
+)  # fmt: skip
+def test_what_is_beyond_is_said_with_by_how_much(need: Need, words: str) -> None:
+    notes = row(need).notes
+    assert any(words in note for note in notes), notes
+
+
+def test_a_delay_beyond_is_said_once() -> None:
+    found = advise(costs(ONE, backend("two")), validation(), Need(5000, 1000, 0.2))
+    assert sum("4.0 times as long" in note for note in found.notes) == 1
+
+
+def test_tls_of_another_backend_is_said() -> None:
+    other = backend("one", extra=Extra("two", 10.0, 40.0, 600.0))
+    assert any("that of two" in note for note in row(Need(tls=True), other).notes)
+    assert not any("that of two" in note for note in row(Need(), other).notes)
+
+
+# --- response times ----------------------------------------------------------------------
+
+
+def test_response_times_are_those_of_the_next_higher_load_and_the_delay() -> None:
+    found = row(Need(5000, 200, 0.1))
+    assert (found.p50_ms, found.p99_ms) == (100.5, 101.0)
+    found = row(Need(5000, 5000, 0.1))
+    assert (found.p50_ms, found.p99_ms) == (101.0, 104.0)
+
+
+@pytest.mark.parametrize(
+    "need", [Need(tls=True), Need(work_s=0.001), Need(pages_per_connection=10)]
+)
+def test_response_times_are_given_only_for_what_was_measured(need: Need) -> None:
+    assert row(need).p50_ms is None
+
+
+def test_threads_that_work_have_no_calculated_queue() -> None:
+    threads = backend("one", threaded=True)
+    assert row(Need(work_s=0.001), threads).wait_ms is None
+    assert row(Need(), threads).wait_ms is not None
+    assert row(Need(work_s=0.001)).wait_ms is not None
+
+
+# --- the order ---------------------------------------------------------------------------
+
+
+def test_what_nothing_tells_apart_is_a_group_and_memory_decides_in_it() -> None:
+    heavy = replace(HELD, user=9000)
+    found = advise(
+        costs(
+            backend("dear", 100),
+            backend("cheap", 50, plain=heavy),
+            backend("alike", 51),
+            backend("never", most=1),
+        ),
+        validation(),
+        Need(),
+    )
+    assert [(each.name, each.group) for each in found.rows] == [
+        *(("alike", 1), ("cheap", 1), ("dear", 2), ("never", None))
+    ]
+
+
+def test_work_that_all_do_alike_hides_differences() -> None:
+    pair = costs(backend("one", 50), backend("two", 60))
+    groups = [
+        {each.group for each in advise(pair, validation(), Need(work_s=work_s)).rows}
+        for work_s in (0.0, 0.01)
+    ]
+    assert groups == [{1, 2}, {1}]
+
+
+def test_noise_and_single_blocks_tell_nothing_apart() -> None:
+    noisy = costs(backend("one", 50), backend("two", 60), floor=math.log(1.3))
+    assert {each.group for each in advise(noisy, validation(), Need()).rows} == {1}
+    single = [
+        replace(b, blocks={0: b.page or 0.0}) for b in (backend("one", 50), backend("two", 90))
+    ]
+    found = advise(costs(*single), validation(), Need()).rows
+    assert {each.group for each in found} == {1}
+    assert found[0].low is None
+
+
+def test_an_interval_is_around_its_figure() -> None:
+    found = row(Need())
+    assert found.low is not None
+    assert found.high is not None
+    assert found.processors is not None
+    assert found.low < found.processors < found.high

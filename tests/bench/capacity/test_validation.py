@@ -1,0 +1,168 @@
+"""The predictions for the reference, counted again from its records; and what is done with them."""
+
+from __future__ import annotations
+
+import math
+from statistics import median
+
+import numpy as np
+import pytest
+from scipy import stats as sps
+
+from bench import store
+from bench.analysis.analysis import Analysis
+from bench.capacity.costs import Costs
+from bench.capacity.fixture import fixture, measured
+from bench.capacity.validation import KINDS, MEDIAN, WORST, Check, Validation, validation
+from bench.launch import RESULTS
+from bench.plan.workloads import mean_delay_s
+from bench.schema import TrialRecord
+from tests.bench import synthetic
+from tests.bench.capacity import samples
+
+KERNEL = (
+    *("page_table_bytes", "kernel_stack_bytes", "kernel_socket_bytes"),
+    *("send_buffer_bytes", "kernel_other_bytes"),
+)
+
+
+@pytest.fixture(scope="module")
+def reference() -> Analysis:
+    return Analysis(store.load(RESULTS / "reference"))
+
+
+@pytest.fixture(scope="module")
+def costs(reference: Analysis) -> Costs:
+    found = measured(reference)
+    assert found is not None
+    return found
+
+
+@pytest.fixture(scope="module")
+def checked(reference: Analysis, costs: Costs) -> Validation:
+    return validation(reference, costs)
+
+
+def ok(analysis: Analysis, check: Check) -> list[TrialRecord]:
+    """The valid trials that a check is about."""
+    return [
+        trial
+        for trial in analysis.records.trials
+        if (trial.status, trial.point, trial.label) == ("ok", check.point, check.label)
+    ]
+
+
+def added(trial: TrialRecord) -> float:
+    """Bytes of the client that the connections added, from the record alone."""
+    assert trial.memory is not None
+    before, held = trial.memory.before, trial.memory.held
+    values = [(getattr(before, name), getattr(held, name)) for name in ("user_bytes", *KERNEL)]
+    return float(sum(b - a for a, b in values if a is not None and b is not None))
+
+
+def test_what_was_measured_is_what_the_records_say(
+    reference: Analysis, checked: Validation
+) -> None:
+    assert len(checked.checks) > 50
+    for check in checked.checks:
+        trials = ok(reference, check)
+        if check.kind == "memory":
+            values = [added(trial) for trial in trials]
+        elif check.kind == "schedule":
+            values = [trial.achieved_per_s or 0.0 for trial in trials]
+        else:
+            values = [trial.pages_per_s or 0.0 for trial in trials]
+        assert check.measured == pytest.approx(float(np.median(values))), check
+
+
+def test_rates_are_predicted_from_turns_alone(costs: Costs, checked: Validation) -> None:
+    """No rate is above what the processor or the connections allow, by costs from turns."""
+    rates = [c for c in checked.checks if c.kind in ("processor", "delay")]
+    assert len({c.point for c in rates}) >= 10
+    for check in rates:
+        backend = costs.of(check.label)
+        assert backend.page is not None
+        least = backend.page * min(factor for _, factor in backend.factors) * costs.alone
+        assert check.predicted <= 1e6 / least * 1.0001
+    assert {c.point for c in rates}.isdisjoint({costs.point, "throughput-10", "throughput-100"})
+
+
+def test_memory_is_predicted_from_fewer_connections(
+    reference: Analysis, checked: Validation
+) -> None:
+    found = [c for c in checked.checks if c.kind == "memory"]
+    assert {c.tls for c in found} == {False, True}
+    for check in found:
+        workload = "tls-c10k" if check.tls else "c10k"
+        low = [
+            trial
+            for trial in reference.records.trials
+            if (trial.status, trial.workload, trial.label) == ("ok", workload, check.label)
+            and trial.memory
+            and trial.memory.connections <= 2500 < check.slots
+        ]
+        x = [trial.memory.connections for trial in low if trial.memory]
+        y = [added(trial) for trial in low]
+        slope = float(sps.theilslopes(y, x)[0])
+        fixed = float(np.median(np.asarray(y) - slope * np.asarray(x)))
+        assert check.predicted == pytest.approx(fixed + slope * check.slots)
+
+
+def test_what_the_model_was_made_from_is_not_among_the_checks(
+    reference: Analysis, checked: Validation
+) -> None:
+    used = fixture(reference).fitted
+    assert len(used) == 2
+    assert used.isdisjoint({(c.point, c.label) for c in checked.checks})
+
+
+def test_what_is_kept_is_within_the_bounds_and_the_rest_is_named(
+    checked: Validation,
+) -> None:
+    for kind in KINDS:
+        mine = [c for c in checked.checks if c.kind == kind]
+        errors = [abs(c.predicted / c.measured - 1) for c in mine]
+        kept = [error for error in errors if error <= WORST]
+        assert mine
+        assert len(kept) > 0.8 * len(mine), f"most predictions of {kind} hold"
+        assert len(checked.left_out(kind)) == len(mine) - len(kept)
+        assert checked.median_error(kind) == pytest.approx(median(kept))
+        # What is not good enough is left out of the advice, which other tests check.
+        assert checked.good(kind) == (median(kept) <= MEDIAN)
+
+
+def test_the_nearest_point_is_by_slots_and_load() -> None:
+    few, many = samples.check("one", slots=10, load=0.1), samples.check("one", slots=1000, load=1.0)
+    found = Validation([few, many, samples.check("two", slots=100)])
+    assert found.nearest("one", 20, 0.2) is few
+    assert found.nearest("one", 500, 0.9) is many
+    assert found.nearest("one", 100, 1.0) is many
+    assert found.nearest("three", 100, 1.0) is None
+
+
+def test_a_campaign_without_further_regimes_has_nothing_to_check() -> None:
+    analysis = synthetic.analysed(synthetic.campaign(samples=200, workloads=("throughput",)))
+    costs = measured(analysis)
+    assert costs is not None
+    assert validation(analysis, costs).checks == []
+    assert not Validation([]).good("processor")
+
+
+def test_waiting_is_predicted_for_a_made_up_campaign_too() -> None:
+    analysis = synthetic.analysed(
+        synthetic.campaign(samples=200, workloads=("throughput", "waiting", "regime"))
+    )
+    costs = measured(analysis)
+    assert costs is not None
+    found = validation(analysis, costs).checks
+    assert {c.kind for c in found} >= {"delay"}
+    for check in found:
+        trial = next(t for t in analysis.records.trials if t.point == check.point)
+        delay_s = mean_delay_s(str(trial.params["delay"]))
+        assert check.predicted <= check.slots / delay_s
+        assert math.isfinite(check.error)
+
+
+@pytest.mark.slow
+def test_no_costs_of_a_campaign_across_interpreters() -> None:
+    assert measured(synthetic.analysed(synthetic.across(samples=200))) is None

@@ -1,0 +1,134 @@
+"""``python -m bench advise``: its tables, its JSON, its errors and its exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from bench import store
+from bench.__main__ import main
+from bench.capacity import report
+from bench.cli.commands import advise
+from bench.launch import RESULTS
+from tests.bench.cli.test_cli import DONE, FAILED, USAGE, save
+from tests.bench.synthetic import MODELS, across, campaign, rungs
+
+EXAMPLE = ("--connections", "5000", "--rate", "2000", "--delay", "200ms", "--tls", "--work", "1ms")
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("campaigns") / "one"
+    records = campaign(
+        samples=200, workloads=("throughput", "c10k", "ladder", "waiting"), ladder=rungs(MODELS)
+    )
+    return save(folder, records)
+
+
+@pytest.mark.slow
+def test_the_example_of_the_help_advises_from_the_reference(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["advise", *EXAMPLE]) == DONE
+    said = capsys.readouterr().out
+    for words in ("processors", "callbacks", "Group 1", "It refuses TLS", "times as long"):
+        assert words in said
+    assert store.load(RESULTS / "reference").campaign.campaign in said
+
+
+def test_json_is_one_object_with_every_backend(
+    small: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["advise", "--results", str(small), "--rate", "100", "--json"]) == DONE
+    out, _ = capsys.readouterr()
+    found = json.loads(out)
+    assert {row["name"] for row in found["rows"]} == set(MODELS)
+    assert found["need"]["rate"] == 100
+    assert set(found["validation"]) == {"processor", "delay", "schedule", "memory"}
+    for row in found["rows"]:
+        assert row["can"] in ("yes", "left out", "no")
+        assert row["reason"]
+        assert (row["processors"] is None) == (row["can"] != "yes")
+
+
+def test_with_names_each_backend_has_its_reason(
+    small: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["advise", "--results", str(small), "--backends", "threads,callbacks"]) == DONE
+    said = capsys.readouterr().out
+    assert "threads: A page takes" in said or "threads" in said.partition(report.REST)[2]
+    assert "generators" not in said.replace("generators_", "").partition("Checked against")[0]
+
+
+def test_nothing_that_carries_the_load_is_a_failure(
+    small: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["--connections", "10", "--rate", "10k", "--delay", "1s"]
+    assert main(["advise", "--results", str(small), *arguments]) == FAILED
+    assert "No measured backend carries this" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (["--delay", "200"], "200ms"),
+        (["--connections", "many"], "5k"),
+        (["--rate", "-1"], "above 0"),
+        (["--share", "7"], "10%"),
+        (["--load", "100%"], "95%"),
+        (["--work", "soon"], "such as"),
+    ],
+)
+def test_what_is_mistyped_is_said_in_one_line(
+    arguments: list[str], word: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["advise", *arguments])
+    assert stop.value.code == USAGE
+    assert word in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_a_backend_that_was_not_measured_is_a_clear_error(
+    small: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["advise", "--results", str(small), "--backends", "treads"]) == USAGE
+    assert "treads; it has" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_campaign_across_interpreters_cannot_advise(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = save(tmp_path / "releases", across(samples=200))
+    assert main(["advise", "--results", str(folder)]) == USAGE
+    assert "compares interpreters" in capsys.readouterr().err
+
+
+def test_no_campaign_is_a_clear_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["advise", "--results", str(tmp_path)]) == USAGE
+    assert "no campaign here" in capsys.readouterr().err
+
+
+def test_the_newest_campaign_of_a_folder_is_read(tmp_path: Path) -> None:
+    for age, name in ((0, "new"), (100, "old")):
+        folder = save(tmp_path / name, campaign(samples=200, workloads=("throughput",), blocks=1))
+        file = folder / store.FILE_NAME
+        then = file.stat().st_mtime - age
+        os.utime(file, (then, then))
+    assert advise.campaign_file(tmp_path) == tmp_path / "new" / store.FILE_NAME
+    assert advise.campaign_file(tmp_path / "old") == tmp_path / "old" / store.FILE_NAME
+
+
+def test_without_a_folder_it_is_the_reference() -> None:
+    assert advise.campaign_file(None).parent == RESULTS / "reference"
+
+
+def test_the_help_teaches_with_examples(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["advise", "--help"])
+    said = capsys.readouterr().out
+    for words in ("--connections 5000 --rate 2000", "--share 10%", "need a unit", "docs/advice.md"):
+        assert words in said
