@@ -6,13 +6,14 @@ from pathlib import Path
 
 from rich.console import Console
 
+from bench.capacity.extension import ADVICE
 from bench.cards.extension import CARDS
 from bench.claims.extension import CLAIMS
 from bench.costs.extension import COSTS
 from bench.report import publish
 from bench.store import Records
 
-EXTENSIONS = (CARDS, CLAIMS, COSTS)
+EXTENSIONS = (ADVICE, CARDS, CLAIMS, COSTS)
 
 
 def publish_campaign(
