@@ -96,7 +96,7 @@ def conformance(session: nox.Session) -> None:
 @nox.session
 def tests(session: nox.Session) -> None:
     """Run the tests, except those marked slow (arguments after -- go to pytest)."""
-    install(session, "bench", "browser", "fleet", "tests", "variants")
+    install(session, "bench", "browser", "docs", "fleet", "tests", "variants")
     session.run("python", "-m", "pytest", *PARALLEL, "-m", "not slow", *session.posargs)
 
 
@@ -144,6 +144,13 @@ def report(session: nox.Session) -> None:
     """Rebuild the report, charts and tables of a campaign from its records: -- results/A."""
     bench_environment(session)
     session.run("python", "-m", "bench", "report", *session.posargs)
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Build docs, cards and the reference report into build/site, and check every link."""
+    install(session, "docs")
+    session.run("python", "-m", "tools.site", *session.posargs)
 
 
 @nox.session

@@ -35,6 +35,7 @@ def _pass(number: int, frame: FrameType | None) -> None:
 
 LONGEST = (
     "tests/crawlers/test_variants.py",
+    "tests/tools/test_site.py",
     "tests/bench/run/test_campaign.py",
     "tests/test_attacks.py",
     "tests/bench/cli/test_pytest_front.py",

@@ -52,6 +52,13 @@ class Card:
     sha256: str
 
     @property
+    def changes(self) -> str:
+        """What it changes, with the other backend's name as code."""
+        against = self.backend.against
+        words = self.backend.changes
+        return words.replace(against, f"`{against}`", 1) if against else words
+
+    @property
     def nowhere(self) -> str:
         """What stands in the place of :attr:`wins` where there are none."""
         if not self.numbers.rows:

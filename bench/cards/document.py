@@ -75,14 +75,14 @@ def page(found: Card) -> str:
         f"# `{backend.name}`",
         "",
         *bullet(f"**What it is:** {backend.summary}"),
-        *bullet(f"**What it changes:** {backend.changes}"),
+        *bullet(f"**What it changes:** {found.changes}"),
         *bullet(f"**Family:** `{backend.family}`, {family(backend.family)}"),
         *bullet(f"**Source:** [{source}](../../{source})"),
         "",
     ]
     if library is not None:
         lines += ["## What its documentation recommends", "", *wrapped(moved(library.recommended))]
-        lines += ["", *bullet(f"**Here.** {moved(library.here)}"), ""]
+        lines += ["", *wrapped(f"**Here.** {moved(library.here)}"), ""]
     about = MARKS.format(campaign=found.campaign.campaign, python=found.campaign.environment.python)
     for table, words in ((found.numbers, about), (found.costs, COUNTED)):
         if table.rows:

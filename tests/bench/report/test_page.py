@@ -18,6 +18,7 @@ from markupsafe import escape
 
 from bench import store
 from bench.analysis.analysis import Analysis
+from bench.cards.extension import CARDS
 from bench.claims import ledger, verdict
 from bench.claims import records as experiments
 from bench.claims.extension import CLAIMS
@@ -47,7 +48,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         few = [chart for chart in charts.CHARTS if chart[0] in ("throughput", "summit")]
         patch.setattr(charts, "CHARTS", few)
-        publish.build(Analysis(store.load(file)), folder, file, [CLAIMS])
+        publish.build(Analysis(store.load(file)), folder, file, [CARDS, CLAIMS])
     return folder
 
 
@@ -292,7 +293,7 @@ def test_the_page_fits_a_phone_and_the_findings_a_screen(shown: Any) -> None:
 def test_paper_has_every_table_and_needs_no_words_for_charts(shown: Any) -> None:
     shown.emulate_media(media="print")
     shown.evaluate("dispatchEvent(new Event('beforeprint'))")
-    tables = shown.locator("table")
+    tables = shown.locator("table:not(.card table)")
     assert all(tables.nth(i).is_visible() for i in range(tables.count()))
     assert not any(each.is_visible() for each in shown.locator("figcaption").all())
     assert shown.locator("svg.chart >> nth=0").is_visible()

@@ -1,0 +1,95 @@
+"""Builds the site: ``python -m tools.site``, or ``nox -s docs``."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+from bench import store
+from bench.analysis.analysis import Analysis
+from bench.cli.publishing import EXTENSIONS
+from bench.launch import RESULTS, ROOT, shown
+from bench.report import publish
+from tools.site import finish, links, stage
+from tools.site.stage import SiteError
+
+SETTINGS: Final = ROOT / "tools" / "site"
+FOLDER: Final = ROOT / "build" / "site"
+NEEDED: Final = ("furo", "myst_parser", "sphinx")
+IMAGES: Final = (".svg", ".png")
+
+
+def build(folder: Path, reference: Path) -> None:
+    """Build the site of this repository, with the report of the campaign in ``reference``.
+
+    Raises :class:`SiteError` when Sphinx complains of anything, or a link leads nowhere.
+    """
+    if missing := [name for name in NEEDED if find_spec(name) is None]:
+        raise SiteError(f"not installed: {', '.join(missing)}; pip install '.[docs]'")
+    pages = folder.with_name(f"{folder.name}-pages")
+    for each in (folder, pages):
+        shutil.rmtree(each, ignore_errors=True)
+    file = store.trials_file(reference)
+    analysis = Analysis.load(file)
+    stage.stage(ROOT, pages, analysis.campaign)
+    sphinx(pages, folder)
+    finish.finish_all(folder)
+    # Pages of HTML, which Sphinx passes on, name these by their places in the repository.
+    for image in (each for each in pages.rglob("*") if each.suffix in (*IMAGES, ".html")):
+        _copy(image, folder / image.relative_to(pages))
+    report(analysis, file, folder / Path(stage.REFERENCE).parent)
+    if wrong := links.wrong(folder):
+        raise SiteError("\n".join([f"{len(wrong)} links are wrong:", *wrong]))
+
+
+def sphinx(pages: Path, folder: Path) -> None:
+    """Turn the pages into HTML; a warning is an error."""
+    options = ("-b", "html", "-W", "--keep-going", "-q", "-E", "-d", f"{pages}-cache")
+    done = subprocess.run(
+        [sys.executable, "-m", "sphinx", *options, "-c", SETTINGS, pages, folder], check=False
+    )
+    shutil.rmtree(f"{pages}-cache", ignore_errors=True)
+    if done.returncode:
+        raise SiteError("Sphinx complains: see above")
+
+
+def report(analysis: Analysis, file: Path, folder: Path) -> None:
+    """Draw the report beside the pages, and put the records there that it links to."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for records in file.parent.glob("*.jsonl*"):
+        shutil.copy(records, folder)
+    publish.build(analysis, folder, file, EXTENSIONS)
+
+
+def _copy(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source, target)
+
+
+def main() -> int:
+    """Build, and say where it is."""
+    parser = argparse.ArgumentParser(prog="python -m tools.site", description=__doc__)
+    parser.add_argument("--out", type=Path, default=FOLDER, help="folder (default: build/site)")
+    parser.add_argument(
+        "--campaign",
+        type=Path,
+        default=RESULTS / "reference",
+        help="whose report the site has (default: results/reference)",
+    )
+    options = parser.parse_args()
+    try:
+        build(options.out.resolve(), options.campaign)
+    except SiteError as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(f"site: {shown(options.out / 'index.html')}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
