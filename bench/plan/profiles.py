@@ -23,6 +23,7 @@ from bench.plan.churn import churn
 from bench.plan.crossover import crossover, with_long_switch
 from bench.plan.mixed import FEWER, LOOPS, OTHERS, mixed
 from bench.plan.over_tls import SMALL_BUFFER, tls_c10k, tls_fetch, tls_handshake
+from bench.plan.processors import processors, scaling
 from bench.plan.real import real
 from bench.plan.workloads import (
     Point,
@@ -33,7 +34,6 @@ from bench.plan.workloads import (
     fetch,
     ladder,
     openloop,
-    processors,
     recorder_cost,
     regime,
     switch,
@@ -189,6 +189,7 @@ def full() -> Profile:
             mixed(10, 500, 0.5, Cast(5, 5, 5)),
             mixed(100, 50, 2.5, Cast(1, 1, 1, only=FEWER)),
             *(processors(how, 16000, Cast(5, 0, 5)) for how in SPREADS),
+            *scaling(16000, 5),
             *real(Cast(5, 5)),
             recorder_cost(28000, 8),
             *(awake(slots, pages, 5) for slots, pages in ((1, 14000), (10, 28000), (100, 28000))),

@@ -15,12 +15,11 @@ import math
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from bench.plan.cast import BASE, SPREADING, TWINS, Cast
+from bench.plan.cast import BASE, TWINS, Cast
 from bench.plan.labels import Label
 from bench.plan.opening import Opening
 from bench.plan.tls import WAYS, Mode, Tls, Way
 from bench.schema import Spread
-from crawlers.registry import MODELS
 
 Kind = Literal["crawl", "hold", "cancel", "openloop"]
 Params = dict[str, int | float | str | None]
@@ -94,7 +93,7 @@ class Point:
     (:mod:`bench.run.duet`); otherwise each trial runs whole and alone.
     ``work_ms`` is the work that some pages need, None without any (:mod:`bench.plan.mixed`).
     ``spread`` gives the backends that can use them every processor
-    (:data:`bench.plan.cast.SPREADING`), and the others one as always. A
+    (:data:`bench.plan.cast.SPREADING`), or ``over`` of them, and the others one as always. A
     ``sole`` point alone answers a question: it loses its interval last. ``tls`` is
     what the server offers, None for plain HTTP. With ``modes`` (:mod:`bench.plan.tls`) each
     backend takes part once in each of them, and they decide on TLS instead. With an ``opening``
@@ -125,6 +124,7 @@ class Point:
     ceiling: bool = False
     interleaved: bool = False
     spread: Spread | None = None
+    over: int | None = None
     sole: bool = False
     tls: Tls | None = None
     modes: tuple[Mode, ...] = ()
@@ -190,6 +190,7 @@ class Point:
             "ramp_per_s": self.ramp_per_s,
             "switch_interval_s": self.switch_interval_s,
             **({"processors": self.spread} if self.spread else {}),
+            **({"over": self.over} if self.over else {}),
             # Only where there is TLS: points without it are as they were before there was any.
             **({"tls": self.tls.words} if self.tls else {}),
             **({"modes": " ".join(self.modes)} if self.modes else {}),
@@ -355,17 +356,6 @@ def openloop(rate: int, seconds: float, cast: Cast) -> Point:
         waits_s=seconds,
         work_s=max(0.0, urls * LISTED_PAGE_S - seconds),
     )
-
-
-def processors(how: Spread, pages: int, cast: Cast) -> Point:
-    """Backends that use every processor, against models on one: whole trials, pages per second.
-
-    ``how`` says whether the server keeps its processor to itself or shares it. It sleeps
-    between requests in all of these trials.
-    """
-    point = closed_loop("processors", REFERENCE_SLOTS, pages, cast, setting=how)
-    cast = replace(cast, only=cast.only or (*MODELS, *SPREADING))
-    return replace(point, cast=cast, spread=how, sole=True)
 
 
 def recorder_cost(pages: int, blocks: int) -> Point:

@@ -148,7 +148,7 @@ class Trial:
         label, spread = self.turn.label, self.point.spread
         free = label.name == FREE and label.interpreter in self.bench.free_threaded
         if spread and (label.name in SPREADING or free):
-            return self.bench.pinning.spread(spread)
+            return self.bench.pinning.spread(spread, self.point.over)
         return self.bench.pinning
 
     @property

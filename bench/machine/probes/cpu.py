@@ -37,12 +37,14 @@ class Pinning:
     harness: list[int] = field(default_factory=list)
     usable: list[int] = field(default_factory=list, compare=False)
 
-    def spread(self, how: Spread) -> Pinning:
+    def spread(self, how: Spread, over: int | None = None) -> Pinning:
         """The same for a client that may use every processor, as far as the server lets it.
 
         ``apart`` leaves the server its core and, if there are others, its hyper-thread's
         sibling; with two processors one is left for the client. ``shared`` gives both
-        sides every processor. Without pinning nothing changes.
+        sides every processor. ``over`` is the number of processors for a client ``apart``,
+        all that are left without it; each is of another core as long as there are cores.
+        Without pinning nothing changes.
         """
         if not self.client:
             return self
@@ -50,7 +52,18 @@ class Pinning:
             return replace(self, client=self.usable, server=self.usable)
         taken = {sibling for core in self.server for sibling in siblings(core)}
         left = [core for core in self.usable if core not in taken]
+        if over is not None:
+            left = sorted(by_core(left)[:over])
         return replace(self, client=left or self.client)
+
+
+def by_core(processors: list[int]) -> list[int]:
+    """The same processors, one of each core first, then its siblings."""
+    first: list[int] = []
+    for number in processors:
+        if not siblings(number) & set(first):
+            first.append(number)
+    return first + [number for number in processors if number not in first]
 
 
 def total_clock(pid: int) -> float | None:

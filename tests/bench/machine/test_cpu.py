@@ -111,6 +111,25 @@ class TestCpu:
             assert shared.client == shared.server == cores
 
     @LINUX
+    def test_a_client_may_get_some_of_the_processors_one_of_each_core_first(
+        self, empty: Path
+    ) -> None:
+        four = cpu.split_cores([0, 1, 2, 3])
+        assert [four.spread("apart", over).client for over in (1, 2, 3, 9)] == [
+            [1],
+            [1, 2],
+            [1, 2, 3],
+            [1, 2, 3],
+        ]
+        for core, text in enumerate(("0,1", "0,1", "2,3", "2,3", "4,5", "4,5")):
+            path = f"sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list"
+            put(empty, path, text)
+        six = cpu.split_cores(list(range(6)))
+        assert six.server == [0]
+        assert six.spread("apart", 2).client == [2, 4]
+        assert six.spread("apart", 3).client == [2, 3, 4]
+
+    @LINUX
     def test_a_server_apart_keeps_its_hyper_thread(self, empty: Path) -> None:
         for core, text in enumerate(("0,2", "1,3", "0,2", "1,3")):
             path = f"sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list"

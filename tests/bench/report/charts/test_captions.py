@@ -38,7 +38,16 @@ DRAWN: dict[str, tuple[str, Wanted]] = {
 }
 #: These say nothing of blocks, or what they say is not a number of blocks of a point.
 WITHOUT_BLOCKS = frozenset(
-    {"ratios", "memory", "ladder", "ladder-async", "ladder-stacks", "regime", "crossover"}
+    {
+        "ratios",
+        "memory",
+        "ladder",
+        "ladder-async",
+        "ladder-stacks",
+        "regime",
+        "crossover",
+        "processors",
+    }
     | {"noise", "parity"}
 )
 #: Crawls of a list of URLs, whose pages have no links to extract.
