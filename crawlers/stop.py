@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from time import monotonic
+from time import monotonic, process_time
 from types import FrameType, TracebackType
 from typing import Any, ClassVar
 
@@ -28,11 +28,12 @@ class Stop:
     loops, so the kernel handles the second signal. Signals are caught in the
     main thread only, and only if the program has no handler of its own.
 
-    ``noticed`` is when a crawl in this process first saw a signal, None before. A program
-    that measures how long the rest takes needs it: the crawl looks once per tick.
+    ``noticed`` is when a crawl in this process first saw a signal, None before: on the
+    monotonic clock, and as the processor time of the process. A program that measures how
+    long the rest takes needs it, because the crawl looks once per tick.
     """
 
-    noticed: ClassVar[float | None] = None
+    noticed: ClassVar[tuple[float, float] | None] = None
 
     def __init__(self, job: Job) -> None:
         self.tick_s = min(TICK_S, job.timeout_s / 4)
@@ -43,7 +44,7 @@ class Stop:
     def reason(self, now: float) -> str | None:
         """``"interrupted"``, ``"deadline"``, or None to go on."""
         if self._signalled:
-            Stop.noticed = Stop.noticed or now
+            Stop.noticed = Stop.noticed or (now, process_time())
             return "interrupted"
         return "deadline" if now >= self._deadline else None
 

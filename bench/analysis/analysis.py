@@ -14,6 +14,7 @@ from pathlib import Path
 
 from bench import store, turnlog
 from bench.analysis import (
+    cancelling,
     churn,
     crossover,
     encryption,
@@ -28,6 +29,7 @@ from bench.analysis import (
     summary,
     validity,
 )
+from bench.analysis.cancelling import Cancellations
 from bench.analysis.churn import Churn
 from bench.analysis.crossover import Crossover
 from bench.analysis.encryption import Encryption
@@ -235,6 +237,11 @@ class Analysis:
     def churn(self) -> list[Churn]:
         """What a connection for each page costs; empty where it was not measured."""
         return churn.churn(self.records)
+
+    @cached_property
+    def cancellations(self) -> Cancellations:
+        """Crawls that were interrupted; empty where none was."""
+        return cancelling.cancellations(self.records)
 
     @cached_property
     def fairness(self) -> list[FairnessRow]:

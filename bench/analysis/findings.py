@@ -13,7 +13,14 @@ from dataclasses import dataclass
 from math import log
 from typing import Final
 
-from bench.analysis import churn_words, crossover, encryption_words, processors, stats
+from bench.analysis import (
+    cancelling_words,
+    churn_words,
+    crossover,
+    encryption_words,
+    processors,
+    stats,
+)
 from bench.analysis.analysis import Analysis
 from bench.analysis.ladder import STACK
 from bench.analysis.releases import Releases
@@ -95,6 +102,7 @@ def findings(analysis: Analysis) -> list[str]:
         held, pages = encryption_words.memory(analysis), encryption_words.pages(analysis)
         found = [memory(analysis), held, *answers, waiting(analysis)]
         found += [crossover.finding(analysis.crossover), churn_words.finding(analysis), pages]
+        found += [cancelling_words.finding(analysis)]
     found += [processors.finding(analysis.processors), trust(analysis)]
     return [sentence for sentence in found if sentence]
 

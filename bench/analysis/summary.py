@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from bench.analysis import stats
+from bench.analysis import cancelling, stats
 from bench.analysis.stats import Comparison, MemoryFit, Ratio, Spread
 from bench.schema import Latency, Limiter, TrialRecord
 from bench.store import Records
@@ -66,12 +66,13 @@ class MemoryRow:
 def summary_rows(records: Records, comparisons: Iterable[Comparison]) -> list[SummaryRow]:
     """One row per workload point and label, in the campaign's order, twin included.
 
-    Trials in modes have rows of their own (:mod:`bench.analysis.encryption`).
+    Trials in modes have rows of their own (:mod:`bench.analysis.encryption`), and so have
+    interrupted crawls (:mod:`bench.analysis.cancelling`).
     """
     ratios = {(c.point, c.label): c.ratio for c in comparisons}
     groups: dict[tuple[str, str], list[TrialRecord]] = defaultdict(list)
     for trial in records.trials:
-        if not trial.params.get("mode"):
+        if not trial.params.get("mode") and trial.workload != cancelling.WORKLOAD:
             groups[trial.point, trial.label].append(trial)
     return [
         _row(records, groups[point, label], ratios.get((point, label)))

@@ -18,6 +18,7 @@ from bench import filesystem
 from bench.errors import BenchError
 from bench.launch import install
 from bench.schema import (
+    Cancelled,
     Cpu,
     Handshakes,
     HostNoise,
@@ -43,7 +44,7 @@ PARAMS: Final = (
     *("server", "processors", "side"),
     *("tls", "mode"),
 )
-NESTED: Final = ("hdr", "handshakes")
+NESTED: Final = ("hdr", "handshakes", "left")
 """Fields that are no numbers."""
 
 PARTS: Final[dict[str, type[Record]]] = {
@@ -76,6 +77,7 @@ def row(trial: TrialRecord) -> dict[str, Scalar]:
     for when in ("before", "held"):
         part = getattr(memory, when) if memory else None
         cells |= columns(f"memory_{when}", MemoryParts, part)
+    cells |= columns("cancelled", Cancelled, trial.cancelled)
     cells["memory_machine_drop_bytes"] = memory.machine_drop_bytes if memory else None
     return cells
 

@@ -176,6 +176,11 @@ def summary_json(analysis: Analysis) -> str:
             "points": [asdict(row) for row in analysis.rows],
             "memory": [asdict(row) for row in analysis.memory_rows],
             **({"churn": [asdict(row) for row in analysis.churn]} if analysis.churn else {}),
+            **(
+                {"cancel": [asdict(row) for row in analysis.cancellations.rows]}
+                if analysis.cancellations.rows
+                else {}
+            ),
             **({"tls": asdict(analysis.encryption)} if analysis.measures_tls else {}),
         }
     )

@@ -8,6 +8,7 @@ from rich.text import Text
 from bench.analysis import trust
 from bench.analysis.analysis import Analysis
 from bench.report.tables import (
+    cancelling,
     churn,
     closed_loop,
     environment,
@@ -47,6 +48,7 @@ def tables(analysis: Analysis) -> list[Table]:
         ladder.ladder,
         regime.regime,
         fairness.fairness,
+        cancelling.cancelling,
         validity.validity,
         validity.duets,
         instrument.instrument,

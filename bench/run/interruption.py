@@ -13,7 +13,6 @@ import signal
 import time
 from types import TracebackType
 
-from bench.machine.probes import cpu
 from bench.run.barrier import wait_until_held
 from bench.run.leftovers import AS_USUAL
 from bench.run.protocol import Result
@@ -29,7 +28,6 @@ class Interruption:
         """Hold from now on."""
         self._trial, self._worker = trial, worker
         self._asked = 0.0
-        self._cpu_s: float | None = None
         self._work_s = 0.0
         trial.server.hold()
 
@@ -42,7 +40,6 @@ class Interruption:
         wait_until_held(trial, worker, deadline, lambda connections: None)
         trial.threads = threads(worker.pid)
         self._work_s = trial.server.work_s()
-        self._cpu_s = cpu.total_clock(worker.pid)
         self._asked = time.monotonic()
         worker.process.send_signal(AS_USUAL)  # Python handles both at once
         worker.process.send_signal(signal.SIGINT)
@@ -64,7 +61,7 @@ class Interruption:
             returned_s=ending.returned - ending.noticed,
             first_closed_s=max(0.0, first),
             closed_s=max(0.0, last),
-            client_cpu_s=None if self._cpu_s is None else max(0.0, ending.cpu_s - self._cpu_s),
+            client_cpu_s=ending.cpu_s,
             server_work_s=max(0.0, work_s),
             switch_interval_s=ending.switch_interval_s,
             left=ending.left,

@@ -74,11 +74,15 @@ class Watch:
         sys.setswitchinterval(self._usual_s)
 
     def ending(self, returned: float, cpu_s: float) -> Ending:
-        """How it ended, and what it left. Waits for leftovers to go away."""
+        """How it ended, and what it left. Waits for leftovers to go away.
+
+        ``cpu_s`` is the processor time of the process when the call returned.
+        """
+        noticed, used_s = Stop.noticed or (None, cpu_s)
         return Ending(
-            noticed=Stop.noticed,
+            noticed=noticed,
             returned=returned,
-            cpu_s=cpu_s,
+            cpu_s=cpu_s - used_s,
             switch_interval_s=sys.getswitchinterval(),
             left=dict(more_than(self._before, PATIENCE_S)),
         )

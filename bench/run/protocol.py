@@ -112,8 +112,8 @@ class Ending:
     """How a crawl ended that was interrupted, as its process saw it.
 
     ``noticed`` and ``returned`` are on the monotonic clock, which all processes of a machine
-    share, and ``cpu_s`` is the processor time of the process when the call returned. ``left``
-    counts what there is more of than before the crawl, by kind.
+    share, and ``cpu_s`` is the processor time of the process in between. ``left`` counts what
+    there is more of than before the crawl, by kind.
     """
 
     noticed: float | None

@@ -17,8 +17,8 @@ class Cancelled(Record):
     returned_s: Seconds  # until the call of the crawl returned
     first_closed_s: Seconds  # until the server had seen the first connection end
     closed_s: Seconds  # until it had seen the last one end
-    client_cpu_s: Seconds | None  # the client's processor time until the call returned
-    server_work_s: Seconds | None  # the server's, without polling, until it had seen the last
+    client_cpu_s: Seconds  # the client's processor time until the call returned
+    server_work_s: Seconds  # the server's, from the signal until it had seen the last end
     switch_interval_s: Seconds  # Python's own, whatever filled the barrier
     left: dict[str, int]  # in the client's process afterwards, more than before: kind -> how many
     open_at_server: int  # connections that never ended

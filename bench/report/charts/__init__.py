@@ -16,6 +16,7 @@ from bench import filesystem
 from bench.analysis.analysis import Analysis
 from bench.palette import Theme
 from bench.report.charts import (
+    cancelling,
     churn,
     cpu,
     crossover,
@@ -84,6 +85,10 @@ AFTER: Final = "memory-total"
 CHURN: Story = (("churn", churn.design),)
 AFTER_COSTS: Final = "cpu"
 
+#: What it takes to interrupt a crawl: after fairness, where it was measured.
+CANCEL: Story = (("cancel", cancelling.design),)
+AFTER_SLOTS: Final = "fairness"
+
 #: The charts of a campaign across interpreters; no others mix interpreters.
 ACROSS: Story = (
     ("interpreters", interpreters.design),
@@ -123,6 +128,8 @@ def story_of(analysis: Analysis) -> Story:
     story = CHARTS
     if analysis.churn:
         story = after(AFTER_COSTS, CHURN, story)
+    if analysis.cancellations.rows:
+        story = after(AFTER_SLOTS, CANCEL, story)
     return after(AFTER, OVER_TLS, story) if analysis.measures_tls else story
 
 
@@ -137,6 +144,7 @@ def after(chart: str, further: Story, story: Story) -> Story:
 
 __all__ = [
     "ACROSS",
+    "CANCEL",
     "CHARTS",
     "CHURN",
     "OVER_TLS",
