@@ -35,7 +35,6 @@ from bench.costs.record import Costs
 from bench.fleet import report as fleet_report
 from bench.fleet import store as fleet_store
 from bench.launch import RESULTS, ROOT
-from bench.micro import record as micro_record
 from bench.micro import report as micro_report
 from bench.report import cite, publish
 from tests.torture import document, soak
@@ -89,8 +88,10 @@ def fleet(out: Path) -> None:
 
 
 def micro(out: Path) -> None:
-    """Write the summary of the micro-benchmarks."""
-    micro_report.write(micro_record.load(RESULTS / "micro"), out, Console(file=None, quiet=True))
+    """Write the summary and the charts of the micro-benchmarks."""
+    beside = Analysis.load(store.trials_file(RESULTS / "reference"))
+    found = micro_report.load(RESULTS / "micro")
+    micro_report.write(found, out, Console(file=None, quiet=True), beside)
 
 
 def costs(out: Path) -> None:

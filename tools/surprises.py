@@ -21,7 +21,13 @@ from bench.costs import account as costs_account
 from bench.costs import opening
 from bench.costs import record as costs_record
 from bench.costs.account import Account
+from bench.costs.record import Costs
 from bench.launch import RESULTS
+from bench.micro import report as micro_report
+from bench.micro.report import Found as Micro
+from bench.micro.startup import report as startup
+from bench.micro.waiting import report as tasks
+from bench.report.charts import Design, Skip, churn
 from bench.text import KIB, count, listing, times
 from crawlers.registry import MODELS
 
@@ -49,6 +55,8 @@ class Figures:
     analysis: Analysis
     interpreters: Analysis
     counted: list[Account] = field(default_factory=list)
+    micro: Micro = field(default_factory=Micro)
+    counted_by: Costs | None = None
 
     @classmethod
     def committed(cls) -> Figures:
@@ -58,9 +66,10 @@ class Figures:
             for name in ("reference", "interpreters")
         )
         folder = RESULTS / "costs"
-        known = costs_record.is_costs(folder)
-        counted = costs_account.accounts(costs_record.load(folder)) if known else []
-        return cls(reference, interpreters, counted)
+        costs = costs_record.load(folder) if costs_record.is_costs(folder) else None
+        counted = costs_account.accounts(costs) if costs else []
+        micro = micro_report.load(RESULTS / "micro")
+        return cls(reference, interpreters, counted, micro, costs)
 
     def ratio(self, name: str, base: str, point: str = TURNS, metric: Metric = CPU) -> Ratio | None:
         """A backend over another one, with the verdict that every page gives this pair."""
@@ -169,6 +178,16 @@ def connections(f: Figures) -> str:
         else "(Processor time was not measured in this campaign.)"
     )
     return f"{timed} {opening.words(f.counted)}"
+
+
+def waiting(f: Figures) -> str:
+    """What a task takes that waits without a connection."""
+    return tasks.sentence(f.micro.tasks)
+
+
+def imported(f: Figures) -> str:
+    """What it takes to import a backend."""
+    return startup.sentence_of(f.micro.startup)
 
 
 def pools(f: Figures) -> str:
@@ -301,6 +320,8 @@ def without_lock(f: Figures) -> str:
 NUMBERS: Final[dict[str, Callable[[Figures], str]]] = {
     "receives": receives,
     "churn": connections,
+    "tasks": waiting,
+    "startup": imported,
     "pools": pools,
     "lead": lead,
     "socket-calls": socket_calls,
@@ -319,6 +340,45 @@ NUMBERS: Final[dict[str, Callable[[Figures], str]]] = {
 """The generated parts of docs/findings.md."""
 
 
+def churn_charts(f: Figures) -> list[tuple[Design | Skip, str]]:
+    """Processor time per page, and instructions of a connection."""
+    counted = opening.design(f.counted_by, f.counted) if f.counted_by else None
+    return [
+        (churn.design(f.analysis), "reference/charts/churn.svg"),
+        *([(counted, "costs/charts/costs-churn.svg")] if counted else []),
+    ]
+
+
+def task_charts(f: Figures) -> list[tuple[Design | Skip, str]]:
+    """Memory of a waiting task."""
+    drawn = micro_report.designs(f.micro, f.analysis)
+    return [(found[0], "micro/charts/tasks.svg") for found in drawn if found[0].name == "tasks"]
+
+
+def startup_charts(f: Figures) -> list[tuple[Design | Skip, str]]:
+    """What an import takes."""
+    drawn = micro_report.designs(f.micro, f.analysis)
+    return [(found[0], "micro/charts/startup.svg") for found in drawn if found[0].name == "startup"]
+
+
+CHARTS: Final[dict[str, Callable[[Figures], list[tuple[Design | Skip, str]]]]] = {
+    "churn": churn_charts,
+    "tasks": task_charts,
+    "startup": startup_charts,
+}
+"""The charts of some parts, each with its place under ``results/``; those without data are not."""
+
+
+def images(figures: Figures, name: str) -> str:
+    """The charts below a part's number, a paragraph for each."""
+    drawn = CHARTS[name](figures) if name in CHARTS else []
+    return "".join(
+        f"\n\n![{design.headline}](../results/{file})"
+        for design, file in drawn
+        if isinstance(design, Design)
+    )
+
+
 def parts(figures: Figures, names: Iterable[str] = tuple(NUMBERS)) -> dict[str, str]:
     """The text of each generated part, wrapped."""
     return {
@@ -328,5 +388,6 @@ def parts(figures: Figures, names: Iterable[str] = tuple(NUMBERS)) -> dict[str, 
             break_long_words=False,
             break_on_hyphens=False,
         )
+        + images(figures, name)
         for name in names
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TypeVar
 
 from pydantic import ValidationError
 
@@ -11,6 +12,7 @@ from bench.errors import BenchError
 from bench.schema import Environment, Record
 
 FILE_NAME = "micro.json"
+T = TypeVar("T", bound=Record)
 
 
 class MicroError(BenchError):
@@ -37,16 +39,21 @@ class MicroRecord(Record):
     prices: dict[str, Price]
 
 
-def save(record: MicroRecord, folder: Path) -> None:
-    """Write the record completely or not at all."""
-    filesystem.write_text(folder / FILE_NAME, record.model_dump_json(indent=1) + "\n")
+def save(record: Record, folder: Path, name: str = FILE_NAME) -> None:
+    """Write a record completely or not at all."""
+    filesystem.write_text(folder / name, record.model_dump_json(indent=1) + "\n")
 
 
 def load(folder: Path) -> MicroRecord:
     """The record in a folder. Raises :class:`MicroError` if there is none."""
-    file = folder / FILE_NAME
+    return read(folder, FILE_NAME, MicroRecord)
+
+
+def read(folder: Path, name: str, kind: type[T]) -> T:
+    """A record of this kind in a folder. Raises :class:`MicroError` if there is none."""
+    file = folder / name
     try:
-        return MicroRecord.model_validate_json(file.read_bytes())
+        return kind.model_validate_json(file.read_bytes())
     except OSError as error:
         raise MicroError(
             f"{file}: {error.strerror}; measure with python -m bench micro --out {folder}"

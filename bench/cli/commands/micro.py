@@ -1,9 +1,13 @@
-"""Time single operations: a task switch, a lock, a send.
+"""Time single operations, waiting tasks and start-up.
 
-Runs bench/micro with pytest-benchmark, twice, and keeps the price of each operation.
+Runs bench/micro with pytest-benchmark, twice, and keeps the price of each operation. Then it holds
+up to 100,000 tasks of each library, and up to 10,000 threads, each number in a process of its own:
+memory of one, and what it takes to spawn, switch and cancel it. Then it imports each backend in
+fresh processes.
 
-  python -m bench micro                      takes about a minute
-  python -m bench micro --redraw             rebuild the table from DIR/micro.json
+  python -m bench micro                      takes about a quarter of an hour
+  python -m bench micro --only tasks         a part: prices, tasks, startup
+  python -m bench micro --redraw             rebuild tables and charts from the records in DIR
 """
 
 from __future__ import annotations
@@ -14,20 +18,41 @@ from pathlib import Path
 
 from rich.console import Console
 
+from bench import filesystem, store
+from bench.analysis.analysis import Analysis
 from bench.cli.exits import DONE
-from bench.cli.options import add_json, blocks, positive
+from bench.cli.options import add_json, blocks, names, positive
 from bench.launch import RESULTS
-from bench.micro import measure, record, report
+from bench.micro import measure, report
 from bench.micro.measure import MicroOptions
+from bench.micro.record import MicroError
+from bench.micro.startup import measure as startup
+from bench.micro.startup.measure import StartupOptions
+from bench.micro.waiting import measure as waiting
+from bench.micro.waiting.measure import TasksOptions
+
+PARTS = ("prices", "tasks", "startup")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument(
         "--out", type=Path, default=RESULTS / "micro", metavar="DIR",
-        help="folder for record and table (default: results/micro)",
+        help="folder for records, tables and charts (default: results/micro)",
     )  # fmt: skip
-    parser.add_argument("--redraw", action="store_true", help="only read DIR/micro.json")
+    parser.add_argument("--redraw", action="store_true", help="only read the records in DIR")
+    parser.add_argument(
+        "--only", type=names, metavar="A,B", help=f"measure only these: {', '.join(PARTS)}"
+    )
+    parser.add_argument(
+        "--repeats", type=positive, default=3, metavar="N",
+        help="processes of each kind of task and number, and twice as many of each import "
+        "(default: 3)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--campaign", type=Path, default=RESULTS / "reference", metavar="DIR",
+        help="whose connections stand beside waiting tasks (default: results/reference)",
+    )  # fmt: skip
     parser.add_argument(
         "--pages", type=positive, default=5000, metavar="N",
         help="pages of the site that the shared parts read (default: 5000)",
@@ -41,13 +66,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
     """Run the command."""
-    if arguments.redraw:
-        found = record.load(arguments.out)
-    else:
-        options = MicroOptions(arguments.out, arguments.pages, arguments.rounds)
-        found = measure.run(options, console)
-    report.write(found, arguments.out, console)
-    console.print(f"record and summary: {arguments.out}")
+    parts, out = tuple(arguments.only or PARTS), arguments.out
+    if unknown := set(parts) - set(PARTS):
+        raise MicroError(f"no part {sorted(unknown)[0]!r}: choose from {', '.join(PARTS)}")
+    if not arguments.redraw:
+        filesystem.make_folder(out)
+        if "prices" in parts:
+            measure.run(MicroOptions(out, arguments.pages, arguments.rounds), console)
+        if "tasks" in parts:
+            waiting.run(TasksOptions(out, arguments.repeats), console)
+        if "startup" in parts:
+            startup.run(StartupOptions(out, 2 * arguments.repeats), console)
+    found = report.load(out)
+    report.write(found, out, console, campaign(arguments.campaign))
+    console.print(f"records, summary and charts: {out}")
     if arguments.json:
-        print(json.dumps({name: price.median_us for name, price in found.prices.items()}))
+        print(json.dumps(report.as_json(found)))
     return DONE
+
+
+def campaign(folder: Path) -> Analysis | None:
+    """The campaign that was named; None if there is none there."""
+    file = store.trials_file(folder)
+    return Analysis.load(file) if file.exists() else None

@@ -25,7 +25,7 @@ PATIENCE_S = 280
 """It takes a quarter of a minute, unless the processors are busy."""
 pytestmark = [pytest.mark.timeout(PATIENCE_S + 20), pytest.mark.xdist_group("micro")]
 
-TINY = ("--pages", "300", "--rounds", "2")
+TINY = ("--only", "prices", "--pages", "300", "--rounds", "2")
 
 
 @pytest.fixture(scope="module")
