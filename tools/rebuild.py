@@ -89,9 +89,8 @@ def fleet(out: Path) -> None:
 
 def micro(out: Path) -> None:
     """Write the summary and the charts of the micro-benchmarks."""
-    beside = Analysis.load(store.trials_file(RESULTS / "reference"))
     found = micro_report.load(RESULTS / "micro")
-    micro_report.write(found, out, Console(file=None, quiet=True), beside)
+    micro_report.write(found, out, Console(file=None, quiet=True), analysed("reference"))
 
 
 def costs(out: Path) -> None:
@@ -160,7 +159,13 @@ def documents() -> None:
     document.fill(tuning.NAME, tuning_table(), fairness)
     document.fill(libraries.NAME, libraries.markdown(libraries.libraries()), fairness)
     cards_document.write(ROOT / "docs" / "cards", cards())
-    figures = surprises.Figures(analysed("reference"), analysed("interpreters"), counted())
+    figures = surprises.Figures(
+        analysed("reference"),
+        analysed("interpreters"),
+        counted(),
+        micro_report.load(RESULTS / "micro"),
+        recorded_costs(),
+    )
     for name, text in surprises.parts(figures).items():
         document.fill(name, text, ROOT / "docs" / "findings.md")
 
