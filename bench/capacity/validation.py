@@ -8,6 +8,7 @@ at the most connections. What the fixture server adds is in :mod:`bench.capacity
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -21,7 +22,7 @@ from bench.analysis.stats import MEMORY_PARTS, memory_growth
 from bench.analysis.stats.records import number_param
 from bench.capacity.costs import USER, Backend, Costs, middle, page_blocks
 from bench.capacity.fixture import fixture, pages_of
-from bench.capacity.model import closed_loop, page_us
+from bench.capacity.model import closed_loop, factor_at, page_us
 from bench.plan.workloads import mean_delay_s
 from bench.schema import TrialRecord
 
@@ -173,6 +174,41 @@ def covers(backend: Backend, slots: int) -> bool:
     return slots <= max(number for number, _ in backend.factors)
 
 
+STEADY: Final = "crossover"
+
+
+def steady(analysis: Analysis, costs: Costs) -> list[Check]:
+    """Pages per second of slots that fetch a list, after a paced start: no filling to add.
+
+    At numbers of slots at which a fetched page was measured in turns.
+    """
+    server, found = fixture(analysis), []
+    fetched = fetched_pages(analysis)
+    trials = {t.point: t for t in stats.trials_of(analysis.records, STEADY, twins=False)}
+    for point, sample in trials.items():
+        slots = int(number_param(sample, "slots") or 0)
+        delay = mean_delay_s(str(sample.params.get("delay") or "none"))
+        for label, mine in analysis.at_point(point).items():
+            pages, measured = fetched.get(label, []), stats.spread(t.pages_per_s for t in mine)
+            if not pages or not measured or not pages[0][0] <= slots <= pages[-1][0]:
+                continue
+            total = factor_at(pages, slots) * costs.alone + (server.waking(slots) if delay else 0.0)
+            rate = closed_loop(slots, delay + server.late_s if delay else 0.0, total)
+            load = min(rate * total / 1e6, 1.0)
+            kind: Kind = "processor" if load >= BUSY else "delay"
+            found.append(Check(kind, point, label, rate, measured.median, slots, load))
+    return found
+
+
+def fetched_pages(analysis: Analysis) -> dict[str, list[tuple[int, float]]]:
+    """Label -> (slots, microseconds of a fetched page), by rising slots."""
+    pages, found = page_blocks(analysis.records), defaultdict[str, dict[int, float]](dict)
+    for trial in stats.trials_of(analysis.records, "fetch", twins=False):
+        if blocks := pages.get((trial.point, trial.label)):
+            found[trial.label][int(number_param(trial, "slots") or 0)] = middle(blocks)
+    return {label: sorted(by_slots.items()) for label, by_slots in found.items()}
+
+
 def schedules(analysis: Analysis, costs: Costs) -> list[Check]:
     """Achieved rates of the open loop: the schedule's, unless a processor can do less."""
     pages = page_blocks(analysis.records)
@@ -227,5 +263,10 @@ def growth(trial: TrialRecord) -> float | None:
     return float(np.sum([value for name in MEMORY_PARTS if (value := grown[name]) is not None]))
 
 
-CHECKS: Final[tuple[Callable[[Analysis, Costs], list[Check]], ...]] = (crawls, schedules, memory)
+CHECKS: Final[tuple[Callable[[Analysis, Costs], list[Check]], ...]] = (
+    crawls,
+    steady,
+    schedules,
+    memory,
+)
 """Each predicts one kind of point. A further regime is a further function here."""
