@@ -24,7 +24,7 @@ from bench.plan.cast import BASE
 from bench.plan.workloads import SWITCHING
 from bench.schema import TrialRecord
 from bench.store import Records
-from bench.text import count, duration, listing
+from bench.text import count, duration_tick, listing, plural
 
 WORKLOAD: Final = "crossover"
 WORKLOADS: Final = ("throughput", "waiting", "regime", WORKLOAD)
@@ -189,7 +189,7 @@ def _meets(left: tuple[int, float | None], right: tuple[int, float | None]) -> f
 
 def behind(delay: float) -> str:
     """``without delay``, ``behind 10 ms``, ``behind 1 s``."""
-    return f"behind {duration(delay)}" if delay else "without delay"
+    return f"behind {duration_tick(delay)}" if delay else "without delay"
 
 
 def said(found: Crossing) -> str:
@@ -236,7 +236,7 @@ def finding(found: Crossover | None) -> str | None:
 
 
 def _long(found: Crossover) -> str | None:
-    """Both switch intervals where both were measured, each against async_await."""
+    """Both switch intervals where threads are slower by default, each against async_await."""
     pairs = []
     for one, other in pairwise(found.cells):
         if (one.label, other.label) == (DEFAULT, LONG) and one.point == other.point:
@@ -244,7 +244,7 @@ def _long(found: Crossover) -> str | None:
     told = [
         f"at {_where(found, default)} {_much(default)} by default and {_much(long)} with it"
         for default, long in pairs
-        if default and long and default.ratio.low is not None and long.ratio.low is not None
+        if default and long and slower(default.ratio) and long.ratio.low is not None
     ]
     if not told:
         return None
@@ -253,7 +253,7 @@ def _long(found: Crossover) -> str | None:
 
 def _where(found: Crossover, compared: Comparison) -> str:
     cell = next(cell for cell in found.cells if cell.point == compared.point)
-    return f"{count(cell.slots)} slots {behind(cell.delay_ms)}"
+    return f"{plural(cell.slots, 'slot')} {behind(cell.delay_ms)}"
 
 
 def _much(compared: Comparison) -> str:

@@ -159,11 +159,12 @@ def not_tried(records: Records) -> list[tuple[str, str]]:
 def sentences(found: Processors) -> list[str]:
     """What the table says, each place of the server apart, and what was not tried."""
     lines = []
-    for point in dict.fromkeys(row.point for row in found.rows):
-        rows = [row for row in found.rows if row.point == point and row.spreads]
+    for how in PLACES:
+        rows = [row for row in found.rows if row.how == how and row.spreads]
+        rows.sort(key=lambda row: len(row.client))
         if rows:
             each = listing([_said(row, found.comparisons) for row in rows])
-            place = PLACES.get(rows[0].how, rows[0].how)
+            place = PLACES[how]
             lines.append(f"{place[0].upper()}{place[1:]}, {each}.")
     if lines and found.usable == 2:
         lines.append(

@@ -115,7 +115,8 @@ def _panel(slide: Slide, axes: Axes, cells: Sequence[Cell], row: int) -> None:
     axes.axhline(1.0, color=slide.palette.muted, linewidth=1.2, zorder=1)
     slots = sorted({cell.slots for cell in cells})
     count_axis(axes, slots)
-    axes.set_xlim(slots[0] / 1.8, slots[-1] * 1.8)
+    beside = 1.8 if len(slots) > 1 else 4.0
+    axes.set_xlim(slots[0] / beside, slots[-1] * beside)
     axes.tick_params(axis="x", labelrotation=45.0)
     for place, label in enumerate(COMPARED):
         look = slide.look.of(label)

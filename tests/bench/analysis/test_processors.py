@@ -11,6 +11,8 @@ import pytest
 from bench.analysis import findings, processors
 from bench.analysis.analysis import Analysis
 from bench.analysis.processors import Processors
+from bench.report.charts import processors as chart
+from bench.report.charts.design import Design, Skip
 from bench.report.tables import markdown
 from bench.report.tables.processors import processors as table
 from bench.schema import AnyRecord, CampaignRecord, Interpreter, TrialRecord
@@ -58,7 +60,7 @@ def made(
                     update={
                         "workload": "processors",
                         "point": f"processors-{how}",
-                        "params": {**line.params, "processors": how},
+                        "params": {**line.params, "processors": how.lstrip("124")},
                         "pages_per_s": rate,
                         "pinning": {
                             "client": client if wide else [1],
@@ -164,8 +166,39 @@ def test_the_table_and_the_findings_have_it() -> None:
     assert any("On all of 2 processors" in each for each in findings.findings(analysis))
 
 
+STEPS: Mapping[str, tuple[list[int], list[int]]] = {
+    "1apart": ([1], [0]),
+    "2apart": ([1, 2], [0]),
+    "4apart": ([1, 2, 3, 4], [0]),
+    **EIGHT,
+}
+SCALING = {"1apart": 15e3, "2apart": 28e3, "4apart": 50e3, "apart": 80e3, "shared": 70e3}
+
+
+def test_every_number_of_processors_is_a_point_of_the_chart() -> None:
+    analysis = analysed(made(SCALING, STEPS))
+    rows = [row for row in analysis.processors.rows if row.spreads] if analysis.processors else []
+    apart = [(len(row.client), row.how) for row in rows if row.how == "apart"]
+    assert sorted(apart) == [(1, "apart"), (2, "apart"), (4, "apart"), (7, "apart")]
+    design = chart.design(analysis)
+    assert isinstance(design, Design)
+    assert "this machine has 8" in design.subtitle
+    assert "processes 0.7" in design.alt
+    assert design.finding is not None
+    assert "as many pages per second on 7 processors as callbacks on one" in design.finding
+
+
+def test_the_chart_claims_no_gain_where_none_is_shown() -> None:
+    design = chart.design(analysed(made({"apart": 12_000.0, "shared": 14_000.0})))
+    assert isinstance(design, Design)
+    assert design.finding is None
+    assert "this machine has 2" in design.subtitle
+    assert any("Not tried: threads without the interpreter lock" in note for note in design.notes)
+
+
 def test_without_the_point_nothing_is_said() -> None:
     analysis: Analysis = analysed(campaign(blocks=2, samples=20, workloads=("throughput",)))
     assert analysis.processors is None
+    assert isinstance(chart.design(analysis), Skip)
     assert table(analysis).rows == []
     assert processors.finding(None) is None
