@@ -25,6 +25,9 @@ from crawlers.stop import Stop
 CANNOT_SEE = frozenset({"truncated"})
 """asyncio's streams end alike with close_notify and without it."""
 
+NO_TIME_S = 1e-6
+"""How long asyncio may wait for the goodbye of a server."""
+
 
 class Shared:
     """The state that the slots of one crawl share."""
@@ -86,25 +89,16 @@ async def secure(origin: Origin, host: str, port: int) -> Connection:
     """Open an encrypted connection; the coroutine is suspended during the handshake."""
     from crawlers.tls import handshaking
 
-    # What open_connection does; it could not tell the transport of a handshake that is cancelled.
-    loop = asyncio.get_running_loop()
-    reader = asyncio.StreamReader(RECV_SIZE, loop)
-    protocol = asyncio.StreamReaderProtocol(reader, loop=loop)
-    try:
-        with handshaking():
-            transport, _ = await loop.create_connection(
-                lambda: protocol,
-                host,
-                port,
-                ssl=origin.tls,
-                server_hostname=origin.host,
-                ssl_handshake_timeout=LONGEST_S,  # the exchange has its own
-            )
-    except asyncio.CancelledError:
-        if made := reader._transport:  # type: ignore[attr-defined]
-            made.abort()  # or it would wait for the server's goodbye
-        raise
-    return reader, asyncio.StreamWriter(transport, protocol, reader, loop)
+    with handshaking():
+        return await asyncio.open_connection(
+            host,
+            port,
+            limit=RECV_SIZE,
+            ssl=origin.tls,
+            server_hostname=origin.host,
+            ssl_handshake_timeout=LONGEST_S,  # the exchange has its own
+            ssl_shutdown_timeout=NO_TIME_S,  # if we are cancelled, asyncio says goodbye
+        )
 
 
 def disconnect(slot: Slot) -> None:

@@ -14,7 +14,7 @@ import asyncio
 import ssl
 from time import monotonic
 
-from crawlers.async_await import disconnect
+from crawlers.async_await import NO_TIME_S, disconnect
 from crawlers.http import Exchange
 from crawlers.job import CrawlReport, Fetch, Job
 from crawlers.recorder import Recorder
@@ -135,6 +135,7 @@ async def secure(shared: Shared, slot: Slot, item: Fetch) -> None:
             ssl=item.origin.tls,
             server_hostname=item.origin.host,
             ssl_handshake_timeout=shared.job.timeout_s + 60,
+            ssl_shutdown_timeout=NO_TIME_S,
         )
     slot.sock = Secured(transport)
     slot.origin = item.origin
