@@ -61,6 +61,11 @@ def test_openloop(replay: Replay) -> None:
     replay()
 
 
+def test_mixed(replay: Replay) -> None:
+    """One page in ten needs the processor: how long the other nine wait."""
+    replay()
+
+
 def test_real(replay: Replay) -> None:
     """A crawl of real HTML documentation."""
     replay()

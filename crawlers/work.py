@@ -33,6 +33,7 @@ class Done(NamedTuple):
 
     check: int
     cpu_s: float
+    wall_s: float
     ended: float
     process: int
     thread: int
@@ -74,11 +75,12 @@ def fold(value: int, rounds: int) -> int:
 
 def do(body: bytes, rounds: int) -> Done:
     """Work on one page; every round counts its words again."""
-    began = thread_time()
+    began, cpu = monotonic(), thread_time()
     check = 0
     for number in range(rounds):
         check = (31 * check + words(body) + number) % LIMIT
-    return Done(check, thread_time() - began, monotonic(), os.getpid(), get_ident())
+    cpu_s, ended = thread_time() - cpu, monotonic()
+    return Done(check, cpu_s, ended - began, ended, os.getpid(), get_ident())
 
 
 def needs(job: Job, url: str, exchange: Exchange) -> bool:

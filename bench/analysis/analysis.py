@@ -20,6 +20,7 @@ from bench.analysis import (
     encryption,
     fairness,
     ladder,
+    mixed,
     naive,
     processors,
     regime,
@@ -36,6 +37,7 @@ from bench.analysis.encryption import Encryption
 from bench.analysis.fairness import FairnessRow
 from bench.analysis.family import Family
 from bench.analysis.ladder import Ladder
+from bench.analysis.mixed import Mixed
 from bench.analysis.naive import NaiveResult
 from bench.analysis.processors import Processors
 from bench.analysis.regime import Cell
@@ -242,6 +244,11 @@ class Analysis:
     def cancellations(self) -> Cancellations:
         """Crawls that were interrupted; empty where none was."""
         return cancelling.cancellations(self.records)
+
+    @cached_property
+    def mixed(self) -> list[Mixed]:
+        """What work on some pages does to the others; empty where it was not measured."""
+        return mixed.mixed(self.records)
 
     @cached_property
     def fairness(self) -> list[FairnessRow]:

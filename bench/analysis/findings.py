@@ -18,6 +18,7 @@ from bench.analysis import (
     churn_words,
     crossover,
     encryption_words,
+    mixed_words,
     processors,
     stats,
 )
@@ -102,7 +103,7 @@ def findings(analysis: Analysis) -> list[str]:
         held, pages = encryption_words.memory(analysis), encryption_words.pages(analysis)
         found = [memory(analysis), held, *answers, waiting(analysis)]
         found += [crossover.finding(analysis.crossover), churn_words.finding(analysis), pages]
-        found += [cancelling_words.finding(analysis)]
+        found += [cancelling_words.finding(analysis), mixed_words.finding(analysis.mixed)]
     found += [processors.finding(analysis.processors), trust(analysis)]
     return [sentence for sentence in found if sentence]
 

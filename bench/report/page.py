@@ -181,6 +181,7 @@ def summary_json(analysis: Analysis) -> str:
                 if analysis.cancellations.rows
                 else {}
             ),
+            **({"mixed": [asdict(row) for row in analysis.mixed]} if analysis.mixed else {}),
             **({"tls": asdict(analysis.encryption)} if analysis.measures_tls else {}),
         }
     )

@@ -58,14 +58,16 @@ class Working:
 class Worked:
     """The work on the pages that needed it.
 
-    ``check`` is what it all came to, ``cpu_s`` the processor time that it took, and
-    ``threads`` in how many threads it was done. ``others`` and ``worked`` count the response
-    times in the files of those names: of the pages without work, and of those with it.
+    ``check`` is what it all came to, ``cpu_s`` the processor time that it took, ``wall_s`` what
+    that was by the clock, and ``threads`` in how many threads it was done. ``others`` and
+    ``worked`` count the response times in the files of those names: of the pages without work,
+    and of those with it.
     """
 
     pages: int
     check: int
     cpu_s: float
+    wall_s: float
     threads: int
     others: int
     worked: int

@@ -255,6 +255,7 @@ def work(trial: Trial, result: Result) -> Work | None:
         check=found.check,
         check_expected=check,
         cpu_ms=1000 * found.cpu_s / found.pages if found.pages else 0.0,
+        wall_ms=1000 * found.wall_s / found.pages if found.pages else 0.0,
         threads=found.threads,
         others=latency(trial.times, "others", found.others),
         worked=latency(trial.times, "worked", found.worked),

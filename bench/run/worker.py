@@ -305,6 +305,7 @@ def worked(command: Command, report: CrawlReport, times: DueRecorder) -> Worked:
         pages=len(pages),
         check=sum(page.done.check for page in pages) % work.LIMIT,
         cpu_s=sum(page.done.cpu_s for page in pages),
+        wall_s=sum(page.done.wall_s for page in pages),
         threads=len({(page.done.process, page.done.thread) for page in pages}),
         others=write(f"{command.out}.others", others),
         worked=write(f"{command.out}.worked", mine),

@@ -42,6 +42,7 @@ class Work(Record):
     check: int  # what the work came to
     check_expected: int
     cpu_ms: float  # processor time for each page that needed work
+    wall_ms: float  # the same by the clock: longer where the thread did not have the processor
     threads: int  # in how many threads of all processes it was done
     others: Latency | None
     worked: Latency | None

@@ -84,7 +84,7 @@ def test_a_worked_page_survives_its_way_from_another_process() -> None:
 
 def test_work_done_elsewhere_is_not_done_again() -> None:
     work.begin(Job((URL,), follow=False, work=Work(frozenset({URL}), 2)))
-    done = work.Done(1, 2.0, 3.0, 4, 5)
+    done = work.Done(1, 2.0, 2.5, 3.0, 4, 5)
     work.elsewhere[URL] = done
     found = read(Fetch(URL, ORIGIN, "/"), answered(URL))
     assert isinstance(found, work.WorkedPage)

@@ -25,6 +25,7 @@ from bench.report.charts import (
     interpreters,
     memory,
     memory_total,
+    mixed,
     noise,
     omission,
     open_loop,
@@ -83,6 +84,10 @@ AFTER: Final = "memory-total"
 
 #: What a connection for each page costs: after the cost of a page, where it was measured.
 CHURN: Story = (("churn", churn.design),)
+
+#: What work on some pages does to the others: after the open loop, where it was measured.
+MIXED: Story = (("mixed", mixed.design),)
+AFTER_OPEN_LOOP: Final = "omission"
 AFTER_COSTS: Final = "cpu"
 
 #: What it takes to interrupt a crawl: after fairness, where it was measured.
@@ -130,6 +135,8 @@ def story_of(analysis: Analysis) -> Story:
         story = after(AFTER_COSTS, CHURN, story)
     if analysis.cancellations.rows:
         story = after(AFTER_SLOTS, CANCEL, story)
+    if analysis.mixed:
+        story = after(AFTER_OPEN_LOOP, MIXED, story)
     return after(AFTER, OVER_TLS, story) if analysis.measures_tls else story
 
 
@@ -147,6 +154,7 @@ __all__ = [
     "CANCEL",
     "CHARTS",
     "CHURN",
+    "MIXED",
     "OVER_TLS",
     "Chart",
     "Design",

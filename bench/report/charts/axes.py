@@ -70,7 +70,7 @@ def memory_axis(axes: Axes, values: Sequence[float]) -> None:
     axes.set_yticks([], minor=True)
 
 
-def time_axis(axes: Axes, values: Sequence[float], room: float = 0.04) -> None:
+def time_axis(axes: Axes, values: Sequence[float], room: float = 0.04, *, axis: str = "y") -> None:
     """Logarithmic axis of times with ticks at 1, 2 and 5 where they fit.
 
     ``room`` is the share of the axis left free above and below the values.
@@ -93,12 +93,13 @@ def time_axis(axes: Axes, values: Sequence[float], room: float = 0.04) -> None:
         for e in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
         for m in steps
     ]
-    axes.set_yscale("log")
-    axes.set_ylim(low, high)
-    axes.yaxis.set_major_locator(FixedLocator([t for t in ticks if low <= t <= high]))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda v, _: duration_tick(v)))
-    axes.yaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_minor_formatter(NullFormatter())
+    target = axes.xaxis if axis == "x" else axes.yaxis
+    (axes.set_xscale if axis == "x" else axes.set_yscale)("log")
+    (axes.set_xlim if axis == "x" else axes.set_ylim)(low, high)
+    target.set_major_locator(FixedLocator([t for t in ticks if low <= t <= high]))
+    target.set_major_formatter(FuncFormatter(lambda v, _: duration_tick(v)))
+    target.set_minor_locator(NullLocator())
+    target.set_minor_formatter(NullFormatter())
 
 
 def ratio_axis(axes: Axes, ends: Sequence[float], most: int, *, axis: str = "y") -> None:

@@ -103,7 +103,9 @@ def test_work_that_was_left_out_is_said(found: tuple[int, int] | None, why: str 
 
 
 def made(pages: int, check: int) -> Worked:
-    return Worked(pages=pages, check=check, cpu_s=0.1, threads=1, others=3, worked=pages)
+    return Worked(
+        pages=pages, check=check, cpu_s=0.1, wall_s=0.1, threads=1, others=3, worked=pages
+    )
 
 
 def test_what_the_work_must_come_to_is_calculated_from_the_pages(shared: Bench) -> None:
