@@ -9,7 +9,7 @@ from __future__ import annotations
 import signal
 import threading
 from time import monotonic, process_time
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any, ClassVar
 
 from crawlers.job import Job
@@ -58,12 +58,7 @@ class Stop:
                     signal.signal(number, self._catch)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._restore()
 
     def _catch(self, number: int, frame: FrameType | None) -> None:

@@ -10,7 +10,6 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
@@ -133,12 +132,7 @@ class Part:
     def __enter__(self) -> Part:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._file.close()
 
 

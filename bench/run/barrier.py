@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from types import TracebackType
 
 from bench.machine.probes import memory, ramp
 from bench.run.interrupts import interruptible
@@ -77,12 +76,7 @@ class Barrier:
     def __enter__(self) -> Barrier:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if not self._released and self._trial.server.alive:
             self._release()
         if self._watch is not None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import signal
 import time
-from types import TracebackType
 
 from bench.run.barrier import wait_until_held
 from bench.run.leftovers import AS_USUAL
@@ -71,11 +70,6 @@ class Interruption:
     def __enter__(self) -> Interruption:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._trial.server.alive:
             self._trial.server.release()

@@ -10,7 +10,6 @@ import ssl
 import time
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from bench.machine.probes import cpu
@@ -254,10 +253,5 @@ class Server:
     def __enter__(self) -> Server:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()

@@ -13,7 +13,6 @@ import struct
 import threading
 from collections import Counter
 from collections.abc import Callable
-from types import TracebackType
 from typing import Protocol, TypeAlias
 
 Action: TypeAlias = Callable[["Connection"], None]
@@ -139,12 +138,7 @@ class ScriptedServer:
         self._start(self._accept)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def stop(self) -> None:

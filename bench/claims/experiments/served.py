@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from bench.launch import OWN_PYTHON
@@ -61,12 +60,7 @@ class Served:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.process.kill()
         self.process.wait()
         if self.process.stdout is not None:

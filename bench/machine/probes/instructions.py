@@ -11,7 +11,6 @@ import os
 import platform
 import struct
 import sys
-from types import TracebackType
 from typing import Self
 
 from bench.machine.probes import procfs
@@ -54,12 +53,7 @@ class Counter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         os.close(self._descriptor)
 
 
