@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 
+from bench import store
+from bench.cli.exits import DONE, INTERRUPTED
 from bench.launch import ROOT
 from bench.machine.probes import cpu
 from bench.plan import backends, workloads
@@ -24,6 +28,7 @@ from bench.run.servers import Server
 from bench.run.state import Bench
 from bench.run.trial import run
 from bench.schema import TrialRecord
+from bench.store import Records
 from crawlers.registry import MODELS
 
 OUTSIDE = Path(__file__).parent / "outside"
@@ -152,6 +157,57 @@ def family(pid: int) -> list[psutil.Process]:
     """Every child of a process, and their children."""
     children: list[psutil.Process] = psutil.Process(pid).children(recursive=True)
     return children
+
+
+def wait_for_family(pid: int, met: Callable[[list[psutil.Process]], bool]) -> list[psutil.Process]:
+    """Wait until a process's children meet a condition, and return all of them."""
+    until = time.monotonic() + 300
+    while time.monotonic() < until:
+        with suppress(psutil.NoSuchProcess):
+            offspring = family(pid)
+            if met(offspring):
+                return offspring
+        time.sleep(0.005)
+    raise AssertionError("the children never met the condition")
+
+
+@dataclass(frozen=True, slots=True)
+class Struck:
+    """A campaign that was struck by a signal, and the one that was resumed from it."""
+
+    folder: Path
+    before: Records
+    after: Records
+
+
+def struck_and_resumed(
+    options: Sequence[str],
+    results: Path,
+    number: signal.Signals,
+    met: Callable[[list[psutil.Process]], bool],
+    torn: Callable[[Path], None] = lambda folder: None,
+) -> Struck:
+    """Strike a campaign once its children meet a condition; nothing is left, then resume it.
+
+    ``torn`` may damage the folder in between, as a crash would. The resumed campaign is
+    complete.
+    """
+    arguments = ("run", *options, "--results", str(results), "--no-charts")
+    with started(*arguments) as process:
+        folder = wait_for_lines(results, 1)
+        offspring = wait_for_family(process.pid, met)
+        process.send_signal(number)
+        code = process.wait(300)
+    assert code == (-signal.SIGKILL if number == signal.SIGKILL else INTERRUPTED)
+    assert all_gone(offspring)
+    before = store.load(folder)
+    torn(folder)
+    resumed = harness("run", "--resume", str(folder), "--no-charts")
+    assert resumed.returncode == DONE, resumed.stdout + resumed.stderr
+    after = store.load(folder)
+    assert after.end is not None
+    assert after.end.complete
+    return Struck(folder, before, after)
 
 
 def all_gone(processes: Sequence[psutil.Process], timeout: float = 300) -> bool:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
-import time
 from collections import Counter
-from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -185,53 +183,36 @@ def test_killed_servers_fail_one_trial_only(tmp_path: Path) -> None:
     assert counts == {"failed": 1, "ok": 7}
 
 
-def turns_under_way(pid: int) -> list[psutil.Process]:
-    """Wait until a block takes turns; every process of the campaign then."""
-    deadline = time.monotonic() + 300
-    while time.monotonic() < deadline:
-        with suppress(psutil.NoSuchProcess):
-            offspring = small.family(pid)
-            stopped = [one for one in offspring if one.status() == psutil.STATUS_STOPPED]
-            if len(stopped) >= 2 * len(IN_TURNS) - 2:
-                return offspring
-        time.sleep(0.005)
-    raise AssertionError("no block ever took turns")
-
-
 IN_TURNS = ("callbacks", "callbacks#2", "threads", "threads#2", "bare", "shared")
+
+
+def turns_under_way(offspring: list[psutil.Process]) -> bool:
+    """Whether a block takes turns: nearly all of its processes are stopped."""
+    stopped = [one for one in offspring if one.status() == psutil.STATUS_STOPPED]
+    return len(stopped) >= 2 * len(IN_TURNS) - 2
+
+
+def torn_log(folder: Path) -> None:
+    """Leave the log of turns as if the campaign had been killed while writing it, too."""
+    with open(folder / turnlog.FILE_NAME, "ab") as log:
+        log.write(b"\x1f\x8b\x08")
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 @pytest.mark.slow
 def test_a_block_struck_in_the_middle_of_its_turns(tmp_path: Path, number: signal.Signals) -> None:
     """Nothing stays stopped, no process is left, nothing is lost, no block counts twice."""
-    arguments = ["run", "--profile", "smoke", "--only", "fetch-100", "--blocks", "2"]
-    arguments += ["--backends", "threads,callbacks", "--seed", "3", "--results", str(tmp_path)]
-    with small.started(*arguments, "--no-charts") as process:
-        folder = small.wait_for_lines(tmp_path, 1)
-        offspring = turns_under_way(process.pid)
-        process.send_signal(number)
-        code = process.wait(300)
-    assert code == (-signal.SIGKILL if number == signal.SIGKILL else INTERRUPTED)
-    assert small.all_gone(offspring)
-    before = store.load(folder)
-    done = [*before.trials, *before.controls]
+    options = ["--profile", "smoke", "--only", "fetch-100", "--blocks", "2"]
+    options += ["--backends", "threads,callbacks", "--seed", "3"]
+    found = small.struck_and_resumed(options, tmp_path, number, turns_under_way, torn_log)
+    done = [*found.before.trials, *found.before.controls]
     assert len(done) % len(IN_TURNS) == 0  # whole blocks only
-    log = folder / turnlog.FILE_NAME
-    with open(log, "ab") as torn:  # as if it had been killed while writing this one, too
-        torn.write(b"\x1f\x8b\x08")
-
-    resumed = small.harness("run", "--resume", str(folder), "--no-charts")
-    assert resumed.returncode == DONE, resumed.stdout + resumed.stderr
-    records = store.load(folder)
-    assert records.end is not None
-    assert records.end.complete
-    after = [*records.trials, *records.controls]
-    planned = [turn.key for turn in plan.rebuild(records.campaign).turns]
+    after = [*found.after.trials, *found.after.controls]
+    planned = [turn.key for turn in plan.rebuild(found.after.campaign).turns]
     assert Counter(map(key, after)) == Counter(planned)
     assert [one for one in after if one.trial in {d.trial for d in done}] == done
     assert {trial.status for trial in after} <= {"ok", "void"}  # void: no turn on a busy machine
-    turns = turnlog.load(folder)
+    turns = turnlog.load(found.folder)
     assert sorted(block.block for block in turns) == [0, 1]
     for block in turns:
         assert sorted(block.labels) == sorted(IN_TURNS)

@@ -6,10 +6,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +16,7 @@ import pytest
 
 from bench import store
 from bench.analysis import duets, stats
-from bench.cli.exits import DONE, FAILED, INTERRUPTED
+from bench.cli.exits import FAILED
 from bench.launch import ROOT
 from bench.machine.probes.cpu import Pinning
 from bench.plan import plan, profiles, workloads
@@ -229,17 +227,10 @@ def test_on_one_processor_duets_are_refused_with_the_reason(tmp_path: Path) -> N
     assert "a duet needs two processors" in found.why
 
 
-def crawls_under_way(pid: int) -> list[psutil.Process]:
-    """Wait until two crawls run at the same time; every process of the campaign then."""
-    deadline = time.monotonic() + 300
-    while time.monotonic() < deadline:
-        with suppress(psutil.NoSuchProcess):
-            offspring = small.family(pid)
-            workers = [one for one in offspring if "bench.run.worker" in one.cmdline()]
-            if len(workers) == 2 and all(one.num_fds() > 50 for one in workers):
-                return offspring
-        time.sleep(0.005)
-    raise AssertionError("no duet ever began")
+def crawls_under_way(offspring: list[psutil.Process]) -> bool:
+    """Whether two crawls run at the same time."""
+    workers = [one for one in offspring if "bench.run.worker" in one.cmdline()]
+    return len(workers) == 2 and all(one.num_fds() > 50 for one in workers)
 
 
 @needs_two
@@ -247,24 +238,11 @@ def crawls_under_way(pid: int) -> list[psutil.Process]:
 @pytest.mark.slow
 def test_a_duet_struck_in_the_middle(tmp_path: Path, number: signal.Signals) -> None:
     """No process is left, nothing is lost, no block counts twice, and a resume completes it."""
-    arguments = ["run", "--profile", "full", "--only", "duet-generators", "--blocks", "3"]
-    arguments += ["--backends", "callbacks,generators", "--seed", "3", "--results", str(tmp_path)]
-    with small.started(*arguments, "--no-charts") as process:
-        folder = small.wait_for_lines(tmp_path, 1)
-        offspring = crawls_under_way(process.pid)
-        process.send_signal(number)
-        code = process.wait(300)
-    assert code == (-signal.SIGKILL if number == signal.SIGKILL else INTERRUPTED)
-    assert small.all_gone(offspring)
-    before = store.load(folder)
-    assert len(before.trials) % 4 == 0  # whole blocks only
-
-    resumed: subprocess.CompletedProcess[str]
-    resumed = small.harness("run", "--resume", str(folder), "--no-charts")
-    assert resumed.returncode == DONE, resumed.stdout + resumed.stderr
-    records = store.load(folder)
-    assert records.end is not None
-    assert records.end.complete
-    planned = [turn.key for turn in plan.rebuild(records.campaign).turns]
-    assert Counter(map(key, records.trials)) == Counter(planned)
-    assert records.trials[: len(before.trials)] == before.trials
+    options = ["--profile", "full", "--only", "duet-generators", "--blocks", "3"]
+    options += ["--backends", "callbacks,generators", "--seed", "3"]
+    found = small.struck_and_resumed(options, tmp_path, number, crawls_under_way)
+    before, after = found.before.trials, found.after.trials
+    assert len(before) % 4 == 0  # whole blocks only
+    planned = [turn.key for turn in plan.rebuild(found.after.campaign).turns]
+    assert Counter(map(key, after)) == Counter(planned)
+    assert after[: len(before)] == before
