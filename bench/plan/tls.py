@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from crawlers.catalogue import OURS
+
 Mode = Literal["", "plain", "tls", "churn", "handshake", "tickets"]
 
 
@@ -64,18 +66,29 @@ CLIENT_KIB: Final = 64
 ASYNCIO_KIB: Final = 320
 """KiB of asyncio's: its SSLProtocol has a receive buffer of 256 KiB and touches all of it."""
 
-ON_ASYNCIO: Final = frozenset(
+ASYNCIO: Final = frozenset({"async_await", "callbacks_asyncio", "generators_asyncio", "processes"})
+"""The backends at which a part of the ladder begins that has asyncio's TLS."""
+
+OTHER_TLS: Final = frozenset(
     {
-        *("async_await", "async_await_timeouts", "asyncio_buffered", "asyncio_eager"),
-        *("asyncio_protocol", "asyncio_pure", "aiohttp", "anyio", "callbacks_asyncio"),
-        *("generators_asyncio", "master_worker", "processes", "redis_queue", "tornado"),
-        "loop_per_thread",
-        *("httpx", "httpx2", "httpx_tuned", "subinterpreters"),
+        *("asyncio_sockets", "asyncio_small_tls", "uvloop", "uvloop_protocol", "aiohttp_uvloop"),
+        *("trio", "twisted"),
     }
 )
-"""The backends that may have asyncio's buffer. It decides only on what is refused beforehand."""
+"""The rungs above them that change it, and with it those above themselves."""
+
+
+def on_asyncio(name: str) -> bool:
+    """Whether a backend may have asyncio's buffer: it changes something else, on some rung below.
+
+    It decides only on what is refused beforehand.
+    """
+    backend = OURS.get(name)
+    if backend is None or name in OTHER_TLS:
+        return False
+    return name in ASYNCIO or on_asyncio(backend.against or "")
 
 
 def client_kib(name: str) -> int:
     """KiB that a backend's process may need for one connection over TLS."""
-    return ASYNCIO_KIB if name in ON_ASYNCIO else CLIENT_KIB
+    return ASYNCIO_KIB if on_asyncio(name) else CLIENT_KIB

@@ -11,8 +11,9 @@ from bench.plan.over_tls import PAGES_OF, tls_c10k, tls_fetch, tls_handshake
 from bench.plan.plan import PlannedPoint
 from bench.plan.profiles import profile
 from bench.plan.sizes import PAGES_PER_SLOT, pages_of, sized
-from bench.plan.tls import EACH_PAGE, KEPT, WAYS, Tls, client_kib
+from bench.plan.tls import ASYNCIO, EACH_PAGE, KEPT, OTHER_TLS, WAYS, Tls, client_kib
 from bench.plan.workloads import RAMP_PER_S, TLS_RAMP_PER_S, c10k
+from crawlers.catalogue import OURS
 from crawlers.registry import MODELS, names
 
 
@@ -85,6 +86,16 @@ def test_every_backend_whose_pages_are_measured_has_a_known_or_optional_name() -
 def test_asyncio_is_expected_to_take_its_buffer() -> None:
     assert client_kib("async_await") > 256 > client_kib("trio")
     assert client_kib("uvloop") == client_kib("threads")
+    for name in ("aiohttp", "httpx2", "anyio", "asyncio_buffered", "async_await_pool", "processes"):
+        assert client_kib(name) == client_kib("async_await"), name
+    others = ("asyncio_small_tls", "uvloop_sockets", "anyio_trio", "curio", "twisted", "gevent")
+    for name in (*others, "aiohttp_uvloop", "callbacks", "requests", "of_somebody_else"):
+        assert client_kib(name) == client_kib("threads"), name
+
+
+def test_what_is_said_of_the_ladder_names_backends_that_exist() -> None:
+    assert set(OURS) >= ASYNCIO | OTHER_TLS
+    assert not ASYNCIO & OTHER_TLS
 
 
 @pytest.mark.parametrize(
