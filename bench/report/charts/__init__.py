@@ -68,8 +68,6 @@ CHARTS: Story = (
     ("omission", omission.design),
     ("fairness", fairness.design),
     ("regime", regime.design),
-    ("crossover", crossover.design),
-    ("processors", processors.design),
     ("noise", noise.design),
     ("validity", validity.design),
     ("parity", parity.design),
@@ -93,6 +91,11 @@ AFTER_COSTS: Final = "cpu"
 #: What it takes to interrupt a crawl: after fairness, where it was measured.
 CANCEL: Story = (("cancel", cancelling.design),)
 AFTER_SLOTS: Final = "fairness"
+
+#: Where threads stop being fine, and many processors: after the map, where they were measured.
+CROSSOVER: Story = (("crossover", crossover.design),)
+PROCESSORS: Story = (("processors", processors.design),)
+AFTER_MAP: Final = "regime"
 
 #: The charts of a campaign across interpreters; no others mix interpreters.
 ACROSS: Story = (
@@ -137,6 +140,10 @@ def story_of(analysis: Analysis) -> Story:
         story = after(AFTER_SLOTS, CANCEL, story)
     if analysis.mixed:
         story = after(AFTER_OPEN_LOOP, MIXED, story)
+    if analysis.processors:
+        story = after(AFTER_MAP, PROCESSORS, story)
+    if analysis.crossover:
+        story = after(AFTER_MAP, CROSSOVER, story)
     return after(AFTER, OVER_TLS, story) if analysis.measures_tls else story
 
 
@@ -154,8 +161,10 @@ __all__ = [
     "CANCEL",
     "CHARTS",
     "CHURN",
+    "CROSSOVER",
     "MIXED",
     "OVER_TLS",
+    "PROCESSORS",
     "Chart",
     "Design",
     "Sheet",

@@ -11,6 +11,7 @@ import pytest
 from bench.analysis import crossover, findings
 from bench.analysis.crossover import DEFAULT, LONG, Crossing, Crossover
 from bench.report.charts import crossover as chart
+from bench.report.charts import story_of
 from bench.report.charts.design import Design, Skip
 from bench.schema import AnyRecord, TrialRecord
 from tests.bench.synthetic import analysed, campaign, gathered
@@ -112,6 +113,11 @@ def test_the_finding_has_both_intervals_the_cause_and_the_command() -> None:
     assert "Cause: " in text
     assert crossover.COMMAND in text
     assert text in findings.findings(analysed(made(FALLING)))
+
+
+def test_the_chart_is_told_where_it_was_measured() -> None:
+    assert "crossover" in dict(story_of(analysed(made(FALLING))))
+    assert "crossover" not in dict(story_of(analysed(campaign(blocks=2, samples=20))))
 
 
 def test_the_chart_says_from_where_on() -> None:

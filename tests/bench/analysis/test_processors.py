@@ -12,6 +12,7 @@ from bench.analysis import findings, processors
 from bench.analysis.analysis import Analysis
 from bench.analysis.processors import Processors
 from bench.report.charts import processors as chart
+from bench.report.charts import story_of
 from bench.report.charts.design import Design, Skip
 from bench.report.tables import markdown
 from bench.report.tables.processors import processors as table
@@ -183,6 +184,7 @@ def test_every_number_of_processors_is_a_point_of_the_chart() -> None:
     design = chart.design(analysis)
     assert isinstance(design, Design)
     assert "this machine has 8" in design.subtitle
+    assert "processors" in dict(story_of(analysis))
     assert "processes 0.7" in design.alt
     assert design.finding is not None
     assert "as many pages per second on 7 processors as callbacks on one" in design.finding
@@ -200,5 +202,6 @@ def test_without_the_point_nothing_is_said() -> None:
     analysis: Analysis = analysed(campaign(blocks=2, samples=20, workloads=("throughput",)))
     assert analysis.processors is None
     assert isinstance(chart.design(analysis), Skip)
+    assert "processors" not in dict(story_of(analysis))
     assert table(analysis).rows == []
     assert processors.finding(None) is None
