@@ -16,7 +16,7 @@ from bench.capacity.costs import Backend, Costs
 from bench.capacity.need import Need
 from bench.capacity.validation import Check, Validation
 from bench.machine.doctor.limits import MAPS_PER_THREAD, SPARE_DESCRIPTORS, SPARE_MAPS
-from bench.text import count, duration, listing, times
+from bench.text import count, duration, listing, plural, times
 
 Can = Literal["yes", "left out", "no"]
 Limiter = Literal["connections", "processor"]
@@ -105,7 +105,7 @@ def weigh(costs: Costs, validation: Validation, backend: Backend, need: Need) ->
     if in_flight > need.connections:
         return no(
             "no",
-            f"{count(math.ceil(in_flight))} connections are in use at this rate and delay, more "
+            f"{_plural(math.ceil(in_flight), 'connection')} in use at this rate and delay, more "
             f"than {count(need.connections)}.",
         )
     load = need.rate / processes * total / 1e6
@@ -182,9 +182,14 @@ def _why(
         ends = "its processor" if processes == 1 else "their processors"
     return (
         f"A page takes {duration(total / 1000, 3)} of a processor{work}; "
-        f"{count(math.ceil(in_flight))} connections are in use. {several} can do "
+        f"{_plural(math.ceil(in_flight), 'connection')} in use at a time. {several} can do "
         f"{count(most)} pages/s, limited by {ends}."
     )
+
+
+def _plural(value: float, word: str) -> str:
+    """A count and its noun; the count decides, as it is shown."""
+    return plural(round(value), word)
 
 
 def _wait(backend: Backend, need: Need, total: float, processes: int) -> float | None:
@@ -251,10 +256,11 @@ def _beyond(
     notes = []
     fewest, most = backend.factors[0][0], backend.factors[-1][0]
     at = f"{count(fewest)} to {count(most)}" if fewest != most else f"{count(most)} only"
+    in_flight = max(in_flight, 1.0)
     ratio = max(in_flight / most, fewest / in_flight)
     if ratio >= BEYOND:
         notes.append(
-            f"{count(max(in_flight, 1.0))} exchanges in flight in a process, measured with {at}: "
+            f"{_plural(in_flight, 'exchange')} in flight in a process, measured with {at}: "
             f"{times(ratio)} times {'as many' if in_flight > most else 'fewer'}"
         )
     if processes > costs.processors:
@@ -324,12 +330,11 @@ def grouped(costs: Costs, need: Need, rows: Sequence[Row]) -> list[Row]:
 
     The cheapest backend leads a group. The first that is told apart from it leads the next.
     """
-    blocks = {row.name: blocks_of(costs, row, need) for row in rows}
     found: list[Row] = []
     leader: Row | None = None
     number = 0
     for row in sorted(rows, key=lambda row: row.total_us or 0.0):
-        if leader is None or apart(costs, leader, row, need, blocks):
+        if leader is None or apart(costs, leader, row, need):
             leader, number = row, number + 1
         found.append(replace(row, group=number))
     return sorted(found, key=lambda row: (row.group or 0, _memory(row), row.total_us or 0.0))
@@ -341,19 +346,31 @@ def _memory(row: Row) -> float:
     return row.user_bytes + row.kernel_bytes
 
 
-def apart(costs: Costs, one: Row, other: Row, need: Need, blocks: Mapping[str, Blocks]) -> bool:
+def apart(costs: Costs, one: Row, other: Row, need: Need) -> bool:
     """Whether the other takes more: by its interval, the noise floor, and enough to matter.
 
-    The floor is that of a page in turns, so work that both do alike makes it smaller.
+    The floor is that of a page in turns, so work that both do alike makes it smaller. Where a
+    page of either was measured at one number of slots only, they are compared there: what more
+    exchanges in flight cost the one would count as a difference to the other.
     """
-    both = sorted(blocks[one.name].keys() & blocks[other.name].keys())
-    logs = [math.log(blocks[other.name][b] / blocks[one.name][b]) for b in both]
+    pair = [costs.of(row.name) for row in (one, other)]
+    single = any(len(backend.factors) == 1 for backend in pair)
+    first, second = (
+        _blocks(costs, backend, need, costs.slots if single else _in_flight(row))
+        for backend, row in zip(pair, (one, other), strict=True)
+    )
+    logs = [math.log(second[b] / first[b]) for b in sorted(first.keys() & second.keys())]
     half = half_width(costs, logs)
     if half is None or one.total_us is None:
         return False
     measured = 1.0 - need.mean_work_us / one.total_us
     mean = sum(logs) / len(logs)
     return mean - half > 0 and mean > max(costs.floor * measured, SMALLEST)
+
+
+def _in_flight(row: Row) -> float:
+    """Exchanges in flight in a process."""
+    return (row.in_use or 0.0) / (row.processes or 1)
 
 
 def half_width(costs: Costs, logs: Sequence[float]) -> float | None:
@@ -366,15 +383,8 @@ def half_width(costs: Costs, logs: Sequence[float]) -> float | None:
     return quantile * math.sqrt(variance / len(logs))
 
 
-def blocks_of(costs: Costs, row: Row, need: Need) -> Blocks:
-    """What a page takes in all, block by block of the reference point."""
-    backend = costs.of(row.name)
-    if row.in_use is None or row.processes is None:
-        return {}
-    return _blocks(costs, backend, need, row.in_use / row.processes)
-
-
 def _blocks(costs: Costs, backend: Backend, need: Need, in_flight: float) -> Blocks:
+    """What a page takes in all, block by block of the reference point."""
     scale = model.factor_at(backend.factors, in_flight) * costs.alone
     added = model.added_us(backend, need) or 0.0
     return {block: value * scale + added for block, value in backend.blocks.items()}

@@ -6,7 +6,7 @@ All of it can be written as JSON, so that the page of a campaign calculates the 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypedDict
 
@@ -232,21 +232,29 @@ def _factors(analysis: Analysis, label: str, pages: Pages) -> list[tuple[int, fl
     return [(slots, value / base) for slots, value in sorted(found.items())]
 
 
+def changed(analysis: Analysis, label: str) -> Iterator[str]:
+    """A backend, the one that it changes, the one that this changes, and so on."""
+    against = {rung.name: rung.against for rung in analysis.campaign.rungs}
+    seen: set[str] = set()
+    source: str | None = label
+    while source is not None and source not in seen:
+        yield source
+        seen.add(source)
+        source = against.get(source)
+
+
 def _extra(analysis: Analysis, label: str, modes: Modes) -> Extra:
     """What TLS and new connections add, by the measurements of the backend.
 
     A rung that was not measured over TLS does it as the backend that it changes, see
     :data:`bench.plan.over_tls.PAGES_OF`.
     """
-    against = {rung.name: rung.against for rung in analysis.campaign.rungs}
-    source: str | None = label
-    while source is not None:
+    for source in changed(analysis, label):
         if (source, "plain") in modes:
             tls, plain, churn, handshake = (
                 modes.get((source, mode), ()) for mode in ("tls", "plain", "churn", "handshake")
             )
             return Extra(source, _added(tls, plain), _added(churn, plain), _added(handshake, churn))
-        source = against.get(source)
     return Extra()
 
 

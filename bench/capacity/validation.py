@@ -170,7 +170,7 @@ def crawls(analysis: Analysis, costs: Costs) -> list[Check]:
 
 
 def covers(backend: Backend, slots: int) -> bool:
-    """Whether a page was measured at so many slots, or fewer than the fewest."""
+    """Whether a page of it was measured at so many slots, or at more."""
     return slots <= max(number for number, _ in backend.factors)
 
 

@@ -13,6 +13,7 @@
     return value - low === 0.5 ? low + (low % 2) : Math.round(value);
   };
   const count = (value) => commas(String(even(value)));
+  const plural = (value, word) => `${count(value)} ${word}${even(value) === 1 ? "" : "s"}`;
   const fixed = (value, places) => {
     const [whole, part] = value.toFixed(Math.max(0, places)).split(".");
     return commas(whole) + (part ? `.${part}` : "");
@@ -122,16 +123,17 @@
     const ends = limiter === "processor"
       ? (processes === 1 ? "its processor" : "their processors")
       : (processes === 1 ? "its connections" : "their connections");
-    return `A page takes ${duration(total / 1000, 3)} of a processor${work}; ${count(Math.ceil(inUse))} connections are in use. ` +
+    return `A page takes ${duration(total / 1000, 3)} of a processor${work}; ${plural(Math.ceil(inUse), "connection")} in use at a time. ` +
       `${several} can do ${count(most)} pages/s, limited by ${ends}.`;
   };
-  const beyond = (backend, need, inFlight, processes, check) => {
+  const beyond = (backend, need, used, processes, check) => {
     const notes = [];
+    const inFlight = Math.max(used, 1);
     const [fewest, most] = [backend.factors[0][0], backend.factors[backend.factors.length - 1][0]];
     const at = fewest === most ? `${count(most)} only` : `${count(fewest)} to ${count(most)}`;
     const ratio = Math.max(inFlight / most, fewest / inFlight);
     if (ratio >= data.beyond) {
-      notes.push(`${count(Math.max(inFlight, 1))} exchanges in flight in a process, measured with ${at}: ` +
+      notes.push(`${plural(inFlight, "exchange")} in flight in a process, measured with ${at}: ` +
         `${times(ratio)} times ${inFlight > most ? "as many" : "fewer"}`);
     }
     if (processes > costs.processors) {
@@ -193,7 +195,7 @@
     const processes = processesFor(backend, need, added);
     const [total, inUse] = settled(backend, need, added, processes);
     if (inUse > need.connections) {
-      return no("no", `${count(Math.ceil(inUse))} connections are in use at this rate and delay, more than ${count(need.connections)}.`);
+      return no("no", `${plural(Math.ceil(inUse), "connection")} in use at this rate and delay, more than ${count(need.connections)}.`);
     }
     const load = need.rate / processes * total / 1e6;
     const check = nearest(backend.name, inUse / processes, load);
@@ -203,7 +205,7 @@
     const limiter = byConnections < byProcessor ? "connections" : "processor";
     const blocks = blocksOf(backend, need, inUse / processes);
     Object.assign(row, {
-      can: "yes", total, processes, inUse, blocks, check,
+      can: "yes", total, processes, inUse, check,
       processors: need.rate * total / 1e6 / need.load,
       half: halfWidth([...blocks.values()].map(Math.log)),
       reason: why(need, total, inUse, processes, Math.min(byConnections, byProcessor), limiter),
@@ -216,8 +218,11 @@
     return row;
   };
   const apart = (one, other, need) => {
-    const logs = [...one.blocks.keys()].filter((block) => other.blocks.has(block))
-      .map((block) => Math.log(other.blocks.get(block) / one.blocks.get(block)));
+    const single = [one, other].some((row) => row.backend.factors.length === 1);
+    const [first, second] = [one, other].map((row) =>
+      blocksOf(row.backend, need, single ? costs.slots : row.inUse / row.processes));
+    const logs = [...first.keys()].filter((block) => second.has(block))
+      .map((block) => Math.log(second.get(block) / first.get(block)));
     const half = halfWidth(logs);
     if (half === null) return false;
     const measured = 1 - meanWork(need) / one.total;

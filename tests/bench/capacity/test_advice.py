@@ -79,7 +79,7 @@ def test_processes_carry_the_rate_at_the_planned_load(rate: float, delay_s: floa
         ({"no_tls": "its library cannot"}, Need(tls=True), "no", "its library cannot"),
         ({"most": 960}, Need(1000), "no", "at most 960 connections"),
         ({"threaded": True}, Need(40_000), "no", "32,768 threads"),
-        ({}, Need(100, 2000, 0.2), "no", "401 connections are in use"),
+        ({}, Need(100, 2000, 0.2), "no", "401 connections in use"),
         ({"page": None, "blocks": {}}, Need(), "left out", "not measured"),
         ({"extra": Extra()}, Need(tls=True), "left out", "What TLS adds"),
         ({"extra": Extra()}, Need(pages_per_connection=1), "left out", "opening a connection"),
@@ -160,6 +160,11 @@ def test_tls_of_another_backend_is_said() -> None:
     assert not any("that of two" in note for note in row(Need(), other).notes)
 
 
+def test_a_single_exchange_is_not_a_billionth_of_one() -> None:
+    notes = row(Need(1, 0.001, 0.0)).notes
+    assert any("1 exchange in flight" in note and "10 times fewer" in note for note in notes)
+
+
 # --- response times ----------------------------------------------------------------------
 
 
@@ -211,6 +216,17 @@ def test_work_that_all_do_alike_hides_differences() -> None:
         for work_s in (0.0, 0.01)
     ]
     assert groups == [{1, 2}, {1}]
+
+
+def test_what_was_measured_less_does_not_seem_cheaper() -> None:
+    """At a thousand in flight a page takes half as much again, of those measured there."""
+    need = Need(5000, 10_000, 0.09)
+    found = advise(
+        costs(backend("one", 50), backend("less", 51, factors=[(100, 1.0)])), validation(), need
+    )
+    totals = {each.name: each.total_us or 0.0 for each in found.rows}
+    assert totals["one"] > 1.2 * totals["less"]
+    assert {each.group for each in found.rows} == {1}
 
 
 def test_noise_and_single_blocks_tell_nothing_apart() -> None:
