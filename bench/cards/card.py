@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from bench.analysis import stats
+from bench.analysis import churn, stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.encryption import HeldConnection, PageOverTls
 from bench.analysis.stats import Spread
@@ -106,8 +106,10 @@ class Numbers:
         yield from self._crawl()
         yield from self._waiting()
         yield from self._pages()
+        yield from self._churn()
         yield from self._memory()
         yield from self._open_loop()
+        yield from self._cancelled()
 
     def _crawl(self) -> Iterator[Row]:
         point = self.analysis.reference_point("ladder", "throughput")
@@ -142,6 +144,20 @@ class Numbers:
         if page.resumption is not None:
             resumed = _middle(page.costs.get("tickets"))
             yield ["… and sessions that are resumed", where, MISSING, resumed]
+
+    def _churn(self) -> Iterator[Row]:
+        for row in self.analysis.churn:
+            if row.label == self.label and row.opening is not None:
+                opening = "to open a connection, processor time, µs"
+                yield [opening, churn.WORKLOAD, _middle(row.opening), MISSING]
+                yield ["… in pages on a kept one", churn.WORKLOAD, _middle(row.pages), MISSING]
+
+    def _cancelled(self) -> Iterator[Row]:
+        for row in self.analysis.cancellations.rows:
+            if row.label == self.label:
+                where = f"{count(row.in_flight)} in flight"
+                closed = cells.figure(1000 * row.closed.median)
+                yield ["from an interrupt until all is closed, ms", where, closed, MISSING]
 
     def _memory(self) -> Iterator[Row]:
         plain, tls = self.memory, self.held

@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from posixpath import normpath
 from typing import Final
 
+from bench.cli.commands import talk
 from bench.errors import BenchError
 from bench.schema import CampaignRecord
 from bench.text import markdown_text
@@ -22,6 +23,7 @@ from tools.site import navigation
 
 INDEX: Final = "index.md"
 REFERENCE: Final = "results/reference/report.html"
+SLIDES: Final = f"results/reference/{talk.NAME}"
 DOCUMENTS: Final = (navigation.START, "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
 """Pages outside of docs/."""
 
@@ -123,12 +125,14 @@ def report_page(campaign: CampaignRecord) -> str:
     """The page that leads to the report."""
     python = campaign.environment.python
     return (
-        "# Reference report\n\n"
+        "# Reference report and slides\n\n"
         f"Campaign `{markdown_text(campaign.campaign)}`, profile {campaign.profile}, "
         f"{markdown_text(python)}.\n\n"
         f'<p><a href="{REFERENCE}">Open the report</a>: findings, tables, every chart, a card for '
         "each backend, well-known claims, exact costs, what speaks for and against the numbers, "
-        "the raw records, and how to cite them. It is one file and needs no network either.</p>\n"
+        "the raw records, and how to cite them. It is one file and needs no network either.</p>\n\n"
+        f'The <a href="{SLIDES}">slides</a> of the [talk](docs/talk.md) are from the same '
+        "campaign. Press `?` for their keys.\n"
     )
 
 

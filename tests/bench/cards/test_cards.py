@@ -11,6 +11,9 @@ import pytest
 from bench import store
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
+from bench.analysis.cancelling import Cancellations, Ended
+from bench.analysis.churn import Churn
+from bench.analysis.stats import Spread
 from bench.cards import document, extension
 from bench.cards.advantages import BY, advantages, better
 from bench.cards.card import Card, card
@@ -71,7 +74,7 @@ def test_the_base_is_not_compared_with_itself(analysis: Analysis) -> None:
 
 
 def test_numbers_over_tls_stand_beside_those_on_plain_http() -> None:
-    over = encrypted()
+    over = encrypted(backends=("callbacks", "async_await"), workloads=("c10k",), samples=50)
     analysis = Analysis(gathered(over))
     name = analysis.encryption.held[0].label
     found = made(analysis, name)
@@ -79,6 +82,19 @@ def test_numbers_over_tls_stand_beside_those_on_plain_http() -> None:
     assert held is not None
     assert row(found, "a connection, KiB")[3] == f"{held.total / 1024:.1f}"
     assert row(found, "… in user space")[3] == f"{held.user / 1024:.1f}"
+
+
+def test_churn_and_interrupts_have_rows_where_they_were_measured() -> None:
+    found = analysed(campaign(backends=NAMES, blocks=1, samples=20, workloads=("ladder",)))
+    assert not [texts for texts in made(found, "trio").numbers.texts if "interrupt" in texts[0]]
+    one = Spread(0.25, 0.2, 0.3, 3)
+    vars(found)["churn"] = [Churn("trio", 10, {}, Spread(61.0, 60.0, 62.0, 3), one)]
+    rows = [Ended("trio", 1000, one, one, one, one), Ended("threads", 1000, one, one, one, one)]
+    vars(found)["cancellations"] = Cancellations(rows, [], [])
+    card_of_trio = made(found, "trio")
+    assert row(card_of_trio, "to open a connection, processor time, µs")[1:3] == ["churn", "61"]
+    interrupted = row(card_of_trio, "from an interrupt until all is closed, ms")
+    assert interrupted == [interrupted[0], "1,000 in flight", "250", "–"]
 
 
 def test_counted_costs_are_those_of_the_record(analysis: Analysis) -> None:
