@@ -5,6 +5,7 @@ All of it can be written as JSON, so that the page of a campaign calculates the 
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -127,7 +128,7 @@ def costs(analysis: Analysis) -> Costs | None:
         quantiles={n: float(sps.t.ppf(0.5 + stats.LEVEL / 2, n - 1)) for n in range(2, most + 1)},
         limits={k: v for k, v in environment.limits.items() if isinstance(v, int)},
         longest_delay_ms=max(
-            (1000 * mean_delay_s(str(t.params.get("delay") or "none")) for t in records.trials),
+            (1000 * delay for t in records.trials if (delay := delay_of(t)) is not None),
             default=0.0,
         ),
         tls_slots=next(
@@ -158,6 +159,15 @@ Pages = Mapping[tuple[str, str], Mapping[int, float]]
 
 Modes = Mapping[tuple[str, str], Sequence[float]]
 """(label, mode) -> microseconds per page, one for each block."""
+
+
+def delay_of(trial: TrialRecord) -> float | None:
+    """The mean of the server's delay in seconds; None where the record's cannot be read."""
+    try:
+        found = mean_delay_s(str(trial.params.get("delay") or "none"))
+    except (ValueError, IndexError, OverflowError):
+        return None
+    return found if math.isfinite(found) and found >= 0 else None
 
 
 def page_blocks(records: Records) -> Pages:

@@ -17,10 +17,10 @@ from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import CPU_PER_1000
 from bench.analysis.stats.records import number_param
-from bench.capacity.costs import Costs, costs
+from bench.capacity.costs import Costs, costs, delay_of
 from bench.capacity.model import page_us
-from bench.plan.workloads import mean_delay_s
 from bench.schema import TrialRecord
+from bench.store import MOST_DIGITS
 
 
 def measured(analysis: Analysis) -> Costs | None:
@@ -71,7 +71,9 @@ def fixture(analysis: Analysis) -> Fixture:
     records, base = analysis.records, analysis.base
     late, fitted, shortest = 0.0, "", math.inf
     for trial in stats.trials_of(records, "regime", "waiting", twins=False):
-        delay = mean_delay_s(str(trial.params.get("delay")))
+        delay = delay_of(trial)
+        if delay is None:
+            continue
         if trial.label == base and number_param(trial, "slots") == 1 and delay < shortest:
             shortest, fitted = delay, trial.point
     if fitted:
@@ -98,6 +100,7 @@ def cost(trials: Sequence[TrialRecord]) -> float:
 
 
 def pages_of(trial: TrialRecord) -> int | None:
-    """The pages of a trial's site, if it is a tree."""
+    """The pages of a trial's site, if it is a tree that has any."""
     kind, *rest = str(trial.params.get("site")).split(":")
-    return int(rest[0]) if kind == "tree" and rest and rest[0].isdigit() else None
+    known = kind == "tree" and rest and rest[0].isascii() and rest[0].isdigit()
+    return (int(rest[0][:MOST_DIGITS]) or None) if known else None

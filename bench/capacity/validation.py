@@ -12,18 +12,17 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Final, Literal
+from typing import Final, Literal, TypeGuard
 
 import numpy as np
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import MEMORY_PARTS, memory_growth
+from bench.analysis.stats import MEMORY_PARTS, Spread, memory_growth
 from bench.analysis.stats.records import number_param
-from bench.capacity.costs import USER, Backend, Costs, middle, page_blocks
+from bench.capacity.costs import USER, Backend, Costs, delay_of, middle, page_blocks
 from bench.capacity.fixture import fixture, pages_of
 from bench.capacity.model import closed_loop, factor_at, page_us
-from bench.plan.workloads import mean_delay_s
 from bench.schema import TrialRecord
 
 MEDIAN: Final = 0.10
@@ -34,6 +33,9 @@ WORST: Final = 0.25
 
 BUSY: Final = 0.5
 """From this load up, the processor decides on the rate more than the delay does."""
+
+MOST_SLOTS: Final = 100_000
+"""No point has more; the records of another program may say anything."""
 
 FITTED: Final = 2500
 """Connections up to which memory is fitted when the rest is predicted."""
@@ -135,16 +137,16 @@ def crawls(analysis: Analysis, costs: Costs) -> list[Check]:
     trials = {t.point: t for t in stats.trials_of(analysis.records, *CRAWLS, twins=False)}
     for point, sample in trials.items():
         pages, slots = pages_of(sample), int(number_param(sample, "slots") or 0)
-        if pages is None or slots < 1:
+        delay = delay_of(sample)
+        if pages is None or delay is None or not 1 <= slots <= MOST_SLOTS:
             continue
-        delay = mean_delay_s(str(sample.params.get("delay") or "none"))
         polls = not delay and not sample.params.get("processors")
         delay_s = delay + server.late_s if delay else 0.0
         for label, mine in analysis.at_point(point).items():
             backend = costs.of(label)
             measured = stats.spread(t.pages_per_s for t in mine)
             cores = {len(c) for t in mine if isinstance(c := t.pinning.get("client"), list)}
-            if backend.page is None or not covers(backend, slots) or not measured:
+            if backend.page is None or not covers(backend, slots) or not above_zero(measured):
                 continue
             if (point, label) in server.fitted:
                 continue
@@ -169,6 +171,11 @@ def crawls(analysis: Analysis, costs: Costs) -> list[Check]:
     return found
 
 
+def above_zero(measured: Spread | None) -> TypeGuard[Spread]:
+    """Whether there is a figure that an error can be a share of."""
+    return measured is not None and measured.median > 0
+
+
 def covers(backend: Backend, slots: int) -> bool:
     """Whether a page of it was measured at so many slots, or at more."""
     return slots <= max(number for number, _ in backend.factors)
@@ -187,10 +194,12 @@ def steady(analysis: Analysis, costs: Costs) -> list[Check]:
     trials = {t.point: t for t in stats.trials_of(analysis.records, STEADY, twins=False)}
     for point, sample in trials.items():
         slots = int(number_param(sample, "slots") or 0)
-        delay = mean_delay_s(str(sample.params.get("delay") or "none"))
+        delay = delay_of(sample)
+        if delay is None or not 1 <= slots <= MOST_SLOTS:
+            continue
         for label, mine in analysis.at_point(point).items():
             pages, measured = fetched.get(label, []), stats.spread(t.pages_per_s for t in mine)
-            if not pages or not measured or not pages[0][0] <= slots <= pages[-1][0]:
+            if not pages or not above_zero(measured) or not pages[0][0] <= slots <= pages[-1][0]:
                 continue
             total = factor_at(pages, slots) * costs.alone + (server.waking(slots) if delay else 0.0)
             rate = closed_loop(slots, delay + server.late_s if delay else 0.0, total)
@@ -218,7 +227,7 @@ def schedules(analysis: Analysis, costs: Costs) -> list[Check]:
         blocks = pages.get((fetch, label))
         for rate, trials in rates.items():
             achieved = stats.spread(t.achieved_per_s for t in trials)
-            if not blocks or not achieved:
+            if not blocks or not above_zero(achieved):
                 continue
             slots = int(number_param(trials[0], "slots") or 0)
             total = middle(blocks) + waking.waking(max(slots, 1))
@@ -249,6 +258,8 @@ def memory(analysis: Analysis, costs: Costs) -> list[Check]:
                 continue
             slope, fixed, _, _ = stats.theil_sen(*zip(*low, strict=True))
             measured = median(value for n, value in grown if n == top)
+            if measured <= 0:
+                continue
             point = next(t.point for t in trials if t.memory and t.memory.connections == top)
             predicted = fixed + slope * top
             found.append(Check("memory", point, label, predicted, measured, top, tls=tls))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from statistics import median
+from typing import Any
 
 import numpy as np
 import pytest
@@ -194,6 +195,33 @@ def test_slots_that_start_at_a_pace_are_predicted_from_fetched_pages() -> None:
     for check in found:
         assert (check.kind, check.measured, check.slots) == ("delay", 1900, 100)
         assert 1500 < check.predicted < 2000
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"site": "tree:0:10:2048"},
+        {"site": "tree"},
+        {"site": f"tree:{'9' * 5000}:10:2048"},
+        {"delay": "lognormal"},
+        {"delay": "lognormal:soon"},
+        {"delay": "fixed:nan"},
+        {"slots": 10**15},
+        {"slots": 0},
+        {"slots": None},
+    ],
+)
+def test_records_of_anybody_are_survived(params: dict[str, Any]) -> None:
+    lines: list[AnyRecord] = [
+        record.model_copy(update={"params": record.params | params, "pages_per_s": 0.0})
+        if isinstance(record, TrialRecord) and record.workload == "waiting"
+        else record
+        for record in synthetic.campaign(samples=200, workloads=("throughput", "waiting"), blocks=2)
+    ]
+    analysis = synthetic.analysed(lines)
+    costs = measured(analysis)
+    assert costs is not None
+    assert validation(analysis, costs).checks == []
 
 
 @pytest.mark.slow
