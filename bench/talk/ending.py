@@ -204,7 +204,8 @@ def choice(material: Material) -> TalkSlide | Gap:
         question="I use asyncio already. Should I leave?",
         answer="Not for a page that you wait for. "
         + (f"{of_models(per_page)} " if per_page else "")
-        + "Measure your own case first: `nox -s bench`, and then "
+        + "Describe your load to `python -m bench advise`: it calculates what each backend needs. "
+        "Or measure your own case: `nox -s bench`, and then "
         "`python -m bench talk results/CAMPAIGN` makes these slides with your numbers.",
         sources=[material.campaign],
     )
