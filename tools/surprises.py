@@ -13,12 +13,13 @@ from statistics import median
 from typing import Final
 
 from bench import store
-from bench.analysis import stats
+from bench.analysis import cancelling_words, stats, timeouts_words
 from bench.analysis.analysis import Analysis
 from bench.analysis.churn import dearest
 from bench.analysis.stats import Metric, Ratio
+from bench.analysis.timeouts import priced
 from bench.costs import account as costs_account
-from bench.costs import opening
+from bench.costs import opening, timeouts
 from bench.costs import record as costs_record
 from bench.costs.account import Account
 from bench.costs.record import Costs
@@ -190,6 +191,32 @@ def imported(f: Figures) -> str:
     return startup.sentence_of(f.micro.startup)
 
 
+def limits(f: Figures) -> str:
+    """What a timeout for each exchange costs."""
+    rows = priced(f.analysis.timeouts)
+    timed = (
+        "Processor time that a timeout adds to a crawled page: "
+        f"{listing([timeouts_words.each(row) for row in rows])}."
+        if rows
+        else "(Not measured in this campaign.)"
+    )
+    return f"{timed} {timeouts.words(f.counted)}"
+
+
+def cancels(f: Figures) -> str:
+    """How long it takes to close everything."""
+    found = f.analysis.cancellations
+    if not found.sizes:
+        return "(Not measured in this campaign.)"
+    size = found.sizes[-1]
+    rows = sorted(found.at(size), key=lambda row: row.closed.median)
+    each = listing([cancelling_words.each(row) for row in rows])
+    return (
+        f"With {cancelling_words.size_words(size)}, until everything is closed, in brackets the "
+        f"client's processor time for each: {each}."
+    )
+
+
 def pools(f: Figures) -> str:
     """httpx and its pool."""
     names = ("httpx", "httpx_tuned", "httpx2")
@@ -322,6 +349,8 @@ NUMBERS: Final[dict[str, Callable[[Figures], str]]] = {
     "churn": connections,
     "tasks": waiting,
     "startup": imported,
+    "timeouts": limits,
+    "cancel": cancels,
     "pools": pools,
     "lead": lead,
     "socket-calls": socket_calls,

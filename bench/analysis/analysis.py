@@ -28,6 +28,7 @@ from bench.analysis import (
     segments,
     stats,
     summary,
+    timeouts,
     validity,
 )
 from bench.analysis.cancelling import Cancellations
@@ -46,6 +47,7 @@ from bench.analysis.scatter import Explained
 from bench.analysis.segments import Segments
 from bench.analysis.stats import Comparison, Metric, Spread
 from bench.analysis.summary import MemoryRow, SummaryRow
+from bench.analysis.timeouts import Timeout
 from bench.analysis.validity import Validity
 from bench.schema import TrialRecord, TurnsRecord
 from bench.store import Records
@@ -239,6 +241,11 @@ class Analysis:
     def churn(self) -> list[Churn]:
         """What a connection for each page costs; empty where it was not measured."""
         return churn.churn(self.records)
+
+    @cached_property
+    def timeouts(self) -> list[Timeout]:
+        """What a timeout for each exchange costs; empty where it was not measured."""
+        return timeouts.timeouts(self.ladder)
 
     @cached_property
     def cancellations(self) -> Cancellations:

@@ -46,8 +46,8 @@ def finding(analysis: Analysis) -> str | None:
         f"**An interrupted crawl with {plural(size, 'exchange')} in flight has closed everything "
         f"in {ends}{_nothing_left(found)}.** From the moment when the crawl notices the interrupt, "
         "in brackets the client’s processor time for each exchange; median of "
-        f"{plural(trials, 'trial')}: {', '.join(map(_each, models))}.",
-        f"Variants: {', '.join(map(_each, others))}." if others else "",
+        f"{plural(trials, 'trial')}: {', '.join(map(each, models))}.",
+        f"Variants: {', '.join(map(each, others))}." if others else "",
         _floor(found, size),
         _causes(rows),
         f"To measure it: `{COMMAND}`.",
@@ -66,7 +66,8 @@ def _time(row: Ended) -> str:
     return duration(1000 * row.closed.median)
 
 
-def _each(row: Ended) -> str:
+def each(row: Ended) -> str:
+    """```trio` 790 ms (66 µs)``."""
     return f"`{row.label}` {_time(row)} ({significant(row.each_us, 2)} µs)"
 
 
@@ -97,8 +98,8 @@ def _causes(rows: list[Ended]) -> str:
             causes.setdefault(CAUSES[label], []).append(f"`{label}`")
     if not causes:
         return ""
-    each = [f"{listing(names)}: {cause}" for cause, names in causes.items()]
-    return f"What takes the time: {'; '.join(each)}."
+    told = [f"{listing(names)}: {cause}" for cause, names in causes.items()]
+    return f"What takes the time: {'; '.join(told)}."
 
 
 def size_words(size: int) -> str:

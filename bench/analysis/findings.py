@@ -21,6 +21,7 @@ from bench.analysis import (
     mixed_words,
     processors,
     stats,
+    timeouts_words,
 )
 from bench.analysis.analysis import Analysis
 from bench.analysis.ladder import STACK
@@ -103,7 +104,8 @@ def findings(analysis: Analysis) -> list[str]:
         held, pages = encryption_words.memory(analysis), encryption_words.pages(analysis)
         found = [memory(analysis), held, *answers, waiting(analysis)]
         found += [crossover.finding(analysis.crossover), churn_words.finding(analysis), pages]
-        found += [cancelling_words.finding(analysis), mixed_words.finding(analysis.mixed)]
+        found += [timeouts_words.finding(analysis), cancelling_words.finding(analysis)]
+        found += [mixed_words.finding(analysis.mixed)]
     found += [processors.finding(analysis.processors), trust(analysis)]
     return [sentence for sentence in found if sentence]
 

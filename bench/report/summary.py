@@ -24,6 +24,7 @@ from bench.report.tables import (
     regime,
     segments,
     terminal,
+    timeouts,
     tls,
     validity,
 )
@@ -50,6 +51,7 @@ def tables(analysis: Analysis) -> list[Table]:
         ladder.ladder,
         regime.regime,
         fairness.fairness,
+        timeouts.timeouts,
         cancelling.cancelling,
         validity.validity,
         validity.duets,

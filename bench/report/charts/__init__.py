@@ -38,6 +38,7 @@ from bench.report.charts import (
     service_time,
     slots,
     summit,
+    timeouts,
     tls_memory,
     tls_pages,
     validity,
@@ -92,6 +93,9 @@ AFTER_COSTS: Final = "cpu"
 CANCEL: Story = (("cancel", cancelling.design),)
 AFTER_SLOTS: Final = "fairness"
 
+#: What a timeout costs: after fairness too, where a backend was measured with and without.
+TIMEOUTS: Story = (("timeouts", timeouts.design),)
+
 #: Where threads stop being fine, and many processors: after the map, where they were measured.
 CROSSOVER: Story = (("crossover", crossover.design),)
 PROCESSORS: Story = (("processors", processors.design),)
@@ -138,6 +142,8 @@ def story_of(analysis: Analysis) -> Story:
         story = after(AFTER_COSTS, CHURN, story)
     if analysis.cancellations.rows:
         story = after(AFTER_SLOTS, CANCEL, story)
+    if analysis.timeouts:
+        story = after(AFTER_SLOTS, TIMEOUTS, story)
     if analysis.mixed:
         story = after(AFTER_OPEN_LOOP, MIXED, story)
     if analysis.processors:
@@ -165,6 +171,7 @@ __all__ = [
     "MIXED",
     "OVER_TLS",
     "PROCESSORS",
+    "TIMEOUTS",
     "Chart",
     "Design",
     "Sheet",
