@@ -38,7 +38,7 @@ class Predicted:
     mean_ms: float
     p50_ms: float
     tail_ms: float
-    long_run_ms: float | None  # Pollaczek and Khinchine, with a page's own time; None: it grows
+    long_run_ms: float | None  # Pollaczek and Khinchine, and the exchange; None: it grows
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,8 @@ def page_s(trial: TrialRecord, work: Work) -> float:
 def _predicted(found: Sequence[tuple[TrialRecord, Work]], tail: float) -> Predicted:
     """The same schedules in a queue with one server, each page with the time that it took.
 
-    Work takes what it took by the clock: a loop waits for it whoever has the processor.
+    Work takes what it took by the clock: a loop waits for it whoever has the processor. What an
+    exchange takes without a wait is the fastest response of the trial.
     """
     times: list[float] = []
     long_run: list[tuple[float | None, int]] = []
@@ -142,10 +143,11 @@ def _predicted(found: Sequence[tuple[TrialRecord, Work]], tail: float) -> Predic
         chosen = arrivals.chosen(count, work.every, work.seed)
         due = arrivals.poisson(rate, work.seed, count)
         every = queue.waits(due, chosen, own_s, work_s)
-        times += [wait + own_s for place, wait in enumerate(every) if place not in chosen]
+        alone_s = work.others.min_ms / 1000 if work.others else own_s
+        times += [wait + alone_s for place, wait in enumerate(every) if place not in chosen]
         share = 1 / work.every
         mean_s = queue.mean_wait_s(rate, [(share, own_s + work_s), (1 - share, own_s)])
-        long_run.append((None if mean_s is None else mean_s + own_s, count))
+        long_run.append((None if mean_s is None else mean_s + alone_s, count))
     times.sort()
     known = [(seconds, count) for seconds, count in long_run if seconds is not None]
     return Predicted(

@@ -16,8 +16,9 @@ from bench.report.charts.axes import time_axis
 from bench.report.charts.design import Design, Skip
 from bench.report.charts.marks import bar_rows
 from bench.report.charts.slide import Slide
-from bench.report.charts.words import described, of_blocks, sentence
+from bench.report.charts.words import described, of_blocks, prose, sentence
 from bench.text import count, duration, listing
+from crawlers.registry import MODELS
 
 NAME = "mixed"
 TITLE = "Response time beside pages that need work"
@@ -68,8 +69,13 @@ def _finding(rows: Sequence[Mixed]) -> str | None:
     return sentence(
         f"Beside pages that need {duration(least.work_ms)} of work, one page in "
         f"{100 / (100 - least.tail):.0f} takes longer than {duration(most.tail_ms)} with "
-        f"{most.label}, {duration(least.tail_ms)} with {least.label}"
+        f"{_named(most.label)}, {duration(least.tail_ms)} with {_named(least.label)}"
     )
+
+
+def _named(label: str) -> str:
+    """Models as in other sentences, variants by the name that a reader can look up."""
+    return prose(label) if label in MODELS else label
 
 
 def _draw(rows: Sequence[Mixed], slide: Slide) -> None:
