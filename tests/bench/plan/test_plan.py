@@ -50,7 +50,7 @@ def test_an_empty_or_unknown_selection_is_refused() -> None:
 def test_the_user_may_set_the_number_of_blocks() -> None:
     (held,) = plan.select("full", [*MODELS, "trio", "curio"], only=["c10k-1000"], blocks=10)
     assert set(held.cast.values()) == {10}
-    (held,) = plan.select("full", [*MODELS, "curio"], only=["c10k-10000"], blocks=7)
+    (held,) = plan.select("full", [*MODELS, "curio"], only=["c10k-2500"], blocks=7)
     assert held.cast[Label("threads")] == 7
     assert held.cast[Label("curio")] == 1
 
@@ -58,7 +58,7 @@ def test_the_user_may_set_the_number_of_blocks() -> None:
 def test_backends_that_are_named_are_in_every_block() -> None:
     (held,) = plan.select("full", ["threads", "curio"], only=["c10k-10000"], named=True)
     assert held.cast == {Label("threads"): 3, Label("curio"): 3}
-    (open_loop,) = plan.select("quick", ["trio"], only=["openloop-1000"], named=True)
+    (open_loop,) = plan.select("quick", ["trio"], only=["openloop-4000"], named=True)
     assert list(open_loop.cast) == [Label("trio")]
 
 

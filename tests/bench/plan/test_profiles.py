@@ -70,7 +70,7 @@ def test_labels_hold_the_twin_and_the_recorder_that_keeps_nothing() -> None:
 
 def test_variants_stay_out_of_points_meant_for_the_models() -> None:
     found = points("quick")
-    assert "trio" not in labels(found["openloop-1000"], *MODELS, "trio")
+    assert "trio" not in labels(found["openloop-4000"], *MODELS, "trio")
     assert "trio" in labels(found["c10k-10000"], *MODELS, "trio")
 
 
@@ -83,17 +83,20 @@ def test_full_takes_every_backend_and_the_rest_in_fewer_blocks() -> None:
     assert labels(found["ladder-100"], *everyone) == [*everyone, *twins]
     assert len(set(plan.cast(found["ladder-100"], everyone).values())) == 1
     assert labels(found["throughput-100"], *everyone) == [*main, *twins]
-    held = plan.cast(found["c10k-10000"], everyone)
+    assert labels(found["c10k-10000"], *everyone) == list(main)
+    held = plan.cast(found["c10k-100"], everyone)
     assert list(map(str, held)) == list(everyone)
     assert {str(label) for label, blocks in held.items() if blocks == 1} == {"curio", "mine"}
-    assert set(held.values()) == {1, 3}
+    assert set(held.values()) == {1, 2}
     assert labels(found["regime-10x1ms"], *everyone) == [*MODELS, "callbacks#2"]
 
 
-def test_full_holds_ten_thousand_and_four_numbers_of_connections_for_every_rung() -> None:
-    held = [p for p in profiles.profile("full").points if p.kind == "hold" and p.cast.rest]
+def test_full_holds_ten_thousand_connections_and_for_every_rung_enough_for_a_slope() -> None:
+    held = [p for p in profiles.profile("full").points if p.kind == "hold" and p.cast.models]
     assert len(held) >= 4
     assert max(p.slots for p in held) == 10_000
+    held = [p for p in held if p.cast.rest]
+    assert len(held) >= 3
     # Pairs with the rung below, from a thousand connections on: enough for an interval.
     assert sum(p.cast.rest for p in held if p.slots >= 1000) >= MIN_BLOCKS
 
@@ -186,7 +189,7 @@ def test_every_recorder_is_planned_as_often_as_the_other() -> None:
 
 
 def test_full_compares_a_server_that_polls_with_one_that_sleeps() -> None:
-    for slots in (1, 10, 100):
+    for slots in (1, 100):
         point = points("full")[f"awake-{slots}"]
         assert point.interleaved
         assert labels(point, *MODELS) == ["callbacks", "callbacks#2", "callbacks/asleep"]
