@@ -46,6 +46,8 @@ class Row:
     most_rate: float | None = None  # pages per second that these processes can do
     limiter: Limiter | None = None
     user_bytes: float | None = None
+    user_low: float | None = None  # by the 95 % interval of the slope over connections
+    user_high: float | None = None
     kernel_bytes: float | None = None
     p50_ms: float | None = None
     p99_ms: float | None = None
@@ -224,6 +226,8 @@ def _with_memory(
     return replace(
         row,
         user_bytes=processes * held.fixed_user + need.connections * held.user,
+        user_low=processes * held.fixed_user + need.connections * held.low,
+        user_high=processes * held.fixed_user + need.connections * held.high,
         kernel_bytes=processes * held.fixed_kernel + need.connections * held.kernel,
         notes=tuple(notes),
     )

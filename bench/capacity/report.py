@@ -24,14 +24,14 @@ BEYOND_WORDS: Final = "Beyond the measurements"
 MOST_NAMES: Final = 3
 
 
-def columns() -> list[Column]:
-    """The columns of an advice; the page has them all."""
+def columns(user: str = "memory, user [95 %]") -> list[Column]:
+    """The columns of an advice; a terminal has no room for the interval of the user memory."""
     return [
         name("backend"),
         name("group"),
         Column("processors [95 %]"),
         Column("processes"),
-        Column("memory, user"),
+        Column(user),
         Column("kernel", drop=1),
         Column("p50", drop=2),
         Column("p99", drop=2),
@@ -47,7 +47,8 @@ def cells(row: Row) -> list[str]:
         row.can if row.group is None else str(row.group),
         MISSING if row.processors is None else _processors(row),
         MISSING if row.processes is None else count(row.processes),
-        *(MISSING if b is None else size_words(b) for b in (row.user_bytes, row.kernel_bytes)),
+        MISSING if row.user_bytes is None else _user(row),
+        MISSING if row.kernel_bytes is None else size_words(row.kernel_bytes),
         *(MISSING if t is None else duration(t, 3) for t in (row.p50_ms, row.p99_ms, row.wait_ms)),
         MISSING if row.error is None else f"{row.checked}: {_signed(row.error)}",
     ]
@@ -63,6 +64,14 @@ def _processors(row: Row) -> str:
     if row.low is None or row.high is None:
         return middle
     return f"{middle} [{significant(row.low, 3)}–{significant(row.high, 3)}]"
+
+
+def _user(row: Row) -> str:
+    """User memory, and its interval where that can be seen."""
+    middle, low, high = (
+        size_words(value or 0.0) for value in (row.user_bytes, row.user_low, row.user_high)
+    )
+    return middle if low == high else f"{middle} [{low}–{high}]"
 
 
 def _signed(share: float) -> str:
@@ -131,14 +140,21 @@ def able_table(rows: Sequence[Row]) -> Table:
     """The backends that carry the load, in their groups."""
     texts = [cells(row) for row in rows]
     made: list[list[str | Cell]] = [
-        [text[0], f"Group {row.group}", Cell(text[2], text[2].partition(" ")[0]), *text[3:]]
+        [
+            text[0],
+            f"Group {row.group}",
+            Cell(text[2], text[2].partition(" ")[0]),
+            text[3],
+            text[4].partition(" [")[0],
+            *text[5:],
+        ]
         for row, text in zip(rows, texts, strict=True)
     ]
     notes = (
         "nothing tells the backends of a group apart in processor time; within it, the least "
         "memory comes first",
     )
-    return Table(CAPTION, columns(), made, notes=notes, grouped=True)
+    return Table(CAPTION, columns("memory, user"), made, notes=notes, grouped=True)
 
 
 def beyond(rows: Sequence[Row]) -> list[str]:

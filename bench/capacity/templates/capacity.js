@@ -163,6 +163,7 @@
     }
     if (held.missing.length) row.notes.push(`without ${listing(held.missing)}, which could not be read`);
     row.user = row.processes * held.fixed_user + need.connections * held.user;
+    row.userEnds = [held.low, held.high].map((each) => row.processes * held.fixed_user + need.connections * each);
     row.kernel = row.processes * held.fixed_kernel + need.connections * held.kernel;
   };
   const addResponse = (row, backend, need, load) => {
@@ -280,12 +281,13 @@
   const or = (value, words) => (value === null || value === undefined ? MISSING : words(value));
   const processors = (row) => significant(row.processors, 3) + (row.half === null ? ""
     : ` [${significant(row.processors * Math.exp(-row.half), 3)}–${significant(row.processors * Math.exp(row.half), 3)}]`);
+  const userMemory = (bytes, low, high) => (low === high ? size(bytes) : `${size(bytes)} [${low}–${high}]`);
   const cells = (row) => [
     row.name,
     row.group === undefined ? row.can : String(row.group),
     row.processors === undefined ? MISSING : processors(row),
     or(row.processes, count),
-    or(row.user, size),
+    or(row.user, (bytes) => userMemory(bytes, ...row.userEnds.map(size))),
     or(row.kernel, size),
     ...[row.p50, row.p99, row.wait].map((value) => or(value, (ms) => duration(ms, 3))),
     or(row.check, (check) => `${check.point}: ${signed(check.error)}`),

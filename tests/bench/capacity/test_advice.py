@@ -246,3 +246,7 @@ def test_an_interval_is_around_its_figure() -> None:
     assert found.high is not None
     assert found.processors is not None
     assert found.low < found.processors < found.high
+    assert found.user_low is not None
+    assert found.user_high is not None
+    assert found.user_bytes is not None
+    assert found.user_low < found.user_bytes < found.user_high
