@@ -122,7 +122,7 @@ def quick() -> Profile:
             fetch(100, 37000, Cast(5, 5)),
             replace(throughput(100, 19000, Cast(5, 5)), twins=(BASE,)),
             throughput(10, 19000, Cast(5)),
-            throughput(1000, 19000, Cast(5)),
+            throughput(1000, 21000, Cast(5)),
             whole(100, 4000, Cast(5)),
             waiting(1, 4, Cast(1)),
             waiting(10, 60, Cast(1)),
