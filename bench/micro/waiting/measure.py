@@ -100,8 +100,12 @@ def run(options: TasksOptions, console: Console) -> TasksRecord:
                 kinds[kind.name] = changed(kinds, kind, not_counted=why)
                 continue
             steps.now("instructions of a switch", kind.name)
-            counted = instructions(kind, counting)
-            kinds[kind.name] = changed(kinds, kind, instructions=counted)
+            try:
+                counted = instructions(kind, counting)
+            except MicroError as error:  # what was measured is kept
+                kinds[kind.name] = changed(kinds, kind, not_counted=str(error))
+            else:
+                kinds[kind.name] = changed(kinds, kind, instructions=counted)
             steps.done()
     record = TasksRecord(
         created=now(),
@@ -174,8 +178,8 @@ def instructions(kind: Kind, tool: Instrument) -> float:
                 child.end(PATIENCE_S)
             try:
                 found.append(tool.results(Path(folder))[INSTRUCTIONS])
-            except ValueError as error:
-                raise MicroError(f"{kind.name} under {tool.tool}: {error}") from None
+            except (ValueError, KeyError) as error:
+                raise MicroError(f"{kind.name} under {tool.tool}: no count ({error})") from None
     return (found[1] - found[0]) / (TASKS * (MORE_TURNS - FEW_TURNS))
 
 

@@ -85,7 +85,14 @@ def times(record: TasksRecord) -> Table:
             "1,000 threads. 100 tasks switch in turn. A thread cannot be cancelled: its Event is "
             f"set, and it is joined. Instructions: {record.tool or 'not counted'}."
         ),
-        notes=[f"{each.kind.title}: {each.kind.note}" for each in lines(record) if each.kind.note],
+        notes=[
+            *(f"{each.kind.title}: {each.kind.note}" for each in lines(record) if each.kind.note),
+            *(
+                f"Instructions of {each.kind.title} were not counted: {why}"
+                for each in lines(record)
+                if record.tool and (why := record.kinds[each.kind.name].not_counted)
+            ),
+        ],
     )
 
 

@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from bench.machine import instruments
+from bench.machine.instruments import Instrument
 from bench.micro.record import MicroError
 from bench.micro.waiting import measure, record
+from bench.micro.waiting import report as tasks
 from bench.micro.waiting.kinds import KINDS
 from bench.micro.waiting.lines import lines
 from bench.micro.waiting.measure import TasksOptions, refused
@@ -37,6 +40,22 @@ def test_threads_take_more_than_generators(tmp_path: Path) -> None:
     assert 100 < generator.total < 1000
     assert thread.total > 10 * generator.total
     assert made.kinds["thread"].not_counted == "not asked for"
+
+
+def test_a_tool_that_counts_nothing_loses_no_measurement(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tool = Instrument("instructions", "a tool")
+    monkeypatch.setattr(instruments, "cachegrind", lambda: tool)
+    options = TasksOptions(
+        tmp_path, repeats=1, kinds=("generator",), counts=lambda _: (100, 200), turns=5
+    )
+    made = measure.run(options, Console(quiet=True))
+    assert len(made.kinds["generator"].held) == 2
+    assert made.kinds["generator"].instructions is None
+    assert "generator under a tool: no count" in (made.kinds["generator"].not_counted or "")
+    notes = tasks.times(made).notes
+    assert any("generator were not counted" in note for note in notes)
 
 
 def test_what_does_not_fit_is_refused_with_the_numbers(tmp_path: Path) -> None:
