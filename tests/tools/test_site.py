@@ -138,6 +138,7 @@ PAGES = (
     "index.html",
     "report.html",
     "search.html",
+    "docs/advice.html",
     "docs/cards/README.html",
     "docs/cards/trio.html",
     "docs/claims.html",
@@ -145,6 +146,7 @@ PAGES = (
     "docs/findings.html",
     "docs/side-by-side.html",
     "docs/stack-ripping.html",
+    "docs/talk.html",
 )
 """Pages with everything that pages have: charts, wide tables, code in color, HTML."""
 
@@ -157,6 +159,7 @@ def test_the_site_has_every_page_and_the_report(built: Path) -> None:
     campaign = store.load(store.trials_file(RESULTS / "reference")).campaign.campaign
     assert campaign in (built / stage.REFERENCE).read_text()
     assert campaign in (built / "report.html").read_text()
+    assert "c10k" in (built / stage.SLIDES).read_text()
 
 
 @pytest.mark.slow
