@@ -58,6 +58,9 @@ BARRED = ("uvloop_protocol",)
 
 SPREADS: tuple[Spread, ...] = ("apart", "shared")
 
+ON_ALL = ("processes", "loop_per_thread")
+"""What may use every processor on every interpreter; without its lock, the loops do."""
+
 DUETS = (BASE, "generators", "async_await", "threads")
 """The backends that are compared with the base in duets; the base itself is the A/A pair."""
 
@@ -203,13 +206,13 @@ def interpreters() -> Profile:
     """One point for processor time and one for memory, for many interpreters side by side."""
     return Profile(
         "interpreters",
-        "for python -m bench interpreters: 25 s for each model on each interpreter",
+        "for python -m bench interpreters: 27 s for each model on each interpreter",
         points=(
             replace(throughput(100, 5000, Cast(5)), controls=()),
             c10k(2000, Cast(5)),
-            processors("shared", 8000, Cast(5, 0, 5, only=(BASE, FREE, "processes"))),
+            processors("shared", 8000, Cast(5, 0, 5, only=(BASE, FREE, *ON_ALL))),
         ),
-        backends=(*MODELS, "processes"),
+        backends=(*MODELS, *ON_ALL),
     )
 
 

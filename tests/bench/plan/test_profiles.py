@@ -158,6 +158,7 @@ def test_full_uses_every_processor_where_a_backend_can() -> None:
 
 def test_interpreters_give_threads_every_processor() -> None:
     point = points("interpreters")["processors-shared"]
+    assert "loop_per_thread" in labels(point, *MODELS, "processes", "loop_per_thread")
     wanted = ["callbacks", "threads", "processes"]
     assert labels(point, *MODELS, "processes")[:3] == ["threads", "callbacks", "processes"]
     assert set(wanted) == {
