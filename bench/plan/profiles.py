@@ -134,7 +134,7 @@ def quick() -> Profile:
             *(c10k(connections, Cast(1, 1)) for connections in (100, 1000, 10000)),
             c10k(2500, Cast(1)),
             tls_c10k(1000, Cast(1, 1)),
-            churn(100, 20000, Cast(1)),
+            churn(100, 28000, Cast(1)),
             crossover(1000, 100, 1500, Cast(2)),
             cancel(1000, Cast(1)),
             *(openloop(rate, 0.6, Cast(1)) for rate in (4000, 16000)),
