@@ -53,7 +53,10 @@ COMMANDS: Final = (
 )
 """These write the generated documents, and generated parts of others."""
 
-TORTURES: Final = ("faults", "fuzz", "leaks", "limits", "races", "races-free-threaded", "signals")
+TORTURES: Final = (
+    *("faults", "faults-tls", "fuzz", "leaks", "limits"),
+    *("races", "races-free-threaded", "signals"),
+)
 """These have a table in docs/reliability.md, as :mod:`~tests.torture.soak` has."""
 
 
