@@ -365,6 +365,12 @@ def test_a_process_that_dies_ends_the_crawl_with_an_error() -> None:
 USUAL = (*registry.MODELS, "uvloop", "trio", "aiohttp")
 """Their conformance is tested each time, less what is slow; all of it with the slow tests."""
 
+OWN_TLS = (
+    *("asyncio_protocol", "uvloop_protocol", "curio", "anyio", "gevent", "tornado", "twisted"),
+    *("urllib3", "requests", "aiohttp_uvloop", "httpx", "httpx_tuned", "httpx2"),
+)
+"""Others with a way of their own to do TLS: all of it with the slow tests."""
+
 OTHERS = [name for name in registry.names() if name not in USUAL]
 AT_ONCE = 4
 """Suites that run at the same time: each of them spends most of its time waiting."""
@@ -415,13 +421,13 @@ def conformance(names: Sequence[str], *options: str) -> None:
 
 
 def less_tls(name: str) -> list[str]:
-    """What is left out over TLS, so that this does not take a quarter of an hour.
+    """What is left out over TLS: a rung does TLS as the backend that it changes.
 
-    HTTP stacks are tested over TLS by hand: a race in their pools may fail a test there.
+    All of it takes a quarter of an hour: set ``CONFORMANCE_TLS=all``.
     """
-    if registry.about(name).family == "stack":
-        return ["-k", "not tls"]
-    return [] if name in USUAL else ["-k", "not tls or crawled_once or every_framing"]
+    if name in (*USUAL, *OWN_TLS) or os.environ.get("CONFORMANCE_TLS") == "all":
+        return []
+    return ["-k", "not tls or crawled_once or every_framing or end_of_tls"]
 
 
 def why_not(output: str) -> bool:
