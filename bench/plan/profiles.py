@@ -163,6 +163,7 @@ def full() -> Profile:
             throughput(100, 28000, Cast(6, 6)),
             throughput(1000, 36000, Cast(5, 5)),
             whole(100, 4000, Cast(5, 5)),
+            whole(1000, 8000, Cast(5)),
             *(duet(other, 9000, 5) for other in DUETS),
             waiting(1, 8, Cast(5)),
             waiting(10, 80, Cast(5)),

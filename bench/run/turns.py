@@ -18,7 +18,10 @@ count, and the others keep their pages meanwhile. Then come the rounds.
 
 Stopping is not free. Every thread has to be woken to stop and again to go on: about 6 and
 8 microseconds each, so 14 ms for a thousand. Of a label with many threads a turn therefore
-counts from when they have all resumed until just before they are stopped.
+counts from when they have all resumed until just before they are stopped. And with a thousand
+slots it counts from when as many exchanges have ended. Before that, each thread finds an answer
+that came while it was stopped; and all of them ask for the interpreter's lock at once, which can
+stop the crawl for as long as ten turns.
 
 A round is a random order of the labels followed by its mirror image, so drift that
 is linear in time cancels within the round. Interleaving at random is RMIT (A. Abedi
@@ -40,7 +43,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bench.machine.probes import cpu
-from bench.plan.sizes import TURN_S
+from bench.plan.sizes import LONG_TURN_SLOTS, TURN_S
 from bench.run.interrupts import interruptible
 
 FILLING = -1
@@ -55,6 +58,12 @@ It is not asked how long they waited, either: they wait for each other most of t
 
 RESUME_S = 10e-6
 """A thread needs less than this to go on after a stop (8 microseconds on the reference machine)."""
+
+SETTLE_S = 0.25
+"""The longest that a turn waits for a label with many threads and slots to work as it does."""
+
+LOOK_S = 0.002
+"""How often it looks meanwhile."""
 
 
 class GroupEndedError(Exception):
@@ -321,6 +330,8 @@ def take_turn(
         with interruptible():
             if many:
                 time.sleep(RESUME_S * worker.threads)
+                if taker.slots >= LONG_TURN_SLOTS:
+                    _settle(taker, before.exchanges)
                 first = _reading(taker)
             time.sleep(turn_s)
         last = _reading(taker)
@@ -354,6 +365,13 @@ def take_turn(
         wait_s=None if waited is None or waited_after is None else waited_after - waited,
         aside_s=after.cpu_s - before.cpu_s - spent if many else 0.0,
     )
+
+
+def _settle(taker: Taker, before: int) -> None:
+    """Wait until as many exchanges have ended as there are slots, or no longer."""
+    until = time.monotonic() + SETTLE_S
+    while taker.count() < before + taker.slots and time.monotonic() < until:
+        time.sleep(LOOK_S)
 
 
 @dataclass(frozen=True, slots=True)

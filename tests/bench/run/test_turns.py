@@ -17,6 +17,8 @@ import psutil
 import pytest
 
 from bench.launch import ROOT
+from bench.plan.sizes import LONG_TURN_SLOTS
+from bench.run import turns
 from bench.run.process import Child
 from bench.run.turns import FILLING, Group, GroupEndedError, Taker, Turns, take_turn, take_turns
 from tests.bench.children import wait_for
@@ -49,6 +51,8 @@ while True: pass
 
 HARNESS = """
 import sys, random, subprocess
+from bench.plan.sizes import LONG_TURN_SLOTS
+from bench.run import turns
 from bench.run.process import Child
 from bench.run.turns import FILLING, Group, Taker, take_turns
 children = [Child("a loop", ["-c", "while True: pass"]) for _ in range(4)]
@@ -187,6 +191,26 @@ def test_resuming_and_stopping_many_threads_is_no_part_of_a_turn(takers: list[Ta
         else:
             assert turn.aside_s == 0
             assert turn.exchanges == taker.count() - counted
+
+
+def test_with_many_threads_and_slots_a_turn_begins_when_each_slot_has_worked(
+    takers: list[Taker], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thousand threads found their answers ready after a stop, and a page took half the time."""
+    monkeypatch.setattr(turns, "SETTLE_S", 60.0)
+    crowded = takers[1]
+    for taker in takers:
+        taker.worker.look_for_children()
+    crowded.worker.threads = 20
+    for slots, settles in ((LONG_TURN_SLOTS - 1, False), (LONG_TURN_SLOTS, True)):
+        crowded.slots = slots
+        before = crowded.count()
+        turn = take_turn(crowded, 0, 0, 0.001, [])
+        left_out = crowded.count() - before - turn.exchanges
+        assert (left_out >= slots) or not settles
+    monkeypatch.setattr(turns, "SETTLE_S", 0.0)  # and it does not wait for ever
+    crowded.slots = 10**9
+    assert take_turn(crowded, 0, 0, 0.001, []).wall_s > 0
 
 
 def test_a_worker_with_few_threads_is_read_when_it_has_stopped(takers: list[Taker]) -> None:
