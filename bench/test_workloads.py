@@ -61,6 +61,46 @@ def test_openloop(replay: Replay) -> None:
     replay()
 
 
+def test_churn(replay: Replay) -> None:
+    """A connection for each page: what opening one costs."""
+    replay()
+
+
+def test_crossover(replay: Replay) -> None:
+    """Many slots behind long delays: where threads stop being fine."""
+    replay()
+
+
+def test_cancel(replay: Replay) -> None:
+    """Crawls that are interrupted with every exchange in flight: how long they take to end."""
+    replay()
+
+
+def test_tls_fetch(replay: Replay) -> None:
+    """The list over TLS, on kept connections: what encryption adds to a page."""
+    replay()
+
+
+def test_tls_handshake(replay: Replay) -> None:
+    """The list over TLS, with a connection for each page: what a handshake costs."""
+    replay()
+
+
+def test_tls_c10k(replay: Replay) -> None:
+    """Connections held open over TLS: the memory of one."""
+    replay()
+
+
+def test_processors(replay: Replay) -> None:
+    """Every processor: what the backends that can use them gain."""
+    replay()
+
+
+def test_awake(replay: Replay) -> None:
+    """The crawl from a server that polls; the records have the same from one that sleeps."""
+    replay()
+
+
 def test_mixed(replay: Replay) -> None:
     """One page in ten needs the processor: how long the other nine wait."""
     replay()

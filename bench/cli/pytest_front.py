@@ -18,6 +18,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import replace
 from statistics import median
 
 import pytest
@@ -83,11 +84,16 @@ def entries(config: pytest.Config) -> list[tuple[str, str, str]]:
     ]
 
 
+def workload_of(test: str) -> str:
+    """The workload that a test of this name is for: ``test_tls_c10k`` for ``tls-c10k``."""
+    return test.removeprefix("test_").replace("_", "-")
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Make one test of ``test_<workload>`` for each backend at each of its points."""
     if ENTRY not in metafunc.fixturenames:
         return
-    wanted = metafunc.function.__name__.removeprefix("test_")
+    wanted = workload_of(metafunc.function.__name__)
     try:
         found = [e for e in entries(metafunc.config) if e[0] == wanted]
     except BenchError as error:
@@ -230,6 +236,17 @@ def give_up(benchmark: BenchmarkFixture, reason: str) -> None:
         benchmark.pedantic(nothing)  # type: ignore[no-untyped-call]
 
 
+def owner(trial: TrialRecord) -> str:
+    """The backend whose test a trial belongs to; with a mark that no test has for twins."""
+    return str(replace(Label.of(trial), mode="", side=None))
+
+
+def named(trial: TrialRecord) -> bool:
+    """Whether the trial is what its point is named for: the last of its modes, if it has any."""
+    *_, last = str(trial.params.get("modes") or "").split() or [""]
+    return Label.of(trial).mode == last
+
+
 @pytest.fixture
 def replay(
     entry: tuple[str, str], request: pytest.FixtureRequest, benchmark: BenchmarkFixture
@@ -244,9 +261,13 @@ def replay(
         mine = [
             trial
             for trial in finished.records.trials
-            if (trial.point, str(Label.of(trial))) == entry
+            if trial.point == point and backend == owner(trial)
         ]
-        good = [trial for trial in mine if trial.status == "ok" and trial.elapsed_s is not None]
+        good = [
+            trial
+            for trial in mine
+            if trial.status == "ok" and trial.elapsed_s is not None and named(trial)
+        ]
         bad = [trial for trial in mine if trial.status in ("void", "failed")]
         benchmark.extra_info.update(campaign=finished.records.campaign.campaign, **describe(good))
         if good:

@@ -65,7 +65,7 @@ DILUTED = 0.6
 """How much of a listed difference is left on a tree, for what is not in :data:`CRAWLED`."""
 
 MANY_SLOTS = 1000
-MANY = {"threads": 0.7, "trio": 1.25, "aiohttp": 1.4, "uvloop": 1.15}
+MANY = {"threads": 0.6, "trio": 1.25, "aiohttp": 1.4, "uvloop": 1.15}
 """What a page takes at so many slots, in multiples of what it takes at a hundred.
 
 Of a thousand threads a page takes 2.5 times as long. But they fetch a thousand pages in each

@@ -15,10 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from bench import store, turnlog
-from bench.cli.pytest_front import hand_over, replaying
+from bench import store, test_workloads, turnlog
+from bench.cli.pytest_front import hand_over, replaying, workload_of
 from bench.launch import ROOT
 from bench.machine.benchmark_info import pytest_benchmark_generate_machine_info
+from bench.plan import profiles
 from tests.bench import small
 
 
@@ -42,6 +43,13 @@ def test_pytest_benchmark_still_keeps_its_timer_where_we_replace_it(
     assert benchmark.stats is not None
     assert benchmark.stats.stats.data == durations
     assert benchmark.stats.group == "a-group"
+
+
+@pytest.mark.parametrize("name", sorted(profiles.PROFILES))
+def test_every_workload_of_a_profile_has_a_test(name: str) -> None:
+    """Workloads without one were never measured by nox -s bench, and nothing said so."""
+    tests = {workload_of(test) for test in vars(test_workloads) if test.startswith("test_")}
+    assert {point.workload for point in profiles.profile(name).points} <= tests
 
 
 def test_the_machine_is_described_without_its_name() -> None:
