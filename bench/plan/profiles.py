@@ -50,7 +50,7 @@ REGIME = (
 )
 """Slots, delay in ms, pages: the cells between throughput (no delay) and waiting (50 ms)."""
 
-CROSSOVER = ((1000, 100, 2500), (10_000, 1000, 5000))
+CROSSOVER = ((1000, 100, 2500), (3000, 1000, 2000))
 """The same beyond the regime map, where slots ÷ delay is what threads can just fetch, or cannot."""
 
 BARRED = ("uvloop_protocol",)
@@ -172,6 +172,7 @@ def full() -> Profile:
             *(regime(*cell, Cast(5)) for cell in REGIME),
             with_long_switch(regime(1000, 10, 4000, Cast(5))),
             *(crossover(*cell, Cast(5, rest=3)) for cell in CROSSOVER),
+            crossover(10_000, 1000, 5000, Cast(1, rest=1)),  # 40 s for threads alone
             ladder(100, 23000, Cast(5, 5, 5)),
             switch(1000, 6000, Cast(5, 5, 5)),
             fairness(1000, 20000, Cast(5)),

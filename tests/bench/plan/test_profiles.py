@@ -71,7 +71,8 @@ def test_labels_hold_the_twin_and_the_recorder_that_keeps_nothing() -> None:
 def test_variants_stay_out_of_points_meant_for_the_models() -> None:
     found = points("quick")
     assert "trio" not in labels(found["openloop-4000"], *MODELS, "trio")
-    assert "trio" in labels(found["c10k-10000"], *MODELS, "trio")
+    assert "trio" in labels(found["c10k-2500"], *MODELS, "trio")
+    assert "trio" not in labels(found["c10k-10000"], *MODELS, "trio")
 
 
 def test_full_takes_every_backend_and_the_rest_in_fewer_blocks() -> None:
@@ -113,10 +114,11 @@ def test_every_point_of_the_full_profile_can_have_an_interval() -> None:
     What TLS adds is given with its range: a backend is compared with itself, and a handshake
     takes the time of fifty pages. So are interrupted crawls, which differ by far more than
     they scatter. What work does to other pages is a matter of milliseconds, and is compared with
-    what queueing theory says.
+    what queueing theory says. Ten thousand threads that crawl need most of a minute, and are
+    thirty times as slow as callbacks.
     """
     for point in profiles.profile("full").points:
-        apart = point.held or point.modes or point.work_ms
+        apart = point.held or point.modes or point.work_ms or point.id.startswith("crossover-10000")
         assert apart or point.blocks >= MIN_BLOCKS
 
 
@@ -138,7 +140,8 @@ def test_full_compares_threads_by_their_switch_interval_where_they_stop_being_fi
         wanted = ["threads", "callbacks", "async_await", "threads_long_switch"]
         cast = plan.cast(point, [*MODELS, "threads_long_switch", "trio"])
         assert list(map(str, cast)) == wanted
-        assert min(n for label, n in cast.items() if label.name in MODELS) >= MIN_BLOCKS
+        fewest = min(n for label, n in cast.items() if label.name in MODELS)
+        assert fewest >= MIN_BLOCKS or point.slots == 10_000
     names = [*MODELS, "threads_long_switch", "trio"]
     assert labels(found["regime-1000x10ms"], *names)[4:] == ["threads_long_switch", "callbacks#2"]
 
