@@ -68,6 +68,8 @@ class Watch:
         """Count what there is before the crawl."""
         self._usual_s = sys.getswitchinterval()
         signal.signal(AS_USUAL, self._as_usual)
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # so started in the background
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         self._before = count()
 
     def _as_usual(self, number: int, frame: FrameType | None) -> None:

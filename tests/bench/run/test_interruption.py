@@ -60,6 +60,16 @@ def test_an_interrupted_crawl_is_timed_and_leaves_nothing(shared: Bench, label: 
     assert record.params["switch_interval_s"] == 10.0
 
 
+def test_a_harness_in_the_background_interrupts_as_well(shared: Bench) -> None:
+    """A shell starts it with SIGINT ignored; its workers did so too, and each trial took 180 s."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        record = small.trial(shared, POINT, "callbacks")
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert (record.status, record.reason) == ("ok", None)
+
+
 def test_a_crawl_that_ends_by_itself_fails(shared: Bench) -> None:
     record = small.trial(shared, POINT, "crash")
     assert record.status == "failed"
