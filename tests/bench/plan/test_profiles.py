@@ -114,8 +114,8 @@ def test_every_point_of_the_full_profile_can_have_an_interval() -> None:
     What TLS adds is given with its range: a backend is compared with itself, and a handshake
     takes the time of fifty pages. So are interrupted crawls, which differ by far more than
     they scatter. What work does to other pages is a matter of milliseconds, and is compared with
-    what queueing theory says. Ten thousand threads that crawl need most of a minute, and are
-    thirty times as slow as callbacks.
+    what queueing theory says. Ten thousand threads that crawl may need most of a minute, and
+    are 4 to 30 times as slow as callbacks.
     """
     for point in profiles.profile("full").points:
         apart = point.held or point.modes or point.work_ms or point.id.startswith("crossover-10000")
