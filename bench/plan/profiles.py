@@ -153,7 +153,7 @@ def full() -> Profile:
     """
     return Profile(
         "full",
-        "under 45 minutes: every backend, five to eight blocks in turns; what a talk should cite",
+        "under 50 minutes: every backend, five to eight blocks in turns; what a talk should cite",
         points=(
             fetch(10, 56000, Cast(5, 5)),
             fetch(100, 56000, Cast(6, 6, also=BARRED)),
