@@ -13,7 +13,7 @@ from bench.micro.waiting.kinds import KINDS, Kind
 from crawlers.registry import names
 
 
-@pytest.mark.parametrize("kind", KINDS.values(), ids=str)
+@pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.name)
 def test_every_kind_has_numbers_for_a_slope_and_a_backend_that_exists(kind: Kind) -> None:
     assert len(kind.counts) >= MIN_CONNECTION_COUNTS
     assert all(a < b for a, b in pairwise(kind.counts))
