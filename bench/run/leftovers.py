@@ -40,7 +40,7 @@ def count() -> Counter[str]:
     found = Counter(f"descriptor {_target(entry)}" for entry in _descriptors())
     found.update(f"thread {thread.name}" for thread in threading.enumerate())
     children = Path(f"/proc/self/task/{os.getpid()}/children")
-    found["child"] = len(children.read_text().split()) if children.exists() else 0
+    found["child"] = len(children.read_text(encoding="ascii").split()) if children.exists() else 0
     found.update(
         f"object {kind.__module__}.{kind.__qualname__}"
         for kind in map(type, gc.get_objects())

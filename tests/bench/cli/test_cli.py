@@ -48,6 +48,7 @@ WORDS = {
     "run": "--resume",
     "sidebyside": "slide",
     "tracebacks": "broken",
+    "talk": "slides",
 }
 """A word that the help of each command must have; the overview's under the empty name."""
 
