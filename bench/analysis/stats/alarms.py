@@ -208,7 +208,7 @@ def aa_check(
         for (point, backend), logs, alike in (
             (key, logs, pairs) for pairs in kinds for key, logs in pairs.items()
         ):
-            others = [v for k, v in alike.items() if k != (point, backend)]
+            others = {k: v for k, v in alike.items() if k != (point, backend)}
             floor = floor_from(metric, others).log or 0.0
             result = ratio(
                 dict.fromkeys(logs, 1.0),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -115,7 +115,7 @@ UNSTEADY: Final = 5.0
 FEWEST_PAIRS, FEWEST_BLOCKS = 8, 3
 """With fewer pairs, or blocks of a pair, nobody can say which of them is unlike the others."""
 
-Pairs = dict[tuple[str, str], dict[int, float]]
+Pairs = Mapping[tuple[str, str], Mapping[int, float]]
 """(point, backend) -> block -> log ratio of the twin over the backend."""
 
 
@@ -138,47 +138,38 @@ def aa_pairs(records: Records, metric: Metric, way: Way | None = None) -> Pairs:
     return found
 
 
-def floor_from(
-    metric: Metric,
-    pairs: Sequence[Mapping[int, float]],
-    names: Sequence[tuple[str, str]] = (),
-) -> NoiseFloor:
-    """The floor that these pairs make; ``names`` are their points and backends, if known."""
+def floor_from(metric: Metric, pairs: Pairs) -> NoiseFloor:
+    """The floor that these pairs make."""
     if not pairs:
         return NoiseFloor(metric.name, None, 0, None)
-    every, steady = list(pairs), _steady(pairs)
-    means = [abs(float(np.mean(list(logs.values())))) for logs in every]
-    unsteady = {
-        name: mean for name, mean, fine in zip(names, means, steady, strict=False) if not fine
-    }
-    names = [name for name, fine in zip(names, steady, strict=False) if fine]
-    pairs = [logs for logs, fine in zip(every, steady, strict=True) if fine]
-    point_level = [mean for mean, fine in zip(means, steady, strict=True) if fine]
-    singles = [abs(x) for logs in pairs for x in logs.values()]
+    means = {name: abs(float(np.mean(list(logs.values())))) for name, logs in pairs.items()}
+    wild = _unsteady(pairs)
+    steady = {name: mean for name, mean in means.items() if name not in wild}
+    point_level = list(steady.values())
+    singles = [abs(log) for name in steady for log in pairs[name].values()]
     # Not interpolated: with few pairs the floor must not fall below what was seen.
     return NoiseFloor(
         metric.name,
         float(np.quantile(point_level, 0.95, method="higher")),
-        len(pairs),
+        len(steady),
         float(np.quantile(singles, 0.95, method="higher")),
         float(np.median(point_level)),
-        names[int(np.argmax(point_level))] if names else None,
-        unsteady,
+        max(steady, key=steady.__getitem__),
+        {name: mean for name, mean in means.items() if name in wild},
     )
 
 
-def _steady(pairs: Sequence[Mapping[int, float]]) -> list[bool]:
-    """Whether each pair scatters between blocks about as the others do."""
-    able = [len(logs) >= FEWEST_BLOCKS for logs in pairs]
-    spreads = [
-        float(np.std(list(logs.values()), ddof=1)) if fit else 0.0
-        for logs, fit in zip(pairs, able, strict=True)
-    ]
-    known = [spread for spread, fit in zip(spreads, able, strict=True) if fit]
-    if len(known) < FEWEST_PAIRS:
-        return [True] * len(pairs)
-    limit = UNSTEADY * float(np.median(known))
-    return [spread <= limit for spread in spreads]
+def _unsteady(pairs: Pairs) -> set[tuple[str, str]]:
+    """The pairs that scatter far more between blocks than the median pair does."""
+    spreads = {
+        name: float(np.std(list(logs.values()), ddof=1))
+        for name, logs in pairs.items()
+        if len(logs) >= FEWEST_BLOCKS
+    }
+    if len(spreads) < FEWEST_PAIRS:
+        return set()
+    limit = UNSTEADY * float(np.median(list(spreads.values())))
+    return {name for name, spread in spreads.items() if spread > limit}
 
 
 def aa_noise_floor(
@@ -191,8 +182,7 @@ def aa_noise_floor(
     """
     if way is None:
         way = next((way for way in WAYS if aa_pairs(records, metric, way)), WAYS[0])
-    pairs = aa_pairs(records, metric, way)
-    return floor_from(metric, list(pairs.values()), list(pairs))
+    return floor_from(metric, aa_pairs(records, metric, way))
 
 
 def floors_of(records: Records, metric: Metric) -> dict[Way, NoiseFloor]:

@@ -528,9 +528,12 @@ def test_recorder_cost() -> None:
 
 def test_the_floor_names_its_widest_pair_and_the_typical_one_beside_it() -> None:
     """Two wide pairs of eighteen set a floor that read as if all were as wide."""
-    pairs = [{0: 0.01, 1: 0.01}, {0: -0.004, 1: -0.004}, {0: -0.06, 1: -0.06}]
-    names = [("fetch-10", "callbacks"), ("fetch-100", "threads"), ("fetch-1000", "threads")]
-    floor = stats.noise.floor_from(stats.CPU_PER_1000, pairs, names)
+    pairs = {
+        ("fetch-10", "callbacks"): {0: 0.01, 1: 0.01},
+        ("fetch-100", "threads"): {0: -0.004, 1: -0.004},
+        ("fetch-1000", "threads"): {0: -0.06, 1: -0.06},
+    }
+    floor = stats.noise.floor_from(stats.CPU_PER_1000, pairs)
     assert floor.log == pytest.approx(0.06)
     assert floor.typical_log == pytest.approx(0.01)
     assert floor.widest == ("fetch-1000", "threads")
@@ -544,14 +547,15 @@ def test_an_unsteady_pair_sets_no_floor_but_its_own(
     spreads: list[float], wild: float, data: st.DataObject
 ) -> None:
     """A thousand threads of CPython differ by a third from run to run, and all others by 1 %."""
-    pairs = [{0: x, 1: -x / 2, 2: x} for x in spreads]
-    names = [(f"point-{number}", "callbacks") for number in range(len(pairs))]
-    before = stats.noise.floor_from(stats.CPU_PER_1000, pairs, names)
+    pairs = [
+        ((f"point-{number}", "callbacks"), {0: x, 1: -x / 2, 2: x})
+        for number, x in enumerate(spreads)
+    ]
+    before = stats.noise.floor_from(stats.CPU_PER_1000, dict(pairs))
     assert not before.unsteady
     place = data.draw(st.integers(0, len(pairs)))
-    pairs.insert(place, {0: wild, 1: -wild, 2: wild})
-    names.insert(place, ("fetch-1000", "threads"))
-    after = stats.noise.floor_from(stats.CPU_PER_1000, pairs, names)
+    pairs.insert(place, (("fetch-1000", "threads"), {0: wild, 1: -wild, 2: wild}))
+    after = stats.noise.floor_from(stats.CPU_PER_1000, dict(pairs))
     assert (after.log, after.pairs) == (before.log, before.pairs)
     assert after.at("fetch-1000", "callbacks", "threads") == pytest.approx(wild / 3)
     assert after.at("fetch-1000", "callbacks", "generators") == before.log
@@ -560,7 +564,8 @@ def test_an_unsteady_pair_sets_no_floor_but_its_own(
 
 
 def test_few_pairs_cannot_say_that_one_is_unsteady() -> None:
-    pairs = [{0: 0.01, 1: -0.01, 2: 0.01}] * 6 + [{0: 1.0, 1: -1.0, 2: 1.0}]
+    pairs = {(f"point-{n}", "callbacks"): {0: 0.01, 1: -0.01, 2: 0.01} for n in range(6)}
+    pairs["fetch-1000", "threads"] = {0: 1.0, 1: -1.0, 2: 1.0}
     floor = stats.noise.floor_from(stats.CPU_PER_1000, pairs)
     assert floor.pairs == 7
     assert floor.log == pytest.approx(1 / 3)
