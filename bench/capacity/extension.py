@@ -11,7 +11,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-import jinja2
 from markupsafe import Markup
 
 from bench.analysis.analysis import Analysis
@@ -23,6 +22,7 @@ from bench.capacity.model import ROUNDS
 from bench.capacity.need import MOST_LOAD, Need
 from bench.capacity.validation import Validation, validation
 from bench.machine.doctor.limits import SPARE_DESCRIPTORS
+from bench.report import markup
 from bench.report.extension import Extension, Extra, Section
 
 SHOWN: Final = Need(5000, 2000.0, 0.2, tls=True, work_s=0.001)
@@ -36,13 +36,7 @@ def extra(analysis: Analysis, folder: Path) -> Extra:
         return Extra()
     checked = validation(analysis, costs)
     need = Need() if not any(each.encrypted for each in costs.backends) else SHOWN
-    templates = jinja2.Environment(
-        loader=jinja2.PackageLoader("bench.capacity.extension"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    templates = markup.templates(__name__)
     found = advise(costs, checked, need)
     body = templates.get_template("section.html").render(
         need=need,

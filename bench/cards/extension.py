@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Final
 
-import jinja2
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from bench import store
 from bench.analysis.analysis import Analysis
 from bench.cards.card import FAMILIES, Card, card
 from bench.costs import account, record
-from bench.report import cite
+from bench.report import cite, markup
 from bench.report.extension import Extension, Extra, Section
 from crawlers.catalogue import OURS
 
-LINK = re.compile(r"\[([^]]+)\]\(([^)\s]+)\)")
+WITHIN: Final = re.compile(r"\[([^]]+)\]\((?!https://)[^)\s]+\)")
+"""A link that leads to no other site."""
 
 
 def cards(analysis: Analysis, folder: Path) -> list[Card]:
@@ -39,14 +40,7 @@ def extra(analysis: Analysis, folder: Path) -> Extra:
     found = cards(analysis, folder)
     if not found:
         return Extra()
-    templates = jinja2.Environment(
-        loader=jinja2.PackageLoader("bench.cards.extension"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    templates.filters["marked"] = marked
+    templates = markup.templates(__name__, marked=marked)
     body = templates.get_template("section.html").render(cards=found, families=FAMILIES)
     section = Section(
         anchor="cards",
@@ -58,22 +52,11 @@ def extra(analysis: Analysis, folder: Path) -> Extra:
 
 
 def marked(sentence: str) -> Markup:
-    """Markdown as HTML: bold, code and links to the net; everything else is escaped.
+    """Markdown as HTML, as everywhere in the report, but a link into docs/ becomes its words.
 
-    A link into docs/ becomes its words, because docs/ is not beside a report.
+    docs/ is not beside a report.
     """
-    safe = LINK.sub(_link, str(escape(sentence)))
-    safe = re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", safe)
-    safe = re.sub(r"`(.+?)`", r"<code>\1</code>", safe)
-    # The text was escaped before the tags were added.
-    return Markup(safe)  # nosec B704
-
-
-def _link(found: re.Match[str]) -> str:
-    words, address = found.groups()
-    if not address.startswith("https://"):
-        return words
-    return f'<a href="{address}" rel="noreferrer">{words}</a>'
+    return markup.marked(WITHIN.sub(r"\1", sentence))
 
 
 CARDS = Extension({}, extra)

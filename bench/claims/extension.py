@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import jinja2
 from markupsafe import Markup
 
 from bench.analysis.analysis import Analysis
 from bench.claims import chart, ledger, records, verdict
+from bench.report import markup
 from bench.report.extension import Extension, Extra, Section
 
 
@@ -17,13 +17,7 @@ def extra(analysis: Analysis, folder: Path) -> Extra:
     verdicts = verdict.of_campaign(analysis, folder)
     if not verdicts:
         return Extra()
-    templates = jinja2.Environment(
-        loader=jinja2.PackageLoader("bench.claims.extension"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    templates = markup.templates(__name__)
     body = templates.get_template("section.html").render(
         claims=verdicts, then=ledger.all_stated, now=ledger.now
     )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import jinja2
 from markupsafe import Markup
 
 from bench.analysis.analysis import Analysis
 from bench.costs import account, chart, opening, record, report
+from bench.report import markup
 from bench.report.extension import Extension, Extra, Section
 
 
@@ -22,13 +22,7 @@ def extra(analysis: Analysis, folder: Path) -> Extra:
         return Extra()
     costs = record.load(file)
     made = account.accounts(costs)
-    templates = jinja2.Environment(
-        loader=jinja2.PackageLoader("bench.costs.extension"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    templates = markup.templates(__name__)
     body = templates.get_template("section.html").render(
         header=costs.header,
         seeds=record.seed_words(costs),

@@ -10,21 +10,19 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
-import jinja2
 from markupsafe import Markup, escape
 
 from bench import filesystem, store, turnlog
 from bench.analysis import findings, trust
 from bench.analysis.analysis import Analysis
 from bench.palette import PALETTES
-from bench.report import cite, export, files, inline, summary
+from bench.report import cite, export, files, inline, markup, summary
 from bench.report.charts import Chart
 from bench.report.charts.words import footer
 from bench.report.extension import Section
@@ -33,8 +31,6 @@ from bench.report.tables.environment import environment
 from bench.report.tables.table import Table
 from bench.report.tables.trials import unusable
 from bench.schema import TrialRecord
-
-LINK: Final = re.compile(r"\[([^\]]+)\]\((https://[^\s)]+)\)")
 
 #: Findings at the top of the page; the others follow further down.
 ANSWERS: Final = 3
@@ -72,14 +68,8 @@ def page(
 
     ``beside`` says what further files hold that may lie beside the records.
     """
-    templates = jinja2.Environment(
-        loader=jinja2.PackageLoader("bench.report.page"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    sentences = [marked(sentence) for sentence in findings.findings(analysis)]
+    templates = markup.templates(__name__)
+    sentences = [markup.marked(sentence) for sentence in findings.findings(analysis)]
     trials, campaign = analysis.records.trials, analysis.campaign
     colours = inline.Colours()
     return templates.get_template("page.html").render(
@@ -104,16 +94,6 @@ def page(
         palettes=PALETTES,
         colours=colours,
     )
-
-
-def marked(sentence: str) -> Markup:
-    """A sentence with its Markdown bold, code and links as HTML, everything else escaped."""
-    safe = str(escape(sentence))
-    safe = LINK.sub(r'<a href="\2" rel="noreferrer">\1</a>', safe)
-    safe = re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", safe)
-    safe = re.sub(r"`(.+?)`", r"<code>\1</code>", safe)
-    # The text was escaped before the tags were added.
-    return Markup(safe)  # nosec B704
 
 
 def page_tables(analysis: Analysis) -> list[Table]:

@@ -8,14 +8,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-import jinja2
 from markupsafe import Markup, escape
 
 from bench import filesystem
 from bench.palette import PALETTES
-from bench.report import inline
+from bench.report import inline, markup
 from bench.report.charts import Sheet
-from bench.report.page import marked
 from bench.talk.slides import Code, Gap, Grid, Picture, Quotes, Talk, TalkSlide
 from crawlers.registry import MODELS
 
@@ -34,14 +32,7 @@ class Shown:
 
 def html(talk: Talk) -> str:
     """The whole file; the same records give the same text."""
-    templates = jinja2.Environment(
-        loader=jinja2.PackageLoader("bench.talk.slideshow"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    templates.filters["marked"] = marked
+    templates = markup.templates(__name__, marked=markup.marked)
     colours = inline.Colours()
     with TemporaryDirectory() as folder:
         shown = [_shown(slide, Path(folder), colours) for slide in talk.slides]
