@@ -10,11 +10,10 @@ for that second.
 
 from __future__ import annotations
 
-import sys
-
 from crawlers import threads
 from crawlers.job import CrawlReport, Job
 from crawlers.recorder import Recorder
+from crawlers.variants._switching import switch_interval
 
 SWITCH_S = 1.0
 """Seconds after which a thread asks for the lock; Python's own are 0.005."""
@@ -22,12 +21,8 @@ SWITCH_S = 1.0
 
 def crawl(job: Job, recorder: Recorder) -> CrawlReport:
     """Crawl with one thread for each slot, and a long switch interval."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(SWITCH_S)
-    try:
+    with switch_interval(SWITCH_S):
         report = threads.crawl(job, recorder)
-    finally:
-        sys.setswitchinterval(before)
     report.backend = "threads_long_switch"
     report.mechanism["switch_interval_ms"] = round(1000 * SWITCH_S)
     return report

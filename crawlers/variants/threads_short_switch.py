@@ -9,11 +9,10 @@ need work. Every request for the lock also ends a turn, and many threads ask.
 
 from __future__ import annotations
 
-import sys
-
 from crawlers import threads
 from crawlers.job import CrawlReport, Job
 from crawlers.recorder import Recorder
+from crawlers.variants._switching import switch_interval
 
 SWITCH_S = 0.0005
 """Seconds after which a thread asks for the lock; Python's own are 0.005."""
@@ -21,12 +20,8 @@ SWITCH_S = 0.0005
 
 def crawl(job: Job, recorder: Recorder) -> CrawlReport:
     """Crawl with one thread for each slot, and a short switch interval."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(SWITCH_S)
-    try:
+    with switch_interval(SWITCH_S):
         report = threads.crawl(job, recorder)
-    finally:
-        sys.setswitchinterval(before)
     report.backend = "threads_short_switch"
     report.mechanism["switch_interval_us"] = round(1e6 * SWITCH_S)
     return report
