@@ -175,8 +175,8 @@ def send(message: Message, replies: TextIO) -> None:
 def make_recorder(command: Command) -> TimesRecorder:
     """The recorder that a command asks for."""
     if command.progress is not None:
-        locked = gil() == "enabled"
-        kind = ProgressRecorder if locked else LockedProgressRecorder
+        one_at_a_time = gil() == "enabled"
+        kind = ProgressRecorder if one_at_a_time else LockedProgressRecorder
         return kind(shared_times(command.progress))
     if command.work is not None:
         return DueRecorder()
