@@ -50,7 +50,7 @@ def design(validation: Validation) -> Design | Skip:
     return Design(
         name=NAME,
         title=TITLE,
-        finding=finding[0].upper() + finding[1:],
+        finding=finding,
         subtitle="Each point is a backend in a regime that the model was not made from; bands: "
         f"within {100 * MEDIAN:.0f} and {100 * WORST:.0f} %",
         alt=f"Scatter plots, predicted over measured. {finding}. Median errors: "
