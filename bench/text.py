@@ -108,6 +108,11 @@ def size_words(value: float, digits: int = 3) -> str:
 # --- sentences and documents -----------------------------------------------------------
 
 
+def capital(text: str) -> str:
+    """The text with its first letter as a capital, the rest as it is."""
+    return text[:1].upper() + text[1:]
+
+
 def listing(words: Sequence[str]) -> str:
     """``a``, ``a and b``, ``a, b and c``."""
     if len(words) < 2:

@@ -7,7 +7,7 @@ from typing import Final
 from bench.analysis.analysis import Analysis
 from bench.analysis.encryption import HeldConnection, PageOverTls
 from bench.analysis.wording import prose
-from bench.text import KIB, count, listing, significant, times
+from bench.text import KIB, capital, count, listing, significant, times
 from crawlers.registry import MODELS
 
 STREAMS: Final = "async_await"
@@ -62,7 +62,7 @@ def _order(models: list[HeldConnection]) -> str:
         f"{turned}a connection of async/await takes {times(after)} times the memory of a thread "
         f"with its connection over TLS, and {times(before)} times on plain HTTP."
     )
-    return said[0].upper() + said[1:]
+    return capital(said)
 
 
 def _openssl(analysis: Analysis) -> str:

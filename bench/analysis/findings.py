@@ -30,7 +30,7 @@ from bench.analysis.stats import Comparison, Metric
 from bench.analysis.wording import change, interval, prose, says
 from bench.plan.labels import Label
 from bench.plan.workloads import mean_delay_s
-from bench.text import KIB, count, listing, plural, significant
+from bench.text import KIB, capital, count, listing, plural, significant
 from crawlers.registry import MODELS
 
 NAME: Final = "findings"
@@ -208,7 +208,7 @@ def waiting(analysis: Analysis) -> str | None:
     for question, models in answered:
         head = _headline(models, question)
         if any(c.ratio.shown for c in models):
-            where = f"{question.where[0].upper()}{question.where[1:]}"
+            where = capital(question.where)
             head = f"{question.where} {head[0].lower()}{head[1:]}"
             details.append(f"{where}: {_each(models, question.less)}.")
             details += _others(analysis, question)
@@ -252,7 +252,7 @@ def _headline(models: Sequence[Comparison], question: Question) -> str:
     head = f"{says(first.label, question.verb)} {_than(first, question, base)}"
     further = [f"{prose(c.label)} {change(_value(c), question.less)}" for c in others]
     sentence = ", ".join([head, *further])
-    return sentence[0].upper() + sentence[1:]
+    return capital(sentence)
 
 
 def _than(found: Comparison, question: Question, base: str) -> str:

@@ -19,7 +19,7 @@ from bench.plan.cast import BASE, FREE, SPREADING
 from bench.plan.labels import Label
 from bench.schema import TrialRecord
 from bench.store import Records
-from bench.text import listing, plural
+from bench.text import capital, listing, plural
 
 WORKLOAD: Final = "processors"
 RATE: Final = replace(stats.PAGES_PER_S, workloads=(WORKLOAD,))
@@ -165,7 +165,7 @@ def sentences(found: Processors) -> list[str]:
         if rows:
             each = listing([_said(row, found.comparisons) for row in rows])
             place = PLACES[how]
-            lines.append(f"{place[0].upper()}{place[1:]}, {each}.")
+            lines.append(f"{capital(place)}, {each}.")
     if lines and found.usable == 2:
         lines.append(
             "Two processors cannot show what more of them would gain: one is left beside the "

@@ -6,7 +6,7 @@ from typing import Final
 
 from bench.analysis.analysis import Analysis
 from bench.analysis.timeouts import SWEEP, Timeout, priced
-from bench.text import listing, significant
+from bench.text import capital, listing, significant
 
 COMMANDS: Final = (
     "`python -m bench run --profile full --only ladder-100 --backends "
@@ -59,11 +59,6 @@ def each(row: Timeout) -> str:
         return text
     text += f", {100 * (row.ratio.value - 1):.0f} %"
     return text if row.ratio.shown else f"{text} ({row.ratio.verdict})"
-
-
-def capital(text: str) -> str:
-    """With a capital, unless it begins with code."""
-    return text if text.startswith("`") else text[0].upper() + text[1:]
 
 
 def _others(analysis: Analysis) -> str:

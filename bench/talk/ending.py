@@ -24,7 +24,7 @@ from bench.talk.material import Material
 from bench.talk.middle import of_models
 from bench.talk.opening import DIGITS, measured_parts
 from bench.talk.slides import Code, Gap, Grid, Picture, TalkSlide
-from bench.text import GIB, count, listing, plural, size_words
+from bench.text import GIB, capital, count, listing, plural, size_words
 from crawlers.registry import MODELS
 
 SHOWN: Final = ("callbacks", "async_await")
@@ -111,7 +111,7 @@ def million(material: Material) -> TalkSlide | Gap:
         notes=[
             "One process has too few descriptors and ports for this, so many processes hold a "
             "part each, and the servers count.",
-            *(f"{_capital(prose(sentence(trial)))}." for trial in most),
+            *(f"{capital(prose(sentence(trial)))}." for trial in most),
             *_refused(records),
             *body.notes,
         ],
@@ -124,15 +124,9 @@ def million(material: Material) -> TalkSlide | Gap:
     )
 
 
-def _capital(text: str) -> str:
-    return text[0].upper() + text[1:]
-
-
 def _refused(records: FleetRecords) -> list[str]:
     """What did not fit, and why."""
-    return [
-        f"{_capital(sentence(trial))}." for trial in records.trials if trial.status == "refused"
-    ]
+    return [f"{capital(sentence(trial))}." for trial in records.trials if trial.status == "refused"]
 
 
 def _budget(records: FleetRecords) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.text import duration, number, significant, size_words, times
+from bench.text import capital, duration, number, significant, size_words, times
 
 
 def test_number_words() -> None:
@@ -26,3 +26,8 @@ def test_number_words() -> None:
     assert size_words(547 * 1024**2) == "547 MiB"
     assert [times(x) for x in (0.661, 1.53, 6.09, 12.4)] == ["0.66", "1.53", "6.1", "12"]
     assert significant(0, 2) == "0"
+
+
+def test_a_capital_leaves_the_rest_and_what_has_none() -> None:
+    found = [capital(text) for text in ("with Ctrl-C", "37 of 40", "°C", "")]
+    assert found == ["With Ctrl-C", "37 of 40", "°C", ""]

@@ -25,6 +25,7 @@ from bench.cli.options import add_json, blocks, names, positive, seconds
 from bench.fleet import cluster, command, plan
 from bench.launch import RESULTS
 from bench.plan.workloads import FANOUT, PAGE_BYTES
+from bench.text import capital
 from crawlers.registry import MODELS
 
 Action = Callable[[argparse.Namespace, Console], int]
@@ -43,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         made = actions.add_parser(
             name,
             help=summary,
-            description=f"{summary[0].upper()}{summary[1:]}.\n\n{text}",
+            description=f"{capital(summary)}.\n\n{text}",
             epilog=EXITS,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )

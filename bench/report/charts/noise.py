@@ -16,7 +16,7 @@ from bench.plan.labels import Label, twin_of
 from bench.report.charts.design import Design, Skip
 from bench.report.charts.slide import Slide
 from bench.report.charts.words import PLURALS, prose, sentence
-from bench.text import plural
+from bench.text import capital, plural
 
 NAME = "noise"
 TITLE = "One backend against itself (A/A): the noise floor"
@@ -189,7 +189,7 @@ def _finding(backends: Sequence[str], bars: Sequence[Bar]) -> str | None:
         )
     alarms = plural(ours.wrong, "false alarm")
     text = sentence(f"{backend} against {itself}: {alarms} in {ours.tested} comparisons")
-    return text[0].upper() + text[1:]
+    return capital(text)
 
 
 def _draw(

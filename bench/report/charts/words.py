@@ -10,7 +10,7 @@ from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import Comparison, Metric, Spread
 from bench.schema import Environment, TrialRecord
-from bench.text import count, plural, times
+from bench.text import capital, count, plural, times
 from crawlers.registry import MODELS
 
 #: Names that take a plural verb.
@@ -35,7 +35,7 @@ def says(label: str, verb: str) -> str:
 def sentence(text: str) -> str:
     """The text with a capital, unless it starts with the name of a library."""
     starts = tuple(prose(model) + " " for model in MODELS)
-    return text[0].upper() + text[1:] if text.startswith(starts) else text
+    return capital(text) if text.startswith(starts) else text
 
 
 def difference(found: Comparison, what: str, less: str = "less") -> str:
