@@ -197,13 +197,22 @@ def said(found: Crossing) -> str:
     text = f"from {count(found.below or found.most)} slots on"
     if found.above is None:
         return f"{text}, the fewest that were measured"
-    where = ""
-    if found.at and found.low and found.high and found.low < found.high:
-        where = (
-            f"; interpolated, they cross at about {count(_round(found.at))} slots, "
-            f"{count(_round(found.low))} to {count(_round(found.high))}"
-        )
-    return f"{text} (not at {count(found.above)}{where})"
+    return f"{text} (not at {count(found.above)}{_interpolated(found)})"
+
+
+def _interpolated(found: Crossing) -> str:
+    """Where it crosses, rounded; without an interval that is a point, or a place measured.
+
+    The line is cut off at both ends: a label that is below 1 at the last number where it is not
+    shown to be slower may cross anywhere before it.
+    """
+    if not (found.at and found.low and found.high):
+        return ""
+    low, at, high = (_round(value) for value in (found.low, found.at, found.high))
+    if low == high and at in (found.above, found.below):
+        return ""
+    within = f", {count(low)} to {count(high)}" if low < high else ""
+    return f"; interpolated, they cross at about {count(at)} slots{within}"
 
 
 def _round(value: float) -> int:

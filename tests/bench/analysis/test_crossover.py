@@ -97,6 +97,25 @@ def test_slower_from_the_fewest_slots_has_no_place_of_crossing() -> None:
     assert "the fewest that were measured" in crossover.said(each)
 
 
+@pytest.mark.parametrize(
+    ("low", "at", "high", "words"),
+    [
+        (180.0, 241.0, 395.0, "; interpolated, they cross at about 240 slots, 180 to 400"),
+        (100.0, 100.0, 300.0, "; interpolated, they cross at about 100 slots, 100 to 300"),
+        (306.0, 309.0, 312.0, "; interpolated, they cross at about 310 slots"),
+        (100.0, 100.0, 100.0, ""),
+        (100.0, 100.4, 100.9, ""),
+        (1000.0, 1000.0, 1000.0, ""),
+    ],
+)
+def test_an_interval_that_is_a_point_is_not_said(
+    low: float, at: float, high: float, words: str
+) -> None:
+    """It said "not at 100; they cross at about 100 slots, 100 to 100"."""
+    each = Crossing(DEFAULT, 50.0, 100, 1000, 1000, at, low, high)
+    assert crossover.said(each) == f"from 1,000 slots on (not at 100{words})"
+
+
 def test_too_few_blocks_cross_nowhere() -> None:
     result = found(made(FALLING, blocks=3))
     assert result.crossings == []
