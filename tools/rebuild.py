@@ -121,7 +121,8 @@ def tuning_table() -> str:
 def cards() -> dict[str, str]:
     """The files of docs/cards and their text."""
     file = store.trials_file(RESULTS / "reference")
-    return cards_document.pages(analysed("reference"), counted(), cite.checksum(file))
+    single = micro_report.load(RESULTS / "micro")
+    return cards_document.pages(analysed("reference"), counted(), cite.checksum(file), single)
 
 
 def turn_cost_text() -> str:

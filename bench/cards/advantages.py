@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from bench.analysis import stats
+from bench.analysis import crossover, processors, stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.ladder import Step
 from bench.analysis.stats import Comparison, Metric, Ratio
@@ -24,7 +24,7 @@ BY: Final[tuple[tuple[Metric, str], ...]] = (
 
 def better(metric: Metric, ratio: Ratio) -> bool:
     """Whether a difference is shown, to the better."""
-    more = metric is stats.PAGES_PER_S
+    more = metric.name == stats.PAGES_PER_S.name
     return ratio.shown and ratio.value is not None and (ratio.value > 1) == more
 
 
@@ -34,6 +34,8 @@ def advantages(analysis: Analysis, label: str) -> list[str]:
         *_on_the_map(analysis, label),
         *_against_the_base(analysis, label),
         *_against_its_rung(analysis, label),
+        *_threads_or_async(analysis, label),
+        *_on_all_processors(analysis, label),
     ]
 
 
@@ -83,6 +85,36 @@ def _against_its_rung(analysis: Analysis, label: str) -> Iterator[str]:
             yield (
                 f"Compared with `{step.rung.against}`, which it changes in one thing, {words} "
                 f"({cells.ratio(ratio)})."
+            )
+
+
+def _threads_or_async(analysis: Analysis, label: str) -> Iterator[str]:
+    """Threads against async_await: each is ahead of the other somewhere."""
+    compared = [
+        cell.against if cell.label == label else cell.against.inverse
+        for cell in (analysis.crossover.cells if analysis.crossover else ())
+        if cell.against
+        and label in (cell.label, crossover.AGAINST)
+        # Against the threads of Python's switch interval only.
+        and (cell.label in (label, crossover.DEFAULT))
+    ]
+    ahead = [c for c in compared if better(crossover.RATE, c.ratio)]
+    if ahead:
+        points = listing([f"`{c.point}` ({cells.ratio(c.ratio)})" for c in ahead])
+        yield (
+            f"Compared with `{ahead[0].base}`, more pages per second at {points}, of "
+            f"{plural(len(compared), 'point')}."
+        )
+
+
+def _on_all_processors(analysis: Analysis, label: str) -> Iterator[str]:
+    found = analysis.processors
+    for row in found.rows if found else ():
+        if row.label == label and row.ratio and row.spreads and better(processors.RATE, row.ratio):
+            yield (
+                f"On {plural(len(row.client), 'processor')}, "
+                f"{processors.PLACES.get(row.how, row.how)}, more pages per second than "
+                f"`{row.base}` on one ({cells.ratio(row.ratio)})."
             )
 
 

@@ -11,14 +11,18 @@ from typing import Final
 
 from bench import filesystem
 from bench.analysis.analysis import Analysis
-from bench.cards.card import FAMILIES, Card, Numbers, card
+from bench.cards.card import FAMILIES, Card, card
 from bench.cards.libraries import COLUMNS, bullet
+from bench.cards.numbers import Numbers
 from bench.costs.account import Account
 from bench.costs.tuning import CRAWL
 from bench.machine.instruments import INSTRUCTIONS
+from bench.micro.report import Found
+from bench.plan.cast import SPREADING
 from bench.report.tables import cells, markdown
 from bench.report.tables.table import MISSING
 from bench.text import KIB, listing, markdown_table
+from crawlers.backend import Backend
 from crawlers.catalogue import OURS
 
 OVERVIEW: Final = "README.md"
@@ -37,13 +41,16 @@ COUNTED: Final = (
 )
 
 
-NO_LIMITS: Final = "None of its own: only the number of slots limits it."
+NO_LIMITS: Final = "None of its own: only the number of slots limits it{processor}."
+ONE_PROCESSOR: Final = ", and one processor"
 MORE: Final = "All libraries, and how to propose a better version: [fairness](fairness.md)."
 
 
-def pages(analysis: Analysis, accounts: Sequence[Account], sha256: str) -> dict[str, str]:
+def pages(
+    analysis: Analysis, accounts: Sequence[Account], sha256: str, single: Found | None = None
+) -> dict[str, str]:
     """The files of the folder and their text."""
-    cards = [card(analysis, accounts, OURS[name], sha256) for name in ordered()]
+    cards = [card(analysis, accounts, OURS[name], sha256, single) for name in ordered()]
     return {
         OVERVIEW: overview(analysis, accounts, cards),
         **{f"{each.backend.name}.md": page(each) for each in cards},
@@ -84,15 +91,21 @@ def page(found: Card) -> str:
         lines += ["## What its documentation recommends", "", *wrapped(moved(library.recommended))]
         lines += ["", *wrapped(f"**Here.** {moved(library.here)}"), ""]
     about = MARKS.format(campaign=found.campaign.campaign, python=found.campaign.environment.python)
-    for table, words in ((found.numbers, about), (found.costs, COUNTED)):
+    alone = (found.alone, found.alone.about)
+    for table, words in ((found.numbers, about), alone, (found.costs, COUNTED)):
         if table.rows:
             lines += [f"## {table.caption}", "", *markdown.grid(table), "", *wrapped(words), ""]
     lines += ["## Where it is ahead", ""]
     lines += items(found.wins) or [found.nowhere]
-    lines += ["", "## Limits", "", *(items(found.limits) or [NO_LIMITS]), ""]
+    lines += ["", "## Limits", "", *(items(found.limits) or [no_limits(backend)]), ""]
     lines += ["## Fairness", "", *items([*found.fairness, MORE])]
     lines += ["", "## How to cite", "", *wrapped(found.cite), ""]
     return "\n".join(lines)
+
+
+def no_limits(backend: Backend) -> str:
+    """What is said in the place of limits."""
+    return NO_LIMITS.format(processor="" if backend.name in SPREADING else ONE_PROCESSOR)
 
 
 def family(name: str) -> str:

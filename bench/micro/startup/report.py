@@ -108,12 +108,12 @@ def _row(each: Import) -> Row:
         each.backend,
         cells.spread(each.ready_ms),
         cells.spread(each.cpu_ms),
-        *(cells.spread(_mib(found)) for found in (each.memory, each.resident)),
+        *(cells.spread(mib(found)) for found in (each.memory, each.resident)),
         str(each.modules),
     ]
 
 
-def _mib(found: Spread | None) -> Spread | None:
+def mib(found: Spread | None) -> Spread | None:
     """Bytes in MiB, to two digits after the point."""
     if found is None:
         return None
@@ -177,7 +177,7 @@ def _draw(rows: Sequence[Import], slide: Slide) -> None:
     left, right = slide.panels(2 if wide else 1, 1 if wide else 2)
     size = slide.label_size(len(rows) * (1 if wide else 2), 15.0)
     times = {row.backend: row.cpu_ms for row in rows}
-    memory = {row.backend: found for row in rows if (found := _mib(row.memory))}
+    memory = {row.backend: found for row in rows if (found := mib(row.memory))}
     _panel(slide, left, times, size)
     left.set_xlabel("processor time, ms")
     _panel(slide, right, memory, size)

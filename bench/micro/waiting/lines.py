@@ -23,13 +23,17 @@ FEWEST: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One kind. ``parts`` and ``total`` are bytes for one more task; times are in microseconds."""
+    """One kind. ``parts`` and ``total`` are bytes for one more task; times are in microseconds.
+
+    ``at`` is the number of tasks at which spawning and cancelling was timed.
+    """
 
     kind: Kind
     parts: dict[str, float]
     total: float | None
     interval: tuple[float, float] | None
     highest: int
+    at: int
     spawn: Spread | None
     cancel: Spread | None
     switch: Spread | None
@@ -62,6 +66,7 @@ def _line(kind: Kind, record: TasksRecord) -> Line:
         total=whole[0] if whole else None,
         interval=whole[1:] if whole else None,
         highest=max((each.count for each in mine.held), default=0),
+        at=max((each.count for each in at), default=0),
         spawn=stats.spread(1e6 * each.spawn_s for each in at),
         cancel=stats.spread(1e6 * each.cancel_s for each in at),
         switch=stats.spread(1e6 * each for each in mine.switches_s),

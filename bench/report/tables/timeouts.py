@@ -29,11 +29,14 @@ def timeouts(analysis: Analysis) -> Table:
 
 
 def _row(row: Timeout) -> Row:
-    added = MISSING
-    if row.added_us is not None:
-        added = cells.figure(row.added_us)
-        if row.interval_us is not None:
-            low, high = row.interval_us
-            added += f" [{cells.figure(low)}–{cells.figure(high)}]"
     verdict = row.ratio.verdict if row.ratio else MISSING
-    return [row.backend, row.way, added, cells.ratio(row.ratio), verdict]
+    return [row.backend, row.way, added(row), cells.ratio(row.ratio), verdict]
+
+
+def added(row: Timeout) -> str:
+    """Microseconds with their interval."""
+    shown = cells.figure(row.added_us)
+    if row.added_us is None or row.interval_us is None:
+        return shown
+    low, high = row.interval_us
+    return f"{shown} [{cells.figure(low)}–{cells.figure(high)}]"

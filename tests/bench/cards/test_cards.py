@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -13,17 +14,27 @@ from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.cancelling import Cancellations, Ended
 from bench.analysis.churn import Churn
-from bench.analysis.stats import Spread
+from bench.analysis.crossover import DEFAULT
+from bench.analysis.mixed import Mixed, Predicted
+from bench.analysis.processors import Processors
+from bench.analysis.processors import Row as Place
+from bench.analysis.stats import Ratio, Spread
+from bench.analysis.timeouts import Timeout
 from bench.cards import document, extension
 from bench.cards.advantages import BY, advantages, better
 from bench.cards.card import Card, card
 from bench.costs import record as costs_record
 from bench.costs.account import accounts
 from bench.costs.record import Costs
+from bench.micro.report import Found
 from bench.report import cite
 from crawlers.catalogue import OURS
+from tests.bench.analysis.test_crossover import FALLING, Rates
+from tests.bench.analysis.test_crossover import made as crossover_trials
 from tests.bench.costs.samples import header, sample
 from tests.bench.encrypted import encrypted
+from tests.bench.micro.startup.test_startup import made as startup_of
+from tests.bench.micro.waiting.made import record as tasks_of
 from tests.bench.synthetic import MODELS, across, analysed, campaign, gathered, rungs
 
 NAMES = (*MODELS, "trio")
@@ -95,6 +106,97 @@ def test_churn_and_interrupts_have_rows_where_they_were_measured() -> None:
     assert row(card_of_trio, "to open a connection, processor time, µs")[1:3] == ["churn", "61"]
     interrupted = row(card_of_trio, "from an interrupt until all is closed, ms")
     assert interrupted == [interrupted[0], "1,000 in flight", "250", "–"]
+
+
+def test_regimes_have_rows_and_limits_where_they_were_measured() -> None:
+    found = analysed(campaign(backends=NAMES, blocks=1, samples=20, workloads=("ladder",)))
+    assert made(found, "trio").limits == []
+    means = Spread(3.2, 2.0, 4.0, 3)
+    vars(found)["mixed"] = [mixed("trio", means, queue=True), mixed("threads", means)]
+    rung = replace(TIMEOUT, backend="trio", rung="trio_timeouts", way="trio.move_on_after")
+    vars(found)["timeouts"] = [rung, replace(rung, backend="callbacks", rung=None, ratio=None)]
+    trio = made(found, "trio")
+    where = "1 page in 10 works 10 ms"
+    mean = row(trio, "response time of the other pages, mean, ms")
+    assert mean[1:] == [where, "3.5 [2–4]", "–"]
+    assert row(trio, "… p50, p90, ms")[1:] == [where, "1.5, 9", "–"]
+    timeout = row(trio, "a timeout adds to a page, processor time, µs")
+    assert timeout[1:] == ["trio.move_on_after", "10 [5–15]", "–"]
+    assert made(found, "trio_timeouts").numbers.texts[-1] == timeout
+    assert "a timeout" not in str(made(found, "callbacks").numbers.texts)
+    assert trio.limits == [
+        "While it works on a page, all others wait: beside one page in 10 with 10 ms of work, "
+        "their mean response time is 3.5 ms."
+    ]
+    assert made(found, "threads").limits == []
+
+
+def mixed(label: str, means: Spread, *, queue: bool = False) -> Mixed:
+    predicted = Predicted(2.0, 1.0, 8.0, None) if queue else None
+    return Mixed(
+        *(label, "mixed-10", 10.0, 10, 500.0, 3, 675, 3.5, means, 1.5, 90.0, 9.0, None, 9.0, 7.0),
+        *(7.0, predicted),
+    )
+
+
+RATIO = Ratio(1.2, 1.1, 1.3, 5, 0.01, (1.2,) * 5, "more CPU", "")
+TIMEOUT = Timeout("", "", None, 50.0, RATIO)
+
+
+def test_every_processor_is_an_advantage_where_it_is_shown() -> None:
+    found = analysed(campaign(backends=NAMES, blocks=1, samples=20, workloads=("ladder",)))
+    faster = replace(RATIO, verdict="faster")
+    one = Place("p", "apart", "processes", (1, 2), (0,), Spread(9e4, 8e4, 1e5, 5), None, faster,
+                "callbacks", 5)  # fmt: skip
+    alike = replace(one, how="shared", client=(0, 1, 2), ratio=replace(RATIO, verdict="undecided"))
+    model = replace(one, label="threads", client=(1,))
+    vars(found)["processors"] = Processors(3, [one, alike, model], [], [])
+    spread = made(found, "processes")
+    assert row(spread, "a crawl on 2 processors, pages/s")[1] == "server apart"
+    assert row(spread, "… to callbacks on one")[2] == "1.20 [1.10–1.30], faster"
+    assert spread.wins == [
+        "On 2 processors, with the server on a processor of its own, more pages per second than "
+        "`callbacks` on one (1.20 [1.10–1.30])."
+    ]
+    assert not [texts for texts in made(found, "threads").numbers.texts if "crawl on" in texts[0]]
+
+
+def test_threads_and_async_await_are_each_ahead_somewhere() -> None:
+    rates: Rates = {**FALLING, (100, 0): {DEFAULT: 40_000.0}}
+    found = Analysis(gathered(crossover_trials(rates)))
+    threads, other = made(found, "threads"), made(found, "async_await")
+    assert threads.wins[-1].startswith("Compared with `async_await`, more pages per second at ")
+    assert other.wins[-1].startswith("Compared with `threads`, more pages per second at ")
+    assert set(POINT.findall(threads.wins[-1])).isdisjoint(POINT.findall(other.wins[-1]))
+    assert "Without delay it is shown to fetch fewer pages per second than" in threads.limits[0]
+    assert not [said for said in other.limits if "fewer pages" in said]
+
+
+POINT = re.compile(r"`([\w-]+\d\w*)` \(")
+
+
+def test_tasks_and_start_up_have_a_table_of_their_own(analysis: Analysis) -> None:
+    assert made(analysis, "trio").alone.rows == []
+    both = Found(tasks=tasks_of(), startup=startup_of())
+    found = {name: card(analysis, [], OURS[name], "", both) for name in ("trio", "threads")}
+    trio, threads = (each.alone.texts for each in found.values())
+    assert trio[0] == [
+        "a task that waits without a connection, bytes",
+        "trio task, up to 100,000",
+        "1,900 [1,900–1,900]",
+    ]
+    assert next(texts for texts in trio if "spawn" in texts[0])[1:] == ["of 10,000", "2 [2–2]"]
+    assert not [texts for texts in trio if "import" in texts[0]]
+    assert next(texts for texts in threads if "import" in texts[0])[2] == "50 [50–50]"
+    text = document.page(found["threads"])
+    assert "## Tasks and start-up" in text
+    assert "2026-11-22, CPython" in text
+    assert "## Tasks and start-up" not in document.page(made(analysis, "trio"))
+
+
+def test_one_processor_limits_what_cannot_use_more(analysis: Analysis) -> None:
+    assert document.no_limits(OURS["trio"]).endswith("slots limits it, and one processor.")
+    assert document.no_limits(OURS["processes"]).endswith("slots limits it.")
 
 
 def test_counted_costs_are_those_of_the_record(analysis: Analysis) -> None:
