@@ -240,6 +240,14 @@ _LADDER = (
         extra=VARIANTS,
     ),
     variant(
+        "uvloop_timeouts",
+        "async",
+        61,
+        "async_await on uvloop with asyncio.timeout around each exchange",
+        "against uvloop: a timeout for each exchange, beside the sweep over all slots",
+        extra=VARIANTS,
+    ),
+    variant(
         "uvloop_sockets",
         "async",
         62,

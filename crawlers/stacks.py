@@ -85,9 +85,18 @@ STACKS = (
         differs=DIFFERS,
     ),
     variant(
-        "aiohttp_uvloop",
+        "aiohttp_timeouts",
         "stack",
         95,
+        "aiohttp with a total ClientTimeout for its session",
+        "against aiohttp: a timeout for each request, beside the sweep over all slots",
+        extra=VARIANTS,
+        differs=DIFFERS,
+    ),
+    variant(
+        "aiohttp_uvloop",
+        "stack",
+        96,
         "aiohttp's client and connection pool, on uvloop",
         "against aiohttp: the loop, now libuv in C",
         extra=VARIANTS,
@@ -96,7 +105,7 @@ STACKS = (
     variant(
         "httpx",
         "stack",
-        96,
+        97,
         "httpx, one client for all slots, on asyncio",
         "against aiohttp: the stack, httpx with h11 and anyio, in Python",
         extra=VARIANTS,
@@ -105,7 +114,7 @@ STACKS = (
     variant(
         "httpx_tuned",
         "stack",
-        97,
+        98,
         "httpx, tuned: a client for each slot",
         "against httpx: tuned; no shared pool, no cookies, few headers, raw bodies",
         extra=VARIANTS,
@@ -113,7 +122,7 @@ STACKS = (
     variant(
         "httpx2",
         "stack",
-        98,
+        99,
         "httpx2, one client for all slots, on asyncio",
         "against httpx: its successor, with a new pool",
         extra=VARIANTS,

@@ -11,7 +11,7 @@ from bench.text import capital, listing, significant
 COMMANDS: Final = (
     "`python -m bench run --profile full --only ladder-100 --backends "
     "threads,threads_timeouts,async_await,async_await_timeouts,gevent,gevent_timeouts,"
-    "trio,trio_timeouts`"
+    "uvloop,uvloop_timeouts,trio,trio_timeouts,aiohttp,aiohttp_timeouts`"
 )
 
 CAUSES: Final = {
@@ -19,6 +19,9 @@ CAUSES: Final = {
     "it again, all in Python",
     "threads": "after `settimeout` Python calls `poll` before each send and each receive, and "
     "passes the interpreter’s lock once more each time",
+    "uvloop": "with `uvloop` the same timer is one of libuv, under the same Python",
+    "aiohttp": "`aiohttp.ClientTimeout` puts a timer into the loop for each request, and "
+    "each of its waits enters a context that the timer can cancel",
     "gevent": "`gevent.Timeout` starts and stops a timer of the loop for each page",
     "trio": "trio keeps deadlines in a heap of its own; each exchange has its cancel scope anyway",
 }

@@ -17,7 +17,8 @@ MANY: Final = 0.9
 
 COMMAND: Final = (
     "python -m bench costs --workload fetch --count instructions --backends "
-    "async_await,async_await_timeouts,trio,trio_timeouts"
+    "async_await,async_await_timeouts,uvloop,uvloop_timeouts,trio,trio_timeouts,"
+    "aiohttp,aiohttp_timeouts"
 )
 
 

@@ -69,6 +69,7 @@ SECTIONS: Final = (
             ),
             Row("", "threads", "threads_timeouts", "`settimeout()`, beside the sweep"),
             Row("", "gevent", "gevent_timeouts", "`gevent.Timeout`, beside the sweep"),
+            Row("", "uvloop", "uvloop_timeouts", "`asyncio.timeout()`, beside the sweep"),
             Row("", "trio", "trio_timeouts", "`move_on_after`, beside the sweep"),
             Row("threads against asyncio", "async_await", "threads", "a sweep in both"),
             Row("", "async_await_timeouts", "threads_timeouts", "timeouts in both"),
@@ -116,6 +117,7 @@ SECTIONS: Final = (
                 "urllib3", "urllib3", "urllib3_tuned", "streamed, equal to the models at the edges"
             ),
             Row("requests", "requests", "requests_tuned", "no environment, cookies or decoder"),
+            Row("aiohttp", "aiohttp", "aiohttp_timeouts", "`ClientTimeout`, beside the sweep"),
             Row("httpx", "httpx", "httpx_tuned", "a client for each slot"),
             Row("", "httpx", "httpx2", "its continuation, with a new pool"),
         ),

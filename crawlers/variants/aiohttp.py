@@ -100,8 +100,12 @@ class Shared(_asyncio.Shared):
             skip_auto_headers=["Accept-Encoding"],
             auto_decompress=False,
             cookie_jar=aiohttp.DummyCookieJar(),
-            timeout=aiohttp.ClientTimeout(),  # none: watch keeps the time, as in the models
+            timeout=self.timeout(),
         )
+
+    def timeout(self) -> aiohttp.ClientTimeout:
+        """None: watch keeps the time, as in the models."""
+        return aiohttp.ClientTimeout()
 
     async def close(self) -> None:
         """Close the pool."""

@@ -35,7 +35,8 @@ PLACES: dict[str, tuple[str, list[type[Exception]]]] = {
     **dict.fromkeys(("generators", "native_coroutines"), RECV),
     **dict.fromkeys(("callbacks_asyncio", "generators_asyncio"), RECV),
     **dict.fromkeys(("async_await", "asyncio_pure", "asyncio_eager", "uvloop"), STREAM),
-    **dict.fromkeys(("async_await_timeouts", "asyncio_small_tls", "loop_per_thread"), STREAM),
+    **dict.fromkeys(("async_await_timeouts", "uvloop_timeouts"), STREAM),
+    **dict.fromkeys(("asyncio_small_tls", "loop_per_thread"), STREAM),
     **dict.fromkeys(("async_await_to_thread", "async_await_pool"), STREAM),
     **dict.fromkeys(("master_worker", "redis_queue"), STREAM),
     "asyncio_sockets": ("socket:socket.recv", SOCKET),
@@ -59,6 +60,7 @@ LIBRARIES = {
     "anyio_trio": ("anyio._backends._trio:SocketStream.receive", "anyio", "trio"),
     "twisted": ("twisted.internet.tcp:Connection.write", "twisted.internet.error"),
     "aiohttp": AIOHTTP,
+    "aiohttp_timeouts": AIOHTTP,
     "aiohttp_uvloop": AIOHTTP,
     **dict.fromkeys(
         ("httpx", "httpx_tuned"),

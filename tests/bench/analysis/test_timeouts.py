@@ -109,5 +109,5 @@ def test_a_ladder_without_such_rungs_says_nothing() -> None:
 def test_every_model_and_main_variant_has_a_named_way_and_every_rung_a_backend() -> None:
     assert set(WAYS) == {*MODELS, *MAIN_VARIANTS}
     timed = {name for name in registry.names() if name.endswith(SUFFIX)}
-    assert timed == {name + SUFFIX for name in ("threads", "async_await", "gevent", "trio")}
+    assert timed == {name + SUFFIX for name in (*MAIN_VARIANTS, "threads", "async_await")}
     assert all(registry.about(name).against == name.removesuffix(SUFFIX) for name in timed)
