@@ -27,6 +27,7 @@ from bench.fleet.store import FILE_NAME, load
 from bench.launch import RESULTS, ROOT
 from bench.machine.probes import environment
 from bench.plan import backends
+from bench.plan.tls import Tls
 from bench.run.preflight import THREADED
 from bench.run.runner import create, own_command
 from bench.store import Store
@@ -75,13 +76,18 @@ def plan_of(
 ) -> tuple[plan.FleetPlan, int]:
     """The plan for one backend, and the most connections that fit."""
     threads = known.family == THREADED
+    tls = Tls() if arguments.tls else None
+    if tls and known.no_https:
+        raise plan.FleetPlanError(f"{known.name} has no HTTPS: {known.no_https}")
     made = plan.make(
         connections, known.name, hosts,
-        threads=threads, share=arguments.share, ramp_per_s=arguments.ramp,
+        threads=threads, share=arguments.share, ramp_per_s=arguments.ramp, tls=tls,
     )  # fmt: skip
     if not made.unmet:
         return made, connections
-    most = plan.most(connections, known.name, hosts, threads=threads, share=arguments.share)
+    most = plan.most(
+        connections, known.name, hosts, threads=threads, share=arguments.share, tls=tls
+    )
     return made, most
 
 
@@ -109,6 +115,7 @@ def as_json(made: plan.FleetPlan, most: int) -> dict[str, object]:
     return {
         "connections": made.connections,
         "backend": made.backend,
+        "tls": made.tls.words if made.tls else None,
         "possible": not made.unmet,
         "most": most,
         "ramp_s": made.ramp_s,
@@ -131,7 +138,11 @@ def show_plan(made: plan.FleetPlan, most: int, console: Console) -> None:
     sizes = [share.connections for share in made.shares]
     console.print(
         Text.assemble(
-            (f"\n{made.connections:,} connections of {made.backend}", "bold"),
+            (
+                f"\n{made.connections:,} connections of {made.backend}"
+                + (" over TLS" if made.tls else ""),
+                "bold",
+            ),
             f": {len(sizes)} workers and as many servers, {max(sizes):,} connections each at most; "
             f"{made.ramp_per_s:,.0f}/s, so the last one is due after {made.ramp_s:.0f} s",
         )

@@ -99,8 +99,8 @@ def measure(
     """The trial itself; fills in ``state`` as it goes."""
     progress.phase("starting the server")
     calls: list[HostCall] = [(serving.names[0], "serve", (0, crawl.site, crawl.delay))]
-    (prefix,) = serving.each(calls, SITE_START_S)
-    state.root = f"{prefix}/"
+    (served,) = serving.each(calls, SITE_START_S)
+    state.root = f"{served.prefix}/"
     (state.expected,) = serving.all("expected", 0, deadline_s=READ_S)
     begin: list[HostCall] = [
         (

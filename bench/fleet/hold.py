@@ -122,11 +122,14 @@ def start(hosts: Hosts, plan: FleetPlan, state: HoldState, progress: Progress) -
     """Start the servers, then the workers, which need the servers' addresses."""
     progress.phase("starting servers", len(plan.shares))
     sites: list[HostCall] = [
-        (share.server_host, "serve", (share.number, f"list:{share.connections}:{PAGE_BYTES}"))
+        (
+            *(share.server_host, "serve"),
+            (share.number, f"list:{share.connections}:{PAGE_BYTES}", "none", plan.tls),
+        )
         for share in plan.shares
     ]
-    for share, prefix in zip(plan.shares, hosts.each(sites, START_S), strict=True):
-        state.prefixes[share.number] = prefix
+    for share, served in zip(plan.shares, hosts.each(sites, START_S), strict=True):
+        state.served[share.number] = served
         progress.to(share.number + 1)
     progress.phase("starting workers", len(plan.shares))
     calls: list[HostCall] = [
@@ -143,7 +146,7 @@ def assignment(share: Share, plan: FleetPlan, state: HoldState) -> Assignment:
     return Assignment(
         number=share.number,
         backend=plan.backend,
-        prefix=state.prefixes[share.number],
+        served=state.served[share.number],
         connections=share.connections,
         rate=plan.ramp_per_s * share.connections / plan.connections,
         timeout_s=2 * patience_s(plan),

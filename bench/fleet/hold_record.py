@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bench.fleet import merge
-from bench.fleet.messages import KernelReport, ServerReport, WorkerReport
+from bench.fleet.messages import KernelReport, Served, ServerReport, WorkerReport
 from bench.fleet.plan import FleetPlan, Share
 from bench.fleet.schema import FleetTrialRecord, Growth, HostFacts, LeftBehind, Sample, WorkerRecord
 from bench.machine.probes import memory
@@ -25,7 +25,7 @@ class HoldState:
 
     status: Status = "ok"
     reason: str | None = None
-    prefixes: dict[int, str] = field(default_factory=dict)
+    served: dict[int, Served] = field(default_factory=dict)
     samples: list[Sample] = field(default_factory=list)
     held: int | None = None
     opened_s: float | None = None
@@ -39,18 +39,25 @@ class HoldState:
 def worker_record(share: Share, plan: FleetPlan, number: int, state: HoldState) -> WorkerRecord:
     """One worker's record, checked like a trial of its own."""
     worker, server = state.workers.get(share.number), state.servers.get(share.number)
+    served = state.served.get(share.number)
     values: dict[str, Any] = {
         "trial": number,
         "worker": share.number,
         "host": share.host,
-        "server": state.prefixes.get(share.number),
+        "server": None if served is None else served.prefix,
         "connections": share.connections,
     }
     if worker is None or server is None:
         return WorkerRecord(**values, status="failed", reason="no result")
     result = worker.result
     point = Point(
-        id="fleet", workload="hold", kind="hold", site="", slots=share.connections, cast=Cast(1)
+        id="fleet",
+        workload="hold",
+        kind="hold",
+        site="",
+        slots=share.connections,
+        cast=Cast(1),
+        tls=plan.tls,
     )
     reason = void_reason(point, result, server.ledger, server.digest)
     own = worker.growth.model_dump(exclude_none=True) | server.growth.model_dump(exclude_none=True)
@@ -139,6 +146,7 @@ def trial_record(
         workers=len(plan.shares),
         hosts=len(facts),
         connections=plan.connections,
+        tls=plan.tls.words if plan.tls else None,
         params={
             "ramp_per_s": plan.ramp_per_s,
             "share": max(share.connections for share in plan.shares),

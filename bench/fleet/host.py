@@ -26,6 +26,7 @@ from bench.fleet.messages import (
     Assignment,
     HostStatus,
     KernelReport,
+    Served,
     ServerReport,
     WorkerReport,
 )
@@ -33,6 +34,7 @@ from bench.fleet.schema import Growth, LeftBehind
 from bench.machine.probes import kernel, memory, slabs
 from bench.machine.probes.memory import OwnMemory
 from bench.plan import workloads
+from bench.plan.tls import Tls
 from bench.run.process import ProcessError, dies_with_parent
 from bench.run.protocol import Command, Result, Schedule
 from bench.run.record import latency
@@ -96,6 +98,7 @@ class Host:
         self.workers: dict[int, FleetWorker] = {}
         self.servers: dict[int, FleetServer] = {}
         self.warmup: Server | None = None
+        """Over TLS if the trial is: importing ssl must not fall into it."""
         self.scratch = tempfile.TemporaryDirectory(prefix="fleet-")
         # Asks all servers at once: asking a hundred busy ones in turn takes too long. Processes
         # are started by the actor's own thread, because they end with the thread.
@@ -108,14 +111,20 @@ class Host:
         """The limits of this host."""
         return limits.read(self.name)
 
-    def serve(self, number: int, site: str, delay: str = "none") -> str:
-        """Start a server for a site; returns its URL prefix."""
+    def serve(self, number: int, site: str, delay: str = "none", tls: Tls | None = None) -> Served:
+        """Start a server for a site."""
         with fleet_faults():
             server = Server(
-                site, delay=delay, seed=workloads.SITE_SEED, cores=[], address=self.address
+                site,
+                delay=delay,
+                seed=workloads.SITE_SEED,
+                cores=[],
+                address=self.address,
+                tls=tls,
             )
-        self.servers[number] = FleetServer(server)
-        return server.prefix
+            self.servers[number] = FleetServer(server)
+            authority = None if server.cafile is None else server.cafile.read_bytes()
+        return Served(server.prefix, authority)
 
     def expected(self, number: int) -> dict[str, tuple[int, int]]:
         """Status and checksum of every URL of a server's site, by path."""
@@ -125,16 +134,21 @@ class Host:
 
     def start(self, assignment: Assignment) -> None:
         """Start a worker and assign its connections; :meth:`ready` waits until it has warmed up."""
+        served = assignment.served
         with fleet_faults():
             if self.warmup is None:
-                self.warmup = Server(workloads.WARMUP_SITE, seed=workloads.SITE_SEED, cores=[])
+                tls = Tls() if served.authority else None
+                self.warmup = Server(
+                    workloads.WARMUP_SITE, seed=workloads.SITE_SEED, cores=[], tls=tls
+                )
+            cafile = self.authorities(assignment.number, served)
             child = WorkerProcess(f"worker {assignment.number}")
         times = Path(self.scratch.name) / f"times-{assignment.number}"
         self.workers[assignment.number] = FleetWorker(child, assignment, times)
         child.command(
             Command(
                 backend=assignment.backend,
-                prefix=assignment.prefix,
+                prefix=served.prefix,
                 warmup_prefix=self.warmup.prefix,
                 urls=assignment.connections,
                 slots=assignment.connections,
@@ -144,8 +158,20 @@ class Host:
                 recorder="times",
                 out=str(times),
                 watch_parent=dies_with_parent() is None,
+                cafile=None if cafile is None else str(cafile),
             )
         )
+
+    def authorities(self, number: int, served: Served) -> Path | None:
+        """The authorities that a worker trusts, in one file; None on plain HTTP.
+
+        One file for the warm-up and the trial, so that the trial uses the warm-up's context.
+        """
+        if served.authority is None or self.warmup is None or self.warmup.cafile is None:
+            return None
+        file = Path(self.scratch.name) / f"authorities-{number}.pem"
+        file.write_bytes(self.warmup.cafile.read_bytes() + served.authority)
+        return file
 
     def ready(self, number: int) -> None:
         """Wait until a worker has warmed up."""

@@ -10,7 +10,7 @@ from hdrh.histogram import HdrHistogram
 from bench.fleet.schema import Growth
 from bench.histograms import HDR_DIGITS, HDR_MAX_US, MIN_BEYOND, Histogram
 from bench.machine.probes import memory
-from bench.schema import Latency, Ledger
+from bench.schema import Handshakes, Latency, Ledger
 
 OWN_PARTS = (
     *("user_bytes", "page_table_bytes", "kernel_stack_bytes", "send_buffer_bytes"),
@@ -59,6 +59,19 @@ def ledgers(parts: Sequence[Ledger]) -> Ledger:
         requests_per_connection_max=max(
             (part.requests_per_connection_max for part in parts), default=0
         ),
+        handshakes=handshakes([part.handshakes for part in parts]),
+    )
+
+
+def handshakes(parts: Sequence[Handshakes | None]) -> Handshakes | None:
+    """All handshakes; None unless every server counted some, which none does on plain HTTP."""
+    found = [part for part in parts if part is not None]
+    if not found or len(found) != len(parts):
+        return None
+    return Handshakes(
+        full=sum(part.full for part in found),
+        resumed=sum(part.resumed for part in found),
+        failed=sum(part.failed for part in found),
     )
 
 

@@ -11,12 +11,23 @@ from bench.schema import Latency, Ledger
 
 
 @dataclass(frozen=True, slots=True)
+class Served:
+    """A server: its URL, and over TLS the certificate of its authority, in PEM.
+
+    The text, not the file: the worker may run on another machine.
+    """
+
+    prefix: str
+    authority: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Assignment:
-    """What one worker does; ``prefix`` is the URL of its server."""
+    """What one worker does, with which server."""
 
     number: int
     backend: str
-    prefix: str
+    served: Served
     connections: int
     rate: float
     timeout_s: float

@@ -16,6 +16,7 @@ from bench.errors import BenchError
 from bench.fleet.limits import UNKNOWN, Limits
 from bench.machine.doctor.limits import MAX_MAP_COUNT, SPARE_DESCRIPTORS, SPARE_TASKS
 from bench.machine.doctor.memory import BYTES_PER_CONNECTION, BYTES_PER_THREAD
+from bench.plan.tls import SERVER_KIB, Tls, client_kib
 from bench.text import KIB, MIB, size_words
 
 CONNECTION_BYTES = {
@@ -24,6 +25,13 @@ CONNECTION_BYTES = {
     "async_await": 24 * KIB,
 }
 """Kernel and user memory of both ends, rounded up. The doctor has a figure for other backends."""
+
+TLS_BYTES = {
+    "callbacks": 64 * KIB,
+    "generators": 68 * KIB,
+    "async_await": 328 * KIB,
+}
+"""What TLS adds at both ends, rounded up. :mod:`bench.plan.tls` has figures for other backends."""
 
 SHARE_BYTES = 48 * MIB
 """Private memory of a worker and its server before their first connection."""
@@ -45,6 +53,8 @@ FILES = 2
 TASKS = 3  # threads of a share: the worker's, and the server's two
 RAMP_PER_S = 5000
 """Connections that the whole fleet opens per second, by default."""
+TLS_RAMP_PER_S = 1000
+"""The same over TLS, where each connection takes a handshake at both ends."""
 
 
 class FleetPlanError(BenchError):
@@ -93,6 +103,7 @@ class FleetPlan:
     ramp_per_s: float
     shares: tuple[Share, ...]
     requirements: tuple[Requirement, ...]
+    tls: Tls | None = None
 
     @property
     def unmet(self) -> list[Requirement]:
@@ -126,7 +137,8 @@ def make(
     *,
     threads: bool = False,
     share: int | None = None,
-    ramp_per_s: float = RAMP_PER_S,
+    ramp_per_s: float | None = None,
+    tls: Tls | None = None,
 ) -> FleetPlan:
     """Divide ``connections`` evenly among ``hosts``, and check their limits.
 
@@ -151,12 +163,25 @@ def make(
         )
         for number in range(count)
     )
-    requirements = tuple(requirements_of(shares, hosts, backend, threads))
-    return FleetPlan(connections, backend, ramp_per_s, shares, requirements)
+    requirements = tuple(requirements_of(shares, hosts, backend, threads, tls))
+    pace = ramp_per_s or (TLS_RAMP_PER_S if tls else RAMP_PER_S)
+    return FleetPlan(connections, backend, pace, shares, requirements, tls)
+
+
+def connection_bytes(backend: str, tls: Tls | None) -> int:
+    """What a connection may take at both ends, rounded up, without its thread."""
+    plain = CONNECTION_BYTES.get(backend, BYTES_PER_CONNECTION)
+    if tls is None:
+        return plain
+    return plain + TLS_BYTES.get(backend, (client_kib(backend) + SERVER_KIB) * KIB)
 
 
 def requirements_of(
-    shares: Sequence[Share], hosts: Sequence[Limits], backend: str, threads: bool
+    shares: Sequence[Share],
+    hosts: Sequence[Limits],
+    backend: str,
+    threads: bool,
+    tls: Tls | None,
 ) -> Iterator[Requirement]:
     """All limits, first per host and then per machine."""
     largest = max(share.connections for share in shares)
@@ -178,11 +203,15 @@ def requirements_of(
                 )
     for machine in dict.fromkeys(host.machine for host in hosts):
         group = [host for host in hosts if host.machine == machine]
-        yield from machine_requirements(shares, group, backend, threads)
+        yield from machine_requirements(shares, group, backend, threads, tls)
 
 
 def machine_requirements(
-    shares: Sequence[Share], group: Sequence[Limits], backend: str, threads: bool
+    shares: Sequence[Share],
+    group: Sequence[Limits],
+    backend: str,
+    threads: bool,
+    tls: Tls | None,
 ) -> Iterator[Requirement]:
     """What the hosts of one machine need together; each end counts on its own machine."""
     names = {host.host for host in group}
@@ -192,7 +221,7 @@ def machine_requirements(
     ends = sum(share.connections for share in (*workers, *servers))
     connections = sum(share.connections for share in workers)
     first = group[0]
-    per_end = CONNECTION_BYTES.get(backend, BYTES_PER_CONNECTION) // 2
+    per_end = connection_bytes(backend, tls) // 2
     memory = (
         ends * per_end
         + (len(workers) + len(servers)) * SHARE_BYTES // 2
@@ -226,12 +255,13 @@ def most(
     *,
     threads: bool = False,
     share: int | None = None,
+    tls: Tls | None = None,
 ) -> int:
     """How many of ``connections`` fit, by bisection: every requirement grows with them."""
     low, high = 0, connections
     while low < high:
         middle = (low + high + 1) // 2
-        if make(middle, backend, hosts, threads=threads, share=share).unmet:
+        if make(middle, backend, hosts, threads=threads, share=share, tls=tls).unmet:
             high = middle - 1
         else:
             low = middle
@@ -241,5 +271,6 @@ def most(
 def refusal(plan: FleetPlan, possible: int) -> str:
     """Why a plan is impossible, in one line."""
     why = "; ".join(map(str, plan.unmet))
-    what = f"{plan.connections:,} connections of {plan.backend}"
+    over = " over TLS" if plan.tls else ""
+    what = f"{plan.connections:,} connections of {plan.backend}{over}"
     return f"{what} do not fit: {why}; at most {possible:,} do"

@@ -45,7 +45,7 @@ def held_table(records: FleetRecords) -> list[str]:
         counters = [trial.kernel.get(name) for name in COUNTERS]
         rows.append(
             (
-                trial.backend,
+                trial.told,
                 f"{trial.connections:,}",
                 trial.workers,
                 f"{trial.opened_s:.1f}",
@@ -73,7 +73,7 @@ def budget_table(records: FleetRecords) -> list[str]:
             *(kib(per_connection(trial, ("machine_drop_bytes",))) for trial in trials),
         ),
     ]
-    head = ("owner", *(f"{trial.backend}, {trial.connections:,}" for trial in trials))
+    head = ("owner", *(f"{trial.told}, {trial.connections:,}" for trial in trials))
     lines = ["Memory of one connection, in KiB:", "", *markdown_table(head, rows, len(trials))]
     reasons = {why for trial in trials if trial.growth for why in trial.growth.reasons.values()}
     return [*lines, "", f"Not measured: {'; '.join(sorted(reasons))}."] if reasons else lines
@@ -85,11 +85,11 @@ def kib(value: float | None) -> str:
 
 
 def largest(trials: Sequence[FleetTrialRecord]) -> dict[str, FleetTrialRecord]:
-    """The trial of each backend that held the most connections."""
+    """By label, the trial that held the most connections: plain HTTP and TLS apart."""
     found: dict[str, FleetTrialRecord] = {}
     for trial in trials:
-        if trial.backend not in found or trial.connections > found[trial.backend].connections:
-            found[trial.backend] = trial
+        if trial.label not in found or trial.connections > found[trial.label].connections:
+            found[trial.label] = trial
     return found
 
 

@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
+from bench.plan.labels import Label
 from bench.schema import Environment, Latency, Ledger, Record, Status
 
 FLEET_VERSION = 1
@@ -108,6 +109,12 @@ class LeftBehind(Record):
     time_wait: int | None
 
 
+def told(label: str) -> str:
+    """A label in words: ``callbacks over TLS``."""
+    parsed = Label.parse(label)
+    return f"{parsed.backend} over TLS" if parsed.mode else label
+
+
 class FleetTrialRecord(Record):
     """One trial of the whole fleet, merged from its workers."""
 
@@ -123,6 +130,7 @@ class FleetTrialRecord(Record):
     workers: int
     hosts: int
     connections: int  # planned: slots of all workers together
+    tls: str | None = None  # "TLS 1.3, ecdsa, tickets"; None: plain HTTP
     params: dict[str, int | float | str | None]
     held: int | None = None  # at the barrier, counted by the servers
     opened_s: float | None = None  # from the start to the barrier
@@ -144,6 +152,16 @@ class FleetTrialRecord(Record):
     samples: list[Sample] = Field(default_factory=list)
     kernel: dict[str, int | None] = Field(default_factory=dict)
     left_behind: list[LeftBehind] = Field(default_factory=list)
+
+    @property
+    def label(self) -> str:
+        """The backend as a plan's label: ``callbacks/tls`` over TLS."""
+        return str(Label(self.backend, mode="tls" if self.tls else ""))
+
+    @property
+    def told(self) -> str:
+        """The backend in words."""
+        return told(self.label)
 
 
 AnyFleetRecord = Annotated[

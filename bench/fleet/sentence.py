@@ -22,7 +22,7 @@ BUDGET: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 def sentence(trial: FleetTrialRecord) -> str:
     """A trial in one line."""
-    what = f"{trial.backend}, {trial.connections:,} connections, {trial.workers} workers"
+    what = f"{trial.told}, {trial.connections:,} connections, {trial.workers} workers"
     if trial.workload == "crawl":
         slots = trial.connections // trial.workers
         what = f"{trial.backend}, {trial.workers} workers × {slots} slots"

@@ -136,7 +136,7 @@ def _budget(records: FleetRecords) -> str:
     for trial in largest(records.ok("hold")).values():
         each = per_connection(trial, parts)
         if each is not None:
-            told.append(f"{prose(trial.backend)} {size_words(each, DIGITS)}")
+            told.append(f"{prose(trial.told)} {size_words(each, DIGITS)}")
     return f" A connection with both its ends takes: {listing(told)}." if told else ""
 
 

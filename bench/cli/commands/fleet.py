@@ -5,6 +5,7 @@ the processes. Without --scheduler everything runs on this machine, with nothing
 
   python -m bench fleet plan --connections 1000000       can this machine do it?
   python -m bench fleet hold --connections 100000        hold them, all at once
+  python -m bench fleet hold --tls --fit                 the same over TLS, as many as fit
   python -m bench fleet crawl --workers 1,2,4            share one crawl
   python -m bench fleet report results/fleet-NAME        rebuild its charts and tables
 
@@ -119,9 +120,13 @@ def add_holding(parser: argparse.ArgumentParser) -> None:
         help="connections of one process at most (default: what its limits allow)",
     )  # fmt: skip
     parser.add_argument(
-        "--ramp", type=positive, default=plan.RAMP_PER_S, metavar="N",
-        help="connections that the whole fleet opens per second (default: %(default)s)",
+        "--ramp", type=positive, metavar="N",
+        help="connections that the whole fleet opens per second "
+        f"(default: {plan.RAMP_PER_S}, over TLS {plan.TLS_RAMP_PER_S})",
     )  # fmt: skip
+    parser.add_argument(
+        "--tls", action="store_true", help="over TLS 1.3, each connection with a full handshake"
+    )
 
 
 def add_crawling(parser: argparse.ArgumentParser) -> None:

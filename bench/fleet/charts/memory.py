@@ -5,6 +5,7 @@ from __future__ import annotations
 from statistics import median
 
 from bench.fleet.charts import line
+from bench.fleet.schema import told
 from bench.fleet.sentence import per_connection
 from bench.fleet.store import FleetRecords
 from bench.report.charts.axes import count_axis, value_axis
@@ -29,7 +30,7 @@ def design(records: FleetRecords) -> Design | Skip:
     for trial in records.ok("hold"):
         value = per_connection(trial, CLIENT)
         if value is not None and value > 0:
-            data.setdefault(trial.backend, {}).setdefault(trial.connections, []).append(value)
+            data.setdefault(trial.label, {}).setdefault(trial.connections, []).append(value)
     lines = {
         label: {n: median(values) for n, values in sorted(sizes.items())}
         for label, sizes in data.items()
@@ -48,10 +49,10 @@ def design(records: FleetRecords) -> Design | Skip:
                 f"{size_words(longest[first], 2)} with {count(first)} open, "
                 f"{size_words(longest[last], 2)} with {count(last)}"
             )
-        finding = f"A connection of {label} takes {takes}"
+        finding = f"A connection of {told(label)} takes {takes}"
 
     def draw(slide: Slide) -> None:
-        names = list(lines)
+        names = [told(label) for label in lines]
         size = slide.label_size(len(names))
         axes = slide.panels(right=slide.label_room(names, size))[0]
         labels: list[EndLabel] = []
@@ -69,7 +70,8 @@ def design(records: FleetRecords) -> Design | Skip:
         slide.label_ends(axes, labels, size)
 
     alt = "Line chart: memory per connection. " + "; ".join(
-        f"{label} " + ", ".join(f"{size_words(v, 2)} at {count(n)}" for n, v in values.items())
+        f"{told(label)} "
+        + ", ".join(f"{size_words(v, 2)} at {count(n)}" for n, v in values.items())
         for label, values in lines.items()
     )
     return Design(

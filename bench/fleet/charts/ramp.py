@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bench.fleet.charts import line
-from bench.fleet.schema import FleetTrialRecord
+from bench.fleet.schema import FleetTrialRecord, told
 from bench.fleet.store import FleetRecords
 from bench.report.charts.axes import value_axis
 from bench.report.charts.design import Design, Skip
@@ -15,10 +15,10 @@ TITLE = "Connections and memory against time, up to the summit"
 
 
 def summits(records: FleetRecords) -> dict[str, FleetTrialRecord]:
-    """One valid trial per backend, among the trials that held the most connections."""
+    """One valid trial per label, among the trials that held the most connections."""
     watched = [t for t in records.ok("hold") if t.opened_s is not None and len(t.samples) > 1]
     top = max((trial.connections for trial in watched), default=0)
-    return {trial.backend: trial for trial in watched if trial.connections == top}
+    return {trial.label: trial for trial in watched if trial.connections == top}
 
 
 def design(records: FleetRecords) -> Design | Skip:
@@ -28,12 +28,11 @@ def design(records: FleetRecords) -> Design | Skip:
         return Skip(NAME, TITLE, "no valid trial that held connections")
     top = max(trials.values(), key=lambda t: t.connections)
     finding = (
-        f"{top.backend}: {count(top.connections)} connections open at once, after "
-        f"{top.opened_s:.0f} s"
+        f"{top.told}: {count(top.connections)} connections open at once, after {top.opened_s:.0f} s"
     )
 
     def draw(slide: Slide) -> None:
-        names = list(trials)
+        names = [told(label) for label in trials]
         size = slide.label_size(len(names) * 2)
         room = slide.label_room(names, size)
         upper, lower = slide.panels(rows=2, right=room, sharex=True)
@@ -62,10 +61,10 @@ def design(records: FleetRecords) -> Design | Skip:
         slide.label_ends(upper, held_ends, size)
         slide.label_ends(lower, memory_ends, size)
 
-    workers = listing([f"{label} {trial.workers}" for label, trial in trials.items()])
+    workers = listing([f"{trial.told} {trial.workers}" for trial in trials.values()])
     alt = "Two line charts against time. " + "; ".join(
-        f"{label} held {count(t.connections)} connections after {t.opened_s:.1f} s"
-        for label, t in trials.items()
+        f"{t.told} held {count(t.connections)} connections after {t.opened_s:.1f} s"
+        for t in trials.values()
     )
     return Design(
         name=NAME,

@@ -116,6 +116,49 @@ def test_two_thousand_connections_meet_at_one_barrier(
     assert drawn[1:] == [(3, folder)]
 
 
+@pytest.mark.slow
+def test_connections_over_tls_meet_at_one_barrier(
+    cluster: Cluster,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(report, "write", lambda found, out: ())
+    results = tmp_path / "results"
+    code = fleet(
+        *("hold", "--tls", "--connections", "200,10000000", "--scheduler", cluster.address),
+        *("--backends", "generators", "--results", str(results), "--json"),
+    )
+    printed = capsys.readouterr()
+    assert code == 1, printed.err  # the second one does not fit
+    found = records(results)
+    trial, refused = found.trials
+    assert (trial.status, trial.reason) == ("ok", None)
+    assert (trial.label, trial.held) == ("generators/tls", 200)
+    assert trial.tls == refused.tls == "TLS 1.3, ecdsa, tickets"
+    assert trial.ledger is not None
+    assert trial.ledger.handshakes is not None
+    assert trial.ledger.handshakes.full == trial.ledger.connections_opened == 200
+    assert trial.ledger.handshakes.failed == 0
+    assert all((worker.server or "").startswith("https://") for worker in found.workers)
+    assert trial.digest == trial.digest_expected
+    assert refused.status == "refused"
+    assert "connections of generators over TLS do not fit: " in (refused.reason or "")
+    assert "memory on " in (refused.reason or "")
+
+
+def test_a_backend_without_https_is_refused_before_anything_starts(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, cluster: Cluster
+) -> None:
+    code = fleet(
+        *("hold", "--tls", "--connections", "100", "--backends", "trio_sockets"),
+        *("--results", str(tmp_path), "--scheduler", cluster.address),
+    )
+    assert code != 0
+    assert "trio_sockets has no HTTPS: " in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
 def begun(cluster: Cluster, results: Path, *more: str) -> subprocess.Popen[str]:
     """A fleet in the middle of a slow ramp."""
     process = subprocess.Popen(

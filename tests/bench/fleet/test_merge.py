@@ -12,7 +12,7 @@ from bench.analysis import stats
 from bench.fleet import merge
 from bench.fleet.schema import Growth
 from bench.machine.probes.memory import KernelGrowth
-from bench.schema import Ledger
+from bench.schema import Handshakes, Ledger
 
 TIMES = st.lists(st.floats(0, 1000), max_size=60)
 
@@ -45,6 +45,16 @@ def ledger(number: int, most: int) -> Ledger:
 
 def test_ledgers_are_united() -> None:
     assert merge.ledgers([ledger(3, 1), ledger(4, 2)]) == ledger(7, 2)
+
+
+def test_handshakes_add_up_where_every_server_counted_them() -> None:
+    one, two = (
+        ledger(3, 1).model_copy(update={"handshakes": Handshakes(full=n, resumed=1, failed=0)})
+        for n in (3, 4)
+    )
+    assert merge.ledgers([one, two]).handshakes == Handshakes(full=7, resumed=2, failed=0)
+    assert merge.ledgers([one, ledger(3, 1)]).handshakes is None
+    assert merge.ledgers([]).handshakes is None
 
 
 def test_the_digest_of_all_depends_on_each_and_not_on_their_order() -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from bench.fleet import limits, plan
 from bench.fleet.limits import Limits
 from bench.machine.doctor.limits import MAX_MAP_COUNT, ThreadLimit
+from bench.plan.tls import Tls
 
 HOST = Limits(
     host="10.0.0.1:1",
@@ -95,6 +96,32 @@ def test_threads_are_stopped_by_the_process_table() -> None:
     made = plan.make(100_000, "threads", [HOST], threads=True)
     assert "tasks by kernel.pid_max" in [stop.what for stop in made.unmet]
     assert 30_000 < plan.most(100_000, "threads", [HOST], threads=True) < 32_000
+
+
+def test_tls_takes_memory_and_nothing_else() -> None:
+    plain = plan.make(500_000, "callbacks", [HOST])
+    encrypted = plan.make(500_000, "callbacks", [HOST], tls=Tls())
+    more = {
+        a.what
+        for a, b in zip(plain.requirements, encrypted.requirements, strict=True)
+        if a.needed != b.needed
+    }
+    assert more == {"memory"}
+    assert encrypted.shares == plain.shares
+    assert encrypted.ramp_s > plain.ramp_s
+    assert plan.make(500, "callbacks", [HOST], tls=Tls(), ramp_per_s=50).ramp_s == 10
+
+
+@pytest.mark.parametrize("backend", ["callbacks", "async_await", "uvloop"])
+def test_too_little_memory_for_tls_is_refused_with_the_number_that_fits(backend: str) -> None:
+    made = plan.make(1_500_000, backend, [HOST], tls=Tls())
+    assert [stop.what for stop in made.unmet] == ["memory"]
+    most = plan.most(1_500_000, backend, [HOST], tls=Tls())
+    refusal = plan.refusal(made, most)
+    assert f"1,500,000 connections of {backend} over TLS do not fit: memory" in refusal
+    assert f"at most {most:,} do" in refusal
+    assert not plan.make(most, backend, [HOST], tls=Tls()).unmet
+    assert plan.make(most + 1, backend, [HOST], tls=Tls()).unmet
 
 
 def test_hosts_of_one_machine_share_its_memory() -> None:

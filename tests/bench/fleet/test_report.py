@@ -135,6 +135,28 @@ def test_memory_is_called_flat_only_if_it_is() -> None:
     assert isinstance(blind, Skip)
 
 
+def test_plain_and_encrypted_connections_stay_apart(tmp_path: Path) -> None:
+    tls = {"tls": "TLS 1.3, ecdsa, tickets"}
+    made = fleet(
+        trial(0, "callbacks", 10**6),
+        trial(1, "callbacks", 1000, 2, **tls),
+        trial(2, "callbacks", 250_000, 2, **tls),
+    )
+    text = report.tables(made)
+    assert "| callbacks over TLS | 250,000 |" in text
+    assert "| owner | callbacks, 1,000,000 | callbacks over TLS, 250,000 |" in text
+    assert "| **sum, both ends** | **9.00** | **18.00** |" in text
+    assert set(report.largest(made.trials)) == {"callbacks", "callbacks/tls"}
+    assert list(ramp.summits(made)) == ["callbacks"]
+    drawn = memory.design(made)
+    assert isinstance(drawn, Design)
+    assert "callbacks 6.0 KiB at 1,000,000" in drawn.alt
+    assert "callbacks over TLS 12 KiB at 1,000, 12 KiB at 250,000" in drawn.alt
+    assert {file.name for file in report.write(made, tmp_path)} >= {"fleet-memory.svg"}
+    svg = (tmp_path / "charts" / "fleet-memory.svg").read_text()
+    assert "stroke-dasharray" in svg
+
+
 def test_a_single_trial_is_no_finding() -> None:
     once = throughput.design(fleet(crawl(0, 1, 900.0), crawl(1, 2, 1800.0)))
     assert isinstance(once, Design)
