@@ -140,6 +140,13 @@ def compare(session: nox.Session) -> None:
 
 
 @nox.session
+def advise(session: nox.Session) -> None:
+    """Advise on a backend for your load: -- --connections 5000 --rate 2000 --delay 200ms --tls."""
+    bench_environment(session)
+    session.run("python", "-m", "bench", "advise", *session.posargs)
+
+
+@nox.session
 def report(session: nox.Session) -> None:
     """Rebuild the report, charts and tables of a campaign from its records: -- results/A."""
     bench_environment(session)

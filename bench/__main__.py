@@ -22,6 +22,12 @@ if TYPE_CHECKING:
     from types import FrameType
 
 INTERRUPTED = 130
+OURS = ("bench", "crawlers", "server")
+NOT_INSTALLED = (
+    "python -m bench needs {}, which is not installed here. After nox -s bench, use its "
+    "environment: . .nox/bench/bin/activate. Or install it in your own: "
+    "python -m pip install -e '.[bench,variants]'"
+)
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -33,7 +39,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is None and _is_usual(signal.SIGINT):
         # An exception during an import would end in a traceback, and there is nothing to clean up.
         signal.signal(signal.SIGINT, _leave)
-    from bench.cli import command
+    try:
+        from bench.cli import command
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package in ("", *OURS):
+            raise
+        print(NOT_INSTALLED.format(package), file=sys.stderr)
+        return 1
 
     try:
         return command.main(argv)

@@ -31,6 +31,11 @@ class Strike:
 sys.meta_path.insert(0, Strike())
 """
 
+WITHOUT_RICH = """
+import sys
+sys.modules["rich"] = None  # the import fails as that of a missing package
+"""
+
 STRUCK_AT_THE_END = """
 import atexit, os, signal
 atexit.register(lambda: os.kill(os.getpid(), signal.SIGINT))
@@ -78,3 +83,11 @@ def test_ctrl_c_while_the_interpreter_ends_is_no_traceback(
     code, complained = started(package, by, STRUCK_AT_THE_END, tmp_path)
     assert code in (0, -signal.SIGINT)
     assert complained == ""
+
+
+def test_a_package_that_is_not_installed_is_named_with_what_to_do(tmp_path: Path) -> None:
+    code, said = started("bench", "module", WITHOUT_RICH, tmp_path)
+    assert code == 1
+    assert said.startswith("python -m bench needs rich, which is not installed here.")
+    assert "pip install" in said
+    assert "Traceback" not in said

@@ -76,11 +76,17 @@ class Comparison:
     rows: tuple[Row, ...]
     incomplete: tuple[str, ...] = ()  # campaigns that did not finish, with the reason
     missing: tuple[tuple[str, str], ...] = ()  # (point, label) valid in A, planned in B, not valid
+    unlike: tuple[str, ...] = ()  # points of both that stand for different work
 
     @property
     def failed(self) -> bool:
         """Whether something got worse, or cannot be judged because B lacks it."""
         return bool(self.regressions or self.incomplete or self.missing)
+
+    @property
+    def judged(self) -> bool:
+        """Whether any comparison has enough blocks for a verdict."""
+        return any(row.verdict != "too few blocks" for row in self.rows)
 
     @property
     def regressions(self) -> list[Row]:
@@ -202,6 +208,9 @@ def compare(a: Records, b: Records, *, force: bool = False) -> Comparison:
         rows=tuple(rows) if force or not machines else (),
         incomplete=tuple(filter(None, map(unfinished, (a, b)))),
         missing=tuple(lost(a, b)),
+        unlike=tuple(
+            point for point, mine in params.items() if mine != other_params.get(point, mine)
+        ),
     )
 
 

@@ -263,9 +263,9 @@ def _beyond(
     in_flight = max(in_flight, 1.0)
     ratio = max(in_flight / most, fewest / in_flight)
     if ratio >= BEYOND:
+        more = f": {times(ratio)} times as many" if in_flight > most else ""
         notes.append(
-            f"{_plural(in_flight, 'exchange')} in flight in a process, measured with {at}: "
-            f"{times(ratio)} times {'as many' if in_flight > most else 'fewer'}"
+            f"{_plural(in_flight, 'exchange')} in flight in a process, measured with {at}{more}"
         )
     if processes > costs.processors:
         notes.append(

@@ -11,7 +11,7 @@ from bench.analysis.compare import METRICS, Comparison, Difference, Row
 from bench.analysis.stats import Metric
 from bench.report.tables import terminal
 from bench.report.tables.table import Cell, Column, Table, Tone, name, words
-from bench.text import count
+from bench.text import count, plural
 
 TONES: dict[str, Tone] = {"worse": "bad", "better": "good"}
 
@@ -38,7 +38,16 @@ def show(comparison: Comparison, console: Console) -> None:
     if comparison.missing:
         listed = ", ".join(f"{label} at {point}" for point, label in comparison.missing)
         console.print(f"Valid in A, but not measured or not valid in B: {listed}.", style="red")
-    if comparison.rows:
+    if comparison.unlike:
+        listed = ", ".join(comparison.unlike)
+        console.print(f"Not compared, because A and B ask for different work: {listed}.")
+    if comparison.rows and not comparison.judged:
+        console.print(
+            "No verdict: it takes at least "
+            f"{plural(stats.MIN_BLOCKS, 'block')} of a point on either side.",
+            style="yellow",
+        )
+    elif comparison.rows:
         worse = len(comparison.regressions)
         console.print(
             f"{worse} of {len(comparison.rows)} comparisons got worse by more than the noise floor."

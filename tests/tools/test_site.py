@@ -88,6 +88,15 @@ def test_pages_keep_their_places_and_files_come_along(tmp_path: Path) -> None:
         assert (tmp_path / "out" / name).read_text() == name
 
 
+def test_pages_lead_to_the_slides_and_to_the_form(tmp_path: Path) -> None:
+    root = write(tmp_path / "root", docs__talk="# Talk\n\nIt begins.", docs__advice="# A\n\nB")
+    pages = staged(root, tmp_path / "out")
+    assert pages["docs/talk.md"].startswith('# Talk\n\n<p><a href="../results/reference/talk.html"')
+    assert pages["docs/talk.md"].endswith("</p>\n\nIt begins.")
+    for page, link in (("docs/advice.md", '="../results'), ("report.md", '="results')):
+        assert f"{link}/reference/report.html#advice" in pages[page]
+
+
 def test_anchors_set_by_hand_become_targets() -> None:
     assert stage.moved('a\n\n<a id="here-1"></a>\n\nb', "a.md") == "a\n\n(here-1)=\n\nb"
 

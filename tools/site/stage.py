@@ -24,6 +24,15 @@ from tools.site import navigation
 INDEX: Final = "index.md"
 REFERENCE: Final = "results/reference/report.html"
 SLIDES: Final = f"results/reference/{talk.NAME}"
+ADVICE: Final = f"{REFERENCE}#advice"
+BESIDE: Final = {
+    "docs/advice.md": f'<p><a href="../{ADVICE}">Fill in the form</a> of the reference report: it '
+    "calculates in your browser, without a network.</p>",
+    "docs/talk.md": f'<p><a href="../{SLIDES}">Show the slides.</a> Press <code>?</code> in them '
+    "for their keys.</p>",
+}
+"""What a page leads to that is on the site and not in the repository, below its title."""
+
 DOCUMENTS: Final = (navigation.START, "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
 """Pages outside of docs/."""
 
@@ -57,7 +66,7 @@ def stage(root: Path, folder: Path, campaign: CampaignRecord) -> None:
         text = (root / name).read_text(encoding="utf-8")
         for address in local(text):
             _bring(root, folder, name, address)
-        text = moved(text, name) + navigation.children(name, text, all_pages)
+        text = beside(moved(text, name), name) + navigation.children(name, text, all_pages)
         if name == navigation.START:
             text += navigation.toctrees(all_pages)
         _write(folder / staged(name), text)
@@ -90,6 +99,14 @@ def moved(text: str, page: str) -> str:
         parts += [links(text[end : code.start()]), code[0]]
         end = code.end()
     return "".join([*parts, links(text[end:])])
+
+
+def beside(text: str, page: str) -> str:
+    """A page with the link to what belongs to it, below its title."""
+    if page not in BESIDE:
+        return text
+    title, end, rest = text.partition("\n\n")
+    return f"{title}{end}{BESIDE[page]}\n\n{rest}"
 
 
 def _moved(found: re.Match[str], page: str) -> str:
@@ -131,6 +148,8 @@ def report_page(campaign: CampaignRecord) -> str:
         f'<p><a href="{REFERENCE}">Open the report</a>: findings, tables, every chart, a card for '
         "each backend, well-known claims, exact costs, what speaks for and against the numbers, "
         "the raw records, and how to cite them. It is one file and needs no network either.</p>\n\n"
+        f'Which backend for your program? <a href="{ADVICE}">Describe your load</a> in the form '
+        "of the report. [Advice](docs/advice.md) says how it calculates.\n\n"
         f'The <a href="{SLIDES}">slides</a> of the [talk](docs/talk.md) are from the same '
         "campaign. Press `?` for their keys.\n"
     )

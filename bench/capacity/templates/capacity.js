@@ -133,8 +133,8 @@
     const at = fewest === most ? `${count(most)} only` : `${count(fewest)} to ${count(most)}`;
     const ratio = Math.max(inFlight / most, fewest / inFlight);
     if (ratio >= data.beyond) {
-      notes.push(`${plural(inFlight, "exchange")} in flight in a process, measured with ${at}: ` +
-        `${times(ratio)} times ${inFlight > most ? "as many" : "fewer"}`);
+      notes.push(`${plural(inFlight, "exchange")} in flight in a process, measured with ${at}` +
+        (inFlight > most ? `: ${times(ratio)} times as many` : ""));
     }
     if (processes > costs.processors) {
       notes.push(`${count(processes)} processors, measured with at most ${count(costs.processors)}: calculated as so many times one`);

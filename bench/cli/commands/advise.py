@@ -101,6 +101,11 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
             f"{file.parent}: this campaign compares interpreters, or has no trials; "
             "advice needs one that compares backends"
         )
+    if costs.point is None:
+        raise store.StoreError(
+            f"{file.parent}: this campaign has no crawl that compares what a page takes; measure "
+            "one with python -m bench run, or leave out --results to use the reference"
+        )
     checked = validation(analysis, costs)
     if arguments.backends:
         known = {backend.name for backend in costs.backends}

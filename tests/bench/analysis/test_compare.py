@@ -71,6 +71,19 @@ def test_a_parameter_that_came_later_and_is_not_set_parts_nothing() -> None:
         compare.compare(before, planned(records(), {"slots": 10, "rate": 5.0}))
 
 
+def test_points_of_other_work_are_named_and_too_few_blocks_judge_nothing() -> None:
+    before = records()
+    assert compare.compare(before, records(seed=2)).judged
+    assert compare.compare(before, records(seed=2)).unlike == ()
+    two = planned(before, {"slots": 10}), planned(before, {"slots": 20})
+    for made in two:
+        made.campaign.plan[0] = two[0].campaign.plan[0]
+    some = compare.compare(*two)
+    assert some.unlike == tuple(entry.point for entry in two[0].campaign.plan[1:])
+    few = replace(before, trials=[t for t in before.trials if t.block <= 2])
+    assert not compare.compare(before, few).judged
+
+
 def test_what_got_slower_is_a_regression_and_what_got_faster_is_not() -> None:
     found = compare.compare(records(), records({"threads": 0.8, "generators": 1.25}, seed=2))
     shown = verdicts(found)

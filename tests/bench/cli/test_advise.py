@@ -107,6 +107,15 @@ def test_a_campaign_across_interpreters_cannot_advise(
     assert "compares interpreters" in capsys.readouterr().err
 
 
+def test_a_campaign_without_a_crawl_cannot_advise(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The profile smoke leaves it out on a slow machine; the advice was "as at None"."""
+    held = campaign(blocks=2, workloads=("c10k",))
+    assert main(["advise", "--results", str(save(tmp_path / "held", held))]) == USAGE
+    assert "no crawl that compares what a page takes; measure one" in capsys.readouterr().err
+
+
 def test_no_campaign_is_a_clear_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["advise", "--results", str(tmp_path)]) == USAGE
     assert "no campaign here" in capsys.readouterr().err

@@ -176,6 +176,9 @@ def test_compare_exits_1_when_something_got_slower(
     first, second = save(tmp_path / "a", made), save(tmp_path / "b", slower)
     assert main(["compare", str(first), str(first)]) == DONE
     assert "Nothing got worse" in capsys.readouterr().out
+    few = campaign(blocks=2, noise=0.01, drift=0.0, workloads=["throughput"])
+    assert main(["compare", str(first), str(save(tmp_path / "few", few))]) == DONE
+    assert "No verdict: it takes at least 5 blocks" in capsys.readouterr().out
     assert main(["compare", str(first), str(second), "--json"]) == FAILED
     rows = json.loads(capsys.readouterr().out)["rows"]
     assert {row["label"] for row in rows if row["verdict"] == "worse"} == {"threads"}
