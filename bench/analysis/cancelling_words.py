@@ -10,7 +10,7 @@ from bench.analysis.wording import prose
 from bench.text import count, duration, listing, plural, significant
 from crawlers.registry import MODELS
 
-COMMAND: Final = "python -m bench run --profile full --only cancel"
+COMMAND: Final = "python -m bench run --profile reference --only cancel"
 
 SLOWER: Final = 1.5
 """A library is named with its cause from so many times the processor time of the least."""

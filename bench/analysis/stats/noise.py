@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -138,12 +138,14 @@ def aa_pairs(records: Records, metric: Metric, way: Way | None = None) -> Pairs:
     return found
 
 
-def floor_from(metric: Metric, pairs: Pairs) -> NoiseFloor:
-    """The floor that these pairs make."""
+def floor_from(
+    metric: Metric, pairs: Pairs, wild: Collection[tuple[str, str]] = frozenset()
+) -> NoiseFloor:
+    """The floor that these pairs make; those in ``wild`` are unsteady by another metric."""
     if not pairs:
         return NoiseFloor(metric.name, None, 0, None)
     means = {name: abs(float(np.mean(list(logs.values())))) for name, logs in pairs.items()}
-    wild = _unsteady(pairs)
+    wild = unsteady(pairs).union(wild)
     steady = {name: mean for name, mean in means.items() if name not in wild}
     point_level = list(steady.values())
     singles = [abs(log) for name in steady for log in pairs[name].values()]
@@ -159,7 +161,7 @@ def floor_from(metric: Metric, pairs: Pairs) -> NoiseFloor:
     )
 
 
-def _unsteady(pairs: Pairs) -> set[tuple[str, str]]:
+def unsteady(pairs: Pairs) -> set[tuple[str, str]]:
     """The pairs that scatter far more between blocks than the median pair does."""
     spreads = {
         name: float(np.std(list(logs.values()), ddof=1))
@@ -179,10 +181,14 @@ def aa_noise_floor(
 
     The ways of measuring differ in noise by an order of magnitude, so the floor is that of
     one of them: the first of :data:`WAYS` that has any pair, unless ``way`` names another.
+
+    A pair that is unsteady by CPU per page is left out by every metric: a program that needs
+    more work for a page in one run than in the next fetches fewer pages in it too.
     """
     if way is None:
         way = next((way for way in WAYS if aa_pairs(records, metric, way)), WAYS[0])
-    return floor_from(metric, aa_pairs(records, metric, way))
+    wild = unsteady(aa_pairs(records, CPU_PER_1000, way))
+    return floor_from(metric, aa_pairs(records, metric, way), wild)
 
 
 def floors_of(records: Records, metric: Metric) -> dict[Way, NoiseFloor]:

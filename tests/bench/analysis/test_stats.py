@@ -563,6 +563,17 @@ def test_an_unsteady_pair_sets_no_floor_but_its_own(
     assert "Not in it is threads at fetch-1000" in after.words
 
 
+def test_a_pair_that_is_unsteady_by_another_metric_is_left_out_too() -> None:
+    """One pair differed by 10 % in CPU per page, and had a say in the floor of pages per second."""
+    pairs = {(f"point-{n}", "callbacks"): {0: 0.01, 1: -0.01, 2: 0.01} for n in range(10)}
+    wild = ("throughput-10", "async_await")
+    pairs[wild] = {0: 0.04, 1: 0.03, 2: 0.05}
+    assert stats.noise.floor_from(stats.PAGES_PER_S, pairs).log == pytest.approx(0.04)
+    floor = stats.noise.floor_from(stats.PAGES_PER_S, pairs, {wild})
+    assert floor.log == pytest.approx(0.01 / 3)
+    assert floor.unsteady == {wild: pytest.approx(0.04)}
+
+
 def test_few_pairs_cannot_say_that_one_is_unsteady() -> None:
     pairs = {(f"point-{n}", "callbacks"): {0: 0.01, 1: -0.01, 2: 0.01} for n in range(6)}
     pairs["fetch-1000", "threads"] = {0: 1.0, 1: -1.0, 2: 1.0}

@@ -159,7 +159,7 @@ def test_list_shows_points_and_backends(
     assert "one thread per slot" in text
     assert main(["list", "--json"]) == DONE
     listed = json.loads(capsys.readouterr().out)
-    assert set(listed["profiles"]) == {"smoke", "quick", "full", "interpreters"}
+    assert set(listed["profiles"]) == {"smoke", "quick", "full", "reference", "interpreters"}
     assert listed["backends"][0]["name"] == "threads"
 
 

@@ -57,7 +57,7 @@ def test_the_user_may_set_the_number_of_blocks() -> None:
 
 def test_backends_that_are_named_are_in_every_block() -> None:
     (held,) = plan.select("full", ["threads", "curio"], only=["c10k-10000"], named=True)
-    assert held.cast == {Label("threads"): 3, Label("curio"): 3}
+    assert held.cast == {Label("threads"): 2, Label("curio"): 2}
     (open_loop,) = plan.select("quick", ["trio"], only=["openloop-4000"], named=True)
     assert list(open_loop.cast) == [Label("trio")]
 
