@@ -76,6 +76,8 @@ def error_kind(error: Exception, *, handshake: bool | None = None) -> str:
         return tls_error_kind(error, handshake=handshake)
     if not isinstance(error, OSError):
         return "network"
+    if (tls := sys.modules.get("crawlers.tls")) is not None:
+        tls.forget_errors()
     if error.errno is None and isinstance(error, ConnectionError):
         return "reset"  # asyncio's streams raise it without a number
     return _ERRNO_KINDS.get(error.errno or 0, "network")

@@ -11,7 +11,7 @@ import socket
 import ssl
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache
 from selectors import EVENT_READ, EVENT_WRITE
 from typing import TYPE_CHECKING, Final
@@ -163,6 +163,22 @@ def wanted_event(error: OSError) -> int | None:
     return EVENT_WRITE if isinstance(error, ssl.SSLWantWriteError) else None
 
 
+def forget_errors() -> None:
+    """Empty OpenSSL's queue of errors, which all connections of a thread share.
+
+    From 3.12.3 on, CPython leaves the error of a socket in it. The next operation of
+    another connection would report it, instead of "nothing to read yet":
+    https://github.com/python/cpython/issues/148594. A new connection empties the queue.
+    """
+    if sys.version_info >= (3, 12, 3):
+        _server_context().wrap_bio(ssl.MemoryBIO(), ssl.MemoryBIO(), server_side=True)
+
+
+@cache
+def _server_context() -> ssl.SSLContext:
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+
+
 def has_nothing(sock: ssl.SSLSocket) -> bool:
     """Whether an idle connection is open and holds no data.
 
@@ -177,13 +193,17 @@ def has_nothing(sock: ssl.SSLSocket) -> bool:
         sock.settimeout(before)
         return True
     except OSError:
-        pass  # a reset, or a bad record
+        forget_errors()  # a reset, or a bad record
     return False
 
 
 def farewell(sock: socket.socket) -> None:
     """Tell the server that no more will come, without waiting for its answer."""
     if isinstance(sock, ssl.SSLSocket):
-        with suppress(OSError, ValueError):  # no handshake, or a connection that is broken
+        try:
             sock.setblocking(False)
             sock.unwrap()
+        except ssl.SSLError:
+            pass  # no answer yet, or no handshake
+        except (OSError, ValueError):  # a connection that is broken, or closed
+            forget_errors()

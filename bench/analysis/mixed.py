@@ -1,18 +1,20 @@
 """Mixed load: what work on one page in ten does to the response times of the other nine.
 
 The trials of a backend at a point are merged: each has a schedule of its own. For a loop the
-same schedules give what queueing theory predicts (:mod:`bench.analysis.queue`), so the
-measurement can be checked against something that was not measured.
+same schedules give what queueing theory predicts (:mod:`bench.analysis.queue`), and what a loop
+makes of them with its timers and steps (:mod:`bench.analysis.loops`). So the measurement can be
+checked against something that was not measured.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from bench import arrivals
 from bench.analysis import queue, stats
+from bench.analysis.loops import Load, Timers, responses, timers_of
 from bench.analysis.stats import Spread
 from bench.histograms import MIN_BEYOND, Histogram
 from bench.plan.cast import SPREADING
@@ -31,14 +33,31 @@ TAILS: Final = (99.0, 90.0)
 """The percentile of the chart is the first of these with enough samples beyond it."""
 
 
+PHASES: Final = 4
+"""Where in a step of its clock a schedule began is not recorded, so several are followed."""
+
+
 @dataclass(frozen=True, slots=True)
-class Predicted:
-    """What a queue with one server would have made of the same schedules, in milliseconds."""
+class Times:
+    """Response times of pages without work, calculated, in milliseconds."""
 
     mean_ms: float
     p50_ms: float
     tail_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Predicted:
+    """What theory makes of the same schedules, with what pages and work took of the processor."""
+
+    queue: Times  # one server that is never late, each page in one piece
+    loop: Times | None  # as a loop with such timers; None: it is not known how it waits for a time
     long_run_ms: float | None  # Pollaczek and Khinchine, and the exchange; None: it grows
+
+    @property
+    def best(self) -> Times:
+        """The one that knows more."""
+        return self.loop or self.queue
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,33 +147,76 @@ def page_s(trial: TrialRecord, work: Work) -> float:
     return max(used, 0.0) / trial.pages
 
 
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """When the requests of a trial were due, and which pages needed work."""
+
+    due: Sequence[float]
+    worked: Collection[int]
+
+    def others(self, times: Sequence[float]) -> list[float]:
+        """Of times in the order of the requests, those of pages without work."""
+        return [time for place, time in enumerate(times) if place not in self.worked]
+
+
+def schedule(trial: TrialRecord, work: Work) -> Schedule:
+    """The schedule of a trial, drawn again from its seed."""
+    count = int(stats.number_param(trial, "urls") or work.expected * work.every)
+    return Schedule(
+        arrivals.poisson(_rate(trial), work.seed, count),
+        arrivals.chosen(count, work.every, work.seed),
+    )
+
+
+def followed(plan: Schedule, load: Load, timers: Timers) -> list[float]:
+    """Response times of pages without work, as a loop with these timers would have them."""
+    phases = PHASES if timers.counted else 1
+    begins = [(number + 0.5) / phases * timers.step_s for number in range(phases)]
+    return [
+        time
+        for begin in begins
+        for time in plan.others(responses(plan.due, plan.worked, load, timers, begin))
+    ]
+
+
 def _predicted(found: Sequence[tuple[TrialRecord, Work]], tail: float) -> Predicted:
-    """The same schedules in a queue with one server, each page with the time that it took.
+    """The same schedules in a queue with one server, and on a loop.
 
     Work takes what it took by the clock: a loop waits for it whoever has the processor. What an
-    exchange takes without a wait is the fastest response of the trial.
+    exchange takes without a wait is the fastest one of the trial.
     """
-    times: list[float] = []
+    queued: list[float] = []
+    looped: list[float] | None = []
     long_run: list[tuple[float | None, int]] = []
     for trial, work in found:
-        own_s, work_s = page_s(trial, work), work.wall_ms / 1000
-        count, rate = work.expected * work.every, _rate(trial)
-        count = int(stats.number_param(trial, "urls") or count)
-        chosen = arrivals.chosen(count, work.every, work.seed)
-        due = arrivals.poisson(rate, work.seed, count)
-        every = queue.waits(due, chosen, own_s, work_s)
+        own_s, work_s, rate = page_s(trial, work), work.wall_ms / 1000, _rate(trial)
+        plan, timers = schedule(trial, work), timers_of(trial)
         alone_s = work.others.min_ms / 1000 if work.others else own_s
-        times += [wait + alone_s for place, wait in enumerate(every) if place not in chosen]
+        waits = queue.waits(plan.due, plan.worked, own_s, work_s)
+        queued += [wait + alone_s for wait in plan.others(waits)]
         share = 1 / work.every
         mean_s = queue.mean_wait_s(rate, [(share, own_s + work_s), (1 - share, own_s)])
-        long_run.append((None if mean_s is None else mean_s + alone_s, count))
-    times.sort()
+        long_run.append((None if mean_s is None else mean_s + alone_s, len(plan.due)))
+        if timers is None or trial.service_time is None or looped is None:
+            looped = None
+            continue
+        slots = int(stats.number_param(trial, "slots") or len(plan.due))
+        load = Load(own_s, work_s, trial.service_time.min_ms / 1000, slots)
+        looped += followed(plan, load, timers)
     known = [(seconds, count) for seconds, count in long_run if seconds is not None]
     return Predicted(
-        mean_ms=1000 * sum(times) / len(times),
-        p50_ms=1000 * _at(times, 50),
-        tail_ms=1000 * _at(times, tail),
+        queue=_times(queued, tail),
+        loop=_times(looped, tail) if looped else None,
         long_run_ms=1000 * _mean(known) if len(known) == len(long_run) else None,
+    )
+
+
+def _times(seconds: Sequence[float], tail: float) -> Times:
+    ordered = sorted(seconds)
+    return Times(
+        mean_ms=1000 * sum(ordered) / len(ordered),
+        p50_ms=1000 * _at(ordered, 50),
+        tail_ms=1000 * _at(ordered, tail),
     )
 
 

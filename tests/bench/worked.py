@@ -9,6 +9,7 @@ import numpy as np
 
 from bench import arrivals
 from bench.analysis import queue
+from bench.analysis.loops import Load, Timers, responses
 from bench.histograms import encode_latency
 from bench.plan.mixed import EVERY
 from bench.schema import AnyRecord, CampaignRecord, Cpu, EndRecord, TrialRecord, Work
@@ -16,6 +17,7 @@ from tests.bench.synthetic import MODELS, _Maker, campaign
 
 PAGE_S: Final = 0.0001
 NETWORK_S: Final = 0.0002
+SLOTS: Final = 100
 REMEDIES: Final = ("async_await_pool",)
 SHARES: Final = {"threads": 0.1, "async_await_pool": 0.05}
 """How much of a loop's wait is left with another backend."""
@@ -30,18 +32,21 @@ def worked(
     blocks: int = 3,
     works: Sequence[int] = (10,),
     slower: float = 1.0,
+    timers: Timers | None = None,
+    mechanism: Mapping[str, str] | None = None,
     **options: Any,
 ) -> list[AnyRecord]:
     """The records of a campaign that also measured mixed load.
 
-    Loops are a queue with one server, exactly; others let pages wait for a tenth of that, or less.
+    Loops are a queue with one server, exactly, or a loop with these timers, as ``mechanism`` has
+    them; others let pages wait for a tenth of the queue, or less.
     ``slower`` is how many times its processor time the work takes by the clock.
     """
     models = [name for name in backends if name in MODELS]
     records = campaign(backends=models, blocks=blocks, **options)
     make = _Maker(11, 0.01, effects=True, samples=20)
     found = [
-        _trial(make, block, place, name, work_ms, slower)
+        _trial(make, block, place, name, work_ms, slower, timers, mechanism or {})
         for block in range(blocks)
         for place, name in enumerate(backends)
         for work_ms in works
@@ -55,7 +60,14 @@ def worked(
 
 
 def _trial(
-    make: _Maker, block: int, place: int, name: str, work_ms: int, slower: float
+    make: _Maker,
+    block: int,
+    place: int,
+    name: str,
+    work_ms: int,
+    slower: float,
+    timers: Timers | None,
+    mechanism: Mapping[str, str],
 ) -> TrialRecord:
     rate, count = WORKS[work_ms]
     chosen = arrivals.chosen(count, EVERY, block)
@@ -64,6 +76,9 @@ def _trial(
     share = SHARES.get(name, 1.0)
     waits = [share * wait for wait in queue.waits(due, chosen, PAGE_S, work_s)]
     took = [wait + PAGE_S + NETWORK_S for wait in waits]
+    if timers is not None and share == 1:
+        load = Load(PAGE_S, work_s, PAGE_S + NETWORK_S, SLOTS)
+        took = responses(due, chosen, load, timers)
     others = np.array([t for number, t in enumerate(took) if number not in chosen])
     mine = np.array([took[number] + work_s for number in sorted(chosen)])
     used = count * PAGE_S + len(chosen) * work_ms / 1000
@@ -74,11 +89,13 @@ def _trial(
             "family": "async" if name.startswith("async") else name,
             "workload": "mixed",
             "point": f"mixed-{work_ms}",
-            "params": {"slots": 100, "rate": rate, "urls": count, "work_ms": float(work_ms)},
+            "params": {"slots": SLOTS, "rate": rate, "urls": count, "work_ms": float(work_ms)},
             "pages": count,
             "cpu": Cpu(
                 client_user_s=used, client_system_s=0.0, server_user_s=0.1, server_system_s=0.1
             ),
+            "mechanism": mechanism if share == 1 else {},
+            "service_time": encode_latency(np.full(count, PAGE_S + NETWORK_S)),
             "response_time": encode_latency(np.array(took)),
             "work": Work(
                 every=EVERY,

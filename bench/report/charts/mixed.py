@@ -52,8 +52,9 @@ def design(analysis: Analysis) -> Design | Skip:
         ),
         draw=partial(_draw, rows),
         notes=(
-            "From the median (dot) to the percentile above (stroke). Diamonds: the same of a queue "
-            "with one server on the same schedules, calculated, for loops. Dotted: the work. "
+            "From the median (dot) to the percentile above (stroke). Diamonds: the same, "
+            "calculated for a loop on the same schedules, whose pages queue for one processor and "
+            "whose timers wait whole milliseconds. Dotted: the work. "
             "Processes had every processor, the others one. "
             f"{listing([f'{count(r)} requests/s at {w:g} ms' for w, r in rates.items()])}.",
         ),
@@ -115,7 +116,7 @@ def _panel(slide: Slide, axes: Axes, rows: Sequence[Mixed], labels: Sequence[str
         axes.plot([ends[1]], [place], "|", color=look.colour, markersize=16, mew=3.5, zorder=5)
         values += ends
         if row.predicted:
-            guess = [row.predicted.p50_ms, row.predicted.tail_ms]
+            guess = [row.predicted.best.p50_ms, row.predicted.best.tail_ms]
             axes.plot(
                 guess,
                 [place + 0.3] * 2,

@@ -15,7 +15,7 @@ from bench.analysis.analysis import Analysis
 from bench.analysis.cancelling import Cancellations, Ended
 from bench.analysis.churn import Churn
 from bench.analysis.crossover import DEFAULT
-from bench.analysis.mixed import Mixed, Predicted
+from bench.analysis.mixed import Mixed, Predicted, Times
 from bench.analysis.processors import Processors
 from bench.analysis.processors import Row as Place
 from bench.analysis.stats import Ratio, Spread
@@ -132,7 +132,7 @@ def test_regimes_have_rows_and_limits_where_they_were_measured() -> None:
 
 
 def mixed(label: str, means: Spread, *, queue: bool = False) -> Mixed:
-    predicted = Predicted(2.0, 1.0, 8.0, None) if queue else None
+    predicted = Predicted(Times(2.0, 1.0, 8.0), None, None) if queue else None
     return Mixed(
         *(label, "mixed-10", 10.0, 10, 500.0, 3, 675, 3.5, means, 1.5, 90.0, 9.0, None, 9.0, 7.0),
         *(7.0, predicted),
