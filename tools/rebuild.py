@@ -42,6 +42,8 @@ from tools import surprises, turn_cost_record, turn_cost_report
 
 COMMANDS: Final = (
     "claims --out docs/claims.md",
+    "compare results/earlier/20261121-125028-2fa75e.json results/reference "
+    "--into docs/what-changed.md",
     "findings results/reference --into README.md",
     "findings results/reference --into docs/reading-the-charts.md",
     "findings results/reference --into docs/method.md",

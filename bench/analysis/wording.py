@@ -43,10 +43,15 @@ def interval(found: Comparison) -> str:
     ratio = found.ratio
     if ratio.value is None or ratio.low is None or ratio.high is None:
         return ""
-    if ratio.value >= TIMES_FROM:
-        return f"{times(ratio.low)} to {times(ratio.high)}"
-    low, high = sorted((ratio.low, ratio.high), key=lambda end: abs(end - 1))
-    return f"{percent(low)} to {percent(high)} %"
+    return between(ratio.value, ratio.low, ratio.high)
+
+
+def between(value: float, low: float, high: float) -> str:
+    """The interval of a ratio in the form of :func:`change`."""
+    if value >= TIMES_FROM:
+        return f"{times(low)} to {times(high)}"
+    near, far = sorted((low, high), key=lambda end: abs(end - 1))
+    return f"{percent(near)} to {percent(far)} %"
 
 
 def percent(ratio: float) -> str:

@@ -14,7 +14,9 @@ import matplotlib
 import pytest
 
 from bench import store
+from bench.analysis import changed_words, past
 from bench.analysis.analysis import Analysis
+from bench.cli.commands import compare
 from bench.costs import record as costs_record
 from bench.launch import RESULTS, ROOT
 from bench.report import cite, files, summary
@@ -124,6 +126,15 @@ def test_the_findings_have_no_figure_of_a_campaign_that_was_typed() -> None:
     typed = re.sub(r"<!-- (number-[\w-]+):begin -->.*?<!-- \1:end -->", "", page, flags=re.DOTALL)
     assert not re.search(r"\[\d[\d.]*[–,] ?[\d.]+\]", typed)
     assert not re.search(r"\b20\d{6}-\d{6}-[0-9a-f]{6}\b", typed)
+
+
+@pytest.mark.slow
+def test_what_changed_since_the_first_reference_is_what_the_records_give() -> None:
+    """Rebuild with: python -m tools.rebuild documents."""
+    (command,) = (words for words in rebuild.COMMANDS if words.startswith("compare "))
+    _, earlier, campaign, _, page = command.split()
+    words = compare.in_words(past.load(ROOT / earlier), ROOT / campaign)
+    assert block((ROOT / page).read_text(), changed_words.NAME) == changed_words.wrapped(words)
 
 
 @pytest.mark.slow

@@ -34,6 +34,7 @@ SECTIONS: Final = (
         (
             "docs/reading-the-charts.md",
             "docs/findings.md",
+            "docs/what-changed.md",
             REPORT,
             "docs/costs.md",
             "docs/interpreters.md",

@@ -1,9 +1,16 @@
 """Compare two campaigns, or two records of costs, backend by backend.
 
-Shows how their environments differ, then B divided by A with 95 % intervals. Exits with 1 if
-something got worse by more than the noise floor, or if a campaign is incomplete, so you can use
-it in CI. Two records of "bench costs" are compared by what a page takes: exits with 1 if a page
-takes more.
+Shows how their environments differ, then B divided by A with 95 % intervals, then in words what B
+does to the verdicts of A: which are confirmed, which were wrong, and what A could not see. Exits
+with 1 if something got worse by more than the noise floor, or if a campaign is incomplete, so you
+can use it in CI. Two records of "bench costs" are compared by what a page takes: exits with 1 if a
+page takes more.
+
+The verdicts of a campaign take kilobytes, its trials megabytes. Keep them with --keep before you
+replace the trials, with the folder of the documents that quote them, and compare with that file:
+
+  python -m bench compare OLD NEW --keep results/earlier/OLD.json --published FOLDER
+  python -m bench compare results/earlier/OLD.json NEW --into docs/what-changed.md
 """
 
 from __future__ import annotations
@@ -15,12 +22,14 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench import store
-from bench.analysis import compare
+from bench import filesystem, store, text, turnlog
+from bench.analysis import changed, changed_words, compare, past
+from bench.analysis.analysis import Analysis
 from bench.cli import options
 from bench.cli.exits import DONE, FAILED
 from bench.costs import gate, record, report
 from bench.report import comparison
+from bench.schema.past import PastCampaign
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,6 +41,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--within", type=options.percent, default=100 * gate.WITHIN, metavar="PERCENT",
         help="costs only: how much more is still the same (default: %(default)g)",
     )  # fmt: skip
+    parser.add_argument(
+        "--keep", type=Path, metavar="FILE", help="write the verdicts of A to this .json file"
+    )
+    parser.add_argument(
+        "--published", type=Path, metavar="FOLDER",
+        help="with --keep: README.md and docs/ that quote A; their figures are marked",
+    )  # fmt: skip
+    parser.add_argument(
+        "--into", type=Path, metavar="FILE", help="write the words into this document"
+    )
     options.add_json(parser)
 
 
@@ -40,13 +59,79 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     paths = (arguments.a, arguments.b)
     if all(map(record.is_costs, paths)):
         return compare_costs(arguments, console)
+    if arguments.a.suffix == ".json":
+        words = in_words(past.load(arguments.a), arguments.b)
+        tell(words, arguments, console)
+        return DONE
     first, second = (store.load(path) for path in paths)
     found = compare.compare(first, second, force=arguments.force)
-    if arguments.json:
-        print(json.dumps(asdict(found)))
-    else:
+    before = past.condense(analysis(arguments.a), documents(arguments.published))
+    if arguments.keep is not None:
+        filesystem.make_folder(arguments.keep.parent)
+        filesystem.write_text(arguments.keep, past.dump(before))
+    words = in_words(before, arguments.b)
+    if not arguments.json:
         comparison.show(found, console)
+    tell(words, arguments, console, asdict(found))
     return FAILED if found.failed else DONE
+
+
+def analysis(campaign: Path) -> Analysis:
+    """The analysis of a campaign given by folder, file or name."""
+    file = store.trials_file(campaign)
+    return Analysis(store.load(file), turnlog.load(file.parent))
+
+
+def documents(folder: Path | None) -> dict[str, str]:
+    """README.md and the pages of docs/ in a folder, by their path; none without a folder.
+
+    Raises :class:`bench.filesystem.FileError`.
+    """
+    if folder is None:
+        return {}
+    files = [folder / "README.md", *sorted((folder / "docs").glob("*.md"))]
+    return {file.relative_to(folder).as_posix(): filesystem.read_text(file) for file in files}
+
+
+def in_words(before: PastCampaign, campaign: Path) -> str:
+    """What a campaign does to the verdicts of an earlier one."""
+    found = changed.changes(before, analysis(campaign))
+    claims: dict[str, str] = {}
+    if before.claims:
+        from bench.claims import ledger, publish
+
+        folder = store.trials_file(campaign).parent
+        rest = [other for other in publish.usual()[1:] if other != folder]
+        _, verdicts = publish.judged([folder, *rest])
+        claims = {
+            verdict.claim.title: verdict.words
+            for verdict in verdicts
+            if verdict.ruling not in ledger.UNJUDGED
+        }
+    return changed_words.markdown(found, claims)
+
+
+def tell(
+    words: str,
+    arguments: argparse.Namespace,
+    console: Console,
+    rows: dict[str, object] | None = None,
+) -> None:
+    """Print the words or write them into a document; with --json, print everything as JSON."""
+    if arguments.into is not None:
+        try:
+            filled = text.with_block(
+                filesystem.read_text(arguments.into),
+                changed_words.NAME,
+                changed_words.wrapped(words),
+            )
+        except ValueError as error:
+            raise store.StoreError(f"{arguments.into}: cannot update it: {error}") from None
+        filesystem.write_text(arguments.into, filled)
+    if arguments.json:
+        print(json.dumps({**(rows or {}), "in_words": words}))
+    elif arguments.into is None:
+        console.print(text.printable(words), markup=False, highlight=False)
 
 
 def compare_costs(arguments: argparse.Namespace, console: Console) -> int:

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -248,3 +249,36 @@ def test_recorded_command_lines_hold_no_folder() -> None:
     assert runner.own_command(given) == [
         *("bench", "run", "--results=x", "--out", "y", "--profile", "full"),
     ]
+
+
+def test_compare_says_in_words_what_changed_and_keeps_the_verdicts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    how: dict[str, Any] = {"blocks": 6, "noise": 0.01, "drift": 0.0, "workloads": ["throughput"]}
+    first = save(tmp_path / "a", campaign(**how))
+    second = save(tmp_path / "b", campaign(**how, seed=2))
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "README.md").write_text("nothing")
+    kept, page = tmp_path / "kept" / "a.json", tmp_path / "page.md"
+    main(
+        [
+            *("compare", str(first), str(second)),
+            *("--keep", str(kept), "--published", str(tmp_path)),
+        ]
+    )
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "is held against campaign" in printed
+    assert "The noise floor went from" in printed
+    page.write_text("head\n<!-- changed:begin -->\nold\n<!-- changed:end -->\nfoot\n")
+    assert main(["compare", str(kept), str(second), "--into", str(page)]) == DONE
+    text = page.read_text()
+    assert text.startswith("head\n")
+    assert "old" not in text
+    assert " ".join(text.split("-->")[1].split("<!--")[0].split()) in printed
+    assert capsys.readouterr().out == ""
+    assert main(["compare", str(kept), str(second), "--json"]) == DONE
+    words = json.loads(capsys.readouterr().out)["in_words"]
+    assert " ".join(words.split()) in printed
+    page.write_text("no marks")
+    assert main(["compare", str(kept), str(second), "--into", str(page)]) != DONE
+    assert "cannot update it" in capsys.readouterr().err
