@@ -104,12 +104,18 @@ def test_what_alone_answers_a_question_loses_its_interval_last() -> None:
     sole = {entry.point.id for entry in entries if entry.point.sole}
     apart = {e.point.id for e in entries if e.point.workload in ("crossover", "mixed")}
     assert sole == {"ladder-1000", "processors-apart", "processors-shared", *apart}
-    kept, _ = budget.fit(entries, 0.75 * budget.plan_s(entries), 1.0)
-    left = blocks(kept)
-    others = [left[e.point.id] for e in entries if not e.point.sole and not e.point.held]
-    assert min(others) == budget.FEWEST_BLOCKS
-    planned = blocks(entries)
+    left = planned = blocks(entries)
+    others = planned.keys() - sole
+    for entry in (entries[place] for place in budget.order_of_cuts(entries)):
+        mine = entry.point.id
+        if mine in sole and left[mine] <= INTERVAL_BLOCKS:
+            break
+        left = {**left, mine: left[mine] - 1}
+    # The first of them to lose its interval is the first to lose one when all others have.
     assert {p: left[p] for p in sole} == {p: min(planned[p], INTERVAL_BLOCKS) for p in sole}
+    assert {p: left[p] for p in others} == {
+        p: min(planned[p], budget.FEWEST_BLOCKS) for p in others
+    }
 
 
 def test_a_slower_machine_takes_longer_but_waits_no_longer() -> None:
