@@ -10,13 +10,24 @@ import pytest
 
 from bench import store
 from bench.__main__ import main
+from bench.analysis.analysis import Analysis
 from bench.capacity import report
+from bench.capacity.advice import BEYOND
+from bench.capacity.fixture import measured
 from bench.cli.commands import advise
 from bench.launch import RESULTS
 from tests.bench.cli.test_cli import DONE, FAILED, USAGE, save
 from tests.bench.synthetic import MODELS, across, campaign, rungs
 
 EXAMPLE = ("--connections", "5000", "--rate", "2000", "--delay", "200ms", "--tls", "--work", "1ms")
+
+FURTHER = "times as long"
+"""Of a delay, against the longest that was measured."""
+
+
+def unwrapped(said: str) -> str:
+    """What was said, in one line."""
+    return " ".join(said.split())
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +47,23 @@ def test_the_example_of_the_help_advises_from_the_reference(
     said = capsys.readouterr().out
     for words in ("processors", "callbacks", "Group 1", "It refuses TLS"):
         assert words in said
-    assert store.load(RESULTS / "reference").campaign.campaign in said
+    records = store.load(RESULTS / "reference")
+    assert records.campaign.campaign in said
+    costs = measured(Analysis(records))
+    assert costs is not None
+    assert (FURTHER in unwrapped(said)) == (costs.longest_delay_ms * BEYOND <= 200)
+
+
+@pytest.mark.parametrize(("times", "words"), [(4, f"4.0 {FURTHER}"), (1, None)])
+def test_a_delay_beyond_all_that_were_measured_is_said(
+    small: Path, capsys: pytest.CaptureFixture[str], times: int, words: str | None
+) -> None:
+    costs = measured(Analysis(store.load(small)))
+    assert costs is not None
+    delay = f"{times * costs.longest_delay_ms:g}ms"
+    assert main(["advise", "--results", str(small), "--rate", "100", "--delay", delay]) == DONE
+    said = unwrapped(capsys.readouterr().out)
+    assert words in said if words else FURTHER not in said
 
 
 def test_json_is_one_object_with_every_backend(
