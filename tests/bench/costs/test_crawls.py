@@ -51,14 +51,18 @@ def test_a_fork_makes_the_calls_of_a_process_of_its_own(sites: Sites, tmp_path: 
 
 
 @pytest.mark.slow
-def test_a_fork_takes_the_instructions_of_a_process_of_its_own(
-    sites: Sites, tmp_path: Path
-) -> None:
-    """To some per cent: with so few pages, on a busy machine, it was 1.03 % once."""
+def test_a_fork_takes_the_instructions_of_a_process_of_its_own(tmp_path: Path) -> None:
+    """To a percent, whatever else runs here: a fork takes 0.4 % less.
+
+    With one slot the loop wakes once for each page. With more, the load of the machine decides how
+    many pages it takes at a time. That mattered in the warm-up, which forks share and processes do
+    not: with five slots they differed by 1.03 % once.
+    """
     cachegrind = usable("instructions")
-    forked = page(sites, tmp_path, cachegrind, "callbacks", 300)["instructions"]
-    alone = page(sites, tmp_path, replace(cachegrind, forks=False), "callbacks", 300)
-    assert forked == pytest.approx(alone["instructions"], rel=0.03)
+    with Sites(slots=1) as sites:
+        forked = page(sites, tmp_path, cachegrind, "callbacks", 300)["instructions"]
+        alone = page(sites, tmp_path, replace(cachegrind, forks=False), "callbacks", 300)
+    assert forked == pytest.approx(alone["instructions"], rel=0.01)
 
 
 def test_the_floor_is_counted_as_a_control(sites: Sites, tmp_path: Path) -> None:
