@@ -11,6 +11,7 @@ from bench.report.charts.design import Design, Skip
 from bench.report.tables.cancelling import cancelling as table
 from tests.bench import synthetic
 from tests.bench.interrupted import interrupted
+from tests.bench.report.looks import draw_in_every_look
 from tests.bench.synthetic import MODELS, analysed
 
 FULL = analysed(interrupted(backends=(*MODELS, "uvloop", "aiohttp")))
@@ -29,16 +30,7 @@ def test_the_chart_says_what_the_records_say() -> None:
 
 
 def test_it_is_drawn_in_every_look(tmp_path: Path) -> None:
-    (drawn,) = render_all(
-        FULL,
-        tmp_path,
-        formats=("svg",),
-        themes=("light", "dark"),
-        shapes=("wide", "square"),
-        only=["cancel"],
-        processes=1,
-    )
-    assert len(drawn.files) == 4
+    draw_in_every_look(FULL, tmp_path, "cancel")
 
 
 def test_one_size_without_the_control_is_drawn(tmp_path: Path) -> None:

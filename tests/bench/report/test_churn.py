@@ -6,11 +6,12 @@ import json
 from pathlib import Path
 
 from bench.report import page, summary
-from bench.report.charts import CHARTS, CHURN, churn, render_all, story_of
+from bench.report.charts import CHARTS, CHURN, churn, story_of
 from bench.report.charts.design import Design, Skip
 from bench.report.tables.churn import churn as table
 from tests.bench import synthetic
 from tests.bench.opened import opened
+from tests.bench.report.looks import draw_in_every_look
 from tests.bench.synthetic import MODELS, analysed
 
 FULL = analysed(opened(backends=(*MODELS, "uvloop", "aiohttp")))
@@ -29,16 +30,7 @@ def test_the_chart_says_what_the_records_say() -> None:
 
 
 def test_it_is_drawn_in_every_look(tmp_path: Path) -> None:
-    (drawn,) = render_all(
-        FULL,
-        tmp_path,
-        formats=("svg",),
-        themes=("light", "dark"),
-        shapes=("wide", "square"),
-        only=["churn"],
-        processes=1,
-    )
-    assert len(drawn.files) == 4
+    draw_in_every_look(FULL, tmp_path, "churn")
 
 
 def test_it_follows_the_cost_of_a_page_where_it_was_measured() -> None:

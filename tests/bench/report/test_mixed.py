@@ -6,10 +6,11 @@ import json
 from pathlib import Path
 
 from bench.report import page, summary
-from bench.report.charts import CHARTS, MIXED, mixed, render_all, story_of
+from bench.report.charts import CHARTS, MIXED, mixed, story_of
 from bench.report.charts.design import Design, Skip
 from bench.report.tables.mixed import mixed as table
 from tests.bench import synthetic
+from tests.bench.report.looks import draw_in_every_look
 from tests.bench.synthetic import analysed
 from tests.bench.worked import worked
 
@@ -35,16 +36,7 @@ def test_no_headline_where_nothing_differs() -> None:
 
 def test_it_is_drawn_in_every_look(tmp_path: Path) -> None:
     for place, analysis in enumerate((FULL, analysed(worked()))):
-        (drawn,) = render_all(
-            analysis,
-            tmp_path / str(place),
-            formats=("svg",),
-            themes=("light", "dark"),
-            shapes=("wide", "square"),
-            only=["mixed"],
-            processes=1,
-        )
-        assert len(drawn.files) == 4
+        draw_in_every_look(analysis, tmp_path / str(place), "mixed")
 
 
 def test_it_follows_the_open_loop() -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from bench.report import summary
-from bench.report.charts import CHARTS, render_all, story_of, timeouts
+from bench.report.charts import CHARTS, story_of, timeouts
 from bench.report.charts.design import Design, Skip
 from bench.report.tables.timeouts import timeouts as table
 from tests.bench.analysis.test_timeouts import ladder
+from tests.bench.report.looks import draw_in_every_look
 from tests.bench.synthetic import analysed, campaign
 
 FULL = ladder()
@@ -21,16 +22,7 @@ def test_the_chart_says_what_the_records_say(tmp_path: Path) -> None:
     assert "asyncio.timeout adds" in design.finding or "socket.settimeout adds" in design.finding
     assert "(20 %)" in design.alt
     assert "6 blocks" in design.subtitle
-    (drawn,) = render_all(
-        FULL,
-        tmp_path,
-        formats=("svg",),
-        themes=("light", "dark"),
-        shapes=("wide", "square"),
-        only=["timeouts"],
-        processes=1,
-    )
-    assert len(drawn.files) == 4
+    draw_in_every_look(FULL, tmp_path, "timeouts")
 
 
 def test_it_follows_fairness_where_it_was_measured() -> None:

@@ -6,12 +6,13 @@ import json
 from pathlib import Path
 
 from bench.report import export, page, summary
-from bench.report.charts import CHARTS, OVER_TLS, render_all, story_of, tls_memory, tls_pages
+from bench.report.charts import CHARTS, OVER_TLS, story_of, tls_memory, tls_pages
 from bench.report.charts.design import Design, Skip
 from bench.report.tables import tls
 from bench.text import KIB, size_words
 from tests.bench import synthetic
 from tests.bench.encrypted import encrypted
+from tests.bench.report.looks import draw_in_every_look
 from tests.bench.synthetic import MODELS, analysed, gathered
 
 EVERY = (*MODELS, "uvloop", "trio", "aiohttp")
@@ -58,18 +59,7 @@ def test_the_pages_chart_says_what_the_records_say() -> None:
 
 
 def test_both_charts_are_drawn_in_every_look(tmp_path: Path) -> None:
-    names = [name for name, _ in OVER_TLS]
-    drawn = render_all(
-        FULL,
-        tmp_path,
-        formats=("svg",),
-        themes=("light", "dark"),
-        shapes=("wide", "square"),
-        only=names,
-        processes=1,
-    )
-    assert [chart.name for chart in drawn] == names
-    assert all(len(chart.files) == 4 for chart in drawn)
+    draw_in_every_look(FULL, tmp_path, *(name for name, _ in OVER_TLS))
 
 
 def test_a_campaign_without_tls_renders_as_before() -> None:
