@@ -1,9 +1,12 @@
-"""Gives every test a time limit, and the same surroundings however pytest was started."""
+"""Gives every test a time limit, the same surroundings however pytest was started, a browser."""
 
 from __future__ import annotations
 
+import shutil
 import signal
+from collections.abc import Iterator
 from types import FrameType
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -69,3 +72,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(TIMEOUT_S))
+
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium, headless. While it runs, this thread has an asyncio loop, so it ends soon."""
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if CHROMIUM is None:
+        pytest.skip("no chromium here: apt-get install chromium")
+    with api.sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield found
+        found.close()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -19,8 +17,6 @@ from tools.site import finish, links, navigation, stage
 
 pytestmark = pytest.mark.timeout(1800)
 """The site is built once, in the time of the first test that reads it."""
-
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
 
 
 def test_every_page_of_the_repository_is_in_the_navigation() -> None:
@@ -178,18 +174,6 @@ def test_what_the_theme_lacks_is_completed(built: Path) -> None:
     for short, whole in finish.MISSING:
         assert any(whole in text for text in texts), whole
         assert not any(short in text.replace(whole, "") for text in texts), short
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Chromium, headless."""
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if BROWSER is None:
-        pytest.skip("no chromium here: apt-get install chromium")
-    with api.sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-        yield found
-        found.close()
 
 
 def opened(browser: Any, width: int, theme: str) -> tuple[Any, list[str]]:

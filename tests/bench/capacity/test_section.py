@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +23,6 @@ from bench.report.extension import Section
 from bench.store import Records
 from tests.bench import synthetic
 from tests.bench.capacity import samples
-
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
 
 NEEDS = (
     extension.SHOWN,
@@ -102,18 +98,6 @@ def small() -> Analysis:
     workloads = ("throughput", "c10k", "ladder", "waiting", "openloop")
     ladder = synthetic.rungs(synthetic.MODELS)
     return synthetic.analysed(synthetic.campaign(samples=200, workloads=workloads, ladder=ladder))
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Chromium, headless."""
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if BROWSER is None:
-        pytest.skip("no chromium here: apt-get install chromium")
-    with api.sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-        yield found
-        found.close()
 
 
 def opened(browser: Any, file: Path, said: list[str], width: int = 1280) -> Any:

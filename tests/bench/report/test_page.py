@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import gzip
 import re
-import shutil
 from collections.abc import Iterator
 from html import unescape
 from html.parser import HTMLParser
@@ -27,7 +26,6 @@ from bench.store import Records
 from tests.bench.synthetic import MODELS, analysed, campaign, measured, rungs
 
 HOSTILE = '</script><img src=x onerror=alert(1)>"&'
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
 
 
 @pytest.fixture(scope="module")
@@ -192,18 +190,6 @@ def test_names_cannot_break_out_of_the_page(folder: Path, tmp_path: Path) -> Non
 
 
 # --- in a browser -------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Chromium, headless."""
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if BROWSER is None:
-        pytest.skip("no chromium here: apt-get install chromium")
-    with api.sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-        yield found
-        found.close()
 
 
 @pytest.fixture

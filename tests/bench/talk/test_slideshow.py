@@ -18,7 +18,6 @@ from bench.talk.slides import Code
 from crawlers.registry import MODELS
 from tests.bench.talk.samples import FLEET, REFERENCE, committed, made, ripped
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
 SIZES = ((1280, 720), (1920, 1080))
 OVERFLOWS = """() => {
   const turn = document.querySelector('.turn.current'), found = [];
@@ -110,18 +109,6 @@ def test_the_command_writes_slides_beside_the_records_or_a_page_alone(
 
 
 # --- in a browser -------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Chromium, headless."""
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if BROWSER is None:
-        pytest.skip("no chromium here: apt-get install chromium")
-    with api.sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-        yield found
-        found.close()
 
 
 @pytest.fixture
