@@ -111,8 +111,8 @@ def watch(shared: async_await.Shared, stop: Stop) -> None:
 
 
 def cancel(slot: Slot) -> None:
-    """Cancel the slot's exchange, unless it has ended meanwhile."""
-    if slot.aborted is not None:
+    """Cancel the slot's exchange, unless it has ended; one that has not begun is next tick's."""
+    if slot.aborted is not None and hasattr(slot, "task"):
         slot.task.cancel()
 
 
@@ -127,8 +127,8 @@ def feed(
             slot = free.pop()
             future = asyncio.run_coroutine_threadsafe(work(shared, slot, item), shared.loop)
             future.add_done_callback(lambda f, s=slot, i=item: done.put((s, i, f)))  # type: ignore[misc]
-        if shared.frontier.finished:
-            return
+        if shared.frontier.finished and not shared.frontier.active:
+            return  # after an interrupt, each exchange in flight comes back as cancelled
         if (now := monotonic()) >= look:
             look = now + stop.tick_s
             watch(shared, stop)
