@@ -10,13 +10,14 @@ from matplotlib.axes import Axes
 
 from bench.analysis import stats
 from bench.analysis.stats import Spread
+from bench.analysis.wording import prose, says
 from bench.micro.startup.record import BARE, Start, StartupRecord
 from bench.plan.cast import MAIN_VARIANTS
 from bench.report.charts.axes import value_axis
 from bench.report.charts.design import Design, Skip
 from bench.report.charts.marks import bar_label, bar_range, bar_rows
 from bench.report.charts.slide import Slide
-from bench.report.charts.words import prose, says, sentence
+from bench.report.charts.words import sentence
 from bench.report.tables import cells
 from bench.report.tables.table import Column, Row, Table, name
 from bench.text import MIB, duration, listing, plural, significant

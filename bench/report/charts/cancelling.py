@@ -10,13 +10,14 @@ from matplotlib.ticker import MaxNLocator
 from bench.analysis.analysis import Analysis
 from bench.analysis.cancelling import CONTROL, Cancellations, Ended
 from bench.analysis.cancelling_words import size_words
+from bench.analysis.wording import prose
 from bench.palette import mix
 from bench.report.charts.axes import value_axis
 from bench.report.charts.design import Design, Skip
 from bench.report.charts.marks import bar_label, bar_range, bar_rows
 from bench.report.charts.slide import Slide
 from bench.report.charts.tls_memory import ABOVE, BELOW, HEIGHT
-from bench.report.charts.words import described, of_blocks, prose, sentence
+from bench.report.charts.words import described, of_blocks, sentence
 from bench.text import duration, duration_tick, listing
 from crawlers.registry import MODELS
 

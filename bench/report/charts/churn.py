@@ -7,13 +7,14 @@ from functools import partial
 
 from bench.analysis.analysis import Analysis
 from bench.analysis.churn import KEPT, OPENED, Churn, dearest
+from bench.analysis.wording import prose, says
 from bench.palette import mix
 from bench.report.charts.axes import value_axis
 from bench.report.charts.design import Design, Skip
 from bench.report.charts.marks import bar_label, bar_range, bar_rows
 from bench.report.charts.slide import Slide
 from bench.report.charts.tls_pages import paired_bars
-from bench.report.charts.words import described, of_blocks, prose, says, sentence
+from bench.report.charts.words import described, of_blocks, sentence
 from bench.text import count, duration, times
 from crawlers.registry import MODELS
 

@@ -9,6 +9,7 @@ from functools import partial
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import Spread
+from bench.analysis.wording import says
 from bench.palette import mix
 from bench.report.charts.axes import value_axis
 from bench.report.charts.design import Design, Skip
@@ -21,7 +22,6 @@ from bench.report.charts.words import (
     of_models,
     point_words,
     ratio_note,
-    says,
     sentence,
     silence,
     strongest,

@@ -11,9 +11,10 @@ from matplotlib.ticker import FuncFormatter
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import least_served
+from bench.analysis.wording import PLURALS, prose
 from bench.report.charts.design import Design, Skip
 from bench.report.charts.slide import Slide
-from bench.report.charts.words import PLURALS, described, listed, of_blocks, prose, sentence
+from bench.report.charts.words import described, listed, of_blocks, sentence
 from bench.schema import Fairness
 from bench.text import count, duration, listing
 

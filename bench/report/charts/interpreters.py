@@ -12,12 +12,13 @@ from matplotlib.axes import Axes
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import Comparison, Metric, Spread
+from bench.analysis.wording import says
 from bench.plan.labels import Label
 from bench.report.charts.axes import ratio_axis, value_axis
 from bench.report.charts.design import Design, Skip
 from bench.report.charts.marks import markers
 from bench.report.charts.slide import Slide
-from bench.report.charts.words import blocks_words, point_words, says, sentence
+from bench.report.charts.words import blocks_words, point_words, sentence
 from bench.text import duration_tick, listing, times
 
 NAME = "interpreters"

@@ -11,12 +11,13 @@ from matplotlib.axes import Axes
 from bench.analysis.analysis import Analysis
 from bench.analysis.mixed import Mixed
 from bench.analysis.mixed_words import rows_of
+from bench.analysis.wording import prose
 from bench.plan.mixed import CAST
 from bench.report.charts.axes import time_axis
 from bench.report.charts.design import Design, Skip
 from bench.report.charts.marks import bar_rows
 from bench.report.charts.slide import Slide
-from bench.report.charts.words import described, of_blocks, prose, sentence
+from bench.report.charts.words import described, of_blocks, sentence
 from bench.text import count, duration, listing
 from crawlers.registry import MODELS
 

@@ -12,10 +12,11 @@ from matplotlib.axes import Axes
 from bench.analysis import naive, stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import Comparison, Metric, Way
+from bench.analysis.wording import PLURALS, prose
 from bench.plan.labels import Label, twin_of
 from bench.report.charts.design import Design, Skip
 from bench.report.charts.slide import Slide
-from bench.report.charts.words import PLURALS, prose, sentence
+from bench.report.charts.words import sentence
 from bench.text import capital, plural
 
 NAME = "noise"

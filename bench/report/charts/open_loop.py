@@ -6,19 +6,12 @@ from functools import partial
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
+from bench.analysis.wording import prose, says
 from bench.report.charts.axes import value_axis
 from bench.report.charts.design import Design, Skip
 from bench.report.charts.marks import Lines, Point, draw_lines, extent, spreads_of
 from bench.report.charts.slide import Slide
-from bench.report.charts.words import (
-    apart,
-    blocks_words,
-    described,
-    listed,
-    prose,
-    says,
-    sentence,
-)
+from bench.report.charts.words import apart, blocks_words, described, listed, sentence
 from bench.schema import TrialRecord
 from bench.text import number
 from crawlers.registry import MODELS

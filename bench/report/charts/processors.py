@@ -10,12 +10,12 @@ from matplotlib.axes import Axes
 
 from bench.analysis.analysis import Analysis
 from bench.analysis.processors import PLACES, Row
-from bench.analysis.wording import change
+from bench.analysis.wording import change, says
 from bench.report.charts.axes import count_axis, ratio_axis
 from bench.report.charts.design import Design, Skip
 from bench.report.charts.marks import markers
 from bench.report.charts.slide import Slide
-from bench.report.charts.words import described, of_blocks, says, sentence
+from bench.report.charts.words import described, of_blocks, sentence
 from bench.text import plural
 
 NAME: Final = "processors"

@@ -13,10 +13,11 @@ from matplotlib.axes import Axes
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import Comparison
+from bench.analysis.wording import prose
 from bench.report.charts.axes import ratio_axis
 from bench.report.charts.design import Design, Skip
 from bench.report.charts.slide import Slide
-from bench.report.charts.words import of_models, prose
+from bench.report.charts.words import of_models
 from bench.text import listing
 
 NAME = "ratios"

@@ -12,11 +12,12 @@ from matplotlib.patches import Rectangle
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.regime import Cell
+from bench.analysis.wording import says
 from bench.palette import mix
 from bench.report.charts.design import Design, Skip
 from bench.report.charts.look import MODEL_MARKERS
 from bench.report.charts.slide import Slide
-from bench.report.charts.words import says, sentence
+from bench.report.charts.words import sentence
 from bench.text import count, listing, times
 
 NAME = "regime"

@@ -11,9 +11,10 @@ from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.ladder import STACK, Step
 from bench.analysis.stats import Ratio, Spread
+from bench.analysis.wording import prose, says
 from bench.report.charts.design import Design, Skip
 from bench.report.charts.slide import Slide
-from bench.report.charts.words import prose, says, sentence
+from bench.report.charts.words import sentence
 from bench.schema import Rung
 from bench.text import count, duration, listing, size_words, times
 from crawlers.registry import MODELS

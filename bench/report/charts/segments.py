@@ -9,12 +9,13 @@ from matplotlib.axes import Axes
 
 from bench.analysis.analysis import Analysis
 from bench.analysis.segments import Segments
+from bench.analysis.wording import prose, says
 from bench.palette import mix
 from bench.report.charts.axes import value_axis
 from bench.report.charts.design import Design, Skip
 from bench.report.charts.marks import bar_label, bar_rows
 from bench.report.charts.slide import Slide
-from bench.report.charts.words import described, of_blocks, prose, says, sentence
+from bench.report.charts.words import described, of_blocks, sentence
 from bench.text import duration, duration_tick, times
 from crawlers.registry import MODELS
 

@@ -7,6 +7,7 @@ from functools import partial
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
+from bench.analysis.wording import prose
 from bench.report.charts.axes import time_axis
 from bench.report.charts.design import Design, Skip
 from bench.report.charts.percentiles import MARKS, Curve, curve, percentile_axis, position
@@ -16,7 +17,6 @@ from bench.report.charts.words import (
     of_blocks,
     of_models,
     point_words,
-    prose,
     ratio_note,
     silence,
     strongest,

@@ -7,6 +7,7 @@ from functools import partial
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
+from bench.analysis.wording import says
 from bench.report.charts.axes import count_axis, value_axis
 from bench.report.charts.design import Design, Skip
 from bench.report.charts.marks import Lines, Point, draw_lines, extent, spreads_of
@@ -18,7 +19,6 @@ from bench.report.charts.words import (
     leading,
     point_words,
     ratio_note,
-    says,
     sentence,
     silence,
 )

@@ -9,12 +9,13 @@ from matplotlib.axes import Axes
 
 from bench.analysis.analysis import Analysis
 from bench.analysis.encryption import HeldConnection
+from bench.analysis.wording import prose
 from bench.report.charts.axes import value_axis
 from bench.report.charts.design import Design, Skip
 from bench.report.charts.marks import bar_label, bar_rows
 from bench.report.charts.memory import CLEAR
 from bench.report.charts.slide import Slide
-from bench.report.charts.words import described, prose
+from bench.report.charts.words import described
 from bench.text import KIB, count, number, size_words
 from crawlers.registry import MODELS
 

@@ -4,32 +4,16 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Sequence
-from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import Comparison, Metric, Spread
+from bench.analysis.wording import prose
 from bench.schema import Environment, TrialRecord
 from bench.text import capital, count, plural, times
 from crawlers.registry import MODELS
 
-#: Names that take a plural verb.
-PLURALS: Final = frozenset(MODELS) - {"async_await"}
-
-
 # --- headlines -------------------------------------------------------------------------
-
-
-def prose(label: str) -> str:
-    """How a backend is called in a sentence: "async/await" for ``async_await``."""
-    return label.replace("async_await", "async/await")
-
-
-def says(label: str, verb: str) -> str:
-    """A backend with its verb: "threads fetch", "async/await fetches"."""
-    if label in PLURALS:
-        return f"{prose(label)} {verb}"
-    return f"{prose(label)} {verb}{'es' if verb.endswith('ch') else 's'}"
 
 
 def sentence(text: str) -> str:

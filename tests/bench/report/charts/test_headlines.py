@@ -8,8 +8,9 @@ import pytest
 
 from bench.analysis import stats
 from bench.analysis.stats import Comparison, Metric, Ratio
+from bench.analysis.wording import says
 from bench.report.charts import Design, Skip
-from bench.report.charts.words import difference, leading, says, sentence, silence
+from bench.report.charts.words import difference, leading, sentence, silence
 from crawlers.registry import MODELS
 from tests.bench import synthetic
 from tests.bench.report.charts.campaigns import designs, made, standard, whole
