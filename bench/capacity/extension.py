@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from markupsafe import Markup
 
@@ -19,14 +19,11 @@ from bench.capacity.advice import BEYOND, SMALLEST, advise, threads_of
 from bench.capacity.costs import Costs
 from bench.capacity.fixture import measured
 from bench.capacity.model import ROUNDS
-from bench.capacity.need import MOST_LOAD, Need
+from bench.capacity.need import EXAMPLE, MOST_LOAD, Need
 from bench.capacity.validation import Validation, validation
 from bench.machine.doctor.limits import SPARE_DESCRIPTORS
 from bench.report import markup
 from bench.report.extension import Extension, Extra, Section
-
-SHOWN: Final = Need(5000, 2000.0, 0.2, tls=True, work_s=0.001)
-"""The load of the first view: that of the issue which asked for advice."""
 
 
 def extra(analysis: Analysis, folder: Path) -> Extra:
@@ -35,7 +32,7 @@ def extra(analysis: Analysis, folder: Path) -> Extra:
     if costs is None or costs.point is None:
         return Extra()
     checked = validation(analysis, costs)
-    need = Need() if not any(each.encrypted for each in costs.backends) else SHOWN
+    need = Need() if not any(each.encrypted for each in costs.backends) else EXAMPLE
     templates = markup.templates(__name__)
     found = advise(costs, checked, need)
     body = templates.get_template("section.html").render(

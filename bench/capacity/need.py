@@ -37,6 +37,10 @@ class Need:
         return 1e6 * self.work_s * self.share
 
 
+EXAMPLE: Final = Need(5000, 2000.0, 0.2, tls=True, work_s=0.001)
+"""The load of first views: that of the issue which asked for advice."""
+
+
 def amount(text: str, units: dict[str, float]) -> float | None:
     """A number and its unit; None if it is not one."""
     found = _AMOUNT.fullmatch(text.strip())

@@ -11,6 +11,8 @@ from bench.analysis.findings import Question
 from bench.analysis.ladder import STACK
 from bench.analysis.stats import Comparison
 from bench.analysis.wording import change, prose
+from bench.capacity.advice import Advice
+from bench.capacity.advice import Row as Advised
 from bench.exhibits import sidebyside
 from bench.fleet.charts import ramp
 from bench.fleet.report import largest
@@ -23,8 +25,8 @@ from bench.talk import sizes
 from bench.talk.material import Material
 from bench.talk.middle import of_models
 from bench.talk.opening import DIGITS, measured_parts
-from bench.talk.slides import Code, Gap, Grid, Picture, TalkSlide
-from bench.text import GIB, capital, count, listing, plural, size_words
+from bench.talk.slides import Code, Gap, Grid, TalkSlide, chart_slide
+from bench.text import GIB, capital, count, duration, listing, plural, size_words
 from crawlers.registry import MODELS
 
 SHOWN: Final = ("callbacks", "async_await")
@@ -35,22 +37,18 @@ MILLION: Final = 10**6
 def https(material: Material) -> TalkSlide | Gap:
     """Memory per connection over TLS."""
     analysis = material.analysis
-    design = tls_memory.design(analysis)
-    if isinstance(design, Skip):
-        return Gap("https", "HTTPS", design.reason)
-    body = Picture(design, analysis.backends, "reference/charts/tls-memory.svg")
     said = [encryption_words.memory(analysis), encryption_words.pages(analysis)]
     question, answer = _asked(analysis)
-    return TalkSlide(
+    return chart_slide(
         name="https",
         kicker="HTTPS turns it over" if _turned(analysis) else "HTTPS",
-        title=design.headline,
-        body=body,
+        design=tls_memory.design(analysis),
+        backends=analysis.backends,
+        file="reference/charts/tls-memory.svg",
         notes=[
             "The web of the chapter was HTTP. The web of today is not. The upper bar of each "
             "backend is the one that we know; the lower bar is the same connection over TLS.",
-            *(text for text in said if text),
-            *body.notes,
+            *said,
         ],
         question=question,
         answer=answer,
@@ -98,22 +96,20 @@ def million(material: Material) -> TalkSlide | Gap:
     design = ramp.design(records)
     if isinstance(design, Skip):
         return Gap("million", "A million", design.reason)
-    backends = list(dict.fromkeys(trial.backend for trial in records.trials))
-    body = Picture(design, backends, "fleet/charts/fleet-ramp.svg")
     top = max(trial.connections for trial in ramp.summits(records).values())
     environment = records.fleet.environment
     most = list(largest(records.ok("hold")).values())
-    return TalkSlide(
+    return chart_slide(
         name="million",
         kicker="A million" if top >= MILLION else "Many at once",
-        title=design.headline,
-        body=body,
+        design=design,
+        backends=list(dict.fromkeys(trial.backend for trial in records.trials)),
+        file="fleet/charts/fleet-ramp.svg",
         notes=[
             "One process has too few descriptors and ports for this, so many processes hold a "
             "part each, and the servers count.",
             *(f"{capital(prose(sentence(trial)))}." for trial in most),
             *_refused(records),
-            *body.notes,
         ],
         question="On how large a cluster?",
         answer=f"On {plural(len({h.machine for h in records.fleet.hosts}), 'machine')} with "
@@ -192,6 +188,7 @@ def choice(material: Material) -> TalkSlide | Gap:
         notes=[
             "Read the table by rows. Nobody has all of its rows: first find out which of them is "
             "yours. Most programs wait for few slow servers, and may choose what reads best.",
+            *_advised(material.advice),
             "If a row is yours, and its ends are far apart, this is a reason. If no difference is "
             "shown, it is none.",
         ],
@@ -220,12 +217,62 @@ def _choices(material: Material) -> list[Row]:
     return [
         _extremes("memory of an idle connection", plain),
         _extremes("the same, over TLS", tls),
+        _program(material.advice),
         _compared(analysis, "processor time, pages without links", fetched),
         _compared(analysis, "processor time, pages with links", crawled),
         *(_compared(analysis, None, question) for question in findings.WAITING),
         _stacks(analysis, fetched),
         _callers(material),
     ]
+
+
+def _program(advice: Advice | None) -> Row:
+    """The models with the least and the most memory for a program with connections as above."""
+    rows = _carrying(advice)
+    if advice is None or len(rows) < 2:
+        return None
+    ordered = sorted(rows, key=_memory)
+    ends = ordered[0], ordered[-1]
+    return [
+        f"memory of a program with {count(advice.need.connections)} of them",
+        *(f"{prose(row.name)}: {size_words(_memory(row), DIGITS)}" for row in ends),
+    ]
+
+
+def _advised(advice: Advice | None) -> list[str]:
+    """What the advice is for, what it comes to, and who is left out."""
+    rows = _carrying(advice)
+    if advice is None or len(rows) < 2:
+        return []
+    need = advice.need
+    work = f" and {duration(1e3 * need.work_s)} of work for each" if need.work_s else ""
+    each = [f"`{r.name}` {_processes(r)}, {size_words(_memory(r), DIGITS)}" for r in rows]
+    left = [
+        f"`{row.name}` is left out: {row.reason[:1].lower()}{row.reason[1:]}"
+        for row in advice.rows
+        if row not in rows
+    ]
+    return [
+        "The memory of a program is calculated by `python -m bench advise`, for "
+        f"{plural(need.connections, 'connection')}{' over TLS' if need.tls else ''}, "
+        f"{count(need.rate)} pages per second behind {duration(1e3 * need.delay_s)}{work}: "
+        f"{listing(each)}. {' '.join(left)}".rstrip()
+    ]
+
+
+def _carrying(advice: Advice | None) -> list[Advised]:
+    """The models that carry the load, and whose memory is known."""
+    rows = advice.rows if advice else ()
+    return [row for row in rows if row.can == "yes" and row.user_bytes is not None]
+
+
+def _processes(row: Advised) -> str:
+    found = row.processes or 0
+    return f"{count(found)} process{'' if found == 1 else 'es'}"
+
+
+def _memory(row: Advised) -> float:
+    return (row.user_bytes or 0.0) + (row.kernel_bytes or 0.0)
 
 
 def _extremes(what: str, sizes: Mapping[str, float]) -> Row:

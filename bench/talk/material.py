@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 from bench import store
 from bench.analysis.analysis import Analysis
+from bench.capacity import fixture
+from bench.capacity.advice import Advice, advise
+from bench.capacity.need import EXAMPLE, Need
+from bench.capacity.validation import validation
 from bench.claims import records as experiments
 from bench.claims.readings import Evidence
 from bench.claims.verdict import Judged, Verdict, judge
@@ -23,6 +27,7 @@ from bench.fleet import store as fleet_store
 from bench.fleet.store import FleetRecords
 from bench.schema import Environment
 from bench.text import plural
+from crawlers.registry import MODELS
 
 
 class TalkError(BenchError):
@@ -86,6 +91,17 @@ class Material:
     def accounts(self) -> list[Account]:
         """What a page takes, counted; empty without a record."""
         return account.accounts(self.costs) if self.costs else []
+
+    @cached_property
+    def advice(self) -> Advice | None:
+        """What each model needs for the load of the report's form; None where nothing says it."""
+        measured = fixture.measured(self.analysis)
+        if measured is None or measured.point is None:
+            return None
+        checked = validation(self.analysis, measured)
+        models = [each for each in measured.backends if each.name in MODELS]
+        need = EXAMPLE if any(each.encrypted for each in models) else Need()
+        return advise(replace(measured, backends=models), checked, need)
 
     @cached_property
     def ripped(self) -> list[Ripped]:

@@ -16,7 +16,7 @@ from bench.report.charts import cpu, hockey_stick, omission, slots
 from bench.report.charts.design import Design, Skip
 from bench.report.charts.words import point_words
 from bench.talk.material import Material
-from bench.talk.slides import Gap, Picture, TalkSlide
+from bench.talk.slides import Gap, TalkSlide, chart_slide
 from bench.text import listing
 from crawlers.registry import MODELS
 
@@ -24,24 +24,20 @@ from crawlers.registry import MODELS
 def page(material: Material) -> TalkSlide | Gap:
     """Processor time per page."""
     analysis = material.analysis
-    design = cpu.design(analysis)
-    if isinstance(design, Skip):
-        return Gap("page", "The page", design.reason)
-    body = Picture(design, analysis.backends, "reference/charts/cpu.svg")
     fetched, crawled, _ = findings.QUESTIONS
     said = [findings.answer(analysis, question) for question in (fetched, crawled)]
     trust = findings.trust(analysis)
-    return TalkSlide(
+    return chart_slide(
         name="page",
         kicker="The page",
-        title=design.headline,
-        body=body,
+        design=cpu.design(analysis),
+        backends=analysis.backends,
+        file="reference/charts/cpu.svg",
         notes=[
             "Now the server answers at once, so the crawler never waits: this is the price of a "
             "model when it is busy. Processor time, not pages per second, because it does not "
             "depend on how fast the server is.",
-            *(of_models(text) for text in said if text),
-            *body.notes,
+            *(text and of_models(text) for text in said),
         ],
         question="How do you know that this is not noise?",
         answer=trust
@@ -61,21 +57,16 @@ def counted(material: Material) -> TalkSlide | Gap:
     if material.costs is None:
         return Gap("counted", "The page, counted", "no costs.jsonl beside the campaign")
     shown = [a for a in material.accounts if a.backend in (FLOOR, *MODELS, *MAIN_VARIANTS)]
-    design = costs_chart.design(material.costs, shown)
-    if isinstance(design, Skip):
-        return Gap("counted", "The page, counted", design.reason)
-    backends = list(dict.fromkeys(each.backend for each in shown))
-    body = Picture(_spoken(design), backends, "costs/charts/costs.svg")
-    return TalkSlide(
+    return chart_slide(
         name="counted",
         kicker="The page, counted",
-        title=body.design.headline,
-        body=body,
+        design=_spoken(costs_chart.design(material.costs, shown)),
+        backends=list(dict.fromkeys(each.backend for each in shown)),
+        file="costs/charts/costs.svg",
         notes=[
             "The same page, counted and not timed. For a single-threaded model a busy machine "
             "hardly changes these numbers, so a CI can watch them.",
             *_calls(material),
-            *body.notes,
         ],
         question="Are instructions not a poor measure of speed?",
         answer="Yes, and they are no speed. Caches, branches and the kernel are not in them. They "
@@ -85,9 +76,11 @@ def counted(material: Material) -> TalkSlide | Gap:
     )
 
 
-def _spoken(design: Design) -> Design:
+def _spoken(design: Design | Skip) -> Design | Skip:
     """The design, with its backends named as people say them."""
-    return replace(design, finding=prose(design.finding) if design.finding else None)
+    if isinstance(design, Skip) or design.finding is None:
+        return design
+    return replace(design, finding=prose(design.finding))
 
 
 def _calls(material: Material) -> list[str]:
@@ -104,27 +97,24 @@ def _calls(material: Material) -> list[str]:
 def wait(material: Material) -> TalkSlide | Gap:
     """A slow server: where the delay sets the rate, and where it does not."""
     analysis = material.analysis
-    design = slots.waiting(analysis)
-    if isinstance(design, Skip):
-        return Gap("wait", "The wait", design.reason)
-    body = Picture(design, analysis.backends, "reference/charts/waiting.svg")
     said = [findings.waiting(analysis), crossover.finding(analysis.crossover)]
     held = findings.memory(analysis)
-    return TalkSlide(
+    return chart_slide(
         name="wait",
         kicker="The wait",
-        title=_alike(analysis) or design.headline,
-        body=body,
+        design=slots.waiting(analysis),
+        backends=analysis.backends,
+        file="reference/charts/waiting.svg",
         notes=[
             "Now the server is as slow as servers are. The rate is the number of slots divided by "
             "the delay, whatever waits. This is why many programs with threads are fine.",
-            *(of_models(text) for text in said if text),
-            *body.notes,
+            *(text and of_models(text) for text in said),
         ],
         question="Then why not always threads?",
         answer="With few connections to slow servers, use what you can read. With many, the memory "
         f"of each decides. {held or 'This campaign did not measure it.'}",
         sources=[material.campaign],
+        title=_alike(analysis),
     )
 
 
@@ -146,21 +136,17 @@ def _alike(analysis: Analysis) -> str | None:
 def overload(material: Material) -> TalkSlide | Gap:
     """Response times as the offered rate grows."""
     analysis = material.analysis
-    design = hockey_stick.design(analysis)
-    if isinstance(design, Skip):
-        return Gap("overload", "Too much", design.reason)
-    body = Picture(design, analysis.backends, "reference/charts/hockey-stick.svg")
     missed = omission.design(analysis)
-    return TalkSlide(
+    return chart_slide(
         name="overload",
         kicker="Too much",
-        title=design.headline,
-        body=body,
+        design=hockey_stick.design(analysis),
+        backends=analysis.backends,
+        file="reference/charts/hockey-stick.svg",
         notes=[
             "So far the crawler set its own pace. Here requests are due on a schedule, whether it "
             "is ready or not, and a response time runs from the moment at which a request was "
             "due. Each line bends up where its model cannot keep the pace.",
-            *body.notes,
         ],
         question="Why not simply measure the latency of the crawl?",
         answer="Because a crawl that is late asks late, and does not notice. That is called "

@@ -12,10 +12,9 @@ from bench.claims.verdict import Judged
 from bench.exhibits import excerpts, sidebyside
 from bench.exhibits.models import all_metrics
 from bench.report.charts import memory
-from bench.report.charts.design import Skip
 from bench.talk import sizes
 from bench.talk.material import Material
-from bench.talk.slides import Code, Gap, Grid, Picture, Quotes, TalkSlide
+from bench.talk.slides import Code, Gap, Grid, Quotes, TalkSlide, chart_slide
 from bench.text import listing, plural, size_words
 from crawlers.registry import MODELS
 
@@ -99,22 +98,18 @@ def code(material: Material) -> TalkSlide:
 def connection(material: Material) -> TalkSlide | Gap:
     """What an idle connection takes, by owner."""
     analysis = material.analysis
-    design = memory.design(analysis)
-    if isinstance(design, Skip):
-        return Gap("connection", "The connection", design.reason)
-    body = Picture(design, analysis.backends, "reference/charts/memory.svg")
     said = findings.memory(analysis)
-    return TalkSlide(
+    return chart_slide(
         name="connection",
         kicker="The connection",
-        title=design.headline,
-        body=body,
+        design=memory.design(analysis),
+        backends=analysis.backends,
+        file="reference/charts/memory.svg",
         notes=[
             "The server holds back its answers until all connections are open. Then the memory is "
             "read from outside the process. The kernel’s part counts too: stacks, page tables, "
             "sockets.",
-            *([said] if said else []),
-            *body.notes,
+            said,
         ],
         question="Does a thread not take megabytes, for its stack?",
         answer=_stack(analysis.memory.get("threads")),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from bench.exhibits.sidebyside import ModelCell
-from bench.report.charts import Design
+from bench.report.charts import Design, Skip
 from bench.talk.material import Material
 
 
@@ -87,6 +87,39 @@ class Gap:
     name: str
     kicker: str
     reason: str
+
+
+def chart_slide(
+    *,
+    name: str,
+    kicker: str,
+    design: Design | Skip,
+    backends: Sequence[str],
+    file: str,
+    notes: Sequence[str | None],
+    question: str,
+    answer: str,
+    sources: Sequence[str],
+    title: str | None = None,
+) -> TalkSlide | Gap:
+    """A slide with a chart, whose small print ends the notes; a gap where there is no chart.
+
+    ``backends`` and ``file`` are those of :class:`Picture`. Notes that are None are left out.
+    Without a ``title`` it is the chart's headline.
+    """
+    if isinstance(design, Skip):
+        return Gap(name, kicker, design.reason)
+    body = Picture(design, backends, file)
+    return TalkSlide(
+        name=name,
+        kicker=kicker,
+        title=title or design.headline,
+        body=body,
+        notes=[*(note for note in notes if note), *body.notes],
+        question=question,
+        answer=answer,
+        sources=sources,
+    )
 
 
 Maker = Callable[[Material], TalkSlide | Gap]

@@ -14,7 +14,7 @@ from bench.capacity import chart, extension, report
 from bench.capacity.advice import advise
 from bench.capacity.costs import Costs
 from bench.capacity.fixture import measured
-from bench.capacity.need import Need
+from bench.capacity.need import EXAMPLE, Need
 from bench.capacity.validation import Validation, validation
 from bench.launch import RESULTS
 from bench.report import page
@@ -25,7 +25,7 @@ from tests.bench import synthetic
 from tests.bench.capacity import samples
 
 NEEDS = (
-    extension.SHOWN,
+    EXAMPLE,
     Need(),
     Need(5000, 20_000, 0.01),
     Need(100, 2000, 0.2),
@@ -118,7 +118,7 @@ def test_the_page_calculates_what_the_model_does(browser: Any, tmp_path: Path) -
     file, said = tmp_path / "page.html", list[str]()
     file.write_text(f"<!doctype html><meta charset=utf-8><main>{section(analysis).body}</main>")
     shown = opened(browser, file, said)
-    assert shown.evaluate(READ) == expected(costs, checked, extension.SHOWN), "without a script"
+    assert shown.evaluate(READ) == expected(costs, checked, EXAMPLE), "without a script"
     reached = set()
     for need in NEEDS:
         shown.evaluate(ASK, asked(need))

@@ -14,6 +14,8 @@ import pytest
 
 from bench import store
 from bench.analysis.stats import MEMORY_PARTS, OVER_TLS, memory_growth
+from bench.capacity.fixture import measured
+from bench.capacity.need import EXAMPLE
 from bench.claims import definition
 from bench.costs import record as costs_record
 from bench.exhibits.models import all_metrics
@@ -23,7 +25,7 @@ from bench.talk import opening, slideshow
 from bench.talk.material import Inputs, Material, TalkError
 from bench.talk.slides import Grid, Talk, TalkSlide
 from bench.talk.story import STORY, tell
-from bench.text import KIB, number, significant, times
+from bench.text import KIB, number, significant, size_words, times
 from crawlers.registry import MODELS
 from tests.bench.synthetic import analysed, campaign
 from tests.bench.talk.samples import FLEET, REFERENCE, committed, made
@@ -169,6 +171,28 @@ def choices() -> dict[str, list[str]]:
     body = slide(committed(), "choice").body
     assert isinstance(body, Grid)
     return {row[0]: list(row[1:]) for row in body.rows}
+
+
+def test_the_memory_of_a_program_is_that_of_the_advice() -> None:
+    """From the slopes, which the tests beside this one count again, and the processes."""
+    material = Material.load(REFERENCE)
+    costs = measured(material.analysis)
+    assert costs is not None
+    assert material.advice is not None
+    (cells,) = (row for what, row in choices().items() if what.startswith("memory of a program"))
+    told = slide(committed(), "choice").notes[1]
+    for row in material.advice.rows:
+        held = costs.of(row.name).encrypted
+        assert held is not None
+        if row.can != "yes" or row.processes is None:
+            assert f"`{row.name}` is left out: " in told
+            continue
+        total = row.processes * (held.fixed_user + held.fixed_kernel)
+        total += EXAMPLE.connections * (held.user + held.kernel)
+        assert f"`{row.name}` {row.processes} process" in told
+        assert size_words(total, opening.DIGITS) in told
+    for cell in cells:
+        assert cell.partition(": ")[2] in told
 
 
 def test_the_memory_over_tls_is_counted_again(trials: list[TrialRecord]) -> None:
