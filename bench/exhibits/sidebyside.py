@@ -11,9 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import ceil
 from pathlib import Path
-from typing import Final
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
@@ -24,11 +22,11 @@ from bench.exhibits.models import waiting_lines
 from bench.exhibits.sections import DOCSTRING, IMPORTS, CodePart, aligned, machinery_note
 from bench.exhibits.stack_ripping import Ripped
 from bench.palette import PALETTES
+from bench.report import markup
 from bench.text import markdown_table
 from crawlers.registry import MODELS
 
 COMMAND = "python -m bench sidebyside --page docs/side-by-side.md"
-TEMPLATES: Final = Path(__file__).parent / "templates"
 
 # A slide is 1280 × 720 units. This is the room for code below the title and inside the margins,
 # as in the template.
@@ -105,14 +103,8 @@ def html(ripped: Sequence[Ripped]) -> str:
             {one.model: traceback_cell(one) for one in ripped},
         )
     )
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("sidebyside.html").render(
+    templates = markup.templates(__name__)
+    return templates.get_template("sidebyside.html").render(
         slides=slides,
         models=MODELS,
         waits=WAITS,
