@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import Any, TextIO, cast
 
 from rich.console import Console, ConsoleOptions, RenderableType
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.segment import Segment
 
 from bench.text import printable
@@ -30,6 +31,19 @@ class Terminal(Console):
         """Render as rich does, with control characters made visible."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(printable(segment.text), segment.style)
+
+
+def bar(console: Console) -> Progress:
+    """How far something is, and what is left; drawn on updates only, never by a timer."""
+    return Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        auto_refresh=False,
+        transient=True,
+    )
 
 
 class Output:

@@ -5,28 +5,19 @@ from __future__ import annotations
 import time
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-from rich.progress import Progress as Bar
 
 from bench.run.progress import PLAIN_EVERY_S
+from bench.terminal import bar
 from bench.text import minutes
 
 
 class Progress:
-    """Phases, and how far each has come. Drawn on updates only, never by a timer."""
+    """Phases, and how far each has come."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
         self._live = console.is_terminal
-        self._bar = Bar(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-            console=console,
-            auto_refresh=False,
-            transient=True,
-        )
+        self._bar = bar(console)
         self._task = self._bar.add_task("", total=None)
         self._what, self._total = "", 0
         self._began = self._printed = time.monotonic()

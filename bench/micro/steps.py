@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from bench.terminal import bar
 
 
 class Steps:
@@ -11,15 +12,7 @@ class Steps:
 
     def __init__(self, console: Console, total: int) -> None:
         self.console = console
-        self._bar = Progress(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-            console=console,
-            auto_refresh=False,
-            transient=True,
-        )
+        self._bar = bar(console)
         self._task = self._bar.add_task("starting", total=total)
         self._phase = ""
 
