@@ -24,7 +24,6 @@ Limiter = Literal["connections", "processor"]
 SMALLEST: Final = math.log1p(max(MARGINS))
 """A smaller difference in processor time is no reason to choose, as a log ratio."""
 
-
 BEYOND: Final = 1.05
 """What is this many times beyond the measured range is said."""
 
@@ -131,11 +130,11 @@ def weigh(costs: Costs, validation: Validation, backend: Backend, need: Need) ->
         in_use=in_flight,
         most_rate=most,
         limiter=limiter,
-        wait_ms=_wait(backend, need, total, processes),
         checked=check.point if check else None,
         error=check.error if check else None,
         notes=tuple(_beyond(costs, backend, need, in_flight / processes, processes, check)),
     )
+    row = _with_queue(row, validation, backend, need)
     row = _with_memory(row, validation, backend, need, processes)
     return _with_response(row, backend, need, load)
 
@@ -168,10 +167,7 @@ def _wrong(check: Check, validation: Validation) -> str:
             f"Predictions like this one are off by {100 * error:.0f} % in the median, too much "
             "to advise on."
         )
-    return (
-        f"At {check.point}, the nearest point that was checked, the prediction is "
-        f"{100 * abs(check.error):.0f} % too {'high' if check.error > 0 else 'low'}."
-    )
+    return f"At {check.point}, the nearest point that was checked, the prediction is {check.far}."
 
 
 def _why(
@@ -194,12 +190,23 @@ def _plural(value: float, word: str) -> str:
     return plural(round(value), word)
 
 
-def _wait(backend: Backend, need: Need, total: float, processes: int) -> float | None:
-    """Mean time in the queue for the processor, in milliseconds."""
-    if backend.threaded and need.work_s:
-        return None
-    page_s = (total - need.mean_work_us) / 1e6
-    return 1e3 * model.waiting_s(need.rate / processes, page_s, need.work_s, need.share)
+def _with_queue(row: Row, validation: Validation, backend: Backend, need: Need) -> Row:
+    """Mean time in the queue for the processor; with work, only as far as that was right."""
+    if need.work_s:
+        if backend.threaded or backend.in_turn:
+            return row
+        check = validation.queue_of(backend.name)
+        if check and not (check.holds and validation.good(check.kind)):
+            return replace(row, notes=(*row.notes, _wrong_queue(check, validation)))
+    page_s = ((row.total_us or 0.0) - need.mean_work_us) / 1e6
+    rate = need.rate / (row.processes or 1)
+    return replace(row, wait_ms=1e3 * model.waiting_s(rate, page_s, need.work_s, need.share))
+
+
+def _wrong_queue(check: Check, validation: Validation) -> str:
+    median = f"such predictions are {100 * (validation.median_error(check.kind) or 0.0):.0f} % off"
+    why = f"{median} in the median" if check.holds else f"at {check.point} it is {check.far}"
+    return f"its queue is left out: {why}"
 
 
 def _with_memory(
@@ -211,8 +218,7 @@ def _with_memory(
         return replace(row, notes=(*row.notes, f"its memory{over} was not measured"))
     check = validation.memory_of(backend.name, tls=need.tls)
     if check and not (check.holds and validation.good(check.kind)):
-        far = f"{100 * abs(check.error):.0f} % too {'high' if check.error > 0 else 'low'}"
-        note = f"its memory is left out: at {check.point} the prediction is {far}"
+        note = f"its memory is left out: at {check.point} the prediction is {check.far}"
         return replace(row, notes=(*row.notes, note))
     notes = list(row.notes)
     share = need.connections / processes
@@ -311,8 +317,8 @@ def remarks(costs: Costs, need: Need) -> list[str]:
     if need.work_s:
         notes.append(
             "Your work is added as you give it, and response times with it were not measured. "
-            "Queue is the mean wait for the processor, calculated (M/G/1); threads that work take "
-            "turns, which that does not describe."
+            "Queue is the mean wait for the processor, calculated (M/G/1); threads that work, and "
+            "what works elsewhere than in its loop, take turns, which that does not describe."
         )
     descriptors = costs.limits.get("nofile_hard")
     if descriptors is not None and need.connections + SPARE_DESCRIPTORS > descriptors:

@@ -21,9 +21,11 @@ from bench.analysis.ladder import STACK
 from bench.analysis.segments import per_exchange
 from bench.analysis.stats import CPU_PER_1000, MEMORY_PARTS, OWN_PARTS, MemoryFit
 from bench.analysis.stats.records import number_param
+from bench.plan.cast import SPREADING
 from bench.plan.workloads import mean_delay_s
 from bench.schema import TrialRecord
 from bench.store import Records
+from crawlers.catalogue import HANDED_OVER
 
 USER: Final = "user"
 FEWEST_BLOCKS: Final = 2
@@ -71,6 +73,7 @@ class Backend:
     name: str
     stack: bool
     threaded: bool
+    in_turn: bool  # work on one page lets others go on, so they are not in one queue
     most: int | None  # connections that a process can hold
     no_tls: str | None  # why it refuses TLS
     page: float | None  # a crawled page at the reference point
@@ -186,6 +189,7 @@ class _OfRecords(TypedDict):
 
     stack: bool
     threaded: bool
+    in_turn: bool
     most: int | None
     no_tls: str | None
     plain: Held | None
@@ -200,6 +204,7 @@ def _of_records(analysis: Analysis, label: str) -> _OfRecords:
     return {
         "stack": (rung.family if rung else trial.family) == STACK,
         "threaded": _starts_threads(analysis, label),
+        "in_turn": trial.backend in (*HANDED_OVER, *SPREADING) or _has_threads(analysis, label),
         "most": most,
         "no_tls": _no_tls(analysis, label, most),
         "plain": _held(analysis.records, plain, over_tls=False) if plain else None,
@@ -213,6 +218,16 @@ def _starts_threads(analysis: Analysis, label: str) -> bool:
         t.memory.held.threads >= t.memory.connections > 1
         for t in stats.held_trials(analysis.records).get(label, ())
         if t.memory
+    )
+
+
+def _has_threads(analysis: Analysis, label: str) -> bool:
+    """Whether it crawled with as many threads as slots, so that work does not stop the others."""
+    return any(
+        isinstance(threads := t.mechanism.get("threads"), int)
+        and threads >= (number_param(t, "slots") or 0) > 1
+        for t in analysis.records.trials
+        if t.label == label
     )
 
 

@@ -70,7 +70,7 @@ def data(costs: Costs, checked: Validation) -> dict[str, Any]:
         ],
         "kinds": {
             kind: {"good": checked.good(kind), "error": checked.median_error(kind)}
-            for kind in ("processor", "delay", "memory")
+            for kind in ("processor", "delay", "queue", "memory")
         },
         "smallest": SMALLEST,
         "beyond": BEYOND,

@@ -1,8 +1,9 @@
 """The model against measurements that it was not made from.
 
 It is made from turns: a crawled page at 10, 100 and 1,000 slots without delay, and from memory
-at up to 2,500 connections. It predicts whole trials, which run alone, at other delays, and memory
-at the most connections. What the fixture server adds is in :mod:`bench.capacity.fixture`.
+at up to 2,500 connections. It predicts whole trials, which run alone, at other delays, memory at
+the most connections, and the queue of mixed load. What the fixture server adds is in
+:mod:`bench.capacity.fixture`.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from typing import Final, Literal, TypeGuard
 
 import numpy as np
 
-from bench.analysis import stats
+from bench.analysis import mixed, stats
 from bench.analysis.analysis import Analysis
+from bench.analysis.loops import Load, timers_of
 from bench.analysis.stats import MEMORY_PARTS, Spread, memory_growth
 from bench.analysis.stats.records import number_param
 from bench.capacity.costs import USER, Backend, Costs, delay_of, middle, page_blocks
@@ -40,18 +42,19 @@ MOST_SLOTS: Final = 100_000
 FITTED: Final = 2500
 """Connections up to which memory is fitted when the rest is predicted."""
 
-Kind = Literal["processor", "delay", "schedule", "memory"]
+Kind = Literal["processor", "delay", "schedule", "queue", "memory"]
 KINDS: Final[Mapping[Kind, str]] = {
     "processor": "pages/s where the processor decides",
     "delay": "pages/s where the delay decides",
     "schedule": "pages/s on a schedule",
+    "queue": "response time beside work",
     "memory": "memory of a process at its most connections",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One prediction beside what was measured (a median over blocks)."""
+    """One prediction beside what was measured (a median over blocks; a mean for the queue)."""
 
     kind: Kind
     point: str
@@ -66,6 +69,11 @@ class Check:
     def error(self) -> float:
         """By how much the prediction is too high, as a share of what was measured."""
         return self.predicted / self.measured - 1
+
+    @property
+    def far(self) -> str:
+        """The error in words: ``12 % too high``."""
+        return f"{100 * abs(self.error):.0f} % too {'high' if self.error > 0 else 'low'}"
 
     @property
     def holds(self) -> bool:
@@ -108,6 +116,11 @@ class Validation:
             key=lambda c: abs(math.log10(max(in_flight, 1.0) / c.slots)) + abs(load - c.load),
             default=None,
         )
+
+    def queue_of(self, label: str) -> Check | None:
+        """The prediction of this backend's response time beside work that is furthest off."""
+        mine = [c for c in self.checks if (c.kind, c.label) == ("queue", label)]
+        return max(mine, key=lambda c: abs(c.error), default=None)
 
     def memory_of(self, label: str, *, tls: bool) -> Check | None:
         """The prediction of this backend's memory."""
@@ -239,6 +252,40 @@ def schedules(analysis: Analysis, costs: Costs) -> list[Check]:
     return found
 
 
+def queues(analysis: Analysis, costs: Costs) -> list[Check]:
+    """Mean response times of pages without work in mixed load, in seconds, for loops.
+
+    The queue of the advice is that of :func:`bench.capacity.model.waiting_s`, in the long run. A
+    trial is short, so the same queue is followed along its schedule, with the loop's timers, a
+    server that must be woken and the connections that the trial opens. Work is what it took of the
+    processor: the reader gives that as well.
+    """
+    server, found = fixture(analysis), []
+    for row in analysis.mixed:
+        backend = costs.of(row.label)
+        if row.predicted is None or row.predicted.loop is None or backend.page is None:
+            continue
+        page = page_us(costs, backend, 1) + server.waking(1)
+        times: list[float] = []
+        used = 0.0
+        for trial in analysis.at_point(row.point)[row.label]:
+            timers, work = timers_of(trial), trial.work
+            if timers is None or work is None:
+                continue
+            plan = mixed.schedule(trial, work)
+            slots = min(int(number_param(trial, "slots") or 1), MOST_SLOTS, len(plan.due))
+            opening = (backend.extra.opening or 0.0) * slots / len(plan.due)
+            load = Load((page + opening) / 1e6, work.cpu_ms / 1000, 0.0, slots)
+            times += mixed.followed(plan, load, timers)
+            used = row.rate * (load.page_s + load.work_s / row.every)
+        if times:
+            mean_s = math.fsum(times) / len(times)
+            found.append(
+                Check("queue", row.point, row.label, mean_s, row.mean_ms / 1000, load=min(used, 1))
+            )
+    return found
+
+
 # --- memory ------------------------------------------------------------------------------
 
 
@@ -278,6 +325,7 @@ CHECKS: Final[tuple[Callable[[Analysis, Costs], list[Check]], ...]] = (
     crawls,
     steady,
     schedules,
+    queues,
     memory,
 )
 """Each predicts one kind of point. A further regime is a further function here."""

@@ -94,7 +94,7 @@
   const nearest = (name, inFlight, load) => {
     let [best, least] = [null, Infinity];
     for (const check of data.checks) {
-      if (check.label !== name || check.kind === "memory") continue;
+      if (check.label !== name || !["processor", "delay"].includes(check.kind)) continue;
       const distance = Math.abs(Math.log10(Math.max(inFlight, 1) / check.slots)) + Math.abs(load - check.load);
       if (distance < least) [best, least] = [check, distance];
     }
@@ -144,6 +144,20 @@
     }
     if (check === null) notes.push("no prediction of its rate was checked");
     return notes;
+  };
+  const addQueue = (row, backend, need) => {
+    if (need.work) {
+      if (backend.threaded || backend.in_turn) return;
+      const checks = data.checks.filter((c) => c.kind === "queue" && c.label === row.name);
+      const check = checks.reduce((one, c) => (one && Math.abs(one.error) >= Math.abs(c.error) ? one : c), null);
+      if (check && !usable(check)) {
+        row.notes.push(check.holds
+          ? `its queue is left out: such predictions are ${percent(data.kinds.queue.error || 0)} off in the median`
+          : `its queue is left out: at ${check.point} it is ${far(check.error)}`);
+        return;
+      }
+    }
+    row.wait = 1e3 * waitingS(need.rate / row.processes, (row.total - meanWork(need)) / 1e6, need.work, need.share);
   };
   const addMemory = (row, backend, need) => {
     const held = need.tls ? backend.encrypted : backend.plain;
@@ -210,10 +224,10 @@
       processors: need.rate * total / 1e6 / need.load,
       half: halfWidth([...blocks.values()].map(Math.log)),
       reason: why(need, total, inUse, processes, Math.min(byConnections, byProcessor), limiter),
-      wait: backend.threaded && need.work ? null
-        : 1e3 * waitingS(need.rate / processes, (total - meanWork(need)) / 1e6, need.work, need.share),
+      wait: null,
       notes: beyond(backend, need, inUse / processes, processes, check),
     });
+    addQueue(row, backend, need);
     addMemory(row, backend, need);
     addResponse(row, backend, need, load);
     return row;
@@ -255,7 +269,7 @@
     }
     if (need.work) {
       notes.push("Your work is added as you give it, and response times with it were not measured. Queue is the mean wait " +
-        "for the processor, calculated (M/G/1); threads that work take turns, which that does not describe.");
+        "for the processor, calculated (M/G/1); threads that work, and what works elsewhere than in its loop, take turns, which that does not describe.");
     }
     const files = costs.limits.nofile_hard;
     if (files !== undefined && need.connections + data.spare > files) {

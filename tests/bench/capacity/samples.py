@@ -19,6 +19,7 @@ def backend(name: str, page: float = 50.0, **changes: Any) -> Backend:
         name=name,
         stack=False,
         threaded=False,
+        in_turn=False,
         most=None,
         no_tls=None,
         page=page,
@@ -53,6 +54,11 @@ def costs(*backends: Backend, **changes: Any) -> Costs:
 def check(label: str, error: float = 0.05, slots: int = 100, load: float = 0.5) -> Check:
     """A prediction of a rate, off by so much."""
     return Check("processor", f"whole-{slots}", label, 1000.0 * (1 + error), 1000.0, slots, load)
+
+
+def queue_check(label: str, error: float = 0.05, point: str = "mixed-10") -> Check:
+    """A prediction of a response time beside work, off by so much."""
+    return Check("queue", point, label, 0.002 * (1 + error), 0.002, load=0.4)
 
 
 def validation(*checks: Check) -> Validation:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from bench.capacity.advice import Row, advise
 from bench.capacity.costs import Backend, Extra
 from bench.capacity.need import Need
-from tests.bench.capacity.samples import HELD, backend, check, costs, validation
+from tests.bench.capacity.samples import HELD, backend, check, costs, queue_check, validation
 
 ONE = backend("one")
 
@@ -187,6 +187,33 @@ def test_threads_that_work_have_no_calculated_queue() -> None:
     assert row(Need(work_s=0.001), threads).wait_ms is None
     assert row(Need(), threads).wait_ms is not None
     assert row(Need(work_s=0.001)).wait_ms is not None
+    handed_over = replace(ONE, in_turn=True)
+    assert row(Need(work_s=0.001), handed_over).wait_ms is None
+    assert row(Need(), handed_over).wait_ms is not None
+
+
+def test_a_queue_that_was_wrong_is_left_out_with_the_reason() -> None:
+    need = Need(work_s=0.001, share=0.1)
+    right, far, other = queue_check("one"), queue_check("one", -0.3), queue_check("two", 0.9)
+    assert row(need, ONE, right).wait_ms == row(need).wait_ms
+    assert row(need, ONE, right, other).wait_ms == row(need).wait_ms
+    found = row(need, ONE, right, far)
+    assert (found.can, found.wait_ms) == ("yes", None)
+    assert "its queue is left out: at mixed-10 it is 30 % too low" in found.notes
+    # A load without work was not what was checked.
+    assert row(Need(), ONE, right, far).wait_ms == row(Need()).wait_ms
+
+
+def test_queues_that_are_off_in_the_median_are_left_out() -> None:
+    found = row(Need(work_s=0.001), ONE, queue_check("one", 0.2), queue_check("two", 0.16))
+    assert found.wait_ms is None
+    assert "its queue is left out: such predictions are 18 % off in the median" in found.notes
+
+
+def test_a_check_of_the_queue_says_nothing_of_the_rate() -> None:
+    found = row(Need(work_s=0.001), ONE, queue_check("one", -0.9))
+    assert found.can == "yes"
+    assert found.checked is None
 
 
 # --- the order ---------------------------------------------------------------------------

@@ -131,6 +131,32 @@ def test_the_page_calculates_what_the_model_does(browser: Any, tmp_path: Path) -
     assert said == []
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("errors", [{"one": -0.5}, {"one": 0.2, "two": 0.16}, {"one": 0.02}])
+def test_the_page_leaves_a_wrong_queue_out_as_the_model_does(
+    browser: Any,
+    tmp_path: Path,
+    small: Analysis,
+    monkeypatch: pytest.MonkeyPatch,
+    errors: dict[str, float],
+) -> None:
+    costs = measured(small)
+    assert costs is not None
+    names = dict(zip(("one", "two"), ("callbacks", "async_await"), strict=True))
+    queues = [samples.queue_check(names[name], error) for name, error in errors.items()]
+    checked = Validation([*validation(small, costs).checks, *queues])
+    monkeypatch.setattr(extension, "validation", lambda *_: checked)
+    file, said = tmp_path / "page.html", list[str]()
+    file.write_text(f"<!doctype html><meta charset=utf-8><main>{section(small).body}</main>")
+    shown = opened(browser, file, said)
+    need = Need(1000, 20, 0.01, work_s=0.01, share=0.1)
+    shown.evaluate(ASK, asked(need))
+    found, wanted = shown.evaluate(READ), expected(costs, checked, need)
+    assert found["rows"] == wanted["rows"]
+    assert ("its queue is left out" in str(found["rows"])) == (errors["one"] != 0.02)
+    assert said == []
+
+
 def test_what_is_mistyped_leaves_the_advice_as_it_was(
     browser: Any, small: Analysis, tmp_path: Path
 ) -> None:

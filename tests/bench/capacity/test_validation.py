@@ -12,6 +12,7 @@ from scipy import stats as sps
 
 from bench import store
 from bench.analysis.analysis import Analysis
+from bench.analysis.loops import EPOLL
 from bench.capacity.costs import Costs
 from bench.capacity.fixture import fixture, measured
 from bench.capacity.validation import (
@@ -20,6 +21,7 @@ from bench.capacity.validation import (
     WORST,
     Check,
     Validation,
+    queues,
     steady,
     validation,
 )
@@ -29,6 +31,7 @@ from bench.schema import AnyRecord, TrialRecord
 from tests.bench import synthetic
 from tests.bench.capacity import samples
 from tests.bench.turned import fetched
+from tests.bench.worked import worked
 
 KERNEL = (
     *("page_table_bytes", "kernel_stack_bytes", "kernel_socket_bytes"),
@@ -78,6 +81,12 @@ def test_what_was_measured_is_what_the_records_say(
         trials = ok(reference, check)
         if check.kind == "memory":
             values = [added(trial) for trial in trials]
+        elif check.kind == "queue":
+            others = [trial.work.others for trial in trials if trial.work and trial.work.others]
+            pages = sum(each.count for each in others)
+            mean_ms = sum(each.mean_ms * each.count for each in others) / pages
+            assert check.measured == pytest.approx(mean_ms / 1000), check
+            continue
         elif check.kind == "schedule":
             values = [trial.achieved_per_s or 0.0 for trial in trials]
         else:
@@ -144,6 +153,46 @@ def test_what_is_kept_is_within_the_bounds_and_the_rest_is_named(
         assert checked.median_error(kind) == pytest.approx(median(kept))
         # What is not good enough is left out of the advice, which other tests check.
         assert checked.good(kind) == (median(kept) <= MEDIAN)
+
+
+def test_the_queue_is_predicted_for_loops_alone(reference: Analysis, checked: Validation) -> None:
+    """What takes turns is not in one queue, and work that was handed over is not in the loop."""
+    found = [c for c in checked.checks if c.kind == "queue"]
+    loops = {row.label for row in reference.mixed if row.predicted}
+    assert {c.label for c in found} <= loops
+    assert loops.isdisjoint({"threads", "processes", "async_await_pool", "async_await_to_thread"})
+    assert all(0 < c.load < 1 for c in found)
+
+
+def test_the_queue_of_a_made_up_loop_is_predicted_from_its_costs() -> None:
+    """Its pages take what they take in the queue, so that only the costs can be wrong."""
+    mechanism = {"selector": "EpollSelector"}
+    records = worked(
+        works=(10, 100),
+        timers=EPOLL,
+        mechanism=mechanism,
+        samples=200,
+        workloads=("throughput",),
+    )
+    analysis = synthetic.analysed(records)
+    costs = measured(analysis)
+    assert costs is not None
+    found = queues(analysis, costs)
+    assert {(c.point, c.label) for c in found} == {
+        (point, name)
+        for point in ("mixed-10", "mixed-100")
+        for name in ("callbacks", "generators", "async_await")
+    }
+    for check in found:
+        assert check.kind == "queue"
+        assert check.predicted == pytest.approx(check.measured, rel=0.25)
+    assert Validation(found).queue_of("threads") is None
+    worst = Validation(found).queue_of("callbacks")
+    assert worst is not None
+    assert abs(worst.error) == max(abs(c.error) for c in found if c.label == "callbacks")
+    # How a loop waits for a time must be known.
+    unknown = synthetic.analysed(worked(samples=200, workloads=("throughput",)))
+    assert queues(unknown, costs) == []
 
 
 def test_the_nearest_point_is_by_slots_and_load() -> None:
