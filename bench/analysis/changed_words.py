@@ -27,6 +27,12 @@ WHAT: Final[Mapping[str, tuple[str, str, str]]] = {
 }
 """Metric -> the verb, the word for less, and what is counted."""
 
+POINTS: Final = ("throughput-100", "ladder-100")
+"""Where the base is looked at, the first that both have."""
+
+SAME: Final = 1.05
+"""A base that costs less than this many times as much is the same."""
+
 BY_CHANCE: Final = 0.05
 """The share of pairs of 95 % intervals that chance leaves apart, at most."""
 
@@ -215,6 +221,13 @@ def others(found: Changes) -> list[str]:
     if (past.python, past.build) != (now.python, now.build):
         first, second = (f"{one.python} ({build(one)})" for one in (past, now))
         lines.append(f"The interpreter: {first} then, {second} now.")
+    if past.polls != now.polls:
+        first, second = ("polled" if one.polls else "slept between requests" for one in (past, now))
+        lines.append(
+            f"The server {first} in the earlier campaign and {second} in the later one. Waking it "
+            "is part of a page only if it sleeps."
+        )
+    lines += base_lines(past, now)
     lines += [
         f"`{label}`: {before:.1f} page faults per page then, {after:.1f} now."
         for label, (before, after) in changed.other_work(found.every).items()
@@ -226,6 +239,31 @@ def others(found: Changes) -> list[str]:
         if name in apart and (after := now.described.get(name)) not in (None, before)
     ]
     return lines
+
+
+def base_lines(past: PastCampaign, now: PastCampaign) -> list[str]:
+    """What the base of the ratios took then and takes now, on machines that look the same.
+
+    If the base has become cheaper, what others add to it is a larger share.
+    """
+    if past.base != now.base or not past.machine or past.machine != now.machine:
+        return []
+    both = [point for point in past.base_ms if point in now.base_ms]
+    wanted = next((point for point in POINTS if point in both), None)
+    if wanted is None:
+        return []
+    before, after = past.base_ms[wanted], now.base_ms[wanted]
+    if max(before, after) < SAME * min(before, after):
+        return []
+    return [
+        f"`{past.base}`, which most ratios are to, took {before:.1f} ms of processor time for 1000 "
+        f"pages at {wanted} then, and takes {after:.1f} ms now. "
+        + (
+            "So the same addition is a larger share of it."
+            if after < before
+            else "So the same addition is a smaller share of it."
+        )
+    ]
 
 
 def build(one: PastCampaign) -> str:

@@ -47,6 +47,10 @@ def condense(analysis: Analysis, documents: Mapping[str, str] | None = None) -> 
         build={k: str(v) for k in BUILD if (v := environment.python_build.get(k)) is not None},
         wall_s=end.wall_s if end else None,
         turns=any(trial.turns is not None for trial in trials),
+        polls=any(trial.extra.get("server_polls") for trial in trials),
+        machine=f"{environment.cpu_count} × {environment.cpu_model or environment.machine}",
+        base=analysis.base,
+        base_ms=costs_of(analysis, analysis.base),
         floors={metric.name: analysis.floor(metric).percent for metric in METRICS},
         described={rung.name: rung.summary for rung in campaign.rungs if rung.missing is None},
         ratios=[*_ratios(analysis, documents)],
@@ -81,6 +85,19 @@ def _ratios(analysis: Analysis, documents: Mapping[str, str]) -> Iterator[PastRa
                 faults=faults.get((found.point, found.label)),
                 published=sorted(told),
             )
+
+
+def costs_of(analysis: Analysis, label: str) -> dict[str, float]:
+    """Point -> what a backend takes for 1000 pages in ms of processor time, the median."""
+    metric = stats.CPU_PER_1000
+    values = stats.block_values(
+        stats.trials_of(analysis.records, *metric.workloads, twins=False), metric
+    )
+    return {
+        point: round(median(blocks.values()), 1)
+        for (point, mine), blocks in values.items()
+        if mine == label
+    }
 
 
 def answers(

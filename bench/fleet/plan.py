@@ -53,7 +53,7 @@ FILES = 2
 TASKS = 3  # threads of a share: the worker's, and the server's two
 RAMP_PER_S = 5000
 """Connections that the whole fleet opens per second, by default."""
-TLS_RAMP_PER_S = 1000
+TLS_RAMP_PER_S = 500
 """The same over TLS, where each connection takes a handshake at both ends."""
 
 

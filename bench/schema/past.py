@@ -45,6 +45,10 @@ class PastCampaign(Record):
     build: dict[str, str]  # of the interpreter, what is known
     wall_s: float | None  # that the trials took
     turns: bool  # backends took interleaved turns where the processor counts
+    polls: bool = False  # the server polled, so no page paid for waking it
+    machine: str = ""  # processor model and count
+    base: str = ""  # what most ratios are to
+    base_ms: dict[str, float] = Field(default_factory=dict)  # point -> its CPU per 1000 pages
     floors: dict[str, float | None]  # metric -> noise floor in percent
     described: dict[str, str]  # backend -> what it was, in the registry's words
     ratios: list[PastRatio]

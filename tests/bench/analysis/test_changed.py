@@ -143,6 +143,27 @@ def test_other_work_is_named_beside_the_figure_it_may_explain() -> None:
     assert "concern `async_await`, which do other work per page now" in text
 
 
+def test_a_cheaper_base_and_a_server_that_polls_are_named() -> None:
+    def polling(line: AnyRecord) -> AnyRecord:
+        if not isinstance(line, TrialRecord):
+            return line
+        return line.model_copy(update={"extra": {**line.extra, "server_polls": 1.0}})
+
+    then = analysed(made())
+    now = analysed([polling(line) for line in made({"callbacks": 2.0}, seed=2)])
+    found = compared(then, now)
+    text = changed_words.markdown(found)
+    assert (
+        "The server slept between requests in the earlier campaign and polled in the later" in text
+    )
+    before, after = found.past.base_ms["throughput-100"], found.now.base_ms["throughput-100"]
+    assert after == pytest.approx(before / 2, rel=0.02)
+    assert f"took {before:.1f} ms" in text
+    assert "a larger share" in text
+    elsewhere = replace(found, past=found.past.model_copy(update={"machine": "another"}))
+    assert "a larger share" not in changed_words.markdown(elsewhere)
+
+
 def test_claims_are_compared_by_their_verdicts() -> None:
     page = (
         "# Claims\n| claim | then | now | verdict |\n| --- | --- | --- | --- |\n"
