@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import Comparison, Metric, Spread
-from bench.analysis.wording import says
+from bench.analysis.wording import TIMES_FROM, says
 from bench.plan.labels import Label
 from bench.report.charts.axes import ratio_axis, value_axis
 from bench.report.charts.design import Design, Skip
@@ -137,10 +137,10 @@ def strongest(found: list[Comparison]) -> str | None:
     value = most.ratio.value or 1.0
     now, before = Label.parse(most.label), Label.parse(most.base)
     changed = f"{abs(100 * value - 100):.0f} % {'more' if value > 1 else 'less'}"
-    if value >= 1.995:
+    if value >= TIMES_FROM:
         changed = f"{times(value)} times as much"
     what, _, _ = METRICS[most.metric]
-    compared = f"{'as' if value >= 1.995 else 'than'} on {before.interpreter}"
+    compared = f"{'as' if value >= TIMES_FROM else 'than'} on {before.interpreter}"
     return sentence(f"{says(now.name, 'take')} {changed} {what} on {now.interpreter} {compared}")
 
 

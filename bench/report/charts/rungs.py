@@ -11,7 +11,7 @@ from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.ladder import STACK, Step
 from bench.analysis.stats import Ratio, Spread
-from bench.analysis.wording import prose, says
+from bench.analysis.wording import TIMES_FROM, prose, says
 from bench.report.charts.design import Design, Skip
 from bench.report.charts.slide import Slide
 from bench.report.charts.words import sentence
@@ -223,7 +223,7 @@ def _finding(steps: Sequence[Step]) -> str | None:
     value = best.cpu_ratio.value or 1.0
     taken = says(best.rung.name, "take")
     against = prose(best.rung.against or "")
-    if value >= 1.995:
+    if value >= TIMES_FROM:
         return sentence(f"{taken} {times(value)} times the CPU time per page of {against}")
     less = "more" if value > 1 else "less"
     change = f"{abs(100 * value - 100):.0f} % {less}"

@@ -7,7 +7,7 @@ from functools import partial
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.wording import prose
+from bench.analysis.wording import TIMES_FROM, prose
 from bench.report.charts.axes import time_axis
 from bench.report.charts.design import Design, Skip
 from bench.report.charts.percentiles import MARKS, Curve, curve, percentile_axis, position
@@ -44,13 +44,12 @@ def design(analysis: Analysis) -> Design | Skip:
     best = strongest(of_models(c for c in analysis.compare(stats.SERVICE_P99) if c.point == point))
     if best and best.ratio.value:
         changed = best.ratio.value
-        size = f"{times(changed)} times" if changed >= 1.995 else f"{100 * changed - 100:+.0f} %"
-        how = (
-            f"{size} as long with {prose(best.label)} as with {prose(best.base)}"
-            if changed >= 1.995
-            else f"{size.lstrip('+-')} {'longer' if changed > 1 else 'shorter'} with "
-            f"{prose(best.label)} than with {prose(best.base)}"
-        )
+        mine, base = prose(best.label), prose(best.base)
+        if changed >= TIMES_FROM:
+            how = f"{times(changed)} times as long with {mine} as with {base}"
+        else:
+            longer = "longer" if changed > 1 else "shorter"
+            how = f"{abs(100 * changed - 100):.0f} % {longer} with {mine} than with {base}"
         finding = f"At {at} the 99th percentile of service time is {how}"
         notes = [ratio_note(best)]
     elif why := silence(analysis, stats.SERVICE_P99, sample.workload, point):

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import Comparison, Metric, Spread
-from bench.analysis.wording import prose
+from bench.analysis.wording import TIMES_FROM, prose
 from bench.schema import Environment, TrialRecord
 from bench.text import capital, count, plural, times
 from crawlers.registry import MODELS
@@ -28,7 +28,7 @@ def difference(found: Comparison, what: str, less: str = "less") -> str:
     if value < 1:
         return f"{100 * (1 - value):.0f} % {less} {what} than {base}"
     least = "at least " if found.server_limited else ""
-    if value < 1.995:
+    if value < TIMES_FROM:
         return f"{least}{100 * (value - 1):.0f} % more {what} than {base}"
     return f"{least}{times(value)} times the {what} of {base}"
 
