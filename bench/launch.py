@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -58,3 +59,22 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
         if name in os.environ
     }
     return {**kept, "LANG": "C.UTF-8", "PYTHONHASHSEED": str(HASH_SEED), **(extra or {})}
+
+
+def run_module(
+    python: Sequence[str], module: str, *arguments: str, timeout_s: float
+) -> subprocess.CompletedProcess[str]:
+    """Run a module of this suite with an interpreter, and keep what it writes.
+
+    Raises :class:`OSError` when there is no such program, and
+    :class:`subprocess.TimeoutExpired`. Whether it failed is for the caller to check.
+    """
+    return subprocess.run(
+        [*python, "-m", module, *arguments],
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        cwd=ROOT,
+        env=environment(),
+        timeout=timeout_s,
+    )

@@ -21,7 +21,7 @@ from bench.costs import measure
 from bench.costs.account import per_page
 from bench.costs.measure import CostsOptions, Progress
 from bench.costs.record import CostsError
-from bench.launch import OWN_PYTHON, ROOT, environment
+from bench.launch import OWN_PYTHON, run_module
 from bench.machine import instruments
 from bench.machine.instruments import INSTRUCTIONS
 from bench.schema import Record
@@ -86,16 +86,8 @@ def load(file: Path = FILE) -> Baseline:
 def fingerprint(tool: str) -> tuple[str, str]:
     """This interpreter's release and the key of its entry. Raises :class:`CostsError`."""
     try:
-        done = subprocess.run(
-            [*OWN_PYTHON, "-m", "bench.costs.fingerprint"],
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            cwd=ROOT,
-            env=environment(),
-            timeout=FINGERPRINT_S,
-            check=True,
-        )
+        done = run_module(OWN_PYTHON, "bench.costs.fingerprint", timeout_s=FINGERPRINT_S)
+        done.check_returncode()
         found = json.loads(done.stdout)
     except (OSError, subprocess.SubprocessError, ValueError) as error:
         raise CostsError(f"this interpreter has no fingerprint: {error}") from None

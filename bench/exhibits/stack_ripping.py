@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import socket
-import subprocess
 import sys
 import traceback
 from contextlib import suppress
@@ -22,7 +21,7 @@ from typing import Final, Literal
 
 from pydantic import BaseModel
 
-from bench.launch import ROOT, environment
+from bench.launch import OWN_PYTHON, ROOT, run_module
 from crawlers.registry import MODELS
 
 TIMEOUT_S: Final = 30
@@ -98,14 +97,8 @@ def rip(model: str) -> Ripped:
 
     Raises :class:`subprocess.SubprocessError` if that fails.
     """
-    done = subprocess.run(
-        [sys.executable, "-s", "-m", "bench.exhibits.stack_ripping", model],
-        capture_output=True,
-        check=True,
-        cwd=ROOT,
-        env=environment(),
-        timeout=TIMEOUT_S,
-    )
+    done = run_module(OWN_PYTHON, "bench.exhibits.stack_ripping", model, timeout_s=TIMEOUT_S)
+    done.check_returncode()
     return Ripped.model_validate_json(done.stdout)
 
 

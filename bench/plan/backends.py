@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from bench.errors import BenchError
-from bench.launch import OWN_PYTHON, ROOT, environment
+from bench.launch import OWN_PYTHON, run_module
 from bench.plan.cast import BASE
 from bench.plan.labels import Label
 from crawlers import registry
@@ -40,15 +40,7 @@ def look_up(
     registered. Raises :class:`BackendsError` when the registry cannot be read.
     """
     try:
-        done = subprocess.run(
-            [*python, "-m", "bench.plan.backends", *(names or ())],
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            cwd=ROOT,
-            env=environment(),
-            timeout=TIMEOUT_S,
-        )
+        done = run_module(python, "bench.plan.backends", *(names or ()), timeout_s=TIMEOUT_S)
     except subprocess.TimeoutExpired:
         raise BackendsError(
             f"the backends did not load in {TIMEOUT_S:g} s: this machine is overloaded; "

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.errors import BenchError
-from bench.launch import ROOT, environment
+from bench.launch import run_module
 from bench.schema import Interpreter
 
 RELEASES = ("3.11", "3.12", "3.13", "3.13t", "3.14", "3.14t")
@@ -63,16 +63,8 @@ def examine(path: Path) -> FoundInterpreter:
     too old for the crawlers.
     """
     try:
-        done = subprocess.run(
-            [path, *ALONE, "-m", "bench.machine.probes.build"],
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            cwd=ROOT,
-            env=environment(),
-            timeout=TIMEOUT_S,
-            check=True,
-        )
+        done = run_module((str(path), *ALONE), "bench.machine.probes.build", timeout_s=TIMEOUT_S)
+        done.check_returncode()
         answer = json.loads(done.stdout)
     except OSError as error:
         raise InterpreterError(f"{path}: {error.strerror}; give the path of a python") from None

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
 
 from bench.claims.experiments.result import ExperimentResult
-from bench.launch import ROOT, environment
-from bench.plan.interpreters import ALONE, FoundInterpreter, find
+from bench.launch import run_module
+from bench.plan.interpreters import FoundInterpreter, find
 
 MODULE = "bench.claims.experiments.on_release"
 TIMEOUT_S = 60.0
@@ -28,15 +27,8 @@ def measure() -> ExperimentResult:
         for name in ("eager_tasks", "current_task"):
             result.lacks(name, NEEDS)
         return result
-    done = subprocess.run(
-        [interpreter.path, *ALONE, "-m", MODULE],
-        capture_output=True,
-        encoding="utf-8",
-        cwd=ROOT,
-        env=environment(),
-        timeout=TIMEOUT_S,
-        check=True,
-    )
+    done = run_module(interpreter.command, MODULE, timeout_s=TIMEOUT_S)
+    done.check_returncode()
     result.values.update(json.loads(done.stdout))
     result.facts["note"] = f"on CPython {interpreter.name}"
     return result
