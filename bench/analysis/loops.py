@@ -66,7 +66,7 @@ SELECTORS: Final = {"EpollSelector": EPOLL, "PollSelector": EPOLL, "SelectSelect
 
 
 def timers_of(trial: TrialRecord) -> Timers | None:
-    """How the loop of a trial waits for a time, by its record; None if that is not known."""
+    """How the loop of a trial waits for a time on Linux, by its record; None if not known."""
     loop = str(trial.mechanism.get("loop", ""))
     if loop.startswith("uvloop."):
         return LIBUV

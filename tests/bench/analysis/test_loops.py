@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from statistics import mean
+from collections import defaultdict
+from statistics import mean, median
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench import arrivals
+from bench import arrivals, store
 from bench.analysis import queue
 from bench.analysis.loops import (
     EPOLL,
@@ -21,6 +22,9 @@ from bench.analysis.loops import (
     responses,
     timers_of,
 )
+from bench.analysis.stats.records import number_param
+from bench.launch import RESULTS
+from crawlers.registry import MODELS
 from tests.bench.synthetic import analysed
 from tests.bench.worked import worked
 
@@ -105,6 +109,30 @@ def test_uvloop_spins_for_some_and_is_less_late() -> None:
     found = responses(due, (), LAZY, LIBUV, 0.0004)
     assert 0.1 < sum(late < 1e-9 for late in found) / len(found) < 0.5
     assert mean(found) < mean(responses(due, (), LAZY, EPOLL))
+
+
+def test_an_open_loop_without_work_is_late_by_its_timers_too() -> None:
+    """The reference, where the processor is idle most of the time: nothing is fitted to it."""
+    found = defaultdict[tuple[str, str], list[tuple[float, float]]](list)
+    for trial in store.load(RESULTS / "reference").trials:
+        rate, count = number_param(trial, "rate"), number_param(trial, "urls")
+        timers, seed = timers_of(trial), trial.seeds.get("schedule")
+        fast, took, cpu = trial.service_time, trial.response_time, trial.cpu
+        if trial.workload != "openloop" or trial.status != "ok" or not rate or rate > 4000:
+            continue
+        if not (timers and seed and count and fast and took and cpu and trial.pages):
+            continue
+        page_s = (cpu.client_user_s + cpu.client_system_s) / trial.pages
+        slots = int(number_param(trial, "slots") or count)
+        load = Load(page_s, 0.0, fast.min_ms / 1000, slots)
+        times = responses(arrivals.poisson(rate, seed, int(count)), (), load, timers)
+        found[trial.point, trial.label].append((1000 * mean(times), took.mean_ms))
+    if not found:
+        pytest.skip("this campaign has no open loop at a low rate")
+    for where, pairs in found.items():
+        predicted, measured = (median(each) for each in zip(*pairs, strict=True))
+        if where[1] in MODELS:
+            assert predicted == pytest.approx(measured, rel=0.3), where
 
 
 def test_a_page_has_two_steps_and_work_comes_before_the_second() -> None:
