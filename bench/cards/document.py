@@ -129,8 +129,8 @@ def moved(text: str) -> str:
 
 
 HEAD: Final = (
-    *("backend", "pages/s", "CPU µs/page", "k instructions/page"),
-    *("KiB/connection", "over TLS", "CPU µs/page, plain", "over TLS"),
+    *("backend", "pages/s", "CPU µs / page", "1,000 instructions / page"),
+    *("KiB / connection", "over TLS", "CPU µs / page, plain", "over TLS"),
 )
 
 
