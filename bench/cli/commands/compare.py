@@ -57,23 +57,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, console: Console) -> int:
     """Run the command."""
     paths = (arguments.a, arguments.b)
-    if all(map(record.is_costs, paths)):
+    if all(map(record.is_costs, paths)) and not all(map(is_campaign, paths)):
         return compare_costs(arguments, console)
     if arguments.a.suffix == ".json":
         words = in_words(past.load(arguments.a), arguments.b)
         tell(words, arguments, console)
         return DONE
     first, second = (store.load(path) for path in paths)
-    found = compare.compare(first, second, force=arguments.force)
     before = past.condense(analysis(arguments.a), documents(arguments.published))
     if arguments.keep is not None:
-        filesystem.make_folder(arguments.keep.parent)
         filesystem.write_text(arguments.keep, past.dump(before))
     words = in_words(before, arguments.b)
+    try:
+        found = compare.compare(first, second, force=arguments.force)
+    except compare.CompareError:
+        # Absolute figures need points of the same size; verdicts are ratios, and do not.
+        tell(words, arguments, console)
+        raise
     if not arguments.json:
         comparison.show(found, console)
     tell(words, arguments, console, asdict(found))
     return FAILED if found.failed else DONE
+
+
+def is_campaign(path: Path) -> bool:
+    """Whether a path is a campaign. Its folder may hold counted costs beside the trials."""
+    try:
+        return store.trials_file(path).name in (store.FILE_NAME, store.PACKED)
+    except store.StoreError:
+        return False
 
 
 def analysis(campaign: Path) -> Analysis:

@@ -282,3 +282,39 @@ def test_compare_says_in_words_what_changed_and_keeps_the_verdicts(
     page.write_text("no marks")
     assert main(["compare", str(kept), str(second), "--into", str(page)]) != DONE
     assert "cannot update it" in capsys.readouterr().err
+
+
+def test_compare_takes_a_folder_with_trials_and_counts_for_a_campaign(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folders = [
+        save(tmp_path / name, campaign(blocks=6, workloads=["throughput"], seed=seed))
+        for name, seed in (("a", 1), ("b", 2))
+    ]
+    for folder in folders:
+        (folder / "costs.jsonl").write_text('{"kind": "costs"}\n')
+    main(["compare", *map(str, folders)])
+    assert "is held against campaign" in " ".join(capsys.readouterr().out.split())
+
+
+def test_compare_says_in_words_what_it_cannot_put_in_a_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def asked(lines: list[AnyRecord], pages: int) -> list[AnyRecord]:
+        """The same points with another amount of work."""
+        points = {line.point: line.workload for line in lines if isinstance(line, TrialRecord)}
+        plan = [
+            PointPlan(point=p, workload=w, blocks=6, labels=[], params={"pages": pages})
+            for p, w in points.items()
+        ]
+        return [
+            line.model_copy(update={"plan": plan}) if isinstance(line, CampaignRecord) else line
+            for line in lines
+        ]
+
+    made = campaign(blocks=6, workloads=["throughput"])
+    first, second = save(tmp_path / "a", asked(made, 1)), save(tmp_path / "b", asked(made, 2))
+    assert main(["compare", str(first), str(second)]) != DONE
+    printed = capsys.readouterr()
+    assert "Its other verdicts: " in " ".join(printed.out.split())
+    assert "no backend at the same workload point in common" in printed.err
