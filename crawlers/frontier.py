@@ -28,6 +28,9 @@ from crawlers.origins import (
     with_other_scheme,
 )
 
+Step = tuple[str | None, str, int]
+"""A redirect's source, if any, its target, and how many more redirects may follow."""
+
 BACKOFF_S = 0.1
 """Seconds before the second try of a URL; each further wait is twice as long."""
 
@@ -276,22 +279,27 @@ class Frontier:
 
     def _redirect(self, source: str | None, target: str, budget: int) -> None:
         """Add a URL with the rest of a redirect budget, and pass any gain on along its chain."""
-        while True:
-            if target not in self._seen:
-                if not self._allowed(target):
-                    self._seen.add(target)
-                elif budget >= 0:
-                    self._seen.add(target)
-                    self._pending.append(target)
-                    self._reduced[target] = budget
-                elif source is not None:
-                    # Do not mark it as seen: a link or a shorter chain may still lead there.
-                    self._spent[source] = target
-                return
-            if budget <= self._reduced.get(target, budget):
-                return
-            self._reduced[target] = budget
-            row = self.rows.get(target)
-            if row is None or row.redirect is None:
-                return
-            source, target, budget = target, row.redirect, budget - 1
+        step: Step | None = (source, target, budget)
+        while step is not None:
+            step = self._redirect_once(*step)
+
+    def _redirect_once(self, source: str | None, target: str, budget: int) -> Step | None:
+        """One step of that; returns the next."""
+        if target not in self._seen:
+            if not self._allowed(target):
+                self._seen.add(target)
+            elif budget >= 0:
+                self._seen.add(target)
+                self._pending.append(target)
+                self._reduced[target] = budget
+            elif source is not None:
+                # Do not mark it as seen: a link or a shorter chain may still lead there.
+                self._spent[source] = target
+            return None
+        if budget <= self._reduced.get(target, budget):
+            return None
+        self._reduced[target] = budget
+        row = self.rows.get(target)
+        if row is None or row.redirect is None:
+            return None
+        return target, row.redirect, budget - 1

@@ -1,9 +1,9 @@
 """Backends that use every processor, against the models on one, in pages per second.
 
 In every other point a client has one processor, because a model can use no more. Here
-``processes``, ``subinterpreters``, ``loop_per_thread`` and, without a lock, ``threads`` get every
-processor: all but the server's (``apart``), or all of them, the server's included (``shared``).
-Which processors each side had is in the record of each trial.
+``processes``, ``subinterpreters``, ``partition``, ``loop_per_thread`` and, without a lock,
+``threads`` get every processor: all but the server's (``apart``), or all of them, the server's
+included (``shared``). Which processors each side had is in the record of each trial.
 """
 
 from __future__ import annotations

@@ -108,6 +108,8 @@ SECTIONS: Final = (
                 "processors-apart",
             ),
             Row("", "callbacks", "processes", "all, the server's included", "processors-shared"),
+            Row("", "processes", "partition", "all but the server's", "processors-apart"),
+            Row("", "processes", "partition", "all, the server's included", "processors-shared"),
         ),
     ),
     Section(

@@ -16,7 +16,7 @@ BASE = "callbacks"
 TWINS = (BASE, "threads", "async_await")
 """The backends that run twice in a block as A/A pairs: not all models are equally noisy."""
 
-SPREADING = ("processes", "subinterpreters", "loop_per_thread")
+SPREADING = ("processes", "subinterpreters", "partition", "loop_per_thread")
 """The backends that use every processor they are given.
 
 ``loop_per_thread`` does on any interpreter, but with a lock its threads take turns on them.

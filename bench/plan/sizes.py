@@ -37,7 +37,7 @@ LISTED = {
     **{"requests": 48.0, "requests_tuned": 38.0, "httpx": 100.0, "httpx_tuned": 38.0},
     **{"httpx2": 48.0, "asyncio_pure": 1.8, "asyncio_sockets": 2.2, "uvloop_sockets": 2.0},
     **{"tornado": 2.2, "twisted": 1.9, "anyio": 5.5, "anyio_trio": 3.0, "master_worker": 3.0},
-    **{"redis_queue": 5.7, "loop_per_thread": 1.6},
+    **{"redis_queue": 5.7, "loop_per_thread": 1.6, "partition": 1.2},
 }
 """Time of a page of a list, in multiples of that of ``callbacks``."""
 
@@ -56,7 +56,7 @@ CRAWLED = {
     **{"anyio_trio": 2.37, "tornado": 1.69, "twisted": 1.68, "master_worker": 2.81},
     **{"aiohttp": 5.2, "aiohttp_uvloop": 3.81, "urllib3": 8.7, "urllib3_tuned": 8.9},
     **{"requests": 24.6, "requests_tuned": 20.2, "httpx": 51.6, "httpx_tuned": 19.7},
-    **{"httpx2": 24.8, "loop_per_thread": 2.3},
+    **{"httpx2": 24.8, "loop_per_thread": 2.3, "partition": 1.2},
 }
 """The same for a page of a tree, whose links are extracted as well."""
 

@@ -79,7 +79,7 @@ LIBRARIES = {
         ("urllib3:PoolManager.urlopen", "urllib3.exceptions", "http.client"),
     ),
 }
-ELSEWHERE = ("gevent_patched", "processes", "subinterpreters")
+ELSEWHERE = ("gevent_patched", "processes", "subinterpreters", "partition")
 """Backends that call their library in another process or interpreter."""
 
 
@@ -185,7 +185,7 @@ socket.socket.recv = recv
 """
 
 
-@pytest.mark.parametrize("name", ["processes", "subinterpreters"])
+@pytest.mark.parametrize("name", ["processes", "subinterpreters", "partition"])
 def test_no_exception_in_a_child_ends_a_crawl(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The sockets are those of ``callbacks``, in another process or interpreter."""
     backend = load(name)

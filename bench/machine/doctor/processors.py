@@ -50,7 +50,7 @@ def check_processors(needs: Needs) -> Iterator[CheckResult]:
             "processors gain: one or none is left beside the server's",
             f"use a machine with {ENOUGH} or more processors: {ENOUGH} add points with 1, 2 and 3 "
             "for the client beside the server's, 8 with 1, 2, 4 and 7, for processes, "
-            "subinterpreters, a loop per thread and free-threaded threads",
+            "a partition, subinterpreters, a loop per thread and free-threaded threads",
         )
     quota = cgroups.cpu_quota()
     if quota is not None and quota < 2:
