@@ -166,9 +166,10 @@ def wanted_event(error: OSError) -> int | None:
 def forget_errors() -> None:
     """Empty OpenSSL's queue of errors, which all connections of a thread share.
 
-    From 3.12.3 on, CPython leaves the error of a socket in it. The next operation of
-    another connection would report it, instead of "nothing to read yet":
-    https://github.com/python/cpython/issues/148594. A new connection empties the queue.
+    OpenSSL 3.6 puts a failed write into it (3.0 does not), and from 3.12.3 on, CPython
+    leaves it there. The next operation of another connection would report it, instead of
+    "nothing to read yet": https://github.com/python/cpython/issues/148594. A new
+    connection empties the queue.
     """
     if sys.version_info >= (3, 12, 3):
         _server_context().wrap_bio(ssl.MemoryBIO(), ssl.MemoryBIO(), server_side=True)

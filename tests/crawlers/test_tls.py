@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import errno
+import socket
 import ssl
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from pathlib import Path
 from selectors import EVENT_READ, EVENT_WRITE
+from urllib.parse import urlsplit
 
 import pytest
 
 from bench.launch import ROOT
 from crawlers import registry
+from crawlers.conformance.scripted import Connection, ScriptedServer, ok
 from crawlers.http import RECV_SIZE, Exchange
 from crawlers.job import Fetch, Job, JobError, Origin
 from crawlers.kinds import ERROR_KINDS, RETRYABLE, error_kind
-from crawlers.tls import HandshakeError, client_context, handshaking, tls_error_kind, wanted_event
+from crawlers.tls import (
+    HandshakeError,
+    client_context,
+    farewell,
+    handshaking,
+    tls_error_kind,
+    wanted_event,
+)
 
 ORIGIN = Origin("https://site.test", [], b" HTTP/1.1\r\n\r\n")
 
@@ -147,6 +159,46 @@ def test_a_plain_crawl_never_loads_openssl(name: str) -> None:
         "\nassert 'ssl' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT, timeout=300)
+
+
+@pytest.mark.parametrize("ended_by", ["farewell", "failed exchange"])
+def test_a_broken_connection_says_nothing_of_another(tmp_path: Path, ended_by: str) -> None:
+    """CPython on OpenSSL 3.6 leaves an error where another connection would find it."""
+    pytest.importorskip("trustme", reason="TLS needs certificates: pip install trustme")
+    from crawlers.conformance.authority import Authority
+
+    authority = Authority(tmp_path)
+    gone = threading.Event()
+
+    def reset(connection: Connection) -> None:
+        connection.reset()
+        connection.sock.close()
+        gone.set()
+
+    with ScriptedServer(authority.greeting, authority.cafile) as server:
+        server.script |= {"/": ok(b"answer"), "/reset": reset}
+        address = ("127.0.0.1", urlsplit(server.url).port or 0)
+        context = client_context(authority.cafile, False)
+        healthy, broken = (
+            context.wrap_socket(socket.create_connection(address, 60), server_hostname="127.0.0.1")
+            for _ in range(2)
+        )
+        with healthy, broken:
+            healthy.send(b"GET / HTTP/1.1\r\n\r\n")
+            answer = b""
+            while not answer.endswith(b"answer"):  # session tickets come before it
+                answer += healthy.recv(RECV_SIZE)
+            broken.send(b"GET /reset HTTP/1.1\r\n\r\n")
+            assert gone.wait(60)
+            if ended_by == "farewell":
+                farewell(broken)
+            else:
+                with pytest.raises(ConnectionError) as caught:
+                    broken.send(b"GET / HTTP/1.1\r\n\r\n")
+                assert error_kind(caught.value) == "reset"
+            healthy.setblocking(False)
+            with pytest.raises(ssl.SSLWantReadError):
+                healthy.recv(1)
 
 
 def test_the_table_of_what_backends_hide() -> None:
