@@ -14,6 +14,7 @@ import shutil
 import tarfile
 import tempfile
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from bench import filesystem, store, turnlog
@@ -83,7 +84,7 @@ def read(file: Path) -> dict[str, bytes]:
     its folder, the same name twice, or without records or checksums.
     """
     found: dict[str, bytes] = {}
-    tops = set()
+    tops, name, end = set(), "", 0
     try:
         with tarfile.open(file, "r:") as archive:
             for member in archive:
@@ -97,6 +98,9 @@ def read(file: Path) -> dict[str, bytes]:
                     raise BundleError(f"{file}: {name!r} occurs twice")
                 opened = archive.extractfile(member)
                 found[name] = opened.read() if opened is not None else b""
+                end = member.offset_data + -(-member.size // tarfile.BLOCKSIZE) * tarfile.BLOCKSIZE
+            if not _only_zeros(archive, end):
+                raise BundleError(f"{file}: not a bundle (what follows {name!r} has no valid head)")
     except OSError as error:
         raise BundleError(f"{file}: {error.strerror or error}") from None
     except (tarfile.TarError, ValueError, OverflowError) as error:  # odd numbers in a head
@@ -104,6 +108,14 @@ def read(file: Path) -> dict[str, bytes]:
     if store.FILE_NAME not in found or SUMS not in found:
         raise BundleError(f"{file}: not a bundle: it has no {store.FILE_NAME} or no {SUMS}")
     return found
+
+
+def _only_zeros(archive: tarfile.TarFile, end: int) -> bool:
+    """Whether only zeros follow the last member; tarfile may stop at an odd head in silence."""
+    archive.fileobj.seek(end)
+    return not any(
+        block.strip(b"\0") for block in iter(partial(archive.fileobj.read, 1 << 16), b"")
+    )
 
 
 def faults(file: Path) -> list[str]:
