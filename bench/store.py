@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from stat import S_ISDIR, S_ISREG
 from typing import TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -198,9 +199,9 @@ def trials_file(campaign: Path) -> Path:
     """
     for path in (campaign, RESULTS / campaign):
         try:
-            files = [path / FILE_NAME, path / PACKED] if path.is_dir() else [path]
+            files = [path / FILE_NAME, path / PACKED] if S_ISDIR(mode(path)) else [path]
             for file in files:
-                if file.is_file():
+                if S_ISREG(mode(file)):
                     return file
         except OSError as error:  # a name that is too long, a folder that is not ours
             raise StoreError(f"{campaign}: {error.strerror}") from None
@@ -208,6 +209,17 @@ def trials_file(campaign: Path) -> Path:
         f"{campaign}: no campaign here (no {FILE_NAME}); "
         + (f"list them with: ls {shown(RESULTS)}" if RESULTS.is_dir() else FIRST)
     )
+
+
+def mode(path: Path) -> int:
+    """What kind of file a path is; 0 if nothing is there.
+
+    Raises OSError if that cannot be known. From Python 3.14 on, Path.is_dir says no then.
+    """
+    try:
+        return path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return 0
 
 
 def load(path: Path) -> Records:

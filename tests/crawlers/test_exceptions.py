@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 import subprocess
 import sys
@@ -161,7 +162,7 @@ def test_no_exception_of_a_library_ends_a_crawl(name: str) -> None:
                 raise made(kind)
             return usual(*arguments, **more)
 
-        replacement = awaited if asyncio.iscoroutinefunction(usual) else called
+        replacement = awaited if inspect.iscoroutinefunction(usual) else called
         with ScriptedServer() as server, pytest.MonkeyPatch.context() as patch:
             site(server)
             patch.setattr(owner, attribute, replacement)

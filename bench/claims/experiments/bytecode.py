@@ -47,8 +47,11 @@ def native(node: ast.FunctionDef) -> ast.AsyncFunctionDef:
 def opcodes(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Counter[str]:
     """How often each instruction occurs in a function."""
     module = compile(ast.Module([function], []), "<experiment>", "exec")
-    (code,) = (const for const in module.co_consts if isinstance(const, CodeType))
-    return Counter(instruction.opname for instruction in get_instructions(code))
+    # From 3.14 on, the annotations are code of their own.
+    codes = (const for const in module.co_consts if isinstance(const, CodeType))
+    (code,) = (code for code in codes if code.co_name == function.name)
+    # From 3.14 on, a load may borrow its reference; the getter after it decides whether it may.
+    return Counter(each.opname.replace("_BORROW", "") for each in get_instructions(code))
 
 
 def measure() -> ExperimentResult:
