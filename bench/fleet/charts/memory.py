@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import log10
 from statistics import median
 
 from bench.fleet.charts import line
@@ -22,6 +24,21 @@ CLIENT = (
 """The parts of the client's side, including its half of the kernel memory."""
 FLAT = 0.1
 """A line that varies by less than a tenth counts as flat."""
+
+
+ROOM = 0.12
+"""The share of the logarithmic axis that the label of a size takes."""
+
+
+def spaced(sizes: Sequence[int]) -> list[int]:
+    """The sizes to label so that no two labels touch: the ends, then powers of ten, then others."""
+    low, high = min(sizes), max(sizes)
+    least = ROOM * log10(high / low)
+    kept: list[int] = []
+    for size in sorted(set(sizes), key=lambda n: (n != high, n != low, log10(n) % 1 != 0, -n)):
+        if all(abs(log10(size / other)) >= least for other in kept):
+            kept.append(size)
+    return sorted(kept)
 
 
 def design(records: FleetRecords) -> Design | Skip:
@@ -60,7 +77,7 @@ def design(records: FleetRecords) -> Design | Skip:
             ys = [value / KIB for value in values.values()]
             labels.append(line(slide, axes, label, list(values), ys, [False] * len(ys)))
         ticks = sorted({n for values in lines.values() for n in values})
-        count_axis(axes, ticks)
+        count_axis(axes, spaced(ticks))
         axes.set_xlim(min(ticks) / 1.3, max(ticks) * 1.3)
         value_axis(
             axes, [v / KIB for values in lines.values() for v in values.values()], words=number

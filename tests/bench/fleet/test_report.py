@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bench.fleet import report, store
 from bench.fleet.charts import memory, ramp, throughput
@@ -155,6 +159,20 @@ def test_plain_and_encrypted_connections_stay_apart(tmp_path: Path) -> None:
     assert {file.name for file in report.write(made, tmp_path)} >= {"fleet-memory.svg"}
     svg = (tmp_path / "charts" / "fleet-memory.svg").read_text()
     assert "stroke-dasharray" in svg
+
+
+@given(st.lists(st.integers(1, 10_000_000), min_size=1, max_size=20))
+def test_sizes_are_labelled_apart_and_their_ends_always(sizes: list[int]) -> None:
+    kept = memory.spaced(sizes)
+    assert {kept[0], kept[-1]} == {min(sizes), max(sizes)}
+    assert set(kept) <= set(sizes)
+    room = memory.ROOM * math.log10(max(sizes) / min(sizes))
+    assert all(math.log10(b / a) >= room * (1 - 1e-9) for a, b in pairwise(kept))
+
+
+def test_powers_of_ten_are_labelled_before_others() -> None:
+    sizes = [1000, 10_000, 30_000, 50_000, 100_000, 250_000, 10**6]
+    assert memory.spaced(sizes) == [1000, 10_000, 30_000, 100_000, 250_000, 10**6]
 
 
 def test_a_single_trial_is_no_finding() -> None:
