@@ -101,7 +101,7 @@ def instruments(found: Changes) -> str:
 
 def took(one: PastCampaign) -> str:
     """How long a campaign took; empty where it did not end."""
-    return "" if one.wall_s is None else f", {one.wall_s / 60:.0f} minutes"
+    return "" if one.wall_s is None else f", {plural(round(one.wall_s / 60), 'minute')}"
 
 
 def floors(found: Changes) -> str:

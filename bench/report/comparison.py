@@ -44,7 +44,7 @@ def show(comparison: Comparison, console: Console) -> None:
     if comparison.rows and not comparison.judged:
         console.print(
             "No verdict: it takes at least "
-            f"{plural(stats.MIN_BLOCKS, 'block')} of a point on either side.",
+            f"{plural(stats.MIN_BLOCKS, 'block')} of a point in each campaign.",
             style="yellow",
         )
     elif comparison.rows:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -15,7 +15,7 @@ from bench.analysis import changed, changed_words, findings, past, stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import Ratio
 from bench.schema import AnyRecord, TrialRecord
-from bench.schema.past import PastClaim, PastRatio
+from bench.schema.past import PastCampaign, PastClaim, PastRatio
 from bench.store import StoreError
 from tests.bench.synthetic import analysed, campaign
 
@@ -235,3 +235,12 @@ def test_the_judgement_does_not_depend_on_the_side_it_is_seen_from(
     if kind in ("size", "reversed", "confirmed") and then.verdict in SHOWN:
         assert now.shown
     assert changed.judge(then, replace(now, verdict="undecided")) != "reversed"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(None, ""), (61.0, ", 1 minute"), (1620.0, ", 27 minutes")]
+)
+def test_how_long_a_campaign_took_is_counted_in_words(seconds: float | None, words: str) -> None:
+    made: dict[str, Any] = {"wall_s": seconds}
+    one = PastCampaign.model_construct(**made)
+    assert changed_words.took(one) == words
