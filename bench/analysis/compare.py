@@ -21,8 +21,10 @@ import numpy as np
 from scipy import stats as sps
 
 from bench.analysis import stats
+from bench.analysis.releases import build_words
 from bench.analysis.stats import LEVEL, MIN_BLOCKS, Metric
 from bench.errors import BenchError
+from bench.plan.labels import Label
 from bench.schema import Environment
 from bench.store import Records
 
@@ -77,6 +79,9 @@ class Comparison:
     incomplete: tuple[str, ...] = ()  # campaigns that did not finish, with the reason
     missing: tuple[tuple[str, str], ...] = ()  # (point, label) valid in A, planned in B, not valid
     unlike: tuple[str, ...] = ()  # points of both that stand for different work
+    only_a: tuple[str, ...] = ()  # backends planned in A alone
+    only_b: tuple[str, ...] = ()
+    other_build: tuple[str, ...] = ()  # how each interpreter was built; empty if alike
 
     @property
     def failed(self) -> bool:
@@ -98,7 +103,7 @@ def environment_differences(a: Environment, b: Environment) -> list[Difference]:
     """What differs, the most important first."""
     found = []
     plain = ("machine", "cpu_model", "cpu_count", "cpu_quota", "memory_total_bytes", "os", "kernel")
-    software = ("python", "implementation", "commit", "dirty")
+    software = ("python", "implementation", "openssl", "commit", "dirty")
     for name in (*plain, *software):
         mine, other = getattr(a, name), getattr(b, name)
         if mine != other:
@@ -124,6 +129,18 @@ def machine_differences(a: Environment, b: Environment) -> list[str]:
     if abs(a.memory_total_bytes - b.memory_total_bytes) > MEMORY_TOLERANCE * larger:
         found.append("memory_total_bytes")
     return found
+
+
+def build_differences(a: Environment, b: Environment) -> list[str]:
+    """How the two interpreters were built, if that is known and differs."""
+    builds = [build_words(each.python_build) for each in (a, b) if each.python_build]
+    return builds if len(set(builds)) == 2 else []
+
+
+def planned(records: Records) -> list[str]:
+    """The backends of a campaign's plan."""
+    labels = (label for entry in records.campaign.plan for label in entry.labels)
+    return list(dict.fromkeys(Label.parse(label).name for label in labels))
 
 
 def welch(a: Sequence[float], b: Sequence[float]) -> tuple[float, float, float]:
@@ -211,6 +228,9 @@ def compare(a: Records, b: Records, *, force: bool = False) -> Comparison:
         unlike=tuple(
             point for point, mine in params.items() if mine != other_params.get(point, mine)
         ),
+        only_a=tuple(name for name in planned(a) if name not in planned(b)),
+        only_b=tuple(name for name in planned(b) if name not in planned(a)),
+        other_build=tuple(build_differences(first, second)),
     )
 
 

@@ -31,6 +31,16 @@ def show(comparison: Comparison, console: Console) -> None:
         )
         listed = ", ".join(comparison.other_machine)
         console.print(f"These are different machines ({listed}). {hint}", style="yellow")
+    if comparison.other_build:
+        console.print(
+            f"The interpreters are built differently (A: {comparison.other_build[0]}; "
+            f"B: {comparison.other_build[1]}). Ratios between A and B are as much about the builds "
+            "as about the releases.",
+            style="yellow",
+        )
+    for which, names in (("A", comparison.only_a), ("B", comparison.only_b)):
+        if names:
+            console.print(f"Only in {which}: {', '.join(names)}.")
     for metric in METRICS:
         terminal.show(table(metric, comparison.rows), console)
     for campaign in comparison.incomplete:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -11,10 +12,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.console import Console
 
 from bench import store
 from bench.analysis import compare, stats
 from bench.analysis.compare import CompareError
+from bench.report import comparison
 from bench.schema import CampaignRecord, PointPlan, TrialRecord
 from bench.store import Records
 from tests.bench.synthetic import campaign, environment
@@ -136,6 +139,42 @@ def test_every_difference_around_the_measurements_is_listed() -> None:
     ]
     assert found[2].a == "0.6.4"
     assert found[3].b == "None"
+
+
+def test_two_interpreters_are_said_to_be_built_differently() -> None:
+    other = records(
+        openssl="OpenSSL 3.6.5",
+        python_build={"compiler": "GCC 16.2.0", "level": "-O2", "debug": False},
+    )
+    found = compare.compare(records(), other)
+    assert [difference.what for difference in found.differences][:1] == ["openssl"]
+    assert found.other_build == (
+        "GCC 12.2.0, PGO, LTO",
+        "GCC 16.2.0, -O2, PGO and LTO unknown",
+    )
+    assert compare.compare(records(), records()).other_build == ()
+    shown = Console(file=io.StringIO(), width=200)
+    comparison.show(found, shown)
+    text = shown.file.getvalue()  # type: ignore[attr-defined]
+    assert "built differently (A: GCC 12.2.0, PGO, LTO; B: GCC 16.2.0" in text
+
+
+def test_backends_of_one_campaign_alone_are_named() -> None:
+    one = planned(records(), {"slots": 10})
+    plan = [
+        entry.model_copy(
+            update={"labels": [label for label in entry.labels if not label.startswith("threads")]}
+        )
+        for entry in one.campaign.plan
+    ]
+    other = replace(one, campaign=one.campaign.model_copy(update={"plan": plan}))
+    found = compare.compare(one, other)
+    assert (found.only_a, found.only_b) == (("threads",), ())
+    back = compare.compare(other, one)
+    assert (back.only_a, back.only_b) == ((), ("threads",))
+    shown = Console(file=io.StringIO(), width=200)
+    comparison.show(back, shown)
+    assert "Only in B: threads." in shown.file.getvalue()  # type: ignore[attr-defined]
 
 
 def test_a_few_pages_of_memory_do_not_make_another_machine() -> None:
