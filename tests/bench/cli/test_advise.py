@@ -74,7 +74,7 @@ def test_json_is_one_object_with_every_backend(
     found = json.loads(out)
     assert {row["name"] for row in found["rows"]} == set(MODELS)
     assert found["need"]["rate"] == 100
-    assert set(found["validation"]) == {"processor", "delay", "schedule", "memory"}
+    assert set(found["validation"]) == {"processor", "delay", "schedule", "queue", "memory"}
     for row in found["rows"]:
         assert row["can"] in ("yes", "left out", "no")
         assert row["reason"]
