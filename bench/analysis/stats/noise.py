@@ -85,7 +85,8 @@ class NoiseFloor:
     def words(self) -> str:
         """The floor in one sentence."""
         if self.log is None:
-            return "No A/A pair was measured, so the noise floor of this campaign is unknown."
+            which = "steady A/A pair" if self.unsteady else "A/A pair"
+            return f"No {which} was measured, so the noise floor of this campaign is unknown."
         text = (
             f"Noise floor {floor_words(self.log)}: in {plural(self.pairs, 'A/A comparison')}, one "
             "backend differed from itself by "
@@ -147,6 +148,9 @@ def floor_from(
     means = {name: abs(float(np.mean(list(logs.values())))) for name, logs in pairs.items()}
     wild = unsteady(pairs).union(wild)
     steady = {name: mean for name, mean in means.items() if name not in wild}
+    left_out = {name: mean for name, mean in means.items() if name in wild}
+    if not steady:
+        return NoiseFloor(metric.name, None, 0, None, unsteady=left_out)
     point_level = list(steady.values())
     singles = [abs(log) for name in steady for log in pairs[name].values()]
     # Not interpolated: with few pairs the floor must not fall below what was seen.
@@ -157,7 +161,7 @@ def floor_from(
         float(np.quantile(singles, 0.95, method="higher")),
         float(np.median(point_level)),
         max(steady, key=steady.__getitem__),
-        {name: mean for name, mean in means.items() if name in wild},
+        left_out,
     )
 
 

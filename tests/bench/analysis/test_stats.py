@@ -574,6 +574,15 @@ def test_a_pair_that_is_unsteady_by_another_metric_is_left_out_too() -> None:
     assert floor.unsteady == {wild: pytest.approx(0.04)}
 
 
+def test_without_a_steady_pair_there_is_no_floor() -> None:
+    """A metric of one workload may have no pair but one that is unsteady by CPU per page."""
+    mine = ("fetch-1000", "threads")
+    floor = stats.noise.floor_from(stats.PAGES_PER_S, {mine: {0: 0.5, 1: -0.2}}, {mine})
+    assert (floor.log, floor.pairs) == (None, 0)
+    assert floor.at("fetch-1000", "callbacks", "threads") == pytest.approx(0.15)
+    assert floor.words.startswith("No steady A/A pair was measured")
+
+
 def test_few_pairs_cannot_say_that_one_is_unsteady() -> None:
     pairs = {(f"point-{n}", "callbacks"): {0: 0.01, 1: -0.01, 2: 0.01} for n in range(6)}
     pairs["fetch-1000", "threads"] = {0: 1.0, 1: -1.0, 2: 1.0}
