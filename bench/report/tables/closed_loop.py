@@ -17,8 +17,8 @@ COLUMNS: Final = (
     Column("ratio [95 %]"),
     words("verdict"),
     words("why", drop=9),
-    Column("CPU user ms/1000 pages", drop=3),
-    Column("CPU system ms/1000 pages", drop=3),
+    Column("CPU user ms / 1000 pages", drop=3),
+    Column("CPU system ms / 1000 pages", drop=3),
     Column("p50 ms", drop=4),
     Column("p99 ms", drop=4),
     Column("of ceiling", drop=5),
@@ -27,7 +27,7 @@ COLUMNS: Final = (
 )
 GLANCE: Final = (
     *("backend", "pages/s, median [min–max]", "ratio [95 %]", "verdict"),
-    *("CPU user ms/1000 pages", "CPU system ms/1000 pages", "p99 ms"),
+    *("CPU user ms / 1000 pages", "CPU system ms / 1000 pages", "p99 ms"),
 )
 
 
