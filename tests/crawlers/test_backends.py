@@ -77,12 +77,24 @@ def test_every_receive_asks_for_as_much(
     assert sizes == {size}
 
 
+ATTEMPTS = 8
+"""Tries to see what is so on paper. A fault of ours spoils every try, a busy machine only some."""
+
+
 @pytest.mark.parametrize("name", registry.MODELS)
 def test_every_slot_has_its_turn(name: str, tree: FixtureServer) -> None:
-    """A slot that never gets work opens no connection, and the models are not equal any more."""
-    tree.control("/reset", {})
-    crawl(name, tree.url, slots=150)
-    assert tree.control("/ledger?summary=1")["connections_opened"] == 150
+    """A slot that never gets work opens no connection, and the models are not equal any more.
+
+    On a busy machine a thread may start when the others have fetched everything.
+    """
+    opened = []
+    for _ in range(ATTEMPTS):
+        tree.control("/reset", {})
+        crawl(name, tree.url, slots=150)
+        opened.append(tree.control("/ledger?summary=1")["connections_opened"])
+        if opened[-1] == 150:
+            break
+    assert opened[-1] == 150, opened
 
 
 @pytest.mark.parametrize("name", registry.MODELS)
@@ -97,10 +109,6 @@ def test_all_slots_wait_at_once(name: str, start_server: Start) -> None:
     assert ledger["peak_in_flight"] == 200
     assert ledger["connections_opened"] == 200
     server.stop()
-
-
-ATTEMPTS = 8
-"""Tries to see times as on paper. A fault of ours spoils every try, a busy machine only some."""
 
 
 @pytest.mark.parametrize("name", registry.MODELS)
