@@ -172,7 +172,7 @@ def full() -> Profile:
             *(regime(*cell, Cast(5)) for cell in REGIME),
             with_long_switch(regime(1000, 10, 4000, Cast(5))),
             *(crossover(*cell, Cast(5, rest=3)) for cell in CROSSOVER),
-            ladder(100, 36000, Cast(5, 5, 5)),
+            ladder(100, 31000, Cast(5, 5, 5)),
             switch(1000, 6000, Cast(5, 5, 5)),
             fairness(1000, 20000, Cast(5)),
             c10k(100, Cast(2, 2, 1)),
