@@ -268,5 +268,7 @@ def base_lines(past: PastCampaign, now: PastCampaign) -> list[str]:
 
 def build(one: PastCampaign) -> str:
     """What is known of how the interpreter was built."""
-    known = ", ".join(f"{name} {value}" for name, value in one.build.items())
-    return known or "its build was not recorded"
+    known = one.build.items()
+    said = {"True": "", "False": "no "}
+    words = [f"{said[v]}{name.upper()}" if v in said else v for name, v in known]
+    return ", ".join(words) or "its build was not recorded"

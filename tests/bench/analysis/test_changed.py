@@ -244,3 +244,15 @@ def test_how_long_a_campaign_took_is_counted_in_words(seconds: float | None, wor
     made: dict[str, Any] = {"wall_s": seconds}
     one = PastCampaign.model_construct(**made)
     assert changed_words.took(one) == words
+
+
+def test_the_build_of_an_interpreter_is_told_in_words() -> None:
+    """It said "level -O3, pgo False"."""
+    one = past.condense(analysed(made()))
+    build = {"level": "-O3", "pgo": "False", "lto": "True"}
+    assert changed_words.build(replace_build(one, build)) == "-O3, no PGO, LTO"
+    assert changed_words.build(replace_build(one, {})) == "its build was not recorded"
+
+
+def replace_build(one: PastCampaign, build: dict[str, str]) -> PastCampaign:
+    return one.model_copy(update={"build": build})
