@@ -20,7 +20,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from bench.controls import FAMILY, REPEATS
+from bench.controls import CONTROLS, FAMILY, REPEATS
 from bench.histograms import FloatArray
 from bench.machine.probes import cpu, host, kernel
 from bench.plan.order import Turn
@@ -32,7 +32,16 @@ from bench.run.process import ProcessError
 from bench.run.servers import Server, ServerError
 from bench.run.state import Bench, Trial
 from bench.run.trial import START_S, command
-from bench.run.turns import MOST_TASKS, Group, GroupEndedError, Taker, Turns, TurnTaken, take_turns
+from bench.run.turns import (
+    MOST_TASKS,
+    Group,
+    GroupEndedError,
+    Taker,
+    Turns,
+    TurnTaken,
+    level,
+    take_turns,
+)
 from bench.run.workers import WorkerError, WorkerProcess, seconds, threads
 from bench.schema import TrialRecord, TurnsRecord
 from bench.schema import Turns as TurnsSummary
@@ -40,6 +49,9 @@ from bench.turnlog import FEWEST_ROUNDS
 
 TURNS_DEADLINE_S: Final = 120.0
 """The longest that the turns of one block may take, whatever is still alive."""
+
+ALIKE: Final = "the pages of a list are alike"
+BEYOND: Final = "some crawl had gone further in its first counted turn than another in its last"
 
 MARGIN: Final = 2
 """A crawl with so many times the exchanges that it should have is broken, and may fail."""
@@ -111,6 +123,7 @@ def run(
                 processors=bench.pinning.client,
                 deadline=time.monotonic() + TURNS_DEADLINE_S,
             )
+            taken, until = evenly(taken, members)
             finish(members)
         finally:
             # Together and at once: SIGTERM would wait until a stopped process is resumed.
@@ -127,7 +140,29 @@ def run(
     # Each has its share of the time that they spent together.
     share = (time.monotonic() - began) / len(records)
     records = [one.model_copy(update={"trial_s": share}) for one in records]
-    return records, log(taken, point, members[0].trial.turn.block)
+    return records, log(taken, point, members[0].trial.turn.block, until)
+
+
+def evenly(turns: Turns, members: Sequence[Member]) -> tuple[Turns, float | None]:
+    """Count turns up to the same place of each crawl, where pages differ by their place.
+
+    Those of a list are all alike. A control goes through its work several times.
+    """
+    if members[0].trial.point.urls is not None:
+        return turns, None
+    crawls = [
+        place
+        for place, member in enumerate(members)
+        if member.trial.turn.label.name not in CONTROLS and member.taker.lost is None
+    ]
+    return level(turns, crawls)
+
+
+def uneven(point: Point, until: float | None) -> dict[str, str]:
+    """Why turns do not count up to the same place of each crawl."""
+    if point.urls is not None:
+        return {"until": ALIKE}
+    return {"until": BEYOND} if until is None else {}
 
 
 def start(
@@ -325,7 +360,7 @@ def too_few(point: str, block: int, rounds: int) -> str | None:
     )
 
 
-def log(turns: Turns, point: Point, block: int) -> TurnsRecord:
+def log(turns: Turns, point: Point, block: int, until: float | None = None) -> TurnsRecord:
     """Every turn of the block, for the file beside the trials."""
     taken = turns.taken
     start_s = taken[0].began if taken else 0.0
@@ -349,6 +384,8 @@ def log(turns: Turns, point: Point, block: int) -> TurnsRecord:
         steal_ms=[None if t.steal_s is None else round(1e3 * t.steal_s) for t in taken],
         wait_us=waits,
         aside_us=us(turn.aside_s for turn in taken),
+        reached=[round(turn.reached, 5) for turn in taken],
+        until=until,
         warning=too_few(point.id, block, turns.rounds),
-        reasons={"wait_us": NO_WAIT} if None in waits else {},
+        reasons=({"wait_us": NO_WAIT} if None in waits else {}) | uneven(point, until),
     )

@@ -303,6 +303,8 @@ class TurnsRecord(Record):
     steal_ms: list[int | None]
     wait_us: list[int | None] = Field(default_factory=list)  # for a processor; empty: not recorded
     aside_us: list[int] = Field(default_factory=list)  # of resuming and stopping, not in cpu_us
+    reached: list[float] = Field(default_factory=list)  # share of the crawl done at a turn's end
+    until: float | None = None  # turns count up to this share of each crawl; None: see reasons
     warning: str | None = None  # too few counted rounds
     reasons: dict[str, str] = Field(default_factory=dict)
 

@@ -583,6 +583,43 @@ def test_without_a_steady_pair_there_is_no_floor() -> None:
     assert floor.words.startswith("No steady A/A pair was measured")
 
 
+def with_faults(lines: list[AnyRecord], faults: Callable[[TrialRecord], float]) -> list[AnyRecord]:
+    return [
+        line.model_copy(update={"extra": line.extra | {"page_faults": faults(line) * line.pages}})
+        if isinstance(line, TrialRecord) and line.pages
+        else line
+        for line in lines
+    ]
+
+
+def test_two_runs_with_other_page_faults_for_a_page_set_no_floor() -> None:
+    """Whether malloc maps asyncio's receives each time is luck: 1.4 or 2.2 page faults a page."""
+    lines = synthetic.campaign(workloads=("throughput",), twin="callbacks", noise=0.01)
+    alike = synthetic.analysed(with_faults(lines, lambda t: 2.2))
+    assert not stats.noise.other_work(alike.records)
+    before = stats.noise.aa_noise_floor(alike.records)
+    assert not before.unsteady
+
+    def lucky(trial: TrialRecord) -> float:
+        twin = trial.label != trial.backend
+        return 1.4 if trial.point == "throughput-10" and twin and trial.block == 1 else 2.2
+
+    found = synthetic.analysed(with_faults(lines, lucky)).records
+    pair = ("throughput-10", "callbacks")
+    assert stats.noise.other_work(found) == {pair}
+    after = stats.noise.aa_noise_floor(found)
+    assert set(after.unsteady) == {pair}
+    assert after.pairs == before.pairs - 1
+    assert "more page faults for a page" in after.words
+
+
+@given(st.floats(0, 10), st.floats(-0.09, 0.09))
+def test_a_tenth_of_a_page_fault_is_the_same_work(faults: float, more: float) -> None:
+    lines = synthetic.campaign(workloads=("throughput",), twin="callbacks", blocks=2)
+    twins = with_faults(lines, lambda t: faults if t.label == t.backend else max(0, faults + more))
+    assert not stats.noise.other_work(synthetic.analysed(twins).records)
+
+
 def test_few_pairs_cannot_say_that_one_is_unsteady() -> None:
     pairs = {(f"point-{n}", "callbacks"): {0: 0.01, 1: -0.01, 2: 0.01} for n in range(6)}
     pairs["fetch-1000", "threads"] = {0: 1.0, 1: -1.0, 2: 1.0}

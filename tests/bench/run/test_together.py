@@ -70,6 +70,19 @@ def test_every_crawl_is_complete_and_checked(block: Block) -> None:
         assert record.ledger.connections_opened == 10
 
 
+def test_turns_count_up_to_the_same_place_of_each_tree(block: Block) -> None:
+    records, log = block
+    if log.until is None:  # on a busy machine a turn is most of so small a crawl
+        assert log.reasons["until"] == together.BEYOND
+        return
+    assert 0 < log.until <= 1
+    for place in range(len(records)):
+        mine = [i for i, label in enumerate(log.label) if label == place]
+        reached = [log.reached[i] for i in mine]
+        assert reached == sorted(reached)
+        assert all(log.reached[i] <= log.until + 1e-5 for i in mine if log.counted[i])
+
+
 def test_each_trial_has_its_share_of_the_time_of_the_block(block: Block) -> None:
     records, log = block
     (share,) = {record.trial_s for record in records}
