@@ -31,12 +31,13 @@ def memory(analysis: Analysis) -> str | None:
         return None
     ends = [models[0], models[-1]] if len(models) > 1 else models
     head = listing([f"{_kib(row.total)} KiB with {prose(row.label)}" for row in ends])
+    named = (*analysis.main, SMALL)
     others = sorted((row for row in held if row.label not in MODELS), key=lambda row: -row.total)
     charted = [row for row in (*models, *others) if row.highest == models[0].highest]
-    each = [_each(row) for row in charted]
+    each = [_each(row) for row in charted if row.label in named]
     parts = [
         f"**Over TLS an idle connection takes {head}.** In KiB, in brackets on plain HTTP: "
-        f"{', '.join(each)}.",
+        f"{', '.join(each)}.{_rest([row for row in charted if row.label not in named])}",
         _order(models),
         _openssl(analysis),
         _cause(analysis),
@@ -48,6 +49,16 @@ def memory(analysis: Analysis) -> str | None:
 def _each(row: HeldConnection) -> str:
     plain = "not measured" if row.plain_total is None else f"{row.plain_total / KIB:.1f}"
     return f"`{row.label}` {row.total / KIB:.1f} ({plain})"
+
+
+def _rest(rows: list[HeldConnection]) -> str:
+    """The range of those that would make the sentence too long."""
+    if len(rows) < 2:
+        return ""
+    return (
+        f" {capital(count(len(rows)))} other backends take {rows[-1].total / KIB:.1f} "
+        f"(`{rows[-1].label}`) to {rows[0].total / KIB:.1f} (`{rows[0].label}`)."
+    )
 
 
 def _order(models: list[HeldConnection]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from bench.analysis.analysis import Analysis
-from bench.analysis.timeouts import SWEEP, Timeout, priced
+from bench.analysis.timeouts import SWEEP, WAYS, Timeout, priced
 from bench.text import capital, listing, significant
 
 COMMANDS: Final = (
@@ -51,10 +51,16 @@ def finding(analysis: Analysis) -> str | None:
     return " ".join([*parts, _others(analysis), f"To measure it: {COMMANDS}."])
 
 
+def named(row: Timeout) -> str:
+    """The way, and its backend where another has the same way."""
+    shared = sum(way == row.way for way in WAYS.values()) > 1
+    return f"`{row.way}` with `{row.backend}`" if shared else f"`{row.way}`"
+
+
 def each(row: Timeout) -> str:
     """```asyncio.timeout` 7.4 µs (5.4 to 9.6), 15 %``, and what is not shown."""
     assert row.added_us is not None
-    text = f"`{row.way}` {significant(row.added_us, 2)} µs"
+    text = f"{named(row)} {significant(row.added_us, 2)} µs"
     if row.interval_us is not None:
         low, high = (significant(value, 2) for value in row.interval_us)
         text += f" ({low} to {high})"

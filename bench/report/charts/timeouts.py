@@ -31,7 +31,7 @@ def design(analysis: Analysis) -> Design | Skip:
         subtitle="Processor time that it adds to a crawled page at 100 slots, paired in turns; "
         f"{of_blocks(blocks)}, 95 % intervals",
         alt="Bar chart, processor time that a timeout adds to a page. "
-        + "; ".join(f"{row.way} {words(row)}" for row in rows)
+        + "; ".join(f"{row.way} with {row.backend} {words(row)}" for row in rows)
         + ".",
         draw=partial(_draw, rows),
         notes=(

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 
 from bench.analysis.analysis import Analysis
 from bench.analysis.encryption import HeldConnection
+from bench.analysis.encryption_words import SMALL
 from bench.analysis.wording import prose
 from bench.report.charts.axes import value_axis
 from bench.report.charts.design import Design, Skip
@@ -62,10 +63,13 @@ def design(analysis: Analysis) -> Design | Skip:
 
 
 def charted(analysis: Analysis) -> list[HeldConnection]:
-    """The backends held at the largest number of connections, in the campaign's order."""
+    """The main backends held at the largest number of connections, in the campaign's order.
+
+    The table has every backend; :data:`SMALL` is here to show what a buffer makes of asyncio.
+    """
     held = analysis.encryption.held
     top = max((row.highest for row in held), default=0)
-    return [row for row in held if row.highest == top]
+    return [row for row in held if row.highest == top and row.label in (*analysis.main, SMALL)]
 
 
 def how(rows: Sequence[HeldConnection]) -> str:
