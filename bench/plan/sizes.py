@@ -12,7 +12,7 @@ The pages that fill and empty the slots do not count, so every label has them on
 The weights were measured in turns, in a reference campaign. They need not be exact. If one
 is wrong, a crawl ends early, and the turns of its block with it. The others' crawls then go on
 uncounted, and that time is lost. Where the first pages of a site cost more than the others, turns
-count up to the same place of every crawl (:func:`bench.run.turns.level`).
+count up to the same place of every crawl (:func:`bench.run.places.level`).
 """
 
 from __future__ import annotations
