@@ -21,7 +21,7 @@ from bench.analysis.stats.ratios import (
 from bench.analysis.stats.records import limiter_of, natural_key, trials_of
 from bench.schema import TrialRecord
 from bench.store import Records
-from bench.text import plural
+from bench.text import listing, plural
 
 Way = Literal["turns", "whole", "paced"]
 """How a point was measured: in turns, in whole trials, or in whole trials whose rate is set.
@@ -84,8 +84,17 @@ class NoiseFloor:
         return None if self.log is None else 100 * math.expm1(self.log)
 
     @property
+    def brief(self) -> str:
+        """The floor in a sentence, and how many pairs are not in it: for a chart."""
+        if self.log is None:
+            return self.words
+        pairs = plural(self.pairs, "A/A comparison")
+        some = f"; {plural(len(self.unsteady), 'unsteady pair')} not in it" if self.unsteady else ""
+        return f"Noise floor {floor_words(self.log)}, from {pairs}{some}."
+
+    @property
     def words(self) -> str:
-        """The floor in one sentence."""
+        """The floor in a sentence, what is typical, and which pairs are not in it."""
         if self.log is None:
             which = "steady A/A pair" if self.unsteady else "A/A pair"
             return f"No {which} was measured, so the noise floor of this campaign is unknown."
@@ -103,20 +112,32 @@ class NoiseFloor:
                 f" The typical (median) pair differed by {floor_words(self.typical_log)}, the "
                 f"widest was {backend} at {point}; every verdict uses the floor."
             )
+        return text + self._left_out
+
+    @property
+    def _left_out(self) -> str:
+        """Which pairs are not in it, and why, in two sentences; nothing without any."""
+        if not self.unsteady:
+            return ""
+        groups: dict[bool, dict[str, list[str]]] = {True: {}, False: {}}
         for (point, backend), log in self.unsteady.items():
-            why = (
-                "in some blocks one of the two took more page faults for a page than the other, "
-                "which is other work"
-                if (point, backend) in self.other_work
-                else f"it scatters more than {UNSTEADY:g} times as much from block to block as the "
-                "median pair"
-            )
-            text += (
-                f" Not in it is {backend} at {point}, which differed from itself by "
-                f"{floor_words(log)}: {why}. A difference from it counts there if it exceeds "
-                "that too."
-            )
-        return text
+            group = groups[(point, backend) in self.other_work]
+            group.setdefault(backend, []).append(f"{point} ({floor_words(log)})")
+        reasons = {
+            True: "one of two runs took more page faults for a page, which is other work",
+            False: f"it scatters more than {UNSTEADY:g} times as much between blocks as the median "
+            "pair",
+        }
+        parts = [
+            f"{listing([f'{backend} at {listing(points)}' for backend, points in group.items()])}: "
+            f"{reasons[other]}"
+            for other, group in groups.items()
+            if group
+        ]
+        return (
+            f" Not in it: {'; '.join(parts)}. A difference from these counts there if it exceeds "
+            "what they differed from themselves, too."
+        )
 
 
 UNSTEADY: Final = 5.0

@@ -86,7 +86,7 @@ def design(analysis: Analysis) -> Design | Skip:
     groups = _beside(analysis, drawn) if beside else _groups(analysis, drawn)
     bars = _bars(analysis, beside)
     floor = analysis.floor()
-    notes = [floor.words]
+    notes = [floor.brief]
     if beside:
         notes.append(f"All of the campaign, by every metric: {aa.words[0].lower()}{aa.words[1:]}")
     notes += aa.accounting[:1]

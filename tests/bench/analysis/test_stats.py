@@ -560,7 +560,9 @@ def test_an_unsteady_pair_sets_no_floor_but_its_own(
     assert after.at("fetch-1000", "callbacks", "threads") == pytest.approx(wild / 3)
     assert after.at("fetch-1000", "callbacks", "generators") == before.log
     assert after.at("point-0", "callbacks", "threads") == before.log
-    assert "Not in it is threads at fetch-1000" in after.words
+    assert "Not in it: threads at fetch-1000 (" in after.words
+    assert after.brief.endswith("; 1 unsteady pair not in it.")
+    assert "unsteady" not in before.brief
 
 
 def test_a_pair_that_is_unsteady_by_another_metric_is_left_out_too() -> None:
