@@ -230,9 +230,14 @@ def test_a_few_failed_trials_are_noted_and_many_are_a_fault(
 
 
 def test_the_reference_campaign_passes_its_check(capsys: pytest.CaptureFixture[str]) -> None:
-    """But for httpx: its pool may open more connections than slots, and such a trial is void."""
+    """But for httpx: its pool may open more connections than slots, and such a trial is void.
+
+    Ten thousand threads that crawl may need longer than a trial has, which is a note.
+    """
     code = main(["check", str(RESULTS / "reference")])
-    said = [line for line in capsys.readouterr().out.splitlines() if line]
+    lines = [line for line in capsys.readouterr().out.splitlines() if line]
+    late = "reference: note: failed: threads on crossover-10000x1000ms: no result in "
+    said = [line for line in lines if not line.startswith(late)]
     if code != DONE:
         assert said
         assert all(line.startswith("reference: void: httpx on ") for line in said), said
