@@ -21,6 +21,7 @@ from bench.cards.extension import CARDS
 from bench.claims import ledger, verdict
 from bench.claims import records as experiments
 from bench.claims.extension import CLAIMS
+from bench.launch import ROOT
 from bench.report import charts, cite, export, files, page, publish, summary
 from bench.store import Records
 from tests.bench.synthetic import MODELS, analysed, campaign, measured, rungs
@@ -265,6 +266,17 @@ def test_the_page_fits_a_phone_and_the_findings_a_screen(shown: Any) -> None:
         assert shown.evaluate("document.documentElement.scrollWidth") == width
     shown.set_viewport_size({"width": 360, "height": 740})
     assert shown.evaluate("document.documentElement.scrollWidth") == 360
+
+
+def test_the_page_of_the_reference_fits_too(browser: Any) -> None:
+    """It has findings with long commands, which could not be wrapped."""
+    context = browser.new_context()
+    shown = context.new_page()
+    shown.goto((ROOT / "results" / "reference" / files.PAGE).as_uri())
+    for width in (1280, 390):
+        shown.set_viewport_size({"width": width, "height": 800})
+        assert shown.evaluate("document.documentElement.scrollWidth") == width
+    context.close()
 
 
 def test_paper_has_every_table_and_needs_no_words_for_charts(shown: Any) -> None:
