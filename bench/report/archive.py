@@ -99,7 +99,7 @@ def read(file: Path) -> dict[str, bytes]:
                 opened = archive.extractfile(member)
                 found[name] = opened.read() if opened is not None else b""
                 end = member.offset_data + -(-member.size // tarfile.BLOCKSIZE) * tarfile.BLOCKSIZE
-            if not _only_zeros(archive, end):
+            if found and not _only_zeros(archive, end):  # /dev/zero has no member and no end
                 raise BundleError(f"{file}: not a bundle (what follows {name!r} has no valid head)")
     except OSError as error:
         raise BundleError(f"{file}: {error.strerror or error}") from None

@@ -268,7 +268,7 @@ CASES: Final = (
 )
 
 
-def outcome(name: str, case: Case) -> str:
+def outcome(name: str, case: Case, timeout_s: float = TIMEOUT_S) -> str:
     """What a backend makes of a case: an error kind, or status, size and connection.
 
     ``200, 3 B, kept`` is a page of three bytes whose connection carried the next
@@ -283,7 +283,7 @@ def outcome(name: str, case: Case) -> str:
     with ScriptedServer() as server:
         server.script.update({"/case": answer, "/next": ok()})
         urls = (f"{server.url}case", f"{server.url}next")
-        job = Job(urls, slots=1, follow=False, max_tries=1, timeout_s=TIMEOUT_S)
+        job = Job(urls, slots=1, follow=False, max_tries=1, timeout_s=timeout_s)
         report = registry.load(name).crawl(job, NullRecorder())
         row = report.rows[urls[0]]
         if row.error is not None:
@@ -300,7 +300,10 @@ def allowed(case: Case, found: str) -> bool:
 def outcomes(name: str) -> dict[str, str]:
     """What a backend makes of every case."""
     outcome(name, CASES[0])  # the first request of a library may take longer
-    return {case.name: outcome(name, case) for case in CASES}
+    found = {case.name: outcome(name, case) for case in CASES}
+    # On a busy machine a library may be late, which is not the same as waiting for ever.
+    late = [case for case in CASES if found[case.name] == "timeout"]
+    return found | {case.name: outcome(name, case, 6 * TIMEOUT_S) for case in late}
 
 
 def versions(names: Iterable[str] = LIBRARIES) -> str:

@@ -122,3 +122,10 @@ def test_what_is_no_bundle_is_said_in_one_line(
 def test_a_bundle_that_is_not_there_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bundle", "--verify", "nowhere.tar"]) == USAGE
     assert "nowhere.tar" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no /dev/zero here")
+def test_zeros_without_end_are_no_bundle() -> None:
+    """It read on for ever, looking for something odd after the last file."""
+    with pytest.raises(archive.BundleError, match="not a bundle"):
+        archive.read(Path("/dev/zero"))
