@@ -18,7 +18,6 @@ from bench import store
 from bench.analysis import findings, stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import Comparison, Metric
-from bench.schema import TrialRecord
 from bench.schema.past import PastCampaign, PastClaim, PastRatio
 
 METRICS: Final = (stats.CPU_PER_1000, stats.PAGES_PER_S)
@@ -133,16 +132,9 @@ def page_faults(analysis: Analysis) -> dict[tuple[str, str], float]:
     """(point, label) -> page faults of the client per page, the median of the trials."""
     found: dict[tuple[str, str], list[float]] = {}
     for trial in stats.trials_of(analysis.records, twins=False):
-        if (each := _faults(trial)) is not None:
+        if (each := stats.page_faults_per_page(trial)) is not None:
             found.setdefault((trial.point, trial.label), []).append(each)
     return {key: round(median(values), 3) for key, values in found.items()}
-
-
-def _faults(trial: TrialRecord) -> float | None:
-    faults = trial.extra.get("page_faults")
-    if not isinstance(faults, int | float) or not trial.pages:
-        return None
-    return faults / trial.pages
 
 
 def load(file: Path) -> PastCampaign:

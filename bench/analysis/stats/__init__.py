@@ -45,6 +45,7 @@ from bench.analysis.stats.metrics import (
     Metric,
     cpu_ms_per_1000,
     least_served,
+    page_faults_per_page,
 )
 from bench.analysis.stats.noise import (
     WAYS,
@@ -167,6 +168,7 @@ __all__ = [
     "merge_histograms",
     "natural_key",
     "number_param",
+    "page_faults_per_page",
     "parity",
     "points_of",
     "position_balance",

@@ -51,6 +51,14 @@ def _cpu_total(trial: TrialRecord) -> float | None:
     return sum(parts) if parts else None
 
 
+def page_faults_per_page(trial: TrialRecord) -> float | None:
+    """Page faults of the client for each page; None where they were not read."""
+    faults = trial.extra.get("page_faults")
+    if not isinstance(faults, int | float) or not trial.pages:
+        return None
+    return faults / trial.pages
+
+
 def _service_p50(trial: TrialRecord) -> float | None:
     # In turns, only the exchanges that no stop fell into have a service time: the short ones.
     return trial.service_time.p50_ms if trial.service_time and not trial.turns else None

@@ -10,7 +10,12 @@ from typing import Final, Literal
 
 import numpy as np
 
-from bench.analysis.stats.metrics import CPU_PER_1000, PAGES_PER_S, Metric
+from bench.analysis.stats.metrics import (
+    CPU_PER_1000,
+    PAGES_PER_S,
+    Metric,
+    page_faults_per_page,
+)
 from bench.analysis.stats.ratios import (
     RESAMPLES,
     Ratio,
@@ -228,9 +233,9 @@ def other_work(records: Records) -> set[tuple[str, str]]:
     tenth to a quarter of its processor time, and no noise of the machine.
     """
     faults = {
-        (t.point, t.label, t.block): found / t.pages
+        (t.point, t.label, t.block): found
         for t in trials_of(records)
-        if isinstance(found := t.extra.get("page_faults"), (int, float)) and t.pages
+        if (found := page_faults_per_page(t)) is not None
     }
     pairs = [
         ((t.point, t.backend), faults[key], faults[twin])
