@@ -34,7 +34,7 @@ from crawlers.recorder import Recorder
 from crawlers.stop import Stop
 from crawlers.variants._channel import CANCEL, Channel, Ready
 from crawlers.variants._share import OVER, Ask, Begin, Result, Times, Told
-from crawlers.variants.processes import Process, processors
+from crawlers.variants.processes import Process, mechanism, processors
 
 START = "import sys; from crawlers.variants._share import main; main(int(sys.argv[1]))"
 """What a process runs."""
@@ -199,13 +199,4 @@ def crawl(job: Job, recorder: Recorder) -> CrawlReport:
             worker.close()
         starting.close()
         loop.close()
-    return shared.frontier.report(
-        "partition",
-        {
-            "processes": count,
-            "selector": type(loop.selector).__name__,
-            "parser": shared.starts[0].parser,
-            "start_user_us": round(1e6 * sum(ready.user_s for ready in shared.starts)),
-            "start_system_us": round(1e6 * sum(ready.system_s for ready in shared.starts)),
-        },
-    )
+    return shared.frontier.report("partition", mechanism("processes", loop, shared.starts))
