@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from crawlers.conformance.scripted import Connection, ScriptedServer, page
 from crawlers.job import CrawlReport, Job, JobError
 from crawlers.recorder import NullRecorder
 from crawlers.variants import loop_per_thread
 from tests.crawlers.conftest import FixtureServer
+from tests.crawlers.meeting import slots_meet
 
 THREADS = 5
 
@@ -46,20 +46,7 @@ def test_there_are_no_more_threads_than_slots(tree: FixtureServer) -> None:
 
 def test_a_slot_wakes_those_of_other_loops() -> None:
     """The first page links to as many as there are slots, and no answer comes before all asked."""
-    slots = 10
-    met = threading.Barrier(slots, timeout=60)
-
-    def answer(connection: Connection) -> None:
-        met.wait()
-        connection.send(page())
-
-    with ScriptedServer() as server:
-        paths = [f"/{number}" for number in range(slots)]
-        server.script["/"] = page(*paths)
-        server.script.update(dict.fromkeys(paths, answer))
-        report = crawl(server.url, slots=slots, timeout_s=90.0)
-    assert report.errors == {}
-    assert report.pages == slots + 1
+    slots_meet(crawl, 10, wait_s=60, timeout_s=90.0)
 
 
 class Broken(NullRecorder):

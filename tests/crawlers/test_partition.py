@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import threading
 from collections import deque
 from random import Random
 from typing import Any
@@ -12,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawlers.conformance.scripted import Connection, ScriptedServer, page
 from crawlers.frontier import Frontier
 from crawlers.job import CrawlReport, Fetch, Job, PageResult
 from crawlers.recorder import NullRecorder
 from crawlers.variants import partition
 from crawlers.variants._share import Parcel, Share
 from tests.crawlers.conftest import FixtureServer
+from tests.crawlers.meeting import slots_meet
 
 PROCESSES = 4
 
@@ -43,20 +42,7 @@ def test_many_processes_fetch_each_page_once(tree: FixtureServer, slots: int) ->
 @pytest.mark.usefixtures("many")
 def test_idle_slots_are_given_what_waits_for_a_slot_elsewhere() -> None:
     """As many answers as there are slots wait for each other, whatever shares they are in."""
-    slots = 10
-    met = threading.Barrier(slots, timeout=200)
-
-    def answer(connection: Connection) -> None:
-        met.wait()
-        connection.send(page())
-
-    with ScriptedServer() as server:
-        paths = [f"/{number}" for number in range(slots)]
-        server.script["/"] = page(*paths)
-        server.script.update(dict.fromkeys(paths, answer))
-        report = crawl(server.url, slots=slots, timeout_s=250.0)
-    assert report.errors == {}
-    assert report.pages == slots + 1
+    slots_meet(crawl, 10, wait_s=200, timeout_s=250.0)
 
 
 def urls(count: int) -> tuple[str, ...]:
