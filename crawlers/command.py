@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from itertools import takewhile
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NoReturn
 
 from rich.console import Console
@@ -297,7 +298,11 @@ def conformance(arguments: Sequence[str]) -> int:
     environment = os.environ | {
         "PYTHONPATH": os.pathsep.join(filter(None, (here, os.environ.get("PYTHONPATH"))))
     }
-    return subprocess.run([*command, *chosen, *options], check=False, env=environment).returncode
+    # pytest's usual folder is shared: runs side by side that tidy it up fail one another.
+    with TemporaryDirectory(prefix="conformance-") as folder:
+        own = f"--basetemp={folder}/pytest"
+        done = subprocess.run([*command, own, *chosen, *options], check=False, env=environment)
+        return done.returncode
 
 
 class Output(Console):

@@ -12,7 +12,7 @@ TIMEOUT_S = 400.0
 
 
 @pytest.mark.timeout(TIMEOUT_S + 10)
-def test_in_a_process_of_its_own(alone: str) -> None:
+def test_in_a_process_of_its_own(alone: str, tmp_path: Path) -> None:
     """Run the whole suite; show its output if something fails."""
     load = (
         "import sys; from crawlers import registry\n"
@@ -24,7 +24,7 @@ def test_in_a_process_of_its_own(alone: str) -> None:
     )
     if done.returncode:
         pytest.skip(done.stderr.strip())
-    suite = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    suite = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--basetemp={tmp_path}/pytest"]
     done = subprocess.run(
         [*suite, "--backend", alone, str(Path(__file__).parent)],
         capture_output=True,

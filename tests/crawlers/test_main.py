@@ -140,6 +140,18 @@ def test_conformance_hands_to_pytest_what_follows_the_names() -> None:
     assert found == each, done.stderr
 
 
+def test_conformance_leaves_the_shared_folder_of_pytest_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Runs side by side that tidy it up at once fail with "Directory not empty"."""
+    monkeypatch.setenv("PYTEST_DEBUG_TEMPROOT", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    done = run("conformance", "callbacks", "-q", "-k", "many_small and tls", "-m", "")
+    assert done.returncode == 0, done.stdout
+    assert "1 passed" in done.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_conformance_of_all_is_of_every_backend() -> None:
     done = run("conformance", "all", "--collect-only", "-q", "-k", "many_small or of_its_own")
     assert set(re.findall(r"\[(\w+?)(?:-plain|-tls)?\]", done.stdout)) == set(registry.names()), (
