@@ -3,7 +3,9 @@
 A backend calls :meth:`record` once per answered exchange, on the hot path. So a
 recorder only appends; all arithmetic comes after the crawl. It appends to lists: that takes
 half the instructions of an ``array``, which has to unpack each float. The price is memory, 64
-bytes more for each number. Use :class:`NullRecorder` to measure the cost of recording.
+bytes more for each number. Where a page's processor time is measured, times go into memory
+that was taken before, as doubles (:class:`ProgressRecorder`). Use :class:`NullRecorder` to
+measure the cost of recording.
 """
 
 from __future__ import annotations
@@ -52,20 +54,30 @@ class ProgressRecorder(TimesRecorder):
 
     ``ended`` holds doubles, all zero at first, at least one for each exchange. They become
     seconds on the monotonic clock, one after the other, so one store both keeps a time and
-    counts. Use :class:`LockedProgressRecorder` where threads run without the interpreter's lock.
+    counts. Service times go to the same places of memory taken beforehand: a list would keep
+    a new object for each, spread over the memory that the crawl has in its caches. Call
+    :meth:`settle` after the crawl. Use :class:`LockedProgressRecorder` where threads run without
+    the interpreter's lock.
     """
 
-    __slots__ = ("ended", "place")
+    __slots__ = ("ended", "place", "took")
 
     def __init__(self, ended: memoryview[float]) -> None:
         super().__init__()
         self.ended = ended
+        # Copied, so that this memory has been touched before the crawl comes to it.
+        self.took: memoryview[float] = memoryview(bytearray(bytes(ended.nbytes))).cast("d")
         self.place = count()
 
     def record(self, slot: int, due: float, started: float, ended: float) -> None:
-        """Append the service time, and put the moment of completion into the next place."""
-        self.service.append(ended - started)
-        self.ended[next(self.place)] = ended
+        """Put the service time and the moment of completion into the next place of each."""
+        place = next(self.place)
+        self.took[place] = ended - started
+        self.ended[place] = ended
+
+    def settle(self) -> None:
+        """Put the service times where every recorder has them; nothing may be recorded then."""
+        self.service = list(self.took[: next(self.place)])
 
 
 class LockedProgressRecorder(ProgressRecorder):

@@ -192,7 +192,7 @@ def full() -> Profile:
             *(processors(how, 10000, Cast(5, 0, 5)) for how in SPREADS),
             *scaling(10000, 5),
             *real(Cast(5, 5)),
-            recorder_cost(44000, 12),
+            recorder_cost(44000, 20),
             *(awake(slots, pages, 5) for slots, pages in ((1, 14000), (100, 28000))),
         ),
         backends=None,

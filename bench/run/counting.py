@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -20,14 +19,23 @@ AT_ONCE: Final = 4096
 class Progress:
     """Exchanges counted in memory that the worker's recorder fills: one double for each.
 
-    ``most`` is how many it has room for. Raises :class:`OSError` where there is no such room.
+    ``most`` is how many it has room for; the worker opens ``file``, until :meth:`close`. It is
+    memory and no file on a disk (memfd_create(2)): a store there would now and then wait for the
+    file system. Raises :class:`OSError` where there is no such room.
     """
 
-    def __init__(self, file: Path, most: int) -> None:
-        file.touch()
-        os.truncate(file, most * 8)  # zeros, and they take no room yet
-        self.times = np.asarray(protocol.shared_times(file))
+    def __init__(self, most: int) -> None:
+        self.descriptor = os.memfd_create("progress")
+        os.truncate(self.descriptor, most * 8)  # zeros
+        self.file = f"/proc/{os.getpid()}/fd/{self.descriptor}"
+        self.times = np.asarray(protocol.shared_times(self.file))
         self.seen = 0
+
+    def close(self) -> None:
+        """Let nobody else open it; what is mapped stays until its process ends."""
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+            self.descriptor = -1
 
     def count(self) -> int:
         """As many as are filled, one after the other."""

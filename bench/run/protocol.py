@@ -79,7 +79,7 @@ class Command:
 
     ``urls`` counts the pages ``/p/0 ...`` of a list site; None crawls from the
     root and follows links. The times go to files whose names start with ``out``.
-    ``progress`` names a file of eight bytes in which the worker counts its exchanges.
+    ``progress`` names the shared memory in which the worker counts its exchanges.
     ``watch_parent`` asks the worker to notice by itself when its parent has died.
     ``cafile`` names the authorities to trust where the prefixes are https, and without
     ``keep_alive`` every page gets a connection of its own. ``cancel`` says that the harness
@@ -248,6 +248,10 @@ def _plain(kind: type, value: object) -> bool:
 
 
 def shared_times(file: Path | str) -> memoryview[float]:
-    """The doubles of a file: the worker fills them one by one, and the harness counts them."""
+    """The doubles of a file: the worker fills them one by one, and the harness counts them.
+
+    All its room is taken at once (MAP_POPULATE), so that no page fault falls into the crawl.
+    """
     with open(file, "r+b") as opened:
-        return memoryview(mmap.mmap(opened.fileno(), 0)).cast("d")
+        flags = mmap.MAP_SHARED | mmap.MAP_POPULATE
+        return memoryview(mmap.mmap(opened.fileno(), 0, flags=flags)).cast("d")

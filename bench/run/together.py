@@ -14,7 +14,6 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -66,22 +65,20 @@ class Member:
     trial: Trial
     worker: WorkerProcess
     taker: Taker
-
-    @property
-    def progress(self) -> Path:
-        """The file in which the worker counts its exchanges."""
-        return self.trial.bench.scratch / f"progress-{self.trial.number}"
+    progress: Progress | None = None
 
     def end(self) -> None:
         """End its processes at once, stopped or not, and whatever they have started."""
         self.taker.worker.kill()
         self.taker.server.kill()
+        if self.progress is not None:
+            self.progress.close()
 
     def forget(self) -> None:
         """Remove its files."""
-        scratch = self.progress.parent
+        scratch = self.trial.bench.scratch
         of_tls = scratch / f"authorities-{self.trial.number}.pem"
-        for file in (self.progress, of_tls, *scratch.glob(f"{self.trial.times.name}.*")):
+        for file in (of_tls, *scratch.glob(f"{self.trial.times.name}.*")):
             file.unlink(missing_ok=True)
 
 
@@ -198,13 +195,14 @@ def set_to_work(member: Member) -> None:
     """Tell a worker what to crawl, now that its server is there; it warms up at once."""
     trial, taker = member.trial, member.taker
     taker.total = trial.server.urls * (REPEATS if trial.backend.family == FAMILY else 1)
-    kept = None if trial.turn.label.null_recorder else member.progress
-    if kept is not None:
-        taker.count = Progress(kept, MARGIN * taker.total).count
+    if not trial.turn.label.null_recorder:
+        member.progress = Progress(MARGIN * taker.total)
+        taker.count = member.progress.count
     if trial.point.null_recorder:  # for all labels: one way of counting for what is compared
         ledger = LedgerCount(trial.server)
         taker.count, taker.look = ledger.count, ledger.look
     patience_s = PATIENCE * trial.deadline_s
+    kept = None if member.progress is None else member.progress.file
     member.worker.command(command(trial, progress=kept, timeout_s=patience_s))
 
 

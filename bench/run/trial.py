@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
 
 from bench.machine.probes import cpu, kernel
 from bench.plan.mixed import EVERY
@@ -54,11 +53,11 @@ def run(bench: Bench, point: Point, turn: Turn, server: Server, number: int) -> 
 
 
 def command(
-    trial: Trial, *, progress: Path | None = None, timeout_s: float | None = None
+    trial: Trial, *, progress: str | None = None, timeout_s: float | None = None
 ) -> Command:
     """The command for the worker.
 
-    ``progress`` is the file in which it counts its exchanges, if it takes turns, and
+    ``progress`` is the memory in which it counts its exchanges, if it takes turns, and
     ``timeout_s`` how long one exchange may take, unless it is the trial's deadline.
     """
     point = trial.point
@@ -88,7 +87,7 @@ def command(
         recorder=recorder(point, trial.turn),
         out=str(trial.times),
         watch_parent=dies_with_parent() is None,
-        progress=None if progress is None else str(progress),
+        progress=progress,
         cafile=None if cafile is None else str(cafile),
         keep_alive=trial.way.keep_alive,
         cancel=point.kind == "cancel",

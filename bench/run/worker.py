@@ -249,6 +249,7 @@ def measure(
         slots = write(f"{command.out}.slots", times.slots, "l")
         ended = write(f"{command.out}.ended", [at - started for at in times.ended])
     elif isinstance(times, ProgressRecorder):
+        times.settle()
         ended = write(f"{command.out}.ended", times.ended[: len(times.service)].tolist())
     rows = report.rows.values()
     result = Result(

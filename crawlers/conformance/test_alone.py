@@ -24,9 +24,10 @@ def test_in_a_process_of_its_own(alone: str, tmp_path: Path) -> None:
     )
     if done.returncode:
         pytest.skip(done.stderr.strip())
-    suite = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--basetemp={tmp_path}/pytest"]
+    suite = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    own = f"--basetemp={tmp_path}/pytest"
     done = subprocess.run(
-        [*suite, "--backend", alone, str(Path(__file__).parent)],
+        [*suite, own, "--backend", alone, str(Path(__file__).parent)],
         capture_output=True,
         text=True,
         timeout=TIMEOUT_S,

@@ -94,9 +94,7 @@ def pytest_alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", MODELS)
-def test_a_model_conforms_on_every_release(
-    name: str, pytest_alone: Path, tmp_path: Path
-) -> None:
+def test_a_model_conforms_on_every_release(name: str, pytest_alone: Path, tmp_path: Path) -> None:
     """The whole conformance suite, with the parser in Python and the ``re`` that is there."""
     arguments = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(ROOT)]
     arguments += [str(ROOT / "crawlers/conformance"), "--backend", name]

@@ -196,8 +196,8 @@ def test_the_smoke_profile_is_small() -> None:
 
 def test_every_recorder_is_planned_as_often_as_the_other() -> None:
     assert plan.cast(points("full")["cost-100"], MODELS) == {
-        Label("callbacks"): 12,
-        Label("callbacks", null_recorder=True): 12,
+        Label("callbacks"): 20,
+        Label("callbacks", null_recorder=True): 20,
     }
 
 
