@@ -54,19 +54,18 @@ class ProgressRecorder(TimesRecorder):
 
     ``ended`` holds doubles, all zero at first, at least one for each exchange. They become
     seconds on the monotonic clock, one after the other, so one store both keeps a time and
-    counts. Service times go to the same places of memory taken beforehand: a list would keep
-    a new object for each, spread over the memory that the crawl has in its caches. Call
-    :meth:`settle` after the crawl. Use :class:`LockedProgressRecorder` where threads run without
-    the interpreter's lock.
+    counts. Service times go to the same places of ``took``, as long: a list would keep a new
+    object for each, spread over the memory that the crawl has in its caches. Call :meth:`settle`
+    after the crawl. Use :class:`LockedProgressRecorder` where threads run without the
+    interpreter's lock.
     """
 
     __slots__ = ("ended", "place", "took")
 
-    def __init__(self, ended: memoryview[float]) -> None:
+    def __init__(self, ended: memoryview[float], took: memoryview[float]) -> None:
         super().__init__()
         self.ended = ended
-        # Copied, so that this memory has been touched before the crawl comes to it.
-        self.took: memoryview[float] = memoryview(bytearray(bytes(ended.nbytes))).cast("d")
+        self.took = took
         self.place = count()
 
     def record(self, slot: int, due: float, started: float, ended: float) -> None:
@@ -85,8 +84,8 @@ class LockedProgressRecorder(ProgressRecorder):
 
     __slots__ = ("lock",)
 
-    def __init__(self, ended: memoryview[float]) -> None:
-        super().__init__(ended)
+    def __init__(self, ended: memoryview[float], took: memoryview[float]) -> None:
+        super().__init__(ended, took)
         self.lock = threading.Lock()
 
     def record(self, slot: int, due: float, started: float, ended: float) -> None:

@@ -58,9 +58,11 @@ def markdown(found: Changes, claims: Mapping[str, str] | None = None) -> str:
 
 
 def wrapped(words: str) -> str:
-    """The same Markdown in lines of 100 columns, for a document."""
+    """The same Markdown in lines of 100 columns, for a document; rows of tables stay whole."""
     return "\n".join(
-        textwrap.fill(
+        line
+        if line.startswith("|")
+        else textwrap.fill(
             line,
             100,
             subsequent_indent="  " if line.startswith("- ") else "",

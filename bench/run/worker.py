@@ -36,6 +36,7 @@ from bench.run.protocol import (
     Worked,
     decode,
     encode,
+    own_times,
     shared_times,
 )
 from crawlers import http, registry, tokens
@@ -177,7 +178,8 @@ def make_recorder(command: Command) -> TimesRecorder:
     if command.progress is not None:
         one_at_a_time = gil() == "enabled"
         kind = ProgressRecorder if one_at_a_time else LockedProgressRecorder
-        return kind(shared_times(command.progress))
+        ended = shared_times(command.progress)
+        return kind(ended, own_times(len(ended)))
     if command.work is not None:
         return DueRecorder()
     return SlotRecorder() if command.recorder == "slots" else TimesRecorder()

@@ -11,6 +11,8 @@ replace the trials, with the folder of the documents that quote them, and compar
 
   python -m bench compare OLD NEW --keep results/earlier/OLD.json --published FOLDER
   python -m bench compare results/earlier/OLD.json NEW --into docs/what-changed.md
+
+If A and B ran on two Python releases, the words say which ratios the release has changed.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from pathlib import Path
 from rich.console import Console
 
 from bench import filesystem, store, text, turnlog
-from bench.analysis import changed, changed_words, compare, past
+from bench.analysis import changed, changed_words, compare, past, release_words
 from bench.analysis.analysis import Analysis
 from bench.cli import options
 from bench.cli.exits import DONE, FAILED
@@ -108,6 +110,8 @@ def documents(folder: Path | None) -> dict[str, str]:
 def in_words(before: PastCampaign, campaign: Path) -> str:
     """What a campaign does to the verdicts of an earlier one."""
     found = changed.changes(before, analysis(campaign))
+    if release_words.differ(before, found.now):
+        return release_words.markdown(found)
     claims: dict[str, str] = {}
     if before.claims:
         from bench.claims import ledger, publish

@@ -11,6 +11,7 @@ import pytest
 from bench.controls import CONTROLS, FAMILY, REPEATS, bare
 from bench.controls.prepare import prepare
 from bench.plan.tls import Tls
+from bench.run.protocol import own_times
 from bench.run.servers import Server
 from crawlers import registry
 from crawlers.job import Job
@@ -38,7 +39,7 @@ def run(name: str, job: Job, server: Server) -> int:
     ended = memoryview(bytearray(8 * 2 * REPEATS * PAGES)).cast("d")
     crawl = prepare(name, job)
     server.reset()
-    report = crawl(job, ProgressRecorder(ended))
+    report = crawl(job, ProgressRecorder(ended, own_times(len(ended))))
     assert report.pages == PAGES
     return sum(at > 0 for at in ended)
 

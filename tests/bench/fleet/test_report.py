@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.fleet import report, store
+from bench.fleet import report, sentence, store
 from bench.fleet.charts import memory, ramp, throughput
 from bench.fleet.schema import FleetRecord, FleetTrialRecord, Growth, HostFacts, Sample
 from bench.fleet.store import FleetRecords
+from bench.launch import RESULTS, ROOT
 from bench.report.charts.design import Design, Skip
 from bench.store import StoreError
 from bench.text import KIB, marks
@@ -209,3 +210,17 @@ def test_a_damaged_file_is_reported_with_its_line(tmp_path: Path) -> None:
         store.load(folder)
     with pytest.raises(StoreError, match="No such file"):
         store.load(tmp_path / "nowhere")
+
+
+def test_the_sentences_that_are_typed_are_what_the_records_give() -> None:
+    """Those of README.md and docs/fleet.md about the million; tables and charts are generated."""
+    records = store.load(RESULTS / "fleet")
+    held = [one for one in records.ok("hold") if one.tls is None]
+    top = max(held, key=lambda one: one.connections)
+    assert top.connections == 1_000_000
+    whole = [part for _, parts in sentence.BUDGET for part in parts]
+    each = f"{(sentence.per_connection(top, whole) or math.nan) / KIB:.0f} KiB"
+    readme, page = (ROOT / "README.md").read_text(), (ROOT / "docs" / "fleet.md").read_text()
+    assert f": {top.opened_s:.0f} s to open them, {each} each for both ends |" in readme
+    assert f"A million connections were open at once after {top.opened_s:.0f} s." in page
+    assert f"At {each} and" in page
