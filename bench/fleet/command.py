@@ -30,7 +30,7 @@ from bench.plan import backends
 from bench.plan.tls import Tls
 from bench.run.preflight import THREADED
 from bench.run.runner import create, own_command
-from bench.store import Store
+from bench.store import Store, StoreError
 from crawlers.backend import Backend
 
 if TYPE_CHECKING:
@@ -174,6 +174,11 @@ class Fleet:
         self.number = 0
         if arguments.into is not None:
             self.folder = arguments.into
+            if not (self.folder / FILE_NAME).is_file():
+                raise StoreError(
+                    f"{self.folder} has no {FILE_NAME}, so there is no fleet to append to; "
+                    "for a new one give --results DIR"
+                )
             self.number = len(load(self.folder).trials)
             self._store = stack.enter_context(Store(self.folder / FILE_NAME, create=False))
         else:

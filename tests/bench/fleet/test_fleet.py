@@ -239,6 +239,16 @@ def test_too_much_is_refused_before_anything_starts(
     assert not (tmp_path / "results").exists()
 
 
+def test_a_folder_without_a_fleet_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = fleet("hold", "--connections", "20", "--backends", "callbacks", "--into", str(tmp_path))
+    assert code == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert "has no fleet.jsonl, so there is no fleet to append to" in said
+    assert "give --results DIR" in said
+
+
 def test_no_scheduler_is_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
