@@ -3,8 +3,8 @@
 ``python -m tools.rebuild`` draws the charts, reports and summaries under ``results/`` and fills
 the generated parts of README.md and docs/. It measures nothing. Run it after a change to the
 analysis, a table, a chart or the wording of a finding, and commit what has changed. Name some of
-``reference``, ``interpreters``, ``fleet``, ``micro``, ``costs``, ``reliability`` and ``documents``
-to rebuild only these.
+``reference``, ``interpreters``, ``fleet``, ``fleet-tls``, ``micro``, ``costs``, ``reliability`` and
+``documents`` to rebuild only these.
 """
 
 from __future__ import annotations
@@ -87,9 +87,14 @@ def campaign(name: str, out: Path) -> None:
     publish.build(analysed(name), out, store.trials_file(RESULTS / name), EXTENSIONS)
 
 
-def fleet(out: Path) -> None:
-    """Write the summary and charts of the fleet."""
-    fleet_report.write(fleet_store.load(RESULTS / "fleet"), out)
+def fleet(name: str, out: Path) -> None:
+    """Write the summary and charts of a fleet under ``results/``."""
+    fleet_report.write(fleet_store.load(RESULTS / name), out)
+
+
+def fleet_over_tls() -> str:
+    """The tables of docs/fleet.md about encrypted connections."""
+    return fleet_report.tables(fleet_store.load(RESULTS / "fleet-tls"))
 
 
 def micro(out: Path) -> None:
@@ -161,6 +166,7 @@ def documents() -> None:
         document.fill(name, torture_table(name))
     costs_excerpt()
     document.fill("turn-cost", turn_cost_text(), ROOT / "docs" / "decisions.md")
+    document.fill("fleet-tls", fleet_over_tls(), ROOT / "docs" / "fleet.md")
     fairness = ROOT / "docs" / "fairness.md"
     document.fill(tuning.NAME, tuning_table(), fairness)
     document.fill(libraries.NAME, libraries.markdown(libraries.libraries()), fairness)
@@ -179,7 +185,8 @@ def documents() -> None:
 FOLDERS: Final[dict[str, Callable[[Path], None]]] = {
     "reference": lambda out: campaign("reference", out),
     "interpreters": lambda out: campaign("interpreters", out),
-    "fleet": fleet,
+    "fleet": lambda out: fleet("fleet", out),
+    "fleet-tls": lambda out: fleet("fleet-tls", out),
     "micro": micro,
     "costs": costs,
     "reliability": reliability,

@@ -67,6 +67,12 @@ def test_a_table_of_a_long_test_is_what_it_counted(name: str) -> None:
     assert block(document.DOCUMENT.read_text(), name) == rebuild.torture_table(name).strip()
 
 
+def test_the_tables_of_the_fleet_over_tls_are_what_the_records_give() -> None:
+    """Rebuild with: python -m tools.rebuild documents."""
+    page = (ROOT / "docs" / "fleet.md").read_text()
+    assert block(page, "fleet-tls") == rebuild.fleet_over_tls().strip()
+
+
 def test_the_table_of_what_tuning_changes_is_what_the_records_give() -> None:
     """Rebuild with: python -m tools.rebuild documents."""
     page = (ROOT / "docs" / "fairness.md").read_text()
