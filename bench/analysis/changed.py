@@ -45,6 +45,11 @@ class Change:
     faults: float | None  # per page, now
 
     @property
+    def present(self) -> tuple[float, float, float]:
+        """The ratio now with its interval, which :func:`changes` asks for."""
+        return self.now.value or 1.0, self.now.low or 1.0, self.now.high or 1.0
+
+    @property
     def apart(self) -> bool:
         """Whether the two intervals do not overlap."""
         return disjoint(self.then, self.now)

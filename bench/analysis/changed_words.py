@@ -179,7 +179,7 @@ def sentence(one: Change) -> str:
     """A published figure, and what it is now."""
     then, now = one.then, one.now
     where = listing(then.published)
-    value, low, high = now.value or 1.0, now.low or 1.0, now.high or 1.0
+    value, low, high = one.present
     if one.kind in DECIDED:
         said = (
             f"{where}: no difference shown between `{then.label}` and `{then.base}` in "

@@ -111,24 +111,20 @@ def cells(one: Change | None) -> Sequence[str]:
     """A ratio in each campaign."""
     if one is None:
         return "", ""
-    then, now = one.then, one.now
-    return (
-        ratio(then.value, then.low, then.high),
-        ratio(now.value or 1.0, now.low or 1.0, now.high or 1.0),
-    )
+    then = one.then
+    return ratio(then.value, then.low, then.high), ratio(*one.present)
 
 
 def shift(one: Change) -> float:
     """By what the ratio has been multiplied."""
-    return (one.now.value or 1.0) / one.then.value
+    return one.present[0] / one.then.value
 
 
 def sentence(one: Change) -> str:
     """A ratio in both campaigns: "`trio` against `callbacks` at ladder-100: 18 % more …"."""
-    then, now = one.then, one.now
-    told = much(now.value or 1.0, now.low or 1.0, now.high or 1.0)
+    then = one.then
     return (
-        f"`{then.label}` against `{then.base}` at {then.point}: {told}; was "
+        f"`{then.label}` against `{then.base}` at {then.point}: {much(*one.present)}; was "
         f"{much(then.value, then.low, then.high)}."
     )
 
