@@ -135,14 +135,15 @@ def run(
 def evenly(turns: Turns, members: Sequence[Member]) -> tuple[Turns, float | None]:
     """Count turns up to the same place of each crawl, where pages differ by their place.
 
-    Those of a list are all alike. A control goes through its work several times.
+    Those of a list are all alike. A control goes through its work several times. A crawl that
+    broke off did not get so far as the others; one that ended in its turn is done.
     """
     if members[0].trial.point.urls is not None:
         return turns, None
     crawls = [
         place
         for place, member in enumerate(members)
-        if member.trial.turn.label.name not in CONTROLS and member.taker.lost is None
+        if member.trial.turn.label.name not in CONTROLS and not broke_off(member)
     ]
     return level(turns, crawls)
 
@@ -256,14 +257,17 @@ def finish(members: Sequence[Member]) -> None:
 
 def may_finish(member: Member) -> bool:
     """Whether a crawl can still end well; a label whose worker or server is gone is lost."""
-    taker = member.taker
     if member.trial.status == "failed":
         return False
-    # A worker that is done in its turn did less than the others; its result says what.
-    if taker.lost is not None and member.worker.process.poll() != 0:
-        lose(member, f"{taker.lost}: {member.worker.ending()}")
+    if broke_off(member):
+        lose(member, f"{member.taker.lost}: {member.worker.ending()}")
         return False
     return True
+
+
+def broke_off(member: Member) -> bool:
+    """Whether a crawl was lost before its end. A worker that is done may end in its turn."""
+    return member.taker.lost is not None and member.worker.process.poll() != 0
 
 
 def sleep_again(member: Member) -> None:

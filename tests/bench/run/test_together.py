@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import psutil
@@ -24,12 +25,12 @@ from bench.run import together
 from bench.run.campaign import out_of_the_way, warmup_server
 from bench.run.servers import Server, ServerError
 from bench.run.state import Bench
-from bench.run.turns import TurnTaken, take_turns
+from bench.run.turns import Turns, TurnTaken, take_turns
 from bench.schema import TrialRecord, TurnsRecord
 from bench.store import StoreError
 
 LABELS = ("callbacks", "callbacks#2", "threads")
-POINT = replace(workloads.throughput(10, 3000, Cast(1)), interleaved=True)
+POINT = replace(workloads.throughput(10, 6000, Cast(1)), interleaved=True)
 
 Block = tuple[list[TrialRecord], TurnsRecord]
 
@@ -81,6 +82,25 @@ def test_turns_count_up_to_the_same_place_of_each_tree(block: Block) -> None:
         reached = [log.reached[i] for i in mine]
         assert reached == sorted(reached)
         assert all(log.reached[i] <= log.until + 1e-5 for i in mine if log.counted[i])
+
+
+@pytest.mark.parametrize(("code", "counted"), [(0, 1), (1, 2)])
+def test_a_crawl_that_ended_in_its_turn_counts_up_to_the_same_place(
+    code: int, counted: int
+) -> None:
+    """On a busy machine a turn is long enough for a fast crawl's worker to finish and end."""
+    ended, slow = mock.MagicMock(), mock.MagicMock()
+    ended.taker.lost, ended.worker.process.poll.return_value = "the worker ended in its turn", code
+    slow.taker.lost = None
+    ended.trial.point = POINT
+    taken = [
+        TurnTaken(place, number, 0.0, 0.01, 0.01, 0.0, 100, None, counted=True, reached=reached)
+        for place, shares in enumerate([(0.4, 0.9), (0.3, 0.5)])
+        for number, reached in enumerate(shares)
+    ]
+    leveled, until = together.evenly(Turns(["ended", "slow"], taken), [ended, slow])
+    assert until == 0.5
+    assert [turn.counted for turn in leveled.taken if turn.taker == 0].count(True) == counted
 
 
 def test_each_trial_has_its_share_of_the_time_of_the_block(block: Block) -> None:
