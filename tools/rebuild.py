@@ -42,8 +42,9 @@ from tools import surprises, turn_cost_record, turn_cost_report
 
 COMMANDS: Final = (
     "claims --out docs/claims.md",
-    "compare results/earlier/20261121-125028-2fa75e.json results/reference "
+    "compare results/earlier/20261121-125028-2fa75e.json results/reference-3.11 "
     "--into docs/what-changed.md",
+    "compare results/earlier/20261122-191625-bea129.json results/reference --into docs/interpreters.md",
     "findings results/reference --into README.md",
     "findings results/reference --into docs/reading-the-charts.md",
     "findings results/reference --into docs/method.md",
@@ -184,6 +185,7 @@ def documents() -> None:
 
 FOLDERS: Final[dict[str, Callable[[Path], None]]] = {
     "reference": lambda out: campaign("reference", out),
+    "reference-3.11": lambda out: campaign("reference-3.11", out),
     "interpreters": lambda out: campaign("interpreters", out),
     "fleet": lambda out: fleet("fleet", out),
     "fleet-tls": lambda out: fleet("fleet-tls", out),
