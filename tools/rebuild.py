@@ -44,7 +44,8 @@ COMMANDS: Final = (
     "claims --out docs/claims.md",
     "compare results/earlier/20261121-125028-2fa75e.json results/reference-3.11 "
     "--into docs/what-changed.md",
-    "compare results/earlier/20261122-191625-bea129.json results/reference --into docs/interpreters.md",
+    "compare results/earlier/20261122-191625-bea129.json results/reference "
+    "--into docs/interpreters.md",
     "findings results/reference --into README.md",
     "findings results/reference --into docs/reading-the-charts.md",
     "findings results/reference --into docs/method.md",

@@ -47,11 +47,12 @@ from bench.plan.order import Turn
 from bench.plan.workloads import Point
 from bench.run import interrupts, record, together
 from bench.run.campaign import out_of_the_way, warmup_server
+from bench.run.group import Group, GroupEndedError
 from bench.run.interrupts import interruptible
 from bench.run.process import Child
 from bench.run.state import Bench
 from bench.run.together import Member
-from bench.run.turns import Group, GroupEndedError, undisturbed
+from bench.run.turns import undisturbed
 from tools import turn_cost_record as record_of
 from tools import turn_cost_report as report
 from tools.turn_cost_record import RECORD, Block, Cell, Head

@@ -9,8 +9,8 @@ from typing import Final
 import numpy as np
 
 from bench.run import protocol
+from bench.run.group import GroupEndedError
 from bench.run.servers import Server, ServerError
-from bench.run.turns import GroupEndedError
 
 AT_ONCE: Final = 4096
 """How many doubles the harness looks at in one step."""

@@ -27,12 +27,13 @@ from bench.plan.sizes import sized, turn_s
 from bench.plan.workloads import SITE_SEED, Point
 from bench.run import record
 from bench.run.counting import LedgerCount, Progress
+from bench.run.group import MOST_TASKS, Group, GroupEndedError
 from bench.run.places import level
 from bench.run.process import ProcessError
 from bench.run.servers import Server, ServerError
 from bench.run.state import Bench, Trial
 from bench.run.trial import START_S, command
-from bench.run.turns import MOST_TASKS, Group, GroupEndedError, Taker, Turns, TurnTaken, take_turns
+from bench.run.turns import Taker, Turns, TurnTaken, take_turns
 from bench.run.workers import WorkerError, WorkerProcess, seconds, threads
 from bench.schema import TrialRecord, TurnsRecord
 from bench.schema import Turns as TurnsSummary

@@ -19,9 +19,9 @@ import pytest
 from bench.launch import ROOT
 from bench.plan.sizes import LONG_TURN_SLOTS
 from bench.run import turns
+from bench.run.group import Group
 from bench.run.process import Child
-from bench.run.turns import FILLING, Group, GroupEndedError, Taker, Turns, take_turn, take_turns
-from tests.bench.children import wait_for
+from bench.run.turns import FILLING, Taker, Turns, take_turn, take_turns
 
 BUSY = """
 import mmap, sys, threading
@@ -34,27 +34,13 @@ while True:
     count[0] += 1
 """
 
-THREADS = """
-import sys, threading
-for _ in range(20):
-    threading.Thread(target=threading.Event().wait, daemon=True).start()
-print("ready", flush=True)
-sys.stdin.read()
-"""
-
-PARENT = """
-import subprocess, sys
-child = subprocess.Popen([sys.executable, "-c", "while True: pass"])
-print(child.pid, flush=True)
-while True: pass
-"""
-
 HARNESS = """
 import sys, random, subprocess
 from bench.plan.sizes import LONG_TURN_SLOTS
 from bench.run import turns
+from bench.run.group import Group
 from bench.run.process import Child
-from bench.run.turns import FILLING, Group, Taker, take_turns
+from bench.run.turns import FILLING, Taker, take_turns
 children = [Child("a loop", ["-c", "while True: pass"]) for _ in range(4)]
 print(*(child.pid for child in children), flush=True)
 groups = [Group(child.pid) for child in children]
@@ -165,15 +151,6 @@ def test_a_turn_says_how_long_the_worker_waited_for_the_processor(takers: list[T
     assert all(wait is not None and wait >= 0 for wait in waits)
 
 
-def test_many_threads_are_not_asked_for_their_waits() -> None:
-    with Child("threads", ["-c", THREADS]) as child:
-        assert child.receive(time.monotonic() + 20) == "ready"
-        group = Group(child.pid)
-        group.look_for_children()
-        assert (group.many, group.threads) == (True, 21)
-        assert group.wait_s() is None
-
-
 def test_resuming_and_stopping_many_threads_is_no_part_of_a_turn(takers: list[Taker]) -> None:
     """Stopping a thousand threads and letting them go on took 14 ms of each turn of 10 ms."""
     crowded = takers[1]
@@ -258,34 +235,6 @@ def test_an_interrupt_passes_between_turns_and_everything_is_stopped(takers: lis
         take_turns(takers, random.Random(1), turn_s=0.005, after_round=interrupt)
     for taker in takers:
         assert state(taker.worker.pid) == psutil.STATUS_STOPPED
-
-
-def test_a_group_that_has_ended_cannot_be_stopped() -> None:
-    child = Child("a child", ["-c", "pass"])
-    child.process.wait()
-    with pytest.raises(GroupEndedError):
-        Group(child.pid).stop()
-    child.close()
-
-
-def test_children_of_a_worker_are_stopped_and_their_time_is_counted() -> None:
-    with Child("a parent", ["-c", PARENT]) as parent:
-        grandchild = int(parent.receive(time.monotonic() + 300))
-        group = Group(parent.pid)
-        group.look_for_children()
-        group.stop()
-        deadline = time.monotonic() + 300
-        while state(grandchild) != psutil.STATUS_STOPPED and time.monotonic() < deadline:
-            time.sleep(0.001)
-        used = group.cpu_s()
-        time.sleep(0.05)
-        assert group.cpu_s() == used
-        group.resume()
-        wait_for(lambda: group.cpu_s() > used, "the group does not go on")
-        alone = Group(parent.pid).cpu_s()
-        assert group.cpu_s() > alone
-        parent.process.kill()
-        os.kill(grandchild, signal.SIGKILL)
 
 
 def test_killing_the_harness_leaves_no_stopped_process_behind() -> None:
