@@ -10,12 +10,16 @@
   const commas = (text) => text.replace(/\B(?=(\d{3})+$)/g, ",");
   const even = (value) => {
     const low = Math.floor(value);
-    return value - low === 0.5 ? low + (low % 2) : Math.round(value);
+    return value - low === 0.5 ? low + Math.abs(low % 2) : Math.round(value);
   };
   const count = (value) => commas(String(even(value)));
   const plural = (value, word) => `${count(value)} ${word}${even(value) === 1 ? "" : "s"}`;
   const fixed = (value, places) => {
-    const [whole, part] = value.toFixed(Math.max(0, places)).split(".");
+    // toFixed rounds a tie up, Python to even. Only a multiple of 2 ** -(kept + 1) can be one.
+    const kept = Math.max(0, places);
+    const tie = Number.isInteger(value * 2 ** (kept + 1));
+    const rounded = tie ? even(value * 10 ** kept) / 10 ** kept : value;
+    const [whole, part] = rounded.toFixed(kept).split(".");
     return commas(whole) + (part ? `.${part}` : "");
   };
   const significant = (value, digits) => {
@@ -23,7 +27,7 @@
     const places = digits - 1 - Math.floor(Math.log10(Math.abs(value)));
     return fixed(places < 0 ? even(value * 10 ** places) / 10 ** places : value, places);
   };
-  const times = (value) => (value >= 9.95 ? count(value) : value.toFixed(value >= 1.995 ? 1 : 2));
+  const times = (value) => (value >= 9.95 ? count(value) : fixed(value, value >= 1.995 ? 1 : 2));
   const duration = (ms, digits = 2) => {
     if (ms >= 995) return `${significant(ms / 1000, digits)} s`;
     return ms >= 0.995 ? `${significant(ms, digits)} ms` : `${significant(ms * 1000, digits)} µs`;

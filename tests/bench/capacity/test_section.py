@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bench import store
+from bench import store, text
 from bench.analysis.analysis import Analysis
 from bench.capacity import chart, extension, report
 from bench.capacity.advice import advise
@@ -107,6 +107,26 @@ def opened(browser: Any, file: Path, said: list[str], width: int = 1280) -> Any:
     shown.set_default_timeout(300_000)
     shown.goto(file.as_uri())
     return shown
+
+
+@pytest.mark.slow
+def test_the_page_rounds_as_the_model_does(browser: Any) -> None:
+    """Half a MiB more than 252 was 253 MiB on the page: toFixed rounds a tie up."""
+    script = (Path(extension.__file__).parent / "templates/capacity.js").read_text()
+    words = script[script.index("const MISSING") : script.index("// --- the model")]
+    numbers = [252.5, 253.5, 0.125, 0.375, 1.25, 1.375, 2.25, 2.75, 4.35, 6.25, 12.5, 1.005, 1250]
+    sizes = [number * text.MIB for number in numbers]
+    shares = [number / 100 for number in (0.5, 1.5, 2.5, -0.5, -1.5, -2.5, -3.5, 7.49)]
+    shown = browser.new_page()
+    found = shown.evaluate(
+        f"([numbers, sizes, shares]) => {{ {words} return [numbers.map(times), sizes.map(size), "
+        "shares.map(share => even(100 * share))]; }",
+        [numbers, sizes, shares],
+    )
+    shown.close()
+    assert found[0] == [text.times(number) for number in numbers]
+    assert found[1] == [text.size_words(size) for size in sizes]
+    assert found[2] == [round(100 * share) for share in shares]
 
 
 @pytest.mark.slow
