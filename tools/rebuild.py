@@ -3,8 +3,8 @@
 ``python -m tools.rebuild`` draws the charts, reports and summaries under ``results/`` and fills
 the generated parts of README.md and docs/. It measures nothing. Run it after a change to the
 analysis, a table, a chart or the wording of a finding, and commit what has changed. Name some of
-``reference``, ``interpreters``, ``fleet``, ``fleet-tls``, ``micro``, ``costs``, ``reliability`` and
-``documents`` to rebuild only these.
+``reference``, ``reference-3.11``, ``interpreters``, ``fleet``, ``fleet-tls``, ``micro``,
+``costs``, ``reliability`` and ``documents`` to rebuild only these.
 """
 
 from __future__ import annotations

@@ -8,6 +8,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 
+import psutil
+
+
+def state(pid: int) -> str:
+    """How a process is just now, in the words of psutil."""
+    return str(psutil.Process(pid).status())
+
 
 def wait_for(true: Callable[[], bool], what: str) -> None:
     """Wait until something is true; fail after five minutes."""

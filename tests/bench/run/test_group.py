@@ -12,7 +12,7 @@ import pytest
 
 from bench.run.group import Group, GroupEndedError
 from bench.run.process import Child
-from tests.bench.children import wait_for
+from tests.bench.children import state, wait_for
 
 THREADS = """
 import sys, threading
@@ -28,10 +28,6 @@ child = subprocess.Popen([sys.executable, "-c", "while True: pass"])
 print(child.pid, flush=True)
 while True: pass
 """
-
-
-def state(pid: int) -> str:
-    return str(psutil.Process(pid).status())
 
 
 def test_many_threads_are_not_asked_for_their_waits() -> None:

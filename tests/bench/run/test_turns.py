@@ -22,6 +22,7 @@ from bench.run import turns
 from bench.run.group import Group
 from bench.run.process import Child
 from bench.run.turns import FILLING, Taker, Turns, take_turn, take_turns
+from tests.bench.children import state
 
 BUSY = """
 import mmap, sys, threading
@@ -103,10 +104,6 @@ def rounds(takers: list[Taker], number: int) -> Turns:
                 taker.total = 0
 
     return take_turns(takers, random.Random(3), turn_s=0.005, after_round=after)
-
-
-def state(pid: int) -> str:
-    return str(psutil.Process(pid).status())
 
 
 def test_only_the_one_whose_turn_it_is_runs(takers: list[Taker]) -> None:
