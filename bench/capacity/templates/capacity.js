@@ -12,20 +12,21 @@
     const low = Math.floor(value);
     return value - low === 0.5 ? low + Math.abs(low % 2) : Math.round(value);
   };
+  const roundedAt = (value, places) => even(value * 10 ** places) / 10 ** places;
   const count = (value) => commas(String(even(value)));
   const plural = (value, word) => `${count(value)} ${word}${even(value) === 1 ? "" : "s"}`;
   const fixed = (value, places) => {
     // toFixed rounds a tie up, Python to even. Only a multiple of 2 ** -(kept + 1) can be one.
     const kept = Math.max(0, places);
     const tie = Number.isInteger(value * 2 ** (kept + 1));
-    const rounded = tie ? even(value * 10 ** kept) / 10 ** kept : value;
+    const rounded = tie ? roundedAt(value, kept) : value;
     const [whole, part] = rounded.toFixed(kept).split(".");
     return commas(whole) + (part ? `.${part}` : "");
   };
   const significant = (value, digits) => {
     if (value === 0) return "0";
     const places = digits - 1 - Math.floor(Math.log10(Math.abs(value)));
-    return fixed(places < 0 ? even(value * 10 ** places) / 10 ** places : value, places);
+    return fixed(places < 0 ? roundedAt(value, places) : value, places);
   };
   const times = (value) => (value >= 9.95 ? count(value) : fixed(value, value >= 1.995 ? 1 : 2));
   const duration = (ms, digits = 2) => {
