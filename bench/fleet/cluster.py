@@ -41,6 +41,19 @@ class FleetFault(Exception):
     """A host or a process of the fleet failed or was lost; the message names it."""
 
 
+def settings() -> dict[str, object]:
+    """dask's settings in this process and in the workers that it starts.
+
+    Its profiler looks at the frames of running threads a hundred times a second. Nobody reads
+    what it finds, it takes processor time from what is measured, and CPython 3.11 is known to
+    crash there (dask/distributed#8616, #8916): a host died at 950,000 of a million connections.
+    """
+    return {
+        "distributed.comm.timeouts.connect": f"{CONNECT_S:g}s",
+        "distributed.worker.profile.enabled": False,
+    }
+
+
 @contextmanager
 def connect(scheduler: str | None, workers: int = 1) -> Iterator[Client]:
     """A client of the cluster at ``scheduler``, or of a local one with this many ``workers``.
@@ -55,7 +68,7 @@ def connect(scheduler: str | None, workers: int = 1) -> Iterator[Client]:
         raise ClusterError(f"the fleet needs dask.distributed: {install('fleet')}") from None
     # The fleet reports lost hosts itself.
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    with dask.config.set({"distributed.comm.timeouts.connect": f"{CONNECT_S:g}s"}):
+    with dask.config.set(settings()):
         if scheduler is None:
             # The processes inherit this: only the harness handles Ctrl-C.
             before = signal.signal(signal.SIGINT, signal.SIG_IGN)
