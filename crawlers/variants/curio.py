@@ -11,8 +11,17 @@ curio 1.6, the last release, does not import on Python 3.12 and later.
 
 from __future__ import annotations
 
+import sys
 from time import monotonic
 from typing import Any
+
+from crawlers.backend import BackendError
+
+if sys.version_info >= (3, 12):  # the extra has none there, so it is no use to install that
+    raise BackendError(
+        "backend curio needs Python 3.11 or earlier, for curio 1.6, its last release; "
+        f"this is {sys.version_info.major}.{sys.version_info.minor}"
+    )
 
 import curio  # type: ignore[import-untyped, import-not-found, unused-ignore]
 from curio.io import Socket  # type: ignore[import-untyped, import-not-found, unused-ignore]

@@ -64,6 +64,23 @@ def test_a_variant_of_later_releases(name: str, tree: FixtureServer) -> None:
             assert f"backend {name} needs Python 3." in done.stderr
 
 
+def test_a_variant_of_earlier_releases_says_so_instead_of_what_to_install() -> None:
+    """The extra has no curio for Python 3.12 and later."""
+    later = [each for each in interpreters.find()[0] if each.version >= (3, 12)]
+    if not later:
+        pytest.skip("no CPython of 3.12 or later on PATH or under pyenv")
+    for each in later:
+        done = subprocess.run(
+            [*each.command, "-c", CRAWL, "curio", "http://127.0.0.1/"],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        assert "backend curio needs Python 3.11 or earlier" in done.stderr
+        assert "pip install" not in done.stderr
+
+
 def test_the_models_find_every_page_on_every_release(tree: FixtureServer) -> None:
     """CPython 3.11.0 to 3.11.4 lost links without an error: their ``re`` was faulty."""
     for each in interpreters.find()[0]:
