@@ -47,6 +47,7 @@ COMMANDS: Final = (
     "compare results/earlier/20261122-191625-bea129.json results/reference "
     "--into docs/interpreters.md",
     "findings results/reference --into README.md",
+    "findings results/reference --into docs/findings.md",
     "findings results/reference --into docs/reading-the-charts.md",
     "findings results/reference --into docs/method.md",
     "findings results/interpreters --into docs/interpreters.md",

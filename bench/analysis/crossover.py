@@ -226,10 +226,7 @@ def finding(found: Crossover | None) -> str | None:
         return None
     mine = [each for each in found.crossings if each.label == DEFAULT]
     places = [f"{behind(each.delay_ms)} {said(each)}" for each in mine if each.below]
-    text = [
-        "**Where threads stop being fine.** By pages per second they are shown to be slower than "
-        f"async/await {'; '.join(places)}."
-    ]
+    text = [f"**{_head(mine)}.**", f"Shown {'; '.join(places)}."]
     if level := [each for each in mine if not each.below]:
         where = listing([behind(each.delay_ms) for each in level])
         most = listing([count(n) for n in sorted({each.most for each in level})])
@@ -242,6 +239,16 @@ def finding(found: Crossover | None) -> str | None:
         f"its work. Measure it: `{COMMAND}`."
     )
     return " ".join(text)
+
+
+def _head(mine: Sequence[Crossing]) -> str:
+    """From how many slots on, and behind which delays, the fewest slots first."""
+    where: dict[int, list[str]] = {}
+    for each in mine:
+        if each.below:
+            where.setdefault(each.below, []).append(behind(each.delay_ms))
+    parts = [f"from {count(n)} slots on {listing(delays)}" for n, delays in sorted(where.items())]
+    return f"Threads fetch fewer pages per second than async/await {'; '.join(parts)}"
 
 
 def _long(found: Crossover) -> str | None:

@@ -8,6 +8,7 @@ which do more than a model, stand apart.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import log
@@ -27,7 +28,7 @@ from bench.analysis.analysis import Analysis
 from bench.analysis.ladder import STACK
 from bench.analysis.releases import Releases
 from bench.analysis.stats import Comparison, Metric
-from bench.analysis.wording import change, interval, prose, says
+from bench.analysis.wording import against, change, interval, prose, says
 from bench.plan.labels import Label
 from bench.plan.workloads import mean_delay_s
 from bench.text import KIB, capital, count, listing, plural, significant
@@ -35,6 +36,10 @@ from crawlers.registry import MODELS
 
 NAME: Final = "findings"
 """The generated part of a Markdown file that holds the findings."""
+
+HEADLINE: Final = re.compile(r"\*\*(.+?)\*\*")
+HEADLINES: Final = "headlines"
+"""The one that holds only the first, bold words of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,16 +117,26 @@ def findings(analysis: Analysis) -> list[str]:
 
 def markdown(analysis: Analysis) -> str:
     """The findings as a list, with the campaign they come from."""
+    return _listed(analysis, findings(analysis), "; 95 % intervals are in parentheses")
+
+
+def headlines(analysis: Analysis) -> str:
+    """The findings' first, bold words as a list, with the campaign they come from."""
+    bold = [found[1] for each in findings(analysis) if (found := HEADLINE.match(each))]
+    return _listed(analysis, bold)
+
+
+def _listed(analysis: Analysis, sentences: Iterable[str], further: str = "") -> str:
     campaign, machine = analysis.campaign, analysis.campaign.environment
     python, base = f", {machine.python}", f"`{campaign.base}`"
     if campaign.interpreters:
         python, base = "", "the interpreter before the arrow"
     return "\n".join(
         [
-            *(f"- {sentence}" for sentence in findings(analysis)),
+            *(f"- {sentence}" for sentence in sentences),
             f"\nCampaign `{campaign.campaign}`, profile {campaign.profile}, on "
             f"{machine.cpu_model or 'an unknown processor'} ({machine.cpu_count} processors)"
-            f"{python}. Every difference is to {base}; 95 % intervals are in parentheses.",
+            f"{python}. Every difference is to {base}{further}.",
         ]
     )
 
@@ -249,16 +264,11 @@ def _headline(models: Sequence[Comparison], question: Question) -> str:
         where = question.where if question in WAITING else f"{question.where},"
         return f"{where} no model is shown to differ from {base} in {question.what}"
     first, *others = shown
-    head = f"{says(first.label, question.verb)} {_than(first, question, base)}"
+    much = against(_value(first), question.less, question.what, base)
+    head = f"{says(first.label, question.verb)} {much}"
     further = [f"{prose(c.label)} {change(_value(c), question.less)}" for c in others]
     sentence = ", ".join([head, *further])
     return capital(sentence)
-
-
-def _than(found: Comparison, question: Question, base: str) -> str:
-    """``35 % fewer pages per second than callbacks``, ``2.4 times as many … as callbacks``."""
-    much = change(_value(found), question.less)
-    return f"{much} {question.what} {'as' if 'times' in much else 'than'} {base}"
 
 
 def _each(comparisons: Iterable[Comparison], less: str) -> str | None:

@@ -14,7 +14,7 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.stats import Comparison, Metric, Pair, Ratio, Spread
-from bench.analysis.wording import change, interval
+from bench.analysis.wording import against, interval
 from bench.plan.cast import BASE, FREE, SPREADING
 from bench.plan.labels import Label
 from bench.schema import TrialRecord
@@ -174,24 +174,47 @@ def sentences(found: Processors) -> list[str]:
     return lines
 
 
+def _compared(row: Row, comparisons: Iterable[Comparison]) -> Comparison | None:
+    return next((c for c in comparisons if (c.point, c.label) == (row.point, row.label)), None)
+
+
 def _said(row: Row, comparisons: Iterable[Comparison]) -> str:
     on = f"`{row.label}` on {plural(len(row.client), 'processor')}"
     if not row.client:
         on = f"`{row.label}`, which could not be pinned,"
-    mine = next((c for c in comparisons if (c.point, c.label) == (row.point, row.label)), None)
+    mine = _compared(row, comparisons)
     if mine is None or mine.ratio.value is None or mine.ratio.low is None:
         return f"{on} was measured too seldom for an interval"
     if not mine.ratio.shown:
         return f"no difference is shown between {on} and `{row.base}` on one"
-    much = change(mine.ratio.value, "fewer")
-    than = "as" if "times" in much else "than"
-    return f"{on} crawls {much} pages per second {than} `{row.base}` on one ({interval(mine)})"
+    much = against(mine.ratio.value, "fewer", "pages per second", f"`{row.base}` on one")
+    return f"{on} crawls {much} ({interval(mine)})"
 
 
 def finding(found: Processors | None) -> str | None:
     """The sentences as one finding, with what was not tried."""
     if found is None or not (lines := sentences(found)):
         return None
-    head = f"**On all of {plural(found.usable, 'processor')}, against a model on one.**"
     untried = [f"Not tried: {what}, because {why}." for what, why in found.not_tried]
-    return " ".join([head, *lines, *untried])
+    return " ".join([f"**{_head(found)}.**", *lines, *untried])
+
+
+def _head(found: Processors) -> str:
+    """What gains most from all processors, the server's included."""
+    gains = [
+        (mine.ratio.value, row)
+        for row in found.rows
+        if row.how == "shared"
+        and row.spreads
+        and (mine := _compared(row, found.comparisons)) is not None
+        and mine.ratio.shown
+        and (mine.ratio.value or 0.0) > 1
+    ]
+    where = f"On all of {plural(found.usable, 'processor')}"
+    if not gains:
+        base = next((row.base for row in found.rows if row.base), BASE)
+        return f"{where}, nothing is shown to crawl more pages per second than `{base}` on one"
+    value, best = max(gains, key=lambda gain: gain[0] or 0.0)
+    much = against(value or 0.0, "fewer", "pages per second", f"`{best.base}` on one")
+    most = ", the most of all" if len(gains) > 1 else ""
+    return f"{where}, `{best.label}` crawls {much}{most}"

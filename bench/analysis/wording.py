@@ -38,6 +38,12 @@ def change(ratio: float, less: str = "less") -> str:
     return f"{percent(ratio)} % more"
 
 
+def against(ratio: float, less: str, what: str, base: str) -> str:
+    """A ratio to a base: "35 % fewer pages than callbacks", "2.4 times as many pages as …"."""
+    than = "as" if ratio >= TIMES_FROM else "than"
+    return f"{change(ratio, less)} {what} {than} {base}"
+
+
 def interval(found: Comparison) -> str:
     """The interval that goes with :func:`change`: "14 to 51 %", "2.9 to 3.8"; "" without one."""
     ratio = found.ratio

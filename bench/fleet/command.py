@@ -31,6 +31,7 @@ from bench.plan.tls import Tls
 from bench.run.preflight import THREADED
 from bench.run.runner import create, own_command
 from bench.store import Store, StoreError
+from bench.text import plural
 from crawlers.backend import Backend
 
 if TYPE_CHECKING:
@@ -143,7 +144,8 @@ def show_plan(made: plan.FleetPlan, most: int, console: Console) -> None:
                 + (" over TLS" if made.tls else ""),
                 "bold",
             ),
-            f": {len(sizes)} workers and as many servers, {max(sizes):,} connections each at most; "
+            f": {plural(len(sizes), 'worker')} and as many servers, "
+            f"{max(sizes):,} connections each at most; "
             f"{made.ramp_per_s:,.0f}/s, so the last one is due after {made.ramp_s:.0f} s",
         )
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bench.fleet.schema import FleetTrialRecord
-from bench.text import KIB
+from bench.text import KIB, plural
 
 BUDGET: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("client, user", ("user_bytes",)),
@@ -22,10 +22,11 @@ BUDGET: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 def sentence(trial: FleetTrialRecord) -> str:
     """A trial in one line."""
-    what = f"{trial.told}, {trial.connections:,} connections, {trial.workers} workers"
+    workers = plural(trial.workers, "worker")
+    what = f"{trial.told}, {trial.connections:,} connections, {workers}"
     if trial.workload == "crawl":
         slots = trial.connections // trial.workers
-        what = f"{trial.backend}, {trial.workers} workers × {slots} slots"
+        what = f"{trial.backend}, {workers} × {slots} slots"
     if trial.status != "ok":
         return f"{trial.status}: {what}: {trial.reason}"
     if trial.workload == "crawl":

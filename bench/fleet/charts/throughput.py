@@ -5,13 +5,14 @@ from __future__ import annotations
 from statistics import median
 
 from bench.analysis.stats import Spread, spread
+from bench.analysis.wording import against
 from bench.fleet.charts import line
 from bench.fleet.store import FleetRecords
 from bench.report.charts.axes import value_axis
 from bench.report.charts.design import Design, Skip
 from bench.report.charts.marks import range_bar
 from bench.report.charts.slide import EndLabel, Slide
-from bench.text import number, times
+from bench.text import number
 
 NAME = "fleet-throughput"
 TITLE = "Throughput of a shared crawl against workers"
@@ -43,7 +44,8 @@ def design(records: FleetRecords) -> Design | Skip:
     if first != last and min(longest[first].count, longest[last].count) >= ENOUGH:
         ratio = longest[last].median / longest[first].median
         if longest[last].low > longest[first].high or longest[last].high < longest[first].low:
-            finding = f"{label}: {last} workers crawl {times(ratio)} times as fast as {first}"
+            much = against(ratio, "fewer", "pages per second", str(first))
+            finding = f"{label}: {last} workers crawl {much}"
 
     def limited(label: str, workers: int) -> bool:
         return median(shares[label, workers]) > BUSY

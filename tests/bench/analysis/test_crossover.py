@@ -125,6 +125,8 @@ def test_too_few_blocks_cross_nowhere() -> None:
 def test_the_finding_has_both_intervals_the_cause_and_the_command() -> None:
     text = crossover.finding(found(made(FALLING)))
     assert text is not None
+    head = "Threads fetch fewer pages per second than async/await from 1,000 slots on without delay"
+    assert text.startswith(f"**{head}.** Shown without delay from 1,000 slots on")
     assert "without delay from 1,000 slots on (not at 100; interpolated" in text
     assert "Not shown behind 100 ms, with up to 10,000 slots." in text
     assert "at 1,000 slots without delay 50 % fewer" in text

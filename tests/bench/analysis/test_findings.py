@@ -28,6 +28,17 @@ def test_findings_come_from_the_records() -> None:
     assert "One backend compared with itself" in said
 
 
+def test_a_headline_is_the_bold_part_of_each_finding() -> None:
+    analysis = analysed(campaign(blocks=6, samples=30))
+    told = findings.headlines(analysis).splitlines()
+    lines = [line for line in told if line.startswith("- ")]
+    assert len(lines) == len(findings.findings(analysis))
+    for line, whole in zip(lines, findings.findings(analysis), strict=True):
+        assert whole.startswith(f"**{line.removeprefix('- ').rstrip('.')}")
+        assert "**" not in line
+    assert told[-1].endswith("Every difference is to `threads`.")
+
+
 def test_models_come_first_and_stacks_stand_apart() -> None:
     backends = (*MODELS, "uvloop", "aiohttp")
     ladder = [
@@ -98,12 +109,23 @@ def test_nothing_is_said_without_data() -> None:
 
 
 @pytest.mark.parametrize(
-    ("page", "campaign"), [("README.md", "reference"), ("docs/interpreters.md", "interpreters")]
+    ("page", "campaign"),
+    [("docs/findings.md", "reference"), ("docs/interpreters.md", "interpreters")],
 )
 def test_a_page_quotes_its_campaign(page: str, campaign: str) -> None:
-    """Rebuild with: python -m bench findings results/reference --into README.md."""
+    """Rebuild with: python -m bench findings results/reference --into docs/findings.md."""
     analysis = Analysis(store.load(ROOT / "results" / campaign))
     assert block((ROOT / page).read_text(), findings.NAME) == findings.markdown(analysis)
+
+
+def test_the_readme_quotes_the_headlines_of_the_reference() -> None:
+    """Rebuild with: python -m bench findings results/reference --into README.md."""
+    analysis = Analysis(store.load(ROOT / "results" / "reference"))
+    told = block((ROOT / "README.md").read_text(), findings.HEADLINES)
+    assert told == findings.headlines(analysis)
+    lines = [line for line in told.splitlines() if line.startswith("- ")]
+    assert len(lines) == len(findings.findings(analysis))
+    assert all(len(line) < 250 for line in lines)
 
 
 @pytest.mark.parametrize(

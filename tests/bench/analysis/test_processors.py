@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 
 import numpy as np
@@ -101,6 +102,26 @@ def test_ratios_are_to_the_base_in_the_same_blocks() -> None:
         assert ratio.high is not None
         assert ratio.value == pytest.approx(expected, rel=0.03)
         assert ratio.low <= expected <= ratio.high
+
+
+@pytest.mark.parametrize(
+    ("rate", "head"),
+    [
+        (14_000.0, "nothing is shown to crawl more pages per second than `callbacks` on one"),
+        (
+            26_000.0,
+            r"`processes` crawls (29|30|31) % more pages per second than `callbacks` on one",
+        ),
+        (
+            50_000.0,
+            r"`processes` crawls 2\.\d times as many pages per second as `callbacks` on one",
+        ),
+    ],
+)
+def test_the_headline_is_what_gains_most_from_all_processors(rate: float, head: str) -> None:
+    text = processors.finding(found(made({"apart": 60_000.0, "shared": rate})))
+    assert text is not None
+    assert re.match(rf"\*\*On all of 2 processors, {head}\.\*\* With the server", text)
 
 
 def test_two_processors_are_not_said_to_show_a_gain() -> None:

@@ -183,7 +183,7 @@ def test_a_single_trial_is_no_finding() -> None:
     trials = [crawl(n, 1 + n % 2, 900.0 * (1 + n % 2), share=0.95) for n in range(6)]
     often = throughput.design(fleet(*trials))
     assert isinstance(often, Design)
-    assert often.finding == "callbacks: 2 workers crawl 2.0 times as fast as 1"
+    assert often.finding == ("callbacks: 2 workers crawl 2.0 times as many pages per second as 1")
     assert often.hollow
 
 
