@@ -78,6 +78,10 @@ turn that do not count (:mod:`bench.run.turns`), and need a larger site for it.
 MANY_CRAWLED = {"threads": 0.44, "async_await": 0.72, "trio": 1.25, "aiohttp": 1.4, "uvloop": 1.1}
 """The same on a tree."""
 
+FEW_SLOTS = 10
+FEW = {"httpx": 0.48}
+"""What a page takes at so few slots: httpx looks through all its connections for each."""
+
 ALONE = {"threads": 0.7, "async_await": 0.65, "generators": 0.92}
 """The same with one slot."""
 
@@ -95,14 +99,15 @@ PAGES_PER_SLOT = 6
 IN_MODES: dict[Mode, tuple[float, float]] = {
     "tls": (0.2, 0.1),
     "churn": (3.0, 2.0),
-    "handshake": (64.0, 3.0),
-    "tickets": (64.0, 3.0),
+    "handshake": (64.0, 1.5),
+    "tickets": (64.0, 1.5),
 }
 """What a mode adds to a page: a fixed part, and a part that grows with the page's weight."""
 
 OPENED_EACH: dict[str, float] = {
     **{"callbacks": 5.0, "generators": 5.6, "threads": 5.1, "gevent": 6.0, "uvloop": 6.5},
     **{"async_await": 14.0, "trio": 16.5, "aiohttp": 23.0},
+    **{"urllib3": 20.0, "requests": 43.0, "httpx": 48.0, "httpx2": 46.0},
 }
 """A page with a connection of its own, where the rule is wrong: what opening costs differs more."""
 
@@ -129,6 +134,8 @@ def turn_s(point: Point) -> float:
 def weight(point: Point, label: Label) -> float:
     """How long a page of this point takes with this label, in multiples of ``callbacks``."""
     listed = LISTED.get(label.name, OTHER)
+    if point.slots <= FEW_SLOTS:
+        listed *= FEW.get(label.name, 1.0)
     if point.tls is not None:
         return 1 + HELD_OVER_TLS * (listed - 1)
     if point.urls is None:
