@@ -19,6 +19,7 @@ from typing import Final
 from bench.analysis import stats
 from bench.analysis.regime import delay_ms
 from bench.analysis.stats import Comparison, Ratio
+from bench.analysis.stats.ratios import MARGINS
 from bench.analysis.wording import change, interval
 from bench.plan.cast import BASE
 from bench.plan.workloads import SWITCHING
@@ -172,8 +173,13 @@ def crossing(cells: Sequence[Cell]) -> Crossing | None:
 
 
 def slower(ratio: Ratio) -> bool:
-    """Whether fewer pages per second are shown."""
-    return ratio.shown and ratio.value is not None and ratio.value < 1
+    """Whether fewer pages per second are shown, and not only within ±2 %.
+
+    Behind a delay that sets the rate, a difference of half a percent can be shown.
+    """
+    if not ratio.shown or ratio.value is None or ratio.low is None:
+        return False
+    return ratio.value < 1 and ratio.low < 1 / (1 + MARGINS[0])
 
 
 def _meets(left: tuple[int, float | None], right: tuple[int, float | None]) -> float:

@@ -66,7 +66,7 @@ def memory_axis(axes: Axes, values: Sequence[float]) -> None:
         return
     axes.set_yscale("log")
     axes.set_ylim(low, high)
-    axes.set_yticks(ticks, [f"{v / MIB:,.3g} MiB" for v in ticks])
+    axes.set_yticks(ticks, [f"{v / MIB:,g} MiB" for v in ticks])
     axes.set_yticks([], minor=True)
 
 

@@ -114,7 +114,7 @@ def _duets(slide: Slide, axes: Axes, rows: Sequence[Row], size: float) -> None:
                 zorder=6,
             )
             ends.append(ratio.value / one)
-    ratio_axis(axes, [min(ends) / 1.02, max(ends) * 1.02], 5, axis="x")
+    ratio_axis(axes, [min(ends) / 1.02, max(ends) * 1.02], 3, axis="x")
     bar_rows(slide, axes, [row.label for row in rows], size)
 
 
