@@ -10,6 +10,7 @@ from typing import Any, Final, Literal
 import matplotlib
 
 from bench.palette import PALETTES, Theme
+from bench.plan.cast import MAIN_VARIANTS
 from bench.plan.labels import Label
 from crawlers.stacks import STACKS
 
@@ -70,11 +71,15 @@ class Look:
     """A theme, a shape, and who has which colour."""
 
     def __init__(self, theme: Theme, shape: Shape, backends: Sequence[str]) -> None:
-        """``backends`` in the campaign's order: variants take colours in that order."""
+        """``backends`` in the campaign's order: variants take colours in that order.
+
+        The main variants have the first ones in every chart, also where many others stand.
+        """
         self.theme: Theme = theme
         self.shape: Shape = shape
         self.palette = PALETTES[theme]
-        self._variants = [b for b in backends if b not in MODEL_MARKERS]
+        others = [b for b in backends if b not in MODEL_MARKERS and b not in MAIN_VARIANTS]
+        self._variants = [*MAIN_VARIANTS, *others]
 
     @property
     def size(self) -> tuple[float, float]:

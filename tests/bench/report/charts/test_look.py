@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from bench.plan.cast import MAIN_VARIANTS
 from bench.report.charts import marks
 from bench.report.charts.look import WHOLE, Look, named, style
 from bench.report.charts.slide import Slide
@@ -26,6 +27,17 @@ def test_identities_are_stable_and_distinct() -> None:
     seen = {(look.of(b).colour, look.of(b).marker) for b in backends}
     assert len(seen) == len(backends)
     assert look.of("callbacks#2").colour == look.of("callbacks").colour
+
+
+def test_a_main_variant_has_the_same_colour_beside_all_others() -> None:
+    """In the chart of all costs gevent had the colour that uvloop has elsewhere."""
+    few = Look("light", "wide", ["callbacks", *MAIN_VARIANTS])
+    many = Look("light", "wide", ["callbacks", "curio", "tornado", *reversed(MAIN_VARIANTS)])
+    for name in MAIN_VARIANTS:
+        assert (few.of(name).colour, few.of(name).marker) == (
+            many.of(name).colour,
+            many.of(name).marker,
+        )
 
 
 def test_whole_stacks_stand_apart_in_name_and_line() -> None:
