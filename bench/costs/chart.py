@@ -10,7 +10,9 @@ from matplotlib.axes import Axes
 
 from bench.costs.account import Account, Cost
 from bench.costs.record import Costs, seed_words
+from bench.costs.tasks import FLOOR
 from bench.machine.instruments import INSTRUCTIONS
+from bench.plan.cast import MAIN_VARIANTS
 from bench.report.charts.axes import value_axis
 from bench.report.charts.design import Design, Skip
 from bench.report.charts.marks import bar_label, bar_range, bar_rows
@@ -21,6 +23,9 @@ from crawlers.registry import MODELS
 
 NAME = "costs"
 TITLE = "Instructions that a page takes"
+MOST = 16
+"""With more backends in a panel only the main ones are drawn, so that each can be read."""
+SHOWN = (FLOOR, *MODELS, *MAIN_VARIANTS)
 HEADS = {"fetch": "a fetched page: a list, no links", "crawl": "a crawled page: links too"}
 
 
@@ -47,6 +52,12 @@ def design(costs: Costs, made: Sequence[Account]) -> Design | Skip:
     }
     if not panels:
         return Skip(NAME, TITLE, "no instructions were counted")
+    counted = max(map(len, panels.values()))
+    left_out: tuple[str, ...] = ()
+    main = {w: [r for r in rows if r.backend in SHOWN] for w, rows in panels.items()}
+    if counted > MOST and all(main.values()):
+        panels = main
+        left_out = (f"The models and the main variants; the tables have all {counted}.",)
     workload, first = next(iter(panels.items()))
     header = costs.header
     return Design(
@@ -67,6 +78,7 @@ def design(costs: Costs, made: Sequence[Account]) -> Design | Skip:
             f"Crawls of {header.pages:,} and {2 * header.pages:,} pages subtracted; median and "
             f"range of {seed_words(costs)}. Not in it: the kernel’s time, "
             "cache and branch misses.",
+            *left_out,
         ),
     )
 

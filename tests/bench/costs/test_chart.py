@@ -50,6 +50,23 @@ def test_ranges_that_overlap_give_no_headline() -> None:
     assert made.finding is None
 
 
+def test_of_many_backends_the_main_ones_are_drawn() -> None:
+    """With fifty, no label could be read."""
+    names = ("callbacks", "threads", "trio", *(f"mine{n}" for n in range(chart.MOST)))
+    many = Costs(
+        header(), tuple(sample(backend=name, page={"instructions": 9000.0}) for name in names)
+    )
+    made = chart.design(many, account.accounts(many))
+    assert isinstance(made, Design)
+    assert "trio 9,000" in made.alt
+    assert "mine" not in made.alt
+    assert made.notes[-1] == "The models and the main variants; the tables have all 19."
+    few = Costs(many.header, many.samples[3:])
+    made = chart.design(few, account.accounts(few))
+    assert isinstance(made, Design)
+    assert made.alt.count("mine") == chart.MOST
+
+
 def test_without_instructions_there_is_no_chart() -> None:
     without = Costs(header(), (sample("kernel", page={"switches": 0.1}),))
     assert isinstance(chart.design(without, account.accounts(without)), Skip)
