@@ -246,3 +246,4 @@ def test_a_duet_struck_in_the_middle(tmp_path: Path, number: signal.Signals) -> 
     planned = [turn.key for turn in plan.rebuild(found.after.campaign).turns]
     assert Counter(map(key, after)) == Counter(planned)
     assert after[: len(before)] == before
+    assert {trial.status for trial in after} == {"ok"}
