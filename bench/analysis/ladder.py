@@ -8,7 +8,7 @@ CPU belong to the family of that metric, steps of memory are a family of their o
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bench.analysis import stats
@@ -31,7 +31,7 @@ class Step:
     rung: Rung
     cpu: Spread | None  # ms per 1000 pages
     cpu_ratio: Ratio | None  # None on the lowest rung, or when the other was not measured
-    memory: Spread | None  # bytes per connection, at the most connections of the campaign
+    memory: Spread | None  # bytes per connection, at the ladder's number of connections
     memory_ratio: Ratio | None
     memory_missing: str | None  # why there is none
 
@@ -42,7 +42,7 @@ class Ladder:
 
     steps: tuple[Step, ...]
     point: str  # where the CPU was measured
-    connections: int | None
+    connections: int | None  # held where memory is shown
     missing: Mapping[str, str]  # backend -> reason
 
 
@@ -95,38 +95,52 @@ def ladder(records: Records, family: Family) -> Ladder | None:
     if point is None:
         return None
     rungs = sorted(records.campaign.rungs, key=lambda rung: rung.rung)
-    cpu = _by_label(records, lambda t: t.point == point, CPU_PER_1000)
+    cpu = _by_label(stats.trials_of(records, twins=False), lambda t: t.point == point, CPU_PER_1000)
     held = stats.trials_of(records, "c10k", twins=False)
-    top = max((t.memory.connections for t in held if t.memory), default=None)
-    at_top = _by_label(records, lambda t: bool(t.memory and t.memory.connections == top), MEMORY)
+    shown = _connections(held)
+    at_shown = _by_label(held, lambda t: bool(t.memory and t.memory.connections == shown), MEMORY)
     steps = [(rung.name, rung.against) for rung in rungs if rung.against]
     cpu_ratios = {c.label: c.ratio for c in family.of(pairs(records))}
     memory_ratios = _memory_ratios(held, steps)
-    measured = set(cpu) | set(at_top)
+    measured = set(cpu) | set(at_shown)
     return Ladder(
         steps=tuple(
             Step(
                 rung,
                 stats.spread(cpu.get(rung.name, ())),
                 cpu_ratios.get(rung.name),
-                stats.spread(at_top.get(rung.name, ())),
+                stats.spread(at_shown.get(rung.name, ())),
                 memory_ratios.get(rung.name),
-                None if rung.name in at_top else _why(records, rung, top),
+                None if rung.name in at_shown else _why(records, rung, shown),
             )
             for rung in rungs
             if rung.name in measured
         ),
         point=point,
-        connections=top,
+        connections=shown,
         missing={rung.name: rung.missing for rung in rungs if rung.missing is not None},
     )
 
 
+def _connections(held: Sequence[TrialRecord]) -> int | None:
+    """The number at which most backends held connections, the largest of these; None without any.
+
+    Only some hold as many as a campaign has, and bars at two numbers do not compare. Small numbers
+    are left to campaigns that have no other.
+    """
+    backends: dict[int, set[str]] = defaultdict(set)
+    for trial in held:
+        if trial.memory:
+            backends[trial.memory.connections].add(trial.backend)
+    enough = [number for number in backends if number >= PAIRED_FROM] or list(backends)
+    return max(enough, key=lambda number: (len(backends[number]), number), default=None)
+
+
 def _by_label(
-    records: Records, wanted: Callable[[TrialRecord], bool], metric: Metric
+    trials: Iterable[TrialRecord], wanted: Callable[[TrialRecord], bool], metric: Metric
 ) -> dict[str, list[float]]:
     found: dict[str, list[float]] = defaultdict(list)
-    for trial in stats.trials_of(records, twins=False):
+    for trial in trials:
         value = metric.value(trial) if wanted(trial) else None
         if value is not None:
             found[trial.label].append(value)
@@ -160,13 +174,13 @@ def _memory_ratios(
     return {c.label: c.ratio for c in stats.corrected(found)}
 
 
-def _why(records: Records, rung: Rung, top: int | None) -> str:
-    """Why a rung has no memory at the most connections."""
-    if top is not None and rung.most is not None and rung.most < top:
+def _why(records: Records, rung: Rung, shown: int | None) -> str:
+    """Why a rung has no memory at the number of connections that is shown."""
+    if shown is not None and rung.most is not None and rung.most < shown:
         return f"holds at most {rung.most:,}"
     status = {
         t.status
         for t in stats.trials_of(records, "c10k", status=None)
-        if t.label == rung.name and stats.number_param(t, "connections") == top
+        if t.label == rung.name and stats.number_param(t, "connections") == shown
     }
     return f"trial {min(status)}" if status - {"ok"} else "not measured"

@@ -1,4 +1,4 @@
-"""The ladder in three charts: one change per rung, and its price in CPU and memory."""
+"""The ladder in five charts: one change per rung, and its price in CPU and memory."""
 
 from __future__ import annotations
 
@@ -19,30 +19,57 @@ from bench.schema import Rung
 from bench.text import count, duration, listing, size_words, times
 from crawlers.registry import MODELS
 
-FAMILIES = ("threads", "callbacks", "generators")
-"""Of the backends that stand on the first ladder."""
+THREADS = "threads"
+HAND_BUILT = ("callbacks", "generators")
+"""Families: what waits in a thread or greenlet, and what has a loop that is built by hand."""
+ASYNCIO = ("async", "loop_per_thread", "master_worker", "redis_queue")
+"""How the names of backends begin that run on the loop of the standard library."""
 BAR_SHARE = {"wide": 0.45, "square": 0.3}
 """How much of its panel the longest bar takes; figures and ratios stand right of it."""
 
 
 def ladder(analysis: Analysis) -> Design | Skip:
-    """The four models, and what is hand-built like them."""
+    """The four models, and what is hand-built like the two in the middle."""
     return _design(
         analysis,
         "ladder",
         "From threads to coroutines, one change per rung",
-        lambda rung: rung.family in FAMILIES or rung.name in MODELS,
+        lambda rung: rung.family in HAND_BUILT or rung.name in MODELS,
+    )
+
+
+def ladder_threads(analysis: Analysis) -> Design | Skip:
+    """Threads, their settings, and greenlets, which are written alike."""
+    return _design(
+        analysis,
+        "ladder-threads",
+        "Threads and greenlets, one change per rung",
+        lambda rung: rung.family == THREADS,
     )
 
 
 def ladder_async(analysis: Analysis) -> Design | Skip:
-    """Everything with await: from asyncio to the libraries beside it."""
+    """The ways to use the standard library's own loop."""
+    return _design(
+        analysis, "ladder-async", "The ways to use asyncio, one change per rung", _on_asyncio
+    )
+
+
+def ladder_loops(analysis: Analysis) -> Design | Skip:
+    """Other loops and libraries with await, beside asyncio's."""
     return _design(
         analysis,
-        "ladder-async",
-        "Async and await, one change per rung",
-        lambda rung: rung.family not in (*FAMILIES, STACK),
+        "ladder-loops",
+        "Other loops and libraries with await, one change per rung",
+        lambda rung: (
+            rung.family not in (THREADS, *HAND_BUILT, STACK)
+            and (rung.name in MODELS or not _on_asyncio(rung))
+        ),
     )
+
+
+def _on_asyncio(rung: Rung) -> bool:
+    return rung.family == "async" and rung.name.startswith(ASYNCIO)
 
 
 def ladder_stacks(analysis: Analysis) -> Design | Skip:
@@ -69,7 +96,7 @@ def _design(
     return Design(
         name=name,
         title=title,
-        finding=_finding(steps),
+        finding=heading(steps),
         subtitle=(
             "Each rung and its ratio (×) to the rung that it changes, with 95 % intervals paired "
             "within blocks"
@@ -208,16 +235,18 @@ def _bar(
         )
 
 
-def _finding(steps: Sequence[Step]) -> str | None:
-    """The largest change of CPU between two models, or between any two where none is shown."""
+def heading(steps: Sequence[Step]) -> str | None:
+    """The largest change of CPU between two models, else between two rungs of this chart."""
 
     def size(step: Step) -> float:
         ratio = step.cpu_ratio
         return max(ratio.low or 0.0, 1 / ratio.high) if ratio and ratio.high else 0.0
 
     shown = [step for step in steps if step.cpu_ratio and step.cpu_ratio.shown]
-    models = [s for s in shown if s.rung.name in MODELS and s.rung.against in MODELS]
-    best = max(models or shown, key=size, default=None)
+    drawn = {step.rung.name for step in steps}
+    inside = [step for step in shown if step.rung.against in drawn]
+    models = [s for s in inside if s.rung.name in MODELS and s.rung.against in MODELS]
+    best = max(models or inside or shown, key=size, default=None)
     if best is None or best.cpu_ratio is None:
         return None
     value = best.cpu_ratio.value or 1.0

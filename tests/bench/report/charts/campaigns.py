@@ -11,6 +11,8 @@ from bench.schema import AnyRecord, TrialRecord
 from tests.bench import synthetic
 from tests.bench.turned import fetched, whole_and_turns
 
+LADDERS = ["ladder", "ladder-threads", "ladder-async", "ladder-loops", "ladder-stacks"]
+
 
 @lru_cache(maxsize=12)
 def made(**kwargs: Any) -> tuple[AnyRecord, ...]:
@@ -22,7 +24,8 @@ def made(**kwargs: Any) -> tuple[AnyRecord, ...]:
 @lru_cache(maxsize=12)
 def whole(**kwargs: Any) -> tuple[AnyRecord, ...]:
     """A campaign with every workload, on a ladder with whole stacks at its end."""
-    ladder = tuple(synthetic.rungs((*synthetic.MODELS, "uvloop", "aiohttp", "httpx")))
+    others = ("gevent", "asyncio_sockets", "uvloop", "aiohttp", "httpx")
+    ladder = tuple(synthetic.rungs((*synthetic.MODELS, *others)))
     stacks = [
         rung.model_copy(update={"family": "stack"}) if rung.name in ("aiohttp", "httpx") else rung
         for rung in ladder

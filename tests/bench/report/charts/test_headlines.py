@@ -7,13 +7,14 @@ import re
 import pytest
 
 from bench.analysis import stats
+from bench.analysis.ladder import Step
 from bench.analysis.stats import Comparison, Metric, Ratio
 from bench.analysis.wording import says
-from bench.report.charts import Design, Skip
+from bench.report.charts import Design, Skip, rungs
 from bench.report.charts.words import difference, leading, sentence, silence
 from crawlers.registry import MODELS
 from tests.bench import synthetic
-from tests.bench.report.charts.campaigns import designs, made, standard, whole
+from tests.bench.report.charts.campaigns import LADDERS, designs, made, standard, whole
 
 STACKS = ("aiohttp", "httpx")
 
@@ -34,8 +35,27 @@ def test_ladder_and_map_are_silent_without_a_difference() -> None:
         workloads=("throughput", "waiting", "regime", "ladder"), effects=False, samples=30
     )
     found = designs(records)
-    for name in ("ladder", "ladder-async", "ladder-stacks", "regime"):
+    for name in (*LADDERS, "regime"):
         assert found[name].finding is None, found[name].finding
+
+
+def test_a_ladder_is_headed_by_a_step_that_it_shows() -> None:
+    """The chart of other loops was headed by async_await against what stands in another chart."""
+
+    def step(name: str, against: str, value: float) -> Step:
+        (rung,) = (r for r in synthetic.rungs([name]) if r.name == name)
+        metric = stats.CPU_PER_1000
+        verdict = metric.more if value > 1 else metric.less
+        ratio = Ratio(value, 0.95 * value, 1.05 * value, 6, 0.001, (), verdict, "shown")
+        changed = rung.model_copy(update={"against": against})
+        return Step(changed, None, ratio, None, None, None)
+
+    foot, rung = step("async_await", "native_coroutines", 1.9), step("uvloop", "async_await", 0.6)
+    assert (
+        rungs.heading([foot, rung]) == "uvloop takes 40 % less CPU time per page than async/await"
+    )
+    alone = "Async/await takes 90 % more CPU time per page than native_coroutines"
+    assert rungs.heading([foot]) == alone
 
 
 def test_titles_are_silent_without_a_difference() -> None:
@@ -78,9 +98,8 @@ def test_headlines_of_a_campaign() -> None:
 def test_headlines_are_about_the_models_where_there_are_any() -> None:
     """Where aiohttp, four times as slow, would make the larger headline."""
     found = standard()
-    ladders = ("ladder-async", "ladder-stacks")
     for name, design in found.items():
-        if name not in ladders and isinstance(design, Design):
+        if name not in LADDERS[1:] and isinstance(design, Design):
             assert not any(stack in design.headline for stack in (*STACKS, "uvloop")), name
 
 

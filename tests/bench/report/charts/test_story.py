@@ -14,11 +14,12 @@ from bench.report.charts import Chart, Design, Skip, render_all
 from bench.report.charts.look import Look, style
 from bench.report.charts.words import footer
 from bench.schema import TrialRecord
+from crawlers.registry import about, names
 from tests.bench import synthetic
-from tests.bench.report.charts.campaigns import changed, designs, made, whole
+from tests.bench.report.charts.campaigns import LADDERS, changed, designs, made, whole
 
 EVERY = [name for name, _ in charts.CHARTS]
-NEW = ("ladder", "ladder-async", "ladder-stacks", "regime", "fairness")
+NEW = (*LADDERS, "regime", "fairness")
 
 
 def test_every_chart_is_drawn(drawn: Mapping[str, Chart]) -> None:
@@ -46,7 +47,7 @@ def test_parity_is_drawn_only_where_it_differs(drawn: Mapping[str, Chart]) -> No
 def test_a_campaign_from_before_the_ladder_says_what_it_lacks() -> None:
     found = designs(made())
     assert {name: found[name].reason for name in NEW} == {
-        **dict.fromkeys(NEW[:3], "the records do not say what each backend changes"),
+        **dict.fromkeys(LADDERS, "the records do not say what each backend changes"),
         "regime": "no valid trial of the regime workload",
         "fairness": "no valid trial of the fairness workload",
     }
@@ -54,10 +55,24 @@ def test_a_campaign_from_before_the_ladder_says_what_it_lacks() -> None:
 
 def test_stacks_stand_apart_from_models() -> None:
     found = designs(whole(blocks=1, workloads=("ladder",)))
-    drawn = {name: found[name].alt for name in NEW[:3]}
+    drawn = {name: found[name].alt for name in LADDERS}
     assert [name for name, alt in drawn.items() if "httpx" in alt] == ["ladder-stacks"]
-    assert [name for name, alt in drawn.items() if "threads" in alt] == ["ladder"]
+    assert [name for name, alt in drawn.items() if "threads" in alt] == LADDERS[:2]
     assert all("absent needs a library" in " ".join(found[name].notes) for name in drawn)
+
+
+def test_every_backend_stands_on_a_ladder_and_few_enough_to_read() -> None:
+    """With all of asyncio's ways and all other loops on one, lines touched at 16:9."""
+    ours = {name: about(name) for name in names()}
+    ladder = tuple(
+        rung.model_copy(update={"family": ours[rung.name].family})
+        for rung in synthetic.rungs(list(ours))
+        if rung.name in ours
+    )
+    found = designs(whole(blocks=1, workloads=("ladder",), backends=tuple(ours), ladder=ladder))
+    shown = {name: {other for other in ours if f" {other} " in found[name].alt} for name in LADDERS}
+    assert set().union(*shown.values()) == set(ours)
+    assert max(map(len, shown.values())) <= 14, shown
 
 
 def test_only_backends_measured_at_many_slots_are_in_the_other_charts() -> None:
