@@ -228,11 +228,11 @@ def _round(value: float) -> int:
 
 def finding(found: Crossover | None) -> str | None:
     """Where threads cross behind each delay, by default and with the long interval; the cause."""
-    if found is None or not any(each.below for each in found.crossings if each.label == DEFAULT):
+    if found is None or head(found) is None:
         return None
     mine = [each for each in found.crossings if each.label == DEFAULT]
     places = [f"{behind(each.delay_ms)} {said(each)}" for each in mine if each.below]
-    text = [f"**{_head(mine)}.**", f"Shown {'; '.join(places)}."]
+    text = [f"**{head(found)}.**", f"Shown {'; '.join(places)}."]
     if level := [each for each in mine if not each.below]:
         where = listing([behind(each.delay_ms) for each in level])
         most = listing([count(n) for n in sorted({each.most for each in level})])
@@ -247,12 +247,14 @@ def finding(found: Crossover | None) -> str | None:
     return " ".join(text)
 
 
-def _head(mine: Sequence[Crossing]) -> str:
-    """From how many slots on, and behind which delays, the fewest slots first."""
+def head(found: Crossover) -> str | None:
+    """From how many slots on, and behind which delays, the fewest slots first; None if nowhere."""
     where: dict[int, list[str]] = {}
-    for each in mine:
-        if each.below:
+    for each in found.crossings:
+        if each.label == DEFAULT and each.below:
             where.setdefault(each.below, []).append(behind(each.delay_ms))
+    if not where:
+        return None
     parts = [f"from {count(n)} slots on {listing(delays)}" for n, delays in sorted(where.items())]
     return f"Threads fetch fewer pages per second than async/await {'; '.join(parts)}"
 

@@ -123,7 +123,7 @@ def markdown(analysis: Analysis) -> str:
 def headlines(analysis: Analysis) -> str:
     """The findings' first, bold words as a list, with the campaign they come from."""
     bold = [found[1] for each in findings(analysis) if (found := HEADLINE.match(each))]
-    return _listed(analysis, bold)
+    return _listed(analysis, [f"{each.removesuffix('.')}." for each in bold])
 
 
 def _listed(analysis: Analysis, sentences: Iterable[str], further: str = "") -> str:

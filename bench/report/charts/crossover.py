@@ -9,7 +9,7 @@ from typing import Final
 from matplotlib.axes import Axes
 
 from bench.analysis.analysis import Analysis
-from bench.analysis.crossover import COMPARED, DEFAULT, Cell, Crossing, Crossover, behind
+from bench.analysis.crossover import COMPARED, DEFAULT, Cell, Crossing, Crossover, behind, head
 from bench.analysis.stats import Ratio
 from bench.report.charts.axes import count_axis, ratio_axis
 from bench.report.charts.design import Design, Skip
@@ -20,7 +20,7 @@ from bench.text import count, duration_tick
 
 NAME: Final = "crossover"
 TITLE: Final = "Where threads stop being fine, by slots and delay"
-ROWS: Final = ("pages per second", "p99")
+ROWS: Final = ("pages/s", "p99")
 
 
 def design(analysis: Analysis) -> Design | Skip:
@@ -43,7 +43,7 @@ def design(analysis: Analysis) -> Design | Skip:
     return Design(
         name=NAME,
         title=TITLE,
-        finding=_finding(found),
+        finding=head(found),
         subtitle="Ratios to callbacks in the same blocks, by slots, behind each delay of the "
         f"server; 95 % intervals over {of_blocks(blocks)}",
         alt=f"Small charts, pages per second over those of callbacks. {described(analysis, told)}"
@@ -55,22 +55,6 @@ def design(analysis: Analysis) -> Design | Skip:
             "backends take turns there.",
         ),
     )
-
-
-def _finding(found: Crossover) -> str | None:
-    """The fewest slots from which on threads are slower, and behind what."""
-    mine = [each for each in found.crossings if each.label == DEFAULT and each.below]
-    if not mine:
-        return None
-    first = min(mine, key=lambda each: (each.below or 0, each.delay_ms))
-    last = max(mine, key=lambda each: (each.below or 0, each.delay_ms))
-    text = (
-        "Threads fetch fewer pages per second than async/await from "
-        f"{count(first.below or 0)} slots on {behind(first.delay_ms)}"
-    )
-    if last.below == first.below:
-        return text
-    return f"{text}, from {count(last.below or 0)} on {behind(last.delay_ms)}"
 
 
 def _told(each: Crossing) -> str:
@@ -97,8 +81,8 @@ def _draw(found: Crossover, slide: Slide) -> None:
             ratio_axis(axes, [min(*ends, 0.9) / 1.1, max(*ends, 1.1) * 1.1], 6)
             axes.tick_params(labelsize=11.0, labelleft=column == 0)
             if row == 0:
-                head = duration_tick(delay) if delay else "no delay"
-                axes.set_title(head, fontweight="bold", fontsize=14.0)
+                above = duration_tick(delay) if delay else "no delay"
+                axes.set_title(above, fontweight="bold", fontsize=14.0)
                 _mark(slide, axes, [c for c in found.crossings if c.delay_ms == delay])
             if column == 0:
                 axes.set_ylabel(ROWS[row], fontsize=14.0)

@@ -36,6 +36,8 @@ def test_a_headline_is_the_bold_part_of_each_finding() -> None:
     for line, whole in zip(lines, findings.findings(analysis), strict=True):
         assert whole.startswith(f"**{line.removeprefix('- ').rstrip('.')}")
         assert "**" not in line
+        assert line.endswith(".")
+        assert not line.endswith("..")
     assert told[-1].endswith("Every difference is to `threads`.")
 
 
