@@ -26,7 +26,7 @@ _LADDER = (
         "threads_small_stack",
         "threads",
         11,
-        "threads with stacks of 64 KiB",
+        "threads with stacks of 256 KiB",
         "against threads: the address space reserved for each stack",
     ),
     variant(

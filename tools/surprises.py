@@ -13,7 +13,7 @@ from statistics import median
 from typing import Final
 
 from bench import store
-from bench.analysis import cancelling_words, stats, timeouts_words
+from bench.analysis import cancelling_words, past, stats, timeouts_words
 from bench.analysis.analysis import Analysis
 from bench.analysis.churn import dearest
 from bench.analysis.stats import Metric, Ratio
@@ -127,15 +127,25 @@ class Figures:
     def memory(self, name: str) -> str:
         """KiB of an idle connection, user space and page tables apart, in words."""
         fit = self.analysis.memory.get(name)
-        if fit is None or fit.total is None:
+        if fit is None:
             return f"`{name}` was not measured"
-        parts = {part: fit.parts[part].slope for part in ("user", "page tables")}
+        bytes_of = {part: fit.parts[part].slope for part in stats.MEMORY_PARTS}
+        where = ""
+        if None in bytes_of.values():  # held at too few numbers of connections for a slope
+            bytes_of = {part: fit.at_highest[part] for part in stats.MEMORY_PARTS}
+            where = f" (at {count(max(fit.connections))} connections, not a slope)"
         known = [
-            f"{slope / KIB:.1f} {what}"
+            f"{each / KIB:.1f} {what}"
             for part, what in (("user", "of it in user space"), ("page tables", "in page tables"))
-            if (slope := parts[part]) is not None
+            if (each := bytes_of[part]) is not None
         ]
-        return f"{fit.total / KIB:.1f} KiB with `{name}`, {listing(known)}"
+        total = sum(each for each in bytes_of.values() if each is not None)
+        return f"{total / KIB:.1f} KiB with `{name}`{where}, {listing(known)}"
+
+    def page_faults(self, name: str) -> str:
+        """Page faults per page of a crawl in turns, the median of the trials."""
+        found = past.page_faults(self.analysis).get((TURNS, name))
+        return "an unknown number of" if found is None else f"{found:.1f}"
 
     def memory_ratio(self, name: str) -> str:
         """Memory per connection over that of the rung it changes, in words."""
@@ -307,6 +317,15 @@ def small_stacks(f: Figures) -> str:
     )
 
 
+def unfreed(f: Figures) -> str:
+    """What threads with small stacks take, and their page faults."""
+    small, usual = (f.page_faults(name) for name in ("threads_small_stack", "threads"))
+    return (
+        f"`threads_small_stack` takes {f.cpu('threads_small_stack', 'threads')} the processor time "
+        f"per page of `threads`, and {small} page faults for a page instead of {usual}."
+    )
+
+
 def greenlet(f: Figures) -> str:
     """What a greenlet takes."""
     return f"An idle connection takes {f.memory('gevent')}; {f.memory('async_await')}."
@@ -361,6 +380,7 @@ NUMBERS: Final[dict[str, Callable[[Figures], str]]] = {
     "lock": lock,
     "pause": pause,
     "small-stacks": small_stacks,
+    "unfreed": unfreed,
     "greenlet": greenlet,
     "poll": poll,
     "process": process,

@@ -53,6 +53,38 @@ def test_every_variant_has_its_file_and_every_file_its_variant() -> None:
     assert files.isdisjoint(registry.MODELS)
 
 
+def test_a_thread_with_a_small_stack_frees_its_containers() -> None:
+    """With 64 KiB on CPython 3.14 it freed none before it ended: python/cpython#141044."""
+    script = """
+import gc, threading
+from crawlers.variants.threads_small_stack import STACK
+
+freed = []
+
+class Page:
+    def __del__(self):
+        freed.append(self)
+
+def deep(level):
+    if level:
+        return deep(level - 1)
+    for _ in range(100):
+        page = [Page()]
+        del page
+    print(len(freed))
+
+gc.disable()
+threading.stack_size(STACK)
+thread = threading.Thread(target=deep, args=(60,))
+thread.start()
+thread.join()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.stdout.strip(), done.returncode) == ("100", 0), done.stderr
+
+
 ON_ASYNCIO = ("async_await", "asyncio_buffered", "anyio", "aiohttp", "httpx", "tornado")
 
 
