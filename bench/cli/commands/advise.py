@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Final
 
 from rich.console import Console
+from rich.text import Text
 
 from bench import store
 from bench.analysis.analysis import Analysis
@@ -33,7 +34,7 @@ from bench.capacity.need import Need
 from bench.capacity.validation import validation
 from bench.cli import options
 from bench.cli.exits import DONE, FAILED
-from bench.launch import RESULTS
+from bench.launch import RESULTS, shown
 
 DEFAULT: Final = Need()
 REFERENCE: Final = "reference"
@@ -121,6 +122,8 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
         print(json.dumps(report.as_json(found, checked)))
     else:
         report.show(found, console, checked, details=bool(arguments.backends))
+        if file.parent == RESULTS / REFERENCE and arguments.results is None:
+            hint(console)
     return DONE if any(row.can == "yes" for row in found.rows) else FAILED
 
 
@@ -141,3 +144,22 @@ def campaign_file(given: Path | None) -> Path:
     if own or not below:
         return store.trials_file(folder)
     return max(below, key=lambda file: file.stat().st_mtime)
+
+
+def own_campaign() -> Path | None:
+    """The newest campaign that was run here; None if there is none.
+
+    Its name begins with the time. Those that are published with the suite have a word for a name.
+    """
+    found = (file.parent for file in RESULTS.glob(f"[0-9]*/{store.FILE_NAME}"))
+    return max(found, key=lambda folder: folder.name, default=None)
+
+
+def hint(console: Console) -> None:
+    """Say how to get advice from what your own machine takes, if it has been measured."""
+    own = own_campaign()
+    if own is not None:
+        console.print(
+            Text(f"You have measured this machine too: add --results {shown(own)}", "dim"),
+            soft_wrap=True,
+        )

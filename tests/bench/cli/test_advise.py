@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -160,6 +161,22 @@ def test_the_newest_campaign_of_a_folder_is_read(tmp_path: Path) -> None:
 
 def test_without_a_folder_it_is_the_reference() -> None:
     assert advise.campaign_file(None).parent == RESULTS / "reference"
+
+
+def test_after_the_advice_of_the_reference_your_own_campaign_is_named(
+    small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A newcomer measured this machine first, and was advised from another one."""
+    monkeypatch.setattr(advise, "RESULTS", tmp_path)
+    shutil.copytree(small, tmp_path / "reference")
+    assert main(["advise"]) == DONE
+    assert "--results" not in capsys.readouterr().out
+    for name in ("20261120-080000-aaaaaa", "20261122-080000-bbbbbb"):
+        shutil.copytree(small, tmp_path / name)
+    assert main(["advise"]) == DONE
+    assert f"--results {tmp_path / '20261122-080000-bbbbbb'}" in capsys.readouterr().out
+    assert main(["advise", "--results", str(tmp_path / "reference")]) == DONE
+    assert "--results" not in capsys.readouterr().out
 
 
 def test_the_help_teaches_with_examples(capsys: pytest.CaptureFixture[str]) -> None:
