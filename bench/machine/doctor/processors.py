@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import sysconfig
 import time
 from collections.abc import Iterator
 
 from bench.machine.doctor.result import CheckResult, Needs
-from bench.machine.probes import cgroups, cpu, host, procfs
+from bench.machine.probes import build, cgroups, cpu, host, procfs
 
 BUSY_LOAD = 0.5
 ENOUGH = 4
@@ -133,8 +132,8 @@ def check_frequency() -> Iterator[CheckResult]:
 
 def check_interpreter(needs: Needs) -> Iterator[CheckResult]:
     """Two builds of the same version can differ by a third."""
-    arguments = str(sysconfig.get_config_var("CONFIG_ARGS") or "")
-    if sysconfig.get_config_var("Py_DEBUG"):
+    built = build.python_build()
+    if built["debug"]:
         yield CheckResult(
             "interpreter",
             "warning",
@@ -142,7 +141,15 @@ def check_interpreter(needs: Needs) -> Iterator[CheckResult]:
             "several times slower, and not by the same factor everywhere",
             "use a release build",
         )
-    elif arguments and "--enable-optimizations" not in arguments:
+    elif built["pgo"] is None:
+        yield CheckResult(
+            "interpreter",
+            "note",
+            "it does not say whether it was built with profile-guided optimisation",
+            "builds with and without it differ by up to a third; "
+            "ratios are valid, absolute figures apply to this build only",
+        )
+    elif not built["pgo"]:
         yield CheckResult(
             "interpreter",
             "note",
@@ -152,4 +159,4 @@ def check_interpreter(needs: Needs) -> Iterator[CheckResult]:
             "use a build made with --enable-optimizations --with-lto",
         )
     else:
-        yield CheckResult("interpreter", "ok", "optimised build" if arguments else "build unknown")
+        yield CheckResult("interpreter", "ok", "built with profile-guided optimisation")

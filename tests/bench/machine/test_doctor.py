@@ -7,6 +7,7 @@ import resource
 import shutil
 import ssl
 import sys
+import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -46,6 +47,34 @@ def test_every_result_that_is_not_ok_has_an_effect() -> None:
             assert result.effect, result
         if result.level in ("warning", "refusal"):
             assert result.fix, result
+
+
+@pytest.mark.parametrize(
+    ("variables", "level", "words"),
+    [
+        ({"CONFIG_ARGS": "'--enable-shared'"}, "note", "does not say"),  # Debian's own
+        ({}, "note", "does not say"),
+        (
+            {"CONFIG_ARGS": "'--prefix=/x'", "PGO_PROF_USE_FLAG": "-fprofile-use"},
+            "note",
+            "built without",
+        ),
+        (
+            {"CONFIG_ARGS": "--enable-optimizations", "PGO_PROF_USE_FLAG": "-fprofile-use"},
+            "ok",
+            "built with profile",
+        ),
+        ({"Py_DEBUG": 1}, "warning", "debug"),
+    ],
+)
+def test_a_build_that_does_not_say_is_not_said_to_be_slow(
+    variables: dict[str, object], level: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Debian's interpreter was "built without profile-guided optimisation"; it does not tell."""
+    monkeypatch.setattr(sysconfig, "get_config_vars", lambda: variables)
+    monkeypatch.delattr(sys, "gettotalrefcount", raising=False)
+    found = find(processors.check_interpreter(Needs()), "interpreter")
+    assert (found.level, words in found.found) == (level, True), found
 
 
 def test_a_small_workload_is_not_refused() -> None:
