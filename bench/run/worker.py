@@ -21,7 +21,7 @@ import resource
 import sys
 import time
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TextIO
 
 from bench import arrivals, controls
@@ -146,9 +146,23 @@ def processor_s() -> tuple[float, float]:
     return sum(one.ru_utime for one in used), sum(one.ru_stime for one in used)
 
 
-def spent_on_start(report: CrawlReport, name: str) -> float:
-    """Processor seconds that a backend's own processes took to start; 0 without any."""
-    return float(report.mechanism.get(name, 0)) / 1e6
+def without_start(
+    user_s: float, system_s: float, mechanism: Mapping[str, str | int]
+) -> tuple[float, float]:
+    """User and system seconds without those that a backend's own processes took to start.
+
+    Linux knows how long a thread ran, but splits that by ticks, for each thread and each process
+    anew (``cputime_adjust`` in kernel/sched/cputime.c). So a thread that has started may show more
+    system time than its process does in the end. The sum is right. A part below zero counts as
+    zero, and the other part is the sum.
+    """
+    user_s -= float(mechanism.get("start_user_us", 0)) / 1e6
+    system_s -= float(mechanism.get("start_system_us", 0)) / 1e6
+    if system_s < 0:
+        return user_s + system_s, 0.0
+    if user_s < 0:
+        return 0.0, user_s + system_s
+    return user_s, system_s
 
 
 def watch_parent() -> None:
@@ -253,6 +267,8 @@ def measure(
     elif isinstance(times, ProgressRecorder):
         times.settle()
         ended = write(f"{command.out}.ended", times.ended[: len(times.service)].tolist())
+    # The clock of a crawl in several processes starts when they are ready.
+    user_s, system_s = without_start(user_after - user, system_after - system, report.mechanism)
     rows = report.rows.values()
     result = Result(
         elapsed_s=report.elapsed_s,
@@ -274,9 +290,8 @@ def measure(
             "recorder": type(recorder).__name__,
         },
         call_s=call_s,
-        # The clock of a crawl in several processes starts when they are ready.
-        user_s=user_after - user - spent_on_start(report, "start_user_us"),
-        system_s=system_after - system - spent_on_start(report, "start_system_us"),
+        user_s=user_s,
+        system_s=system_s,
         switches_voluntary=after.ru_nvcsw - before.ru_nvcsw,
         switches_involuntary=after.ru_nivcsw - before.ru_nivcsw,
         page_faults=after.ru_minflt - before.ru_minflt,

@@ -148,6 +148,25 @@ def test_the_processor_time_of_ended_children_counts() -> None:
     assert sum(worker.processor_s()) - before > 0.15
 
 
+@pytest.mark.parametrize(
+    ("used_s", "start_us", "left_s"),
+    [
+        ((0.05, 0.02), None, (0.05, 0.02)),
+        ((0.05, 0.02), (30_000, 10_000), (0.02, 0.01)),
+        ((0.05, 0.02), (30_000, 20_450), (0.01955, 0.0)),
+        ((0.05, 0.02), (50_450, 10_000), (0.0, 0.00955)),
+    ],
+)
+def test_the_start_takes_no_part_below_zero(
+    used_s: tuple[float, float], start_us: tuple[int, int] | None, left_s: tuple[float, float]
+) -> None:
+    names = ("start_user_us", "start_system_us")
+    mechanism = dict(zip(names, start_us, strict=True)) if start_us else {}
+    found = worker.without_start(*used_s, mechanism)
+    assert found == pytest.approx(left_s, abs=1e-12)
+    assert min(found) >= 0
+
+
 def test_the_record_says_when_links_are_found_another_way(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("crawlers.tokens.WORKAROUND", None)
     assert "links" not in worker.interpreter("threads")
