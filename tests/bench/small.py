@@ -159,6 +159,14 @@ def family(pid: int) -> list[psutil.Process]:
     return children
 
 
+def runs(process: psutil.Process, module: str) -> bool:
+    """Whether it is alive and runs a module."""
+    try:
+        return module in process.cmdline()
+    except psutil.Error:  # it has just ended
+        return False
+
+
 def wait_for_family(pid: int, met: Callable[[list[psutil.Process]], bool]) -> list[psutil.Process]:
     """Wait until a process's children meet a condition, and return all of them."""
     until = time.monotonic() + 300

@@ -36,16 +36,8 @@ class Cluster:
             for worker in self.workers
             if worker.poll() is None
             for child in psutil.Process(worker.pid).children()
-            if runs(child, module)
+            if small.runs(child, module)
         ]
-
-
-def runs(child: psutil.Process, module: str) -> bool:
-    """Whether it is alive and runs a module."""
-    try:
-        return module in child.cmdline()
-    except psutil.Error:  # it has just ended
-        return False
 
 
 def wait_for(condition: Callable[[], object]) -> None:

@@ -21,7 +21,7 @@ from bench.fleet import report, store
 from bench.fleet.store import FleetRecords
 from bench.launch import ROOT
 from tests.bench import small
-from tests.bench.fleet.conftest import PATIENCE_S, Cluster, distributed, runs, wait_for
+from tests.bench.fleet.conftest import PATIENCE_S, Cluster, distributed, wait_for
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="reads /proc"),
@@ -296,7 +296,7 @@ def test_ctrl_c_stops_every_process(times: int, tmp_path: Path) -> None:
 
         def working() -> bool:
             children[:] = small.family(process.pid)
-            return any(runs(child, "bench.run.worker") for child in children)
+            return any(small.runs(child, "bench.run.worker") for child in children)
 
         wait_for(working)
         os.killpg(process.pid, signal.SIGINT)

@@ -229,7 +229,7 @@ def test_on_one_processor_duets_are_refused_with_the_reason(tmp_path: Path) -> N
 
 def crawls_under_way(offspring: list[psutil.Process]) -> bool:
     """Whether two crawls run at the same time."""
-    workers = [one for one in offspring if "bench.run.worker" in one.cmdline()]
+    workers = [one for one in offspring if small.runs(one, "bench.run.worker")]
     return len(workers) == 2 and all(one.num_fds() > 50 for one in workers)
 
 
