@@ -46,6 +46,8 @@ COMMANDS: Final = (
     "--into docs/what-changed.md",
     "compare results/earlier/20261122-191625-bea129.json results/reference "
     "--into docs/interpreters.md",
+    "compare results/earlier/20261123-042247-807258.json results/reference "
+    "--again results/earlier/20261123-052806-b08239.json --into docs/another-machine.md",
     "findings results/reference --into README.md",
     "findings results/reference --into docs/findings.md",
     "findings results/reference --into docs/reading-the-charts.md",

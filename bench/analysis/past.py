@@ -23,6 +23,8 @@ from bench.schema.past import PastCampaign, PastClaim, PastRatio
 METRICS: Final = (stats.CPU_PER_1000, stats.PAGES_PER_S)
 """What verdicts are compared by; both are ratios within blocks."""
 BUILD: Final = ("level", "pgo", "lto")
+SPLIT: Final = ("fetch-100", "throughput-100", "ladder-100")
+"""Points whose user and kernel time are kept."""
 _PAST: Final[TypeAdapter[PastCampaign]] = TypeAdapter(PastCampaign)
 _CLAIM: Final = re.compile(r"^\| \[(?P<title>[^]]+)]\(#[^)]*\) \|.*\| (?P<verdict>[^|]+) \|$", re.M)
 """A row of the first table of docs/claims.md."""
@@ -50,6 +52,10 @@ def condense(analysis: Analysis, documents: Mapping[str, str] | None = None) -> 
         machine=f"{environment.cpu_count} × {environment.cpu_model or environment.machine}",
         base=analysis.base,
         base_ms=costs_of(analysis, analysis.base),
+        memory={
+            name: round(fit.total) for name, fit in analysis.memory.items() if fit.total is not None
+        },
+        split={point: each for point in SPLIT if (each := split(analysis, point))},
         floors={metric.name: analysis.floor(metric).percent for metric in METRICS},
         described={rung.name: rung.summary for rung in campaign.rungs if rung.missing is None},
         ratios=[*_ratios(analysis, documents)],
@@ -96,6 +102,24 @@ def costs_of(analysis: Analysis, label: str) -> dict[str, float]:
         point: round(median(blocks.values()), 1)
         for (point, mine), blocks in values.items()
         if mine == label
+    }
+
+
+def split(analysis: Analysis, point: str) -> dict[str, tuple[float, float]]:
+    """Backend -> user and kernel time of the client in ms per 1000 pages, medians over trials."""
+    found: dict[str, list[tuple[float, float]]] = {}
+    for trial in stats.trials_of(analysis.records, twins=False):
+        if trial.point == point and trial.cpu is not None and trial.pages:
+            scale = 1e6 / trial.pages
+            found.setdefault(trial.label, []).append(
+                (trial.cpu.client_user_s * scale, trial.cpu.client_system_s * scale)
+            )
+    return {
+        label: (
+            round(median(user for user, _ in each), 2),
+            round(median(kernel for _, kernel in each), 2),
+        )
+        for label, each in found.items()
     }
 
 

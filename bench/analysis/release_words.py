@@ -7,12 +7,12 @@ backend in the same blocks of the same campaign.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.changed import Change, Changes
-from bench.analysis.changed_words import WHAT, build, instruments, ratio
+from bench.analysis.changed_words import build, instruments, ratio
 from bench.analysis.wording import between, change
 from bench.schema.past import PastCampaign
 from bench.text import count, listing, markdown_table, plural
@@ -82,8 +82,16 @@ def costs(found: Changes) -> list[Change]:
     return [one for one in mine if one.then.point in wanted]
 
 
-def table(found: Changes) -> list[str]:
-    """Ratios to the base side by side: one row per backend, two columns per point."""
+def version(one: PastCampaign) -> str:
+    """``3.11.7`` of ``CPython 3.11.7``."""
+    return one.python.removeprefix("CPython ")
+
+
+def table(found: Changes, name: Callable[[PastCampaign], str] = version) -> list[str]:
+    """Ratios to the base side by side: one row per backend, two columns per point.
+
+    ``name`` is how the head of a column calls a campaign.
+    """
     base = found.now.base
     ratios = {
         (one.then.point, one.then.label): one for one in costs(found) if one.then.base == base
@@ -91,11 +99,7 @@ def table(found: Changes) -> list[str]:
     labels = [label for point, label in ratios if point == next(iter(POINTS))]
     if not labels:
         return []
-    head = [
-        f"{what}, {one.python.removeprefix('CPython ')}"
-        for what in POINTS.values()
-        for one in (found.past, found.now)
-    ]
+    head = [f"{what}, {name(one)}" for what in POINTS.values() for one in (found.past, found.now)]
     rows = [
         [f"`{label}`", *(cell for point in POINTS for cell in cells(ratios.get((point, label))))]
         for label in labels
@@ -129,8 +133,8 @@ def sentence(one: Change) -> str:
     )
 
 
-def much(value: float, low: float, high: float) -> str:
+def much(value: float, low: float, high: float, less: str = "less") -> str:
     """A ratio as a change with its interval; as a ratio where it may be none."""
     if low < 1 < high:
         return f"undecided, {ratio(value, low, high)}"
-    return f"{change(value, WHAT[stats.CPU_PER_1000.name][1])} ({between(value, low, high)})"
+    return f"{change(value, less)} ({between(value, low, high)})"

@@ -49,6 +49,9 @@ class PastCampaign(Record):
     machine: str = ""  # processor model and count
     base: str = ""  # what most ratios are to
     base_ms: dict[str, float] = Field(default_factory=dict)  # point -> its CPU per 1000 pages
+    memory: dict[str, float] = Field(default_factory=dict)  # backend -> bytes per connection
+    #: Point -> backend -> user and kernel time in ms per 1000 pages.
+    split: dict[str, dict[str, tuple[float, float]]] = Field(default_factory=dict)
     floors: dict[str, float | None]  # metric -> noise floor in percent
     described: dict[str, str]  # backend -> what it was, in the registry's words
     ratios: list[PastRatio]

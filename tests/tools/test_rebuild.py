@@ -14,7 +14,7 @@ import matplotlib
 import pytest
 
 from bench import store
-from bench.analysis import changed_words, past
+from bench.analysis import changed, changed_words, past
 from bench.analysis.analysis import Analysis
 from bench.cli.commands import compare
 from bench.costs import record as costs_record
@@ -139,9 +139,25 @@ def test_the_findings_have_no_figure_of_a_campaign_that_was_typed() -> None:
 @pytest.mark.parametrize("command", [one for one in rebuild.COMMANDS if one.startswith("compare ")])
 def test_what_changed_from_campaign_to_campaign_is_what_the_records_give(command: str) -> None:
     """Rebuild with: python -m tools.rebuild documents."""
-    _, earlier, campaign, _, page = command.split()
-    words = compare.in_words(past.load(ROOT / earlier), ROOT / campaign)
+    _, earlier, campaign, *options = command.split()
+    given = dict(zip(options[::2], options[1::2], strict=True))
+    again = ROOT / given["--again"] if "--again" in given else None
+    words = compare.in_words(past.load(ROOT / earlier), ROOT / campaign, again)
+    page = given["--into"]
     assert block((ROOT / page).read_text(), changed_words.NAME) == changed_words.wrapped(words)
+
+
+@pytest.mark.slow
+def test_the_other_machine_says_what_the_readme_says_of_it() -> None:
+    """ "No difference points the other way there", and memory "is the same"."""
+    earlier = next(one for one in rebuild.COMMANDS if "another-machine" in one).split()[1]
+    found = changed.changes(past.load(ROOT / earlier), compare.analysis(RESULTS / "reference"))
+    assert found.past.machine != found.now.machine
+    assert len(found.every) > 300
+    assert found.of("reversed") == []
+    pairs = [(found.past.memory[name], size) for name, size in found.now.memory.items()]
+    assert len(pairs) >= 4
+    assert all(first == pytest.approx(second, rel=0.02) for first, second in pairs)
 
 
 @pytest.mark.slow

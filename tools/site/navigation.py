@@ -34,6 +34,7 @@ SECTIONS: Final = (
         (
             "docs/reading-the-charts.md",
             "docs/findings.md",
+            "docs/another-machine.md",
             "docs/what-changed.md",
             REPORT,
             "docs/costs.md",

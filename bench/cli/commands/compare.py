@@ -12,7 +12,8 @@ replace the trials, with the folder of the documents that quote them, and compar
   python -m bench compare OLD NEW --keep results/earlier/OLD.json --published FOLDER
   python -m bench compare results/earlier/OLD.json NEW --into docs/what-changed.md
 
-If A and B ran on two Python releases, the words say which ratios the release has changed.
+If A and B ran on two Python releases, the words say which ratios the release has changed. If they
+ran on two machines, the words say which verdicts the other machine confirms.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from pathlib import Path
 from rich.console import Console
 
 from bench import filesystem, store, text, turnlog
-from bench.analysis import changed, changed_words, compare, past, release_words
+from bench.analysis import changed, changed_words, compare, machine_words, past, release_words
 from bench.analysis.analysis import Analysis
 from bench.cli import options
 from bench.cli.exits import DONE, FAILED
@@ -53,6 +54,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--into", type=Path, metavar="FILE", help="write the words into this document"
     )
+    parser.add_argument(
+        "--again", type=Path, metavar="FILE",
+        help="another campaign of A's machine, kept with --keep: how far A is from itself",
+    )  # fmt: skip
     options.add_json(parser)
 
 
@@ -62,14 +67,14 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     if all(map(record.is_costs, paths)) and not all(map(is_campaign, paths)):
         return compare_costs(arguments, console)
     if arguments.a.suffix == ".json":
-        words = in_words(past.load(arguments.a), arguments.b)
+        words = in_words(past.load(arguments.a), arguments.b, arguments.again)
         tell(words, arguments, console)
         return DONE
     first, second = (store.load(path) for path in paths)
     before = past.condense(analysis(arguments.a), documents(arguments.published))
     if arguments.keep is not None:
         filesystem.write_text(arguments.keep, past.dump(before))
-    words = in_words(before, arguments.b)
+    words = in_words(before, arguments.b, arguments.again)
     try:
         found = compare.compare(first, second, force=arguments.force)
     except compare.CompareError:
@@ -107,11 +112,13 @@ def documents(folder: Path | None) -> dict[str, str]:
     return {file.relative_to(folder).as_posix(): filesystem.read_text(file) for file in files}
 
 
-def in_words(before: PastCampaign, campaign: Path) -> str:
-    """What a campaign does to the verdicts of an earlier one."""
+def in_words(before: PastCampaign, campaign: Path, again: Path | None = None) -> str:
+    """What a campaign does to the verdicts of an earlier one, or of one on another machine."""
     found = changed.changes(before, analysis(campaign))
     if release_words.differ(before, found.now):
         return release_words.markdown(found)
+    if machine_words.differ(before, found.now):
+        return machine_words.markdown(found, None if again is None else past.load(again))
     claims: dict[str, str] = {}
     if before.claims:
         from bench.claims import ledger, publish
