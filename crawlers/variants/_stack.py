@@ -73,14 +73,15 @@ class Answer(Exchange):
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:
-    """The error and all of its causes."""
+    """The error and all of its causes, without what TLS has waited for: that is no error."""
     seen: set[int] = set()
     behind: list[object] = [error]
     while behind:
         link = behind.pop()
         if isinstance(link, BaseException) and id(link) not in seen:
             seen.add(id(link))
-            yield link
+            if not isinstance(link, ssl.SSLWantReadError | ssl.SSLWantWriteError):
+                yield link
             # Several stacks pass the cause as an argument.
             behind += [*link.args, link.__context__, link.__cause__]
             if isinstance(link, BaseExceptionGroup):
@@ -90,8 +91,7 @@ def causes(error: BaseException) -> Iterator[BaseException]:
 def tls_behind(error: BaseException) -> Any:  # noqa: ANN401
     """The error of ``ssl`` that a library has wrapped, if any; not the library's own subclass."""
     for link in causes(error):
-        wants = isinstance(link, ssl.SSLWantReadError | ssl.SSLWantWriteError)
-        if type(link).__module__ in ("ssl", "crawlers.tls") and not wants:
+        if type(link).__module__ in ("ssl", "crawlers.tls"):
             return link
     return None
 

@@ -24,7 +24,7 @@ from crawlers.sockets import unasked
 from crawlers.stop import Stop
 from crawlers.variants import _slots
 from crawlers.variants._slots import Connection, Slot, disconnect, end, finish, overdue, taken
-from crawlers.variants._stack import tls_behind, version_of
+from crawlers.variants._stack import causes, tls_behind, version_of
 from crawlers.variants._tls import handshaking
 
 
@@ -110,11 +110,9 @@ def lost(exchange: Exchange, error: Exception) -> None:
     """The connection failed: find the socket's error, or that of TLS, behind anyio's."""
     if encrypted := tls_behind(error):
         exchange.fail(encrypted)
-    link: BaseException | None = error
-    while link is not None:
+    for link in causes(error):
         if isinstance(link, OSError) and link.errno:
             exchange.fail(link)
-        link = link.__cause__ or link.__context__
     exchange.fail(OSError(ECONNRESET, ""))
 
 

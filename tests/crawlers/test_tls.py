@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from selectors import EVENT_READ, EVENT_WRITE
 from urllib.parse import urlsplit
@@ -29,6 +30,7 @@ from crawlers.tls import (
     tls_error_kind,
     wanted_event,
 )
+from crawlers.variants._stack import kind_behind
 
 ORIGIN = Origin("https://site.test", [], b" HTTP/1.1\r\n\r\n")
 
@@ -88,6 +90,47 @@ def test_a_socket_below_fails_by_its_own_name() -> None:
         raise ConnectionResetError  # asyncio, when a connection was closed
     with pytest.raises(ssl.SSLWantReadError), handshaking():
         raise ssl.SSLWantReadError
+
+
+def while_waiting(error: Exception, wants: type[ssl.SSLError]) -> Exception:
+    """An error, raised while TLS waited for its socket."""
+    try:
+        try:
+            raise wants(2, "The operation did not complete (read)")
+        except ssl.SSLError:
+            raise error  # noqa: B904 - libraries do so as well
+    except Exception as raised:
+        return raised
+
+
+@pytest.mark.parametrize("wants", [ssl.SSLWantReadError, ssl.SSLWantWriteError])
+def test_what_tls_waited_for_is_no_error(wants: type[ssl.SSLError]) -> None:
+    """A server that died cost httpx pages: it had "broken_record" for them, which ends a page."""
+    assert kind_behind(while_waiting(RuntimeError(), wants)) is None
+    reset = ConnectionResetError(errno.ECONNRESET, "reset")
+    assert kind_behind(while_waiting(reset, wants)) == "reset"
+    wrapped = RuntimeError()
+    wrapped.__cause__ = while_waiting(failed("BAD_RECORD_MAC"), wants)
+    assert kind_behind(while_waiting(wrapped, wants)) == "broken_record"
+
+
+@pytest.mark.parametrize("library", ["httpx", "httpx2"])
+def test_a_stream_of_httpx_that_has_closed_is_reset(library: str) -> None:
+    stack, anyio = pytest.importorskip(library), pytest.importorskip("anyio")
+    error = stack.ReadError("")
+    error.__cause__ = while_waiting(anyio.ClosedResourceError(), ssl.SSLWantReadError)
+    assert import_module("crawlers.variants.httpx").kind_of(stack, error) == "reset"
+    if library == "httpx":
+        assert import_module("crawlers.variants.httpx_tuned").kind_of(error) == "reset"
+
+
+def test_a_stream_of_anyio_that_has_closed_is_reset() -> None:
+    anyio = pytest.importorskip("anyio")
+    item = Fetch("https://site.test/", ORIGIN, "/")
+    exchange = Exchange(item, 1000)
+    closed = while_waiting(anyio.ClosedResourceError(), ssl.SSLWantReadError)
+    import_module("crawlers.variants.anyio").lost(exchange, closed)
+    assert exchange.error == "reset"
 
 
 def test_what_tls_wants() -> None:
