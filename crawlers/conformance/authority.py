@@ -37,6 +37,10 @@ class Authority:
         )
         return _context(leaf)
 
+    def context_without_names(self) -> ssl.SSLContext:
+        """A certificate that names the host only as its common name, which RFC 9525 forbids."""
+        return _context(self._authority.issue_cert(common_name=HOST))
+
     def context_of_a_stranger(self) -> ssl.SSLContext:
         """A certificate of an authority that is not in ``cafile``."""
         return _context(self._other.issue_cert(HOST))

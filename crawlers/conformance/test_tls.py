@@ -32,7 +32,9 @@ CERTIFICATES: dict[str, Callable[[Authority], ssl.SSLContext]] = {
     "self_signed": lambda trusted: trusted.context_of_itself(),
     "expired": lambda trusted: trusted.context(expired=True),
     "wrong_host": lambda trusted: trusted.context("other.test", "127.0.0.2"),
+    "wrong_host, no names": lambda trusted: trusted.context_without_names(),
 }
+"""Error kind -> the server's certificate; a comma separates the kind from what is special."""
 
 BEFORE_THE_REQUEST: dict[str, Greeting] = {
     "not_tls": authority.PLAIN,
@@ -67,13 +69,14 @@ def test_a_backend_without_https_refuses_it_by_name(backend: Backend) -> None:
     assert backend.no_https in str(refused.value)
 
 
-@pytest.mark.parametrize("kind", CERTIFICATES)
+@pytest.mark.parametrize("case", CERTIFICATES)
 def test_a_certificate_that_proves_nothing(
-    able: Backend, trusted: Authority, kind: str, nothing_left: None
+    able: Backend, trusted: Authority, case: str, nothing_left: None
 ) -> None:
     """It is an error at the first try; with ``insecure`` it is none."""
+    kind, _, _ = case.partition(",")
     only_what_it_sees(able, kind)
-    greeting = authority.encrypted(CERTIFICATES[kind](trusted))
+    greeting = authority.encrypted(CERTIFICATES[case](trusted))
     with ScriptedServer(greeting, trusted.cafile) as server:
         server.script["/"] = page()
         report = crawl(able, server, max_tries=3, slots=2)

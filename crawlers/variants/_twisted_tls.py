@@ -3,19 +3,29 @@
 Twisted verifies certificates with pyOpenSSL, and host names with service-identity. The
 errors of both are not those of Python's ``ssl``. They become those here, so that every
 backend reports the same kinds.
+
+Since 26.4, Twisted accepts a trusted certificate that names no host: service-identity raises
+another error for it, which Twisted's callback logs as unexpected. So the callback here is
+ours. It calls service-identity as Twisted's does, and refuses whatever is not verified.
 """
 
 from __future__ import annotations
 
 import re
 import ssl
+import weakref
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from OpenSSL import SSL
 from OpenSSL._util import lib
-from service_identity import VerificationError
+from OpenSSL.crypto import X509
+from service_identity.cryptography import (
+    verify_certificate_hostname,
+    verify_certificate_ip_address,
+)
 from twisted.internet import error
 from twisted.internet.interfaces import (
     IAddress,
@@ -72,8 +82,8 @@ class SecureConnection(Connection):
 
     def failure(self, value: BaseException | None) -> ssl.SSLError | None:
         """The error as one of ``ssl``; None for an end as over plain HTTP."""
-        if isinstance(value, VerificationError):
-            return HandshakeError("wrong_host")
+        if isinstance(value, HandshakeError):
+            return value
         if isinstance(value, SSL.Error):
             translated = translate(value, self.transport.getHandle())
             if self.secured:
@@ -92,12 +102,56 @@ def translate(failed: SSL.Error, connection: SSL.Connection) -> ssl.SSLError:
     reason = errors[-1][-1] if isinstance(errors, list) and errors else ""
     if reason == "certificate verify failed":
         unverified = ssl.SSLCertVerificationError(reason)
-        # pyOpenSSL gives this to a callback only, and Twisted has its own there.
+        # pyOpenSSL gives this to a callback only, which makes no error of it.
         unverified.verify_code = lib.SSL_get_verify_result(connection._ssl)
         return unverified
     translated = ssl.SSLError(ssl.SSL_ERROR_SSL, reason)
     translated.reason = reason.upper().replace(" ", "_")
     return translated
+
+
+def is_name(host: str) -> bool:
+    """Whether a host of a URL is a name, and not an address."""
+    return bool(host.strip("0123456789.")) and ":" not in host
+
+
+def verify_names(host: str, protocol: Any) -> Callable[..., bool]:  # noqa: ANN401
+    """What OpenSSL calls for each certificate of a chain that the server has sent.
+
+    The host must be in the first, the server's own. ``protocol`` is that of Twisted's TLS.
+    """
+    verify = verify_certificate_hostname if is_name(host) else verify_certificate_ip_address
+    weak = weakref.ref(protocol)  # it keeps the connection, which keeps this callback
+    failure: Any = Failure  # untyped
+
+    def verified(_: SSL.Connection, certificate: X509, __: int, depth: int, ok: int) -> bool:
+        if not ok or depth:
+            return bool(ok)
+        try:
+            verify(certificate.to_cryptography(), host)
+        except Exception:  # none gets through OpenSSL, and none means that the host is right
+            if (connecting := weak()) is not None:
+                connecting.failVerification(failure(HandshakeError("wrong_host")))
+            return False
+        return True
+
+    return verified
+
+
+@implementer(IOpenSSLClientConnectionCreator)
+class Verified:
+    """Makes Twisted's connections, and verifies the names of certificates itself."""
+
+    def __init__(self, usual: Any, host: str) -> None:  # noqa: ANN401
+        self.usual = usual
+        self.host = host
+
+    def clientConnectionForTLS(self, tlsProtocol: Any) -> SSL.Connection:  # noqa: ANN401
+        """One connection."""
+        connection: SSL.Connection = self.usual.clientConnectionForTLS(tlsProtocol)
+        mode = SSL.VERIFY_PEER | SSL.VERIFY_FAIL_IF_NO_PEER_CERT
+        connection.set_verify(mode, verify_names(self.host, tlsProtocol))
+        return connection
 
 
 @implementer(IOpenSSLClientConnectionCreator)
@@ -111,7 +165,7 @@ class Unverified:
     def clientConnectionForTLS(self, tlsProtocol: Any) -> SSL.Connection:  # noqa: ANN401
         """One connection."""
         connection = SSL.Connection(self.context, None)
-        if self.host.strip("0123456789.") and ":" not in self.host:  # not an address
+        if is_name(self.host):
             connection.set_tlsext_host_name(self.host.encode("ascii"))
         return connection
 
@@ -138,12 +192,13 @@ def creator(host: str, cafile: str | None, insecure: bool) -> Any:  # noqa: ANN4
         return Unverified(options, host)
     system: Any = platformTrust
     trust = system() if cafile is None else trusted(cafile)
-    return optionsForClientTLS(
+    usual = optionsForClientTLS(
         host,
         trustRoot=trust,
         acceptableProtocols=PROTOCOLS,
         extraCertificateOptions=settings,
     )
+    return Verified(usual, host)
 
 
 def trusted(cafile: str) -> Any:  # noqa: ANN401
