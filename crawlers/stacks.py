@@ -40,6 +40,13 @@ REQUESTS_DIFFERS = {
     **HIDES_RESETS,
 }
 
+HTTPX_DIFFERS = {
+    "test_an_answer_behind_an_answer_is_none": (
+        "httpx takes what a server sends behind an answer for the answer to the next request, if "
+        "both came at once"
+    ),
+}
+
 STACKS = (
     variant(
         "urllib3",
@@ -110,6 +117,7 @@ STACKS = (
         "against aiohttp: the stack, httpx with h11 and anyio, in Python",
         extra=VARIANTS,
         most=HTTPX_MOST,
+        differs=HTTPX_DIFFERS,
     ),
     variant(
         "httpx_tuned",
@@ -118,6 +126,7 @@ STACKS = (
         "httpx, tuned: a client for each slot",
         "against httpx: tuned; no shared pool, no cookies, few headers, raw bodies",
         extra=VARIANTS,
+        differs=HTTPX_DIFFERS,
     ),
     variant(
         "httpx2",
@@ -127,6 +136,7 @@ STACKS = (
         "against httpx: its successor, with a new pool",
         extra=VARIANTS,
         most=HTTPX_MOST,
+        differs=HTTPX_DIFFERS,
     ),
 )
 """Each with its own parser, pool and everything else above the socket."""

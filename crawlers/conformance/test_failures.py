@@ -129,6 +129,14 @@ def test_bytes_that_no_request_asked_for_are_no_answer(
     assert outcomes(report) == dict.fromkeys(("/", "/slow", "/b", "/c", "/d", "/e", "/f"), 200)
 
 
+def test_an_answer_behind_an_answer_is_none(backend: Backend, server: ScriptedServer) -> None:
+    """Both came at once, after one request; the next page must not be the second."""
+    server.script["/"] = page("/next") + ok(b"<a href=/no>")
+    server.script["/next"] = page()
+    report = crawl(backend, server, slots=1, max_tries=1)
+    assert outcomes(report) == {"/": 200, "/next": 200}
+
+
 def test_no_page_fails_when_all_connections_are_stale(
     backend: Backend, server: ScriptedServer
 ) -> None:
