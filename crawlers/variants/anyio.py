@@ -9,6 +9,8 @@ is the same source on trio.
 
 from __future__ import annotations
 
+import ssl
+from contextlib import suppress
 from errno import ECONNRESET
 from time import monotonic
 from typing import Any
@@ -45,7 +47,8 @@ class Shared(_slots.Shared):
     async def flush(self) -> None:
         """Close the connections that were given up."""
         while self.closing:
-            await anyio.aclose_forcefully(self.closing.pop())
+            with suppress(ssl.SSLError):  # before 4.16 anyio raises it where TLS has broken
+                await anyio.aclose_forcefully(self.closing.pop())
 
 
 async def connect(shared: Shared, slot: Slot, item: Fetch) -> None:
