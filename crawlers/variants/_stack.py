@@ -96,6 +96,13 @@ def tls_behind(error: BaseException) -> Any:  # noqa: ANN401
     return None
 
 
+def cause_of(error: BaseException) -> Any:  # noqa: ANN401
+    """The error of ``ssl`` that a library has wrapped, else that of a socket, if any."""
+    if encrypted := tls_behind(error):
+        return encrypted
+    return next((e for e in causes(error) if isinstance(e, OSError) and e.errno), None)
+
+
 def kind_behind(error: BaseException, *, handshake: bool | None = None) -> str | None:
     """The error kind of the error of a socket or of TLS that a stack has wrapped, if any.
 

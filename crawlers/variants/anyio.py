@@ -26,7 +26,7 @@ from crawlers.sockets import unasked
 from crawlers.stop import Stop
 from crawlers.variants import _slots
 from crawlers.variants._slots import Connection, Slot, disconnect, end, finish, overdue, taken
-from crawlers.variants._stack import causes, tls_behind, version_of
+from crawlers.variants._stack import cause_of, version_of
 from crawlers.variants._tls import handshaking
 
 
@@ -111,12 +111,7 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
 
 def lost(exchange: Exchange, error: Exception) -> None:
     """The connection failed: find the socket's error, or that of TLS, behind anyio's."""
-    if encrypted := tls_behind(error):
-        exchange.fail(encrypted)
-    for link in causes(error):
-        if isinstance(link, OSError) and link.errno:
-            exchange.fail(link)
-    exchange.fail(OSError(ECONNRESET, ""))
+    exchange.fail(cause_of(error) or OSError(ECONNRESET, ""))
 
 
 async def take(shared: Shared, slot: Slot) -> Fetch | None:

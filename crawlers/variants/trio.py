@@ -24,7 +24,7 @@ from crawlers.sockets import unasked
 from crawlers.stop import Stop
 from crawlers.variants import _slots
 from crawlers.variants._slots import disconnect, end, finish, overdue, taken
-from crawlers.variants._stack import causes, tls_behind
+from crawlers.variants._stack import cause_of
 from crawlers.variants._tls import handshaking
 
 if TYPE_CHECKING:
@@ -124,12 +124,7 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
 
 def lost(exchange: Exchange, error: Exception) -> None:
     """The connection failed: find the socket's error, or that of TLS, behind trio's."""
-    if encrypted := tls_behind(error):
-        exchange.fail(encrypted)
-    for link in causes(error):
-        if isinstance(link, OSError) and link.errno:
-            exchange.fail(link)
-    exchange.fail(error)
+    exchange.fail(cause_of(error) or error)
 
 
 async def take(shared: Shared, slot: Slot) -> Fetch | None:
