@@ -145,8 +145,6 @@ class Frontier:
         if page.error is not None and self._again(fetch, page, now):
             return
         self.rows[fetch.url] = page
-        if not self._job.expand:
-            return
         if page.links:
             self._follow(page, page.links)
         elif page.redirect is not None:

@@ -44,10 +44,6 @@ class Job:
     beyond the last entry are due as soon as a slot is free: the crawl starts at
     the pace of the schedule and goes on as a closed loop.
 
-    ``expand=False`` is for one of several crawlers that share a crawl. Links and
-    redirects are read and stay with their pages in the report, and the
-    coordinator of the crawl decides which crawler fetches them.
-
     Only this machine is crawled unless ``any_host`` is set. On other machines
     the crawl obeys robots.txt, and requests to one server are due ``delay_s``
     apart. Set ``polite=False`` only for your own servers.
@@ -70,7 +66,6 @@ class Job:
     exclude: str | None = None
     lenient: bool = False
     follow: bool = True
-    expand: bool = True
     deadline_s: float | None = None
     schedule: tuple[float, ...] | None = None
     any_host: bool = False

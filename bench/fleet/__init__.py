@@ -12,8 +12,6 @@ places them, carries messages to them, and reports lost hosts.
 ``host.py``         runs on a host: its servers and its workers
 ``hold.py``         a trial that holds connections at one barrier
 ``hold_record.py``  the records of such a trial
-``partition.py``    which worker owns a URL; one worker's part of a shared crawl
-``crawl.py``        a trial in which the workers share one crawl
 ``merge.py``        merges many results into one, exactly
 ``schema.py``       the records of ``fleet.jsonl``
 ``store.py``        reads ``fleet.jsonl``

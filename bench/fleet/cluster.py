@@ -55,8 +55,8 @@ def settings() -> dict[str, object]:
 
 
 @contextmanager
-def connect(scheduler: str | None, workers: int = 1) -> Iterator[Client]:
-    """A client of the cluster at ``scheduler``, or of a local one with this many ``workers``.
+def connect(scheduler: str | None) -> Iterator[Client]:
+    """A client of the cluster at ``scheduler``, or of a local one.
 
     Raises :class:`ClusterError` if dask.distributed is missing or there is no
     scheduler at that address.
@@ -74,7 +74,7 @@ def connect(scheduler: str | None, workers: int = 1) -> Iterator[Client]:
             before = signal.signal(signal.SIGINT, signal.SIG_IGN)
             try:
                 own = distributed.LocalCluster(
-                    n_workers=workers,
+                    n_workers=1,
                     threads_per_worker=1,
                     memory_limit=0,
                     dashboard_address="127.0.0.1:0",  # none would mean port 8787 on any address

@@ -1,4 +1,4 @@
-"""The actions of ``python -m bench fleet``: plan, hold, crawl, report.
+"""The actions of ``python -m bench fleet``: plan, hold, report.
 
 The charts are imported only to draw them: matplotlib takes seconds to import.
 """
@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from bench.fleet import cluster, crawl, hold, hold_record, limits, plan
+from bench.fleet import cluster, hold, hold_record, limits, plan
 from bench.fleet.limits import Limits
 from bench.fleet.progress import Progress
 from bench.fleet.schema import FleetRecord, FleetTrialRecord, HostFacts, WorkerRecord
@@ -254,26 +254,6 @@ def do_hold(arguments: argparse.Namespace, console: Console) -> int:
                 arguments.answer,
             )  # fmt: skip
             fleet.write(trial, workers)
-        return finish(fleet, arguments, console)
-
-
-def do_crawl(arguments: argparse.Namespace, console: Console) -> int:
-    """``bench fleet crawl``."""
-    known = choose(arguments.backends)
-    with ExitStack() as stack:
-        client = stack.enter_context(cluster.connect(arguments.scheduler, max(arguments.workers)))
-        fleet = Fleet(arguments, client, console, stack)
-        once = [(workers, backend) for workers in arguments.workers for backend in known]
-        for workers, backend in once * arguments.repeat:
-            setting = crawl.SharedCrawl(
-                backend=backend,
-                site=arguments.site,
-                delay=arguments.delay,
-                workers=workers,
-                slots=arguments.slots,
-                deadline_s=arguments.deadline,
-            )
-            fleet.write(*crawl.run(client, setting, fleet.number, fleet.progress))
         return finish(fleet, arguments, console)
 
 

@@ -124,7 +124,7 @@ def start(hosts: Hosts, plan: FleetPlan, state: HoldState, progress: Progress) -
     sites: list[HostCall] = [
         (
             *(share.server_host, "serve"),
-            (share.number, f"list:{share.connections}:{PAGE_BYTES}", "none", plan.tls),
+            (share.number, f"list:{share.connections}:{PAGE_BYTES}", plan.tls),
         )
         for share in plan.shares
     ]

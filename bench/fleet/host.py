@@ -66,7 +66,6 @@ class FleetServer:
     server: Server
     before: OwnMemory | None = None
     held: OwnMemory | None = None
-    cpu_before: tuple[float, float] = (0.0, 0.0)
 
 
 @dataclass(slots=True)
@@ -111,12 +110,11 @@ class Host:
         """The limits of this host."""
         return limits.read(self.name)
 
-    def serve(self, number: int, site: str, delay: str = "none", tls: Tls | None = None) -> Served:
+    def serve(self, number: int, site: str, tls: Tls | None = None) -> Served:
         """Start a server for a site."""
         with fleet_faults():
             server = Server(
                 site,
-                delay=delay,
                 seed=workloads.SITE_SEED,
                 cores=[],
                 address=self.address,
@@ -125,12 +123,6 @@ class Host:
             self.servers[number] = FleetServer(server)
             authority = None if server.cafile is None else server.cafile.read_bytes()
         return Served(server.prefix, authority)
-
-    def expected(self, number: int) -> dict[str, tuple[int, int]]:
-        """Status and checksum of every URL of a server's site, by path."""
-        with fleet_faults():
-            found = self.servers[number].server.ask("GET", "/site")["expected"]
-        return {path: (status, int(checksum, 16)) for path, (status, checksum) in found.items()}
 
     def start(self, assignment: Assignment) -> None:
         """Start a worker and assign its connections; :meth:`ready` waits until it has warmed up."""
@@ -178,14 +170,12 @@ class Host:
         with fleet_faults():
             self.workers[number].child.ready(READY_S)
 
-    def arm(self, hold: bool = True) -> None:
+    def arm(self) -> None:
         """Hold every answer from now on, and read the memory before the first connection."""
         with fleet_faults():
             for serving in self.servers.values():
                 serving.server.reset()
-                if hold:
-                    serving.server.hold()
-                serving.cpu_before = serving.server.cpu()
+                serving.server.hold()
         memory.wait_until_settled()
         for worker in self.workers.values():
             worker.before = memory.own_memory(worker.child.pid)
@@ -269,7 +259,7 @@ class Host:
         """The report on a server."""
         serving = self.servers[number]
         with fleet_faults():
-            ledger, (user, system) = serving.server.ledger(), serving.server.cpu()
+            ledger = serving.server.ledger()
         before, held = serving.before, serving.held
         growth = Growth()
         if before is not None and held is not None:
@@ -280,8 +270,6 @@ class Host:
         return ServerReport(
             digest=serving.server.digest,
             ledger=ledger,
-            user_s=user - serving.cpu_before[0],
-            system_s=system - serving.cpu_before[1],
             growth=growth,
         )
 

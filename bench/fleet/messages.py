@@ -58,8 +58,6 @@ class ServerReport:
 
     digest: str | None
     ledger: Ledger
-    user_s: float
-    system_s: float
     growth: Growth
 
 

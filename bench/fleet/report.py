@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench import filesystem
-from bench.fleet.charts import memory, ramp, throughput
+from bench.fleet.charts import memory, ramp
 from bench.fleet.schema import FleetTrialRecord
 from bench.fleet.sentence import BUDGET, per_connection, sentence
 from bench.fleet.store import FleetRecords
@@ -31,7 +31,7 @@ def tables(records: FleetRecords) -> str:
         f"{environment.python}, {environment.limits.get('nofile_hard')} descriptors per process, "
         f"{len(records.fleet.hosts)} host(s).",
     ]
-    for part in (held_table, budget_table, crawl_table, refused_list):
+    for part in (held_table, budget_table, refused_list):
         if found := part(records):
             lines += ["", *found]
     return "\n".join(lines) + "\n"
@@ -93,27 +93,6 @@ def largest(trials: Sequence[FleetTrialRecord]) -> dict[str, FleetTrialRecord]:
     return found
 
 
-def crawl_table(records: FleetRecords) -> list[str]:
-    """Shared crawls: throughput, and the overhead of sharing."""
-    head = (
-        *("backend", "workers", "pages", "pages/s", "rounds"),
-        *("URLs handed over", "server's share"),
-    )
-    rows = [
-        (
-            trial.backend,
-            trial.workers,
-            f"{trial.pages:,}",
-            f"{trial.pages_per_s:,.0f}",
-            trial.rounds,
-            f"{trial.handed_over:,}",
-            "not known" if trial.server_share is None else f"{trial.server_share:.0%}",
-        )
-        for trial in records.ok("crawl")
-    ]
-    return markdown_table(head, rows, len(head) - 1) if rows else []
-
-
 def refused_list(records: FleetRecords) -> list[str]:
     """The trials that do not count, with the reasons."""
     return [f"- {sentence(trial)}" for trial in records.trials if trial.status != "ok"]
@@ -134,7 +113,7 @@ def write(records: FleetRecords, folder: Path) -> list[Path]:
     charts = folder / CHARTS
     files: list[Path] = []
     filesystem.make_folder(charts)
-    for module in (ramp, memory, throughput):
+    for module in (ramp, memory):
         drawn = Sheet(charts, backends, footer).draw(module.design(records))
         files += drawn.files.values()
     filesystem.write_text(folder / SUMMARY, tables(records))

@@ -18,6 +18,7 @@ from bench.schema import Environment, Latency, Ledger, Record, Status
 FLEET_VERSION = 1
 
 Workload = Literal["hold", "crawl"]
+"""Earlier releases also shared a crawl; their records still load."""
 
 
 class HostFacts(Record):
@@ -135,23 +136,24 @@ class FleetTrialRecord(Record):
     held: int | None = None  # at the barrier, counted by the servers
     opened_s: float | None = None  # from the start to the barrier
     released_s: float | None = None  # from the release to the last worker's result
-    elapsed_s: float | None = None  # of a crawl: from the first batch to the last answer
-    rounds: int | None = None
-    handed_over: int | None = None  # URLs that one worker found and another owns
+    elapsed_s: float | None = None
     pages: int | None = None
     bytes: int | None = None
-    pages_per_s: float | None = None
     digest: str | None = None
     digest_expected: str | None = None
     ledger: Ledger | None = None
     service_time: Latency | None = None
     user_s: float | None = None
     system_s: float | None = None
-    server_share: float | None = None  # of a crawl: the server's share of one processor
     growth: Growth | None = None
     samples: list[Sample] = Field(default_factory=list)
     kernel: dict[str, int | None] = Field(default_factory=dict)
     left_behind: list[LeftBehind] = Field(default_factory=list)
+    # Only of a shared crawl:
+    rounds: int | None = None
+    handed_over: int | None = None
+    pages_per_s: float | None = None
+    server_share: float | None = None
 
     @property
     def label(self) -> str:

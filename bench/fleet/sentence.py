@@ -24,16 +24,8 @@ def sentence(trial: FleetTrialRecord) -> str:
     """A trial in one line."""
     workers = plural(trial.workers, "worker")
     what = f"{trial.told}, {trial.connections:,} connections, {workers}"
-    if trial.workload == "crawl":
-        slots = trial.connections // trial.workers
-        what = f"{trial.backend}, {workers} × {slots} slots"
     if trial.status != "ok":
         return f"{trial.status}: {what}: {trial.reason}"
-    if trial.workload == "crawl":
-        return (
-            f"{what}: {trial.pages:,} pages once each in {trial.elapsed_s:.1f} s, "
-            f"{trial.pages_per_s:,.0f} pages/s, {trial.rounds} rounds"
-        )
     total = per_connection(trial, tuple(name for _, parts in BUDGET for name in parts))
     each = f", {total / KIB:.1f} KiB each with both ends" if total is not None else ""
     return (

@@ -365,14 +365,3 @@ def test_the_clock_does_not_run_back() -> None:
     crawl.settle(first, page(), 9.0)
     crawl.settle(second, page(), 8.0)
     assert crawl.report("test", {}).elapsed_s == 9.0
-
-
-def test_without_expanding_finds_stay_with_their_pages() -> None:
-    crawl = frontier(urls=("http://site.test/", "http://site.test/old"), expand=False)
-    first, second = take(crawl), take(crawl)
-    crawl.settle(first, page("a", "b"), 0.0)
-    crawl.settle(second, redirect("new"), 0.0)
-    assert crawl.finished
-    rows = crawl.report("test", {}).rows
-    assert rows[first.url].links == ["http://site.test/a", "http://site.test/b"]
-    assert rows[second.url].redirect == "http://site.test/new"

@@ -6,7 +6,6 @@ the processes. Without --scheduler everything runs on this machine, with nothing
   python -m bench fleet plan --connections 1000000       can this machine do it?
   python -m bench fleet hold --connections 100000        hold them, all at once
   python -m bench fleet hold --tls --fit                 the same over TLS, as many as fit
-  python -m bench fleet crawl --workers 1,2,4            share one crawl
   python -m bench fleet report results/fleet-NAME        rebuild its charts and tables
 
 On a cluster, start `dask scheduler` on one host and `dask worker tcp://HOST:8786 --nthreads 1`
@@ -25,7 +24,6 @@ from bench.cli.command import EXITS
 from bench.cli.options import add_json, blocks, names, positive, seconds
 from bench.fleet import cluster, command, plan
 from bench.launch import RESULTS
-from bench.plan.workloads import FANOUT, PAGE_BYTES
 from bench.text import capital
 from crawlers.registry import MODELS
 
@@ -64,11 +62,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "One trial for each backend and number of connections. If they do not fit, nothing\n"
         "starts; with --fit, holds as many as fit.",
     )  # fmt: skip
-    crawling = action(
-        "crawl", command.do_crawl,
-        "share one crawl between several workers, by the hash of each URL",
-        "One trial for each backend and number of workers.",
-    )  # fmt: skip
     reporting = action(
         "report", command.do_report,
         "rebuild the charts and tables of a fleet",
@@ -81,8 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--answer", type=seconds, default=cluster.ANSWER_S, metavar="S",
         help="give up a host that does not answer for S seconds (default: %(default)g)",
     )  # fmt: skip
-    add_crawling(crawling)
-    for one in (planning, holding, crawling):
+    for one in (planning, holding):
         one.add_argument(
             "--backends", type=names, default=["callbacks"], metavar="A,B",
             help=f"such as {','.join(MODELS)} (default: callbacks)",
@@ -91,16 +83,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             "--scheduler", metavar="ADDRESS", help="of a dask cluster, such as tcp://10.0.0.1:8786"
         )
         add_json(one)
-    for one in (holding, crawling):
-        one.add_argument(
-            "--repeat", type=blocks, default=1, metavar="N", help="trials of each (default: 1)"
-        )
-        one.add_argument(
-            "--into", type=Path, metavar="FOLDER", help="append to the fleet in this folder"
-        )
-        one.add_argument(
-            "--results", type=Path, default=RESULTS, metavar="DIR", help="default: results"
-        )
+    holding.add_argument(
+        "--repeat", type=blocks, default=1, metavar="N", help="trials of each (default: 1)"
+    )
+    holding.add_argument(
+        "--into", type=Path, metavar="FOLDER", help="append to the fleet in this folder"
+    )
+    holding.add_argument(
+        "--results", type=Path, default=RESULTS, metavar="DIR", help="default: results"
+    )
     reporting.add_argument("folder", type=Path, help="a folder under results/, or a fleet.jsonl")
     reporting.add_argument("--out", type=Path, metavar="DIR", help="default: beside the records")
     reporting.add_argument(
@@ -127,28 +118,6 @@ def add_holding(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tls", action="store_true", help="over TLS 1.3, each connection with a full handshake"
     )
-
-
-def add_crawling(parser: argparse.ArgumentParser) -> None:
-    """Declare what only ``crawl`` has."""
-    parser.add_argument(
-        "--workers", type=counts, default=[1, 2], metavar="N,M",
-        help="numbers of workers to try (default: 1,2)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--site", default=f"tree:20000:{FANOUT}:{PAGE_BYTES}", metavar="SPEC",
-        help="default: %(default)s",
-    )  # fmt: skip
-    parser.add_argument(
-        "--delay", default="none", metavar="SPEC", help="of the server's answers (default: none)"
-    )
-    parser.add_argument(
-        "--slots", type=positive, default=100, metavar="N", help="of each worker (default: 100)"
-    )
-    parser.add_argument(
-        "--deadline", type=seconds, default=600.0, metavar="S",
-        help="give up a trial after S seconds (default: 600)",
-    )  # fmt: skip
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:

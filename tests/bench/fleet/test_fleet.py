@@ -92,29 +92,6 @@ def test_two_thousand_connections_meet_at_one_barrier(
     assert drawn == [(1, folder)]
     assert cluster.children("bench.run.worker") == cluster.children("server") == []
 
-    # The same cluster shares a crawl, whose records go to the same file.
-    code = fleet(
-        *("crawl", "--workers", "1,2", "--site", "tree:300:5:1024", "--slots", "8"),
-        *("--backends", "async_await", "--scheduler", cluster.address, "--into", str(folder)),
-    )
-    assert code == 0, capsys.readouterr().err
-    alone, shared = records(results).ok("crawl")
-    assert (alone.workers, shared.workers) == (1, 2)
-    assert (alone.trial, shared.trial) == (1, 2)
-    assert alone.handed_over == 0
-    assert shared.handed_over
-    assert alone.digest == alone.digest_expected
-    assert shared.digest == shared.digest_expected
-    assert alone.pages == shared.pages == 300
-    for trial in (alone, shared):
-        assert trial.ledger is not None
-        assert trial.ledger.requests == trial.ledger.distinct
-        assert trial.ledger.repeated == 0
-    parts = [worker for worker in records(results).workers if worker.trial == shared.trial]
-    assert sum(part.pages or 0 for part in parts) == shared.pages
-    assert all(part.pages and part.digest == part.digest_expected for part in parts)
-    assert drawn[1:] == [(3, folder)]
-
 
 @pytest.mark.slow
 def test_connections_over_tls_meet_at_one_barrier(

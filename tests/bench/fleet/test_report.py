@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.fleet import report, sentence, store
-from bench.fleet.charts import memory, ramp, throughput
+from bench.fleet.charts import memory, ramp
 from bench.fleet.schema import FleetRecord, FleetTrialRecord, Growth, HostFacts, Sample
 from bench.fleet.store import FleetRecords
 from bench.launch import RESULTS, ROOT
@@ -56,14 +56,6 @@ def trial(
     return FleetTrialRecord.model_validate(values | changes)
 
 
-def crawl(number: int, workers: int, rate: float, share: float = 0.5) -> FleetTrialRecord:
-    """A shared crawl."""
-    return trial(
-        number, "callbacks", workers * 10, workload="crawl", workers=workers, pages=1000,
-        pages_per_s=rate, elapsed_s=1000 / rate, rounds=7, handed_over=500, server_share=share,
-    )  # fmt: skip
-
-
 def fleet(*trials: FleetTrialRecord) -> FleetRecords:
     """A fleet of one host with these trials."""
     host = HostFacts(
@@ -92,17 +84,15 @@ def saved(records: FleetRecords, folder: Path) -> Path:
 
 def test_everything_is_drawn_from_the_file(tmp_path: Path) -> None:
     made = fleet(
-        trial(0, "callbacks", 1000), trial(1, "callbacks", 100_000), crawl(2, 1, 900.0),
-        crawl(3, 2, 1500.0),
+        trial(0, "callbacks", 1000), trial(1, "callbacks", 100_000)
     )  # fmt: skip
     records = store.load(saved(made, tmp_path))
     files = {file.name for file in report.write(records, tmp_path)}
-    for name in ("fleet-ramp", "fleet-memory", "fleet-throughput"):
+    for name in ("fleet-ramp", "fleet-memory"):
         assert {f"{name}.svg", f"{name}.png", f"{name}-dark.svg"} <= files
     text = (tmp_path / "summary.md").read_text()
     assert "| callbacks | 100,000 | 2 | 4.0 | 2.0 | 0 | not known | not known |" in text
     assert "| **sum, both ends** | **9.00** |" in text
-    assert "| callbacks | 2 | 1,000 | 1,500 | 7 | 500 | 50% |" in text
 
 
 def test_tables_go_between_the_markers_of_a_document(tmp_path: Path) -> None:
@@ -174,17 +164,6 @@ def test_sizes_are_labelled_apart_and_their_ends_always(sizes: list[int]) -> Non
 def test_powers_of_ten_are_labelled_before_others() -> None:
     sizes = [1000, 10_000, 30_000, 50_000, 100_000, 250_000, 10**6]
     assert memory.spaced(sizes) == [1000, 10_000, 30_000, 100_000, 250_000, 10**6]
-
-
-def test_a_single_trial_is_no_finding() -> None:
-    once = throughput.design(fleet(crawl(0, 1, 900.0), crawl(1, 2, 1800.0)))
-    assert isinstance(once, Design)
-    assert once.finding is None
-    trials = [crawl(n, 1 + n % 2, 900.0 * (1 + n % 2), share=0.95) for n in range(6)]
-    often = throughput.design(fleet(*trials))
-    assert isinstance(often, Design)
-    assert often.finding == ("callbacks: 2 workers crawl 2.0 times as many pages per second as 1")
-    assert often.hollow
 
 
 def test_the_ramp_shows_only_the_largest_trials() -> None:

@@ -222,7 +222,7 @@ BENCH: Final = (
     bench("a fleet without an action", "fleet"),
     bench("a fleet report of nothing", "fleet", "report", "AT/empty"),
     bench("a fleet report of binary", "fleet", "report", "AT/binary"),
-    bench("a fleet of 0 workers", "fleet", "crawl", "--workers", "0,"),
+    bench("a fleet of 0 connections", "fleet", "hold", "--connections", "0,"),
     bench("a scheduler that is none", "fleet", "hold", "--scheduler", "\x1b[2J"),
     bench("a fleet plan of 5,000 digits", "fleet", "plan", "--connections", "9" * 5000),
     bench("a doctor of 5,000 digits", "doctor", "--connections", "9" * 5000, wanted=EITHER),
