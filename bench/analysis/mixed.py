@@ -16,7 +16,7 @@ from bench import arrivals
 from bench.analysis import queue, stats
 from bench.analysis.loops import Load, Timers, responses, timers_of
 from bench.analysis.stats import Spread
-from bench.histograms import MIN_BEYOND, Histogram
+from bench.histograms import MIN_BEYOND, merge_histograms
 from bench.plan.cast import SPREADING
 from bench.schema import TrialRecord, Work
 from bench.store import Records
@@ -105,8 +105,8 @@ def _row(trials: Sequence[TrialRecord]) -> Mixed | None:
     found = [(t, t.work) for t in trials if t.work and t.work.others]
     if not found:
         return None
-    others = Histogram([work.others.hdr for _, work in found if work.others])
-    worked = Histogram([work.worked.hdr for _, work in found if work.worked])
+    others = merge_histograms(work.others.hdr for _, work in found if work.others)
+    worked = merge_histograms(work.worked.hdr for _, work in found if work.worked)
     means = stats.spread(work.others.mean_ms for _, work in found if work.others)
     tail = next((p for p in TAILS if others.highest_percentile >= p), None)
     if means is None or tail is None:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 
-from hdrh.histogram import HdrHistogram
-
 from bench.fleet.schema import Growth
-from bench.histograms import HDR_DIGITS, HDR_MAX_US, MIN_BEYOND, Histogram
+from bench.histograms import MIN_BEYOND, encode, merge_histograms
 from bench.machine.probes import memory
 from bench.schema import Handshakes, Latency, Ledger
 
@@ -24,12 +22,9 @@ def latencies(parts: Iterable[Latency | None]) -> Latency | None:
     found = [part for part in parts if part is not None]
     if not found:
         return None
-    merged = HdrHistogram(1, HDR_MAX_US, HDR_DIGITS)
-    for part in found:
-        merged.decode_and_add(part.hdr.encode("ascii"))
+    merged = merge_histograms(part.hdr for part in found)
     count = sum(part.count for part in found)
-    hdr = bytes(merged.encode()).decode("ascii")
-    at = Histogram([hdr]).at_ms
+    at = merged.at_ms
     return Latency(
         count=count,
         min_ms=min(part.min_ms for part in found),
@@ -39,7 +34,7 @@ def latencies(parts: Iterable[Latency | None]) -> Latency | None:
         p99_ms=at(99),
         p99_9_ms=at(99.9) if count >= 1000 * MIN_BEYOND else None,
         max_ms=max(part.max_ms for part in found),
-        hdr=hdr,
+        hdr=encode(merged.counts),
     )
 
 

@@ -91,8 +91,6 @@ from bench.analysis.stats.records import (
 )
 from bench.analysis.stats.spread import LEVEL, Spread, spread
 from bench.histograms import (
-    HDR_DIGITS,
-    HDR_MAX_US,
     MIN_BEYOND,
     Histogram,
     encode_latency,
@@ -104,8 +102,6 @@ __all__ = [
     "CPU_PER_1000",
     "EQUIVALENT",
     "FALSE_DISCOVERY_RATE",
-    "HDR_DIGITS",
-    "HDR_MAX_US",
     "LEVEL",
     "MEMORY_PARTS",
     "METRICS",

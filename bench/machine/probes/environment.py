@@ -27,7 +27,6 @@ PACKAGES = (
     "gevent",
     "greenlet",
     "h11",
-    "hdrhistogram",
     "httpcore",
     "httptools",
     "lxml",

@@ -28,7 +28,7 @@ def test_histograms_add_up_to_that_of_all_samples(parts: list[list[float]]) -> N
     assert merged.mean_ms == pytest.approx(whole.mean_ms)
     same = {"mean_ms": 0.0, "hdr": ""}
     assert merged.model_copy(update=same) == whole.model_copy(update=same)
-    assert stats.Histogram([merged.hdr]).count == whole.count
+    assert stats.merge_histograms([merged.hdr]).count == whole.count
 
 
 def ledger(number: int, most: int) -> Ledger:

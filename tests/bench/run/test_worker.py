@@ -111,7 +111,7 @@ def test_it_carries_nothing_but_the_crawlers() -> None:
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    heavy = {"numpy", "scipy", "matplotlib", "pydantic", "psutil", "hdrh", "rich", "pytest"}
+    heavy = {"numpy", "scipy", "matplotlib", "pydantic", "psutil", "rich", "pytest"}
     assert not heavy & set(done.stdout.split())
 
 
