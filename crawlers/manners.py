@@ -112,7 +112,8 @@ def _get(url: str, job: Job) -> tuple[int, str, str | None]:
             with _no_longer_than(job.timeout_s, sock) as late:
                 connection.request("GET", target, headers={"User-Agent": USER_AGENT})
                 response = connection.getresponse()
-                text = response.read(MAX_ROBOTS).decode("utf-8", "replace")
+                # An editor may have put a byte order mark before the first group of rules.
+                text = response.read(MAX_ROBOTS).decode("utf-8-sig", "replace")
             if late:
                 return 0, "", None
             return response.status, text, response.headers["Location"]

@@ -56,6 +56,14 @@ def test_robots_txt_is_obeyed(server: ScriptedServer, name: str) -> None:
     assert set(server.requests.values()) == {1}
 
 
+def test_a_byte_order_mark_hides_no_rule(server: ScriptedServer) -> None:
+    server.script["/robots.txt"] = ok(
+        b"\xef\xbb\xbfUser-agent: *\nDisallow: /private\n", "text/plain"
+    )
+    server.script["/"] = page("/private")
+    assert crawl(server) == {"": 200, "private": "forbidden"}
+
+
 @pytest.mark.parametrize("name", registry.MODELS)
 def test_a_whole_site_may_be_forbidden(server: ScriptedServer, name: str) -> None:
     server.script["/robots.txt"] = ok(b"User-agent: c10k-crawlers\nDisallow: /\n", "text/plain")
