@@ -108,8 +108,8 @@ class ScriptedServer:
 
     ``script`` maps a path to the bytes of the answer or to an action. A list has
     one for each request of the path; the last one is used for all further requests.
-    Unknown paths are answered 404. With a ``greeting`` it speaks TLS, and crawls trust
-    the authorities in ``cafile``.
+    Unknown paths are answered 404. ``heads`` has the request line and the headers of each
+    request. With a ``greeting`` it speaks TLS, and crawls trust the authorities in ``cafile``.
     """
 
     def __init__(self, greeting: Greeting | None = None, cafile: str | None = None) -> None:
@@ -117,6 +117,7 @@ class ScriptedServer:
         self.cafile = cafile
         self.script: dict[str, bytes | Action | list[bytes | Action]] = {}
         self.requests: Counter[str] = Counter()
+        self.heads: list[str] = []
         self.connections = 0
         self.open_now = 0
         self.peak = 0
@@ -210,6 +211,7 @@ class ScriptedServer:
         target = head.split(" ")[1]
         with self._lock:
             self.requests[target] += 1
+            self.heads.append(head)
             turn = self.requests[target]
         answer = self.script.get(target, NOT_FOUND)
         if isinstance(answer, list):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -92,6 +93,24 @@ def test_bodies_of_every_framing(backend: Backend, server: ScriptedServer) -> No
         "/": 200, "/chunked": 200, "/to-close": 200, "/c": 200, "/d": 204, "/large": 200,
     }  # fmt: skip
     assert report.rows[server.url + "large"].size == 3_000_000
+
+
+def test_neither_passwords_nor_cookies_are_sent(
+    backend: Backend, server: ScriptedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cookie would also make the outcome depend on the order of the pages."""
+    netrc = tmp_path / "netrc"
+    netrc.write_text(
+        "machine 127.0.0.1 login me password secret\ndefault login me password secret\n"
+    )
+    netrc.chmod(0o600)
+    monkeypatch.setenv("NETRC", str(netrc))
+    server.script["/"] = ok(html("/a"), extra="Set-Cookie: a=b; Path=/\r\n")
+    server.script["/a"] = redirect("/b")
+    server.script["/b"] = page()
+    assert crawl(backend, server, slots=1).pages == 2
+    sent = {line.partition(":")[0].lower() for head in server.heads for line in head.split("\r\n")}
+    assert not sent & {"authorization", "proxy-authorization", "cookie"}
 
 
 def test_redirects_merge_and_end(backend: Backend, server: ScriptedServer) -> None:

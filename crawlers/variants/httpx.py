@@ -5,8 +5,8 @@ asyncio's transport, anyio's stream, httpcore's connection and h11's state, all 
 Python. Changed against ``aiohttp``: the stack.
 
 All slots share one client, as the documentation of httpx recommends. Its pool is as
-large as the number of slots; everything else is as httpx ships: headers, cookies,
-decompression, proxies from the environment, and httpx's own timeouts. Whenever a
+large as the number of slots, and it takes no cookies. Everything else is as httpx
+ships: headers, decompression, proxies from the environment, and timeouts. Whenever a
 request begins or ends, httpcore goes through the whole pool and asks the kernel
 about each idle connection (``_assign_requests_to_connections``). So the time for a
 page grows with the number of slots. ``httpx_tuned`` avoids that.
@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import nullcontext
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from time import monotonic
 from typing import Any
 
@@ -62,6 +63,7 @@ class Shared(_asyncio.Shared):
                 timeout=job.timeout_s,
                 verify=client_context(job.cafile, job.insecure),
                 headers=None if job.keep_alive else {"Connection": "close"},
+                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),  # takes none
             )
         except (ImportError, OSError, ValueError) as error:
             name = self.httpx.__name__

@@ -6,11 +6,12 @@ a Session for each thread (requests does not promise that threads may share one)
 and the work that requests does for each request on top.
 
 A slot calls ``Session().get()``, and the session is as requests ships: headers,
-cookies, decompression, and a look into the environment for proxies and passwords at
-each request. One thing is not: its connections are those of ``urllib3``, which send
-the frontier's target. The body is read in pieces, as the documentation says, so that an
-endless one can be cut; ``Response.content`` would read the same pieces. Timeouts
-are those of requests: for the connection, and for each wait after that.
+decompression, and a look into the environment for proxies at each request. Three
+things are not. Its connections are those of ``urllib3``, which send the frontier's
+target. It takes no cookies, and it sends no passwords from ``~/.netrc``. The body is
+read in pieces, as the documentation says, so that an endless one can be cut;
+``Response.content`` would read the same pieces. Timeouts are those of requests: for the
+connection, and for each wait after that.
 
 The server sees these differences. Request headers are those of requests, and ask
 for compressed bodies. A thread keeps a connection for each host. requests does not
@@ -23,6 +24,7 @@ must stop waits for the answers in flight, or for their timeouts.
 from __future__ import annotations
 
 import ssl
+from http.cookiejar import DefaultCookiePolicy
 from time import monotonic
 from typing import Any
 
@@ -77,12 +79,19 @@ class Shared(threads.Shared):
 
 
 def new_session() -> requests.Session:
-    """A session whose connections send the frontier's targets."""
+    """A session that keeps no secrets, and whose connections send the frontier's targets."""
     session = requests.Session()
+    session.auth = no_password
+    session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=()))  # takes none
     for scheme in ("http://", "https://"):
         adapter: Any = session.get_adapter(scheme)
         adapter.poolmanager.pool_classes_by_scheme = {"http": Pool, "https": SecurePool}
     return session
+
+
+def no_password(request: requests.PreparedRequest) -> requests.PreparedRequest:
+    """Leave the request as it is: requests reads ~/.netrc only for a session without ``auth``."""
+    return request
 
 
 def trusted(job: Job) -> bool | str:
