@@ -8,6 +8,9 @@ site and the job, never on the order of the answers:
 - each redirect uses up one of the source URL's budget, and a URL reached along
   two chains gets the larger of the two budgets;
 - loops and used-up budgets are named when all answers are in.
+
+On another machine it asks for robots.txt before anything else. That is a fetch like any
+other, and only the URLs of that server wait for it.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import re
 from collections import deque
 from collections.abc import Callable
 from copy import copy
+from dataclasses import replace
 from heapq import heappop, heappush
 
 from crawlers.job import CrawlReport, Fetch, Job, JobError, Origin, PageResult
@@ -54,6 +58,9 @@ class Frontier:
         self._resolve = resolve
         self._origins: dict[str, Origin | None] = {}
         self._barred: dict[str, str] = {}
+        self._held: dict[str, list[str]] = {}
+        self._delayed: list[tuple[float, int, Fetch]] = []
+        self._delays = 0
         for prefix in dict.fromkeys(map(origin_prefix, roots)):
             self._new_origin(prefix)
         # With the slash, so that http://host does not let http://host.evil in.
@@ -73,8 +80,6 @@ class Frontier:
         self._seen = set(self._pending) if job.follow else set()
         self._reduced: dict[str, int] = {}
         self._spent: dict[str, str] = {}
-        self._delayed: list[tuple[float, int, Fetch]] = []
-        self._delays = 0
         self._due = deque(job.schedule or ())
         self._paced = bool(self._due) or (job.any_host and job.polite)
         self._start = self._now = 0.0
@@ -98,7 +103,8 @@ class Frontier:
     @property
     def left(self) -> int:
         """How many URLs were found but not fetched, because the crawl was stopped."""
-        return len(self._pending) + len(self._delayed)
+        pages = [fetch for _, _, fetch in self._delayed if not fetch.robots]
+        return len(self._pending) + len(pages) + sum(map(len, self._held.values()))
 
     def stop(self, reason: str) -> None:
         """Hand out no more fetches; settle the ones in flight as usual."""
@@ -111,14 +117,12 @@ class Frontier:
         The slot that takes a fetch waits until its ``due`` time. After None, ask
         again when another fetch was settled, unless the crawl is ``finished``.
         """
-        delayed = self._delayed
-        if self.stopped:
-            return None
-        if delayed and (delayed[0][0] <= self._now or not self._pending):
-            self.active += 1
-            return heappop(delayed)[2]
-        while self._pending:
-            url = self._pending.popleft()
+        delayed, pending = self._delayed, self._pending
+        while not self.stopped and (delayed or pending):
+            if delayed and (delayed[0][0] <= self._now or not pending):
+                self.active += 1
+                return heappop(delayed)[2]
+            url = pending.popleft()
             if not url.startswith(self._prefix):
                 prefix = url[: url.index("/", 8)]
                 try:
@@ -143,6 +147,9 @@ class Frontier:
             # Threads read the clock before they have the lock, so times may come out of order.
             self._now = now
         if page.error is not None and self._again(fetch, page, now):
+            return
+        if fetch.robots:
+            self._learn(fetch.robots, page)
             return
         self.rows[fetch.url] = page
         if page.links:
@@ -195,7 +202,46 @@ class Frontier:
             origin = None
             self._barred[prefix] = "unknown_host"
         self._origins[prefix] = origin
+        if origin is not None and origin.manners is not None:
+            self._ask(prefix, f"{prefix}/robots.txt", origin)
         return origin
+
+    def _ask(self, prefix: str, url: str, origin: Origin) -> None:
+        """Fetch robots.txt next; the URLs of its server wait until it is there."""
+        self._held.setdefault(prefix, [])
+        fetch = Fetch(url, origin, url[len(origin.prefix) :])
+        fetch.robots = prefix
+        self._delays += 1
+        heappush(self._delayed, (fetch.due, self._delays, fetch))
+
+    def _learn(self, prefix: str, answer: PageResult) -> None:
+        """Take a robots.txt, or what came instead; let the URLs of its server go on."""
+        origin = self._origins[prefix]
+        assert origin is not None
+        assert origin.manners is not None
+        if self.stopped:
+            return
+        moved = origin.manners.moved(answer, prefix)
+        if moved is not None and (place := self._place_of(moved)) is not None:
+            self._ask(prefix, moved, place)
+            return
+        if (kind := origin.manners.read(answer)) is not None:
+            self._origins[prefix] = None
+            self._barred[prefix] = kind
+            self._prefix = "\n"
+        self._pending.extendleft(reversed(self._held.pop(prefix)))
+
+    def _place_of(self, url: str) -> Origin | None:
+        """Where a robots.txt has moved to; None if it cannot be fetched there."""
+        prefix = origin_prefix(url)
+        if prefix.startswith("https:") and not self._job.https:
+            return None
+        try:
+            return self._origins.get(prefix) or self._resolve(
+                prefix, replace(self._job, polite=False)
+            )
+        except (OSError, UnicodeError, JobError):
+            return None
 
     def _meet(self, prefix: str) -> Origin | None:
         """A new origin found by a link; if it may not be crawled, the crawl goes on."""
@@ -215,7 +261,11 @@ class Frontier:
         row.error = kind
 
     def _pace(self, fetch: Fetch) -> bool:
-        """Set the due time, by the schedule and by manners; False if the URL is forbidden."""
+        """Set the due time, by the schedule and by manners; False if the URL may not be fetched."""
+        held = self._held.get(fetch.origin.prefix)
+        if held is not None:
+            held.append(fetch.url)
+            return False
         if self._due:
             fetch.intended = fetch.due = self._start + self._due.popleft()
         manners = fetch.origin.manners

@@ -97,7 +97,13 @@ class Job:
 
 
 class Manners(Protocol):
-    """The rules of one server beyond this machine."""
+    """The rules of one server beyond this machine; ``read`` comes before ``allow``."""
+
+    def moved(self, answer: PageResult, prefix: str) -> str | None:
+        """Where to ask for robots.txt again, if the answer is a redirect to follow."""
+
+    def read(self, answer: PageResult) -> str | None:
+        """Take robots.txt; returns an error kind if no URL of the server may be fetched."""
 
     def allow(self, url: str) -> bool:
         """Whether the server lets a crawler fetch this URL."""
@@ -151,9 +157,10 @@ class Fetch:
     ``due`` is the time at which it may start, and ``intended`` the time at which
     the schedule of an open loop wants it to start. Both are on the monotonic
     clock; 0.0 means at once. ``stale`` is set when a try met a stale connection.
+    ``robots`` is the prefix of the server whose robots.txt this is, "" for a page.
     """
 
-    __slots__ = ("due", "intended", "origin", "stale", "target", "tries", "url")
+    __slots__ = ("due", "intended", "origin", "robots", "stale", "target", "tries", "url")
 
     def __init__(self, url: str, origin: Origin, target: str) -> None:
         self.url = url
@@ -161,6 +168,7 @@ class Fetch:
         self.target = target
         self.tries = 1
         self.stale = False
+        self.robots = ""
         self.due = 0.0
         self.intended = 0.0
 
@@ -177,6 +185,7 @@ class PageResult:
     Without an answer ``status`` is None, and ``error`` names the kind of failure
     (see :data:`crawlers.kinds.ERROR_KINDS`). ``links`` holds the page's links
     until the frontier takes them; ``links_found`` and ``links_new`` count them.
+    Only a robots.txt has a ``text``.
     """
 
     __slots__ = (
@@ -189,7 +198,10 @@ class PageResult:
         "redirect",
         "size",
         "status",
+        "text",
     )
+
+    text: bytes
 
     def __init__(self, status: int | None, size: int, checksum: int) -> None:
         self.status = status

@@ -33,7 +33,7 @@ ERROR_KINDS: Final = {
     "truncated": "the TLS stream ended without its end mark, so the body may be cut",
     "cancelled": "the crawl was stopped before it was fetched",
     "unsupported": "the HTTP library of this backend cannot send this request",
-    "forbidden": "robots.txt forbids it, or it is on another machine and --any-host is off",
+    "forbidden": "robots.txt forbids it or cannot be had, or --any-host is off",
 }
 """Every error kind and its meaning."""
 

@@ -2,21 +2,18 @@
 
 Measurements run on loopback, where none of this applies. Beyond loopback every
 backend has manners, because the frontier keeps them: it never hands out a URL
-that robots.txt forbids, and it hands out the others with a due time.
+that robots.txt forbids, and it hands out the others with a due time. robots.txt
+itself is fetched by a slot, as any page is. Sans-IO.
 """
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
 from ipaddress import ip_address
-from socket import SHUT_RDWR, socket
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from crawlers.http import USER_AGENT
-from crawlers.job import LONGEST_S, Address, Job, JobError, Manners, Origin
-from crawlers.urls import normalise, site_name
+from crawlers.job import LONGEST_S, Address, Job, JobError, PageResult
+from crawlers.urls import site_name
 
 if TYPE_CHECKING:
     from protego import Protego
@@ -25,7 +22,8 @@ MAX_ROBOTS = 500 * 1024
 """Bytes of a robots.txt that are read (RFC 9309, 2.5)."""
 MAX_REDIRECTS = 5
 """Redirects of a robots.txt that are followed (RFC 9309, 2.3.1.2)."""
-NOTHING = "User-agent: *\nDisallow: /\n"
+NO_IDENTITY = frozenset({"untrusted", "self_signed", "expired", "wrong_host"})
+"""Errors that tell more than "forbidden": no page of this server can be fetched."""
 
 
 def on_this_machine(addresses: list[Address]) -> bool:
@@ -36,13 +34,40 @@ def on_this_machine(addresses: list[Address]) -> bool:
 
 
 class RobotsManners:
-    """The rules of one robots.txt, with a delay between requests."""
+    """The rules of one robots.txt (RFC 9309), with a delay between requests."""
 
-    def __init__(self, rules: Protego, delay_s: float) -> None:
-        self._rules = rules
-        asked = rules.crawl_delay(USER_AGENT) or 0.0
-        self._delay_s = max(delay_s, asked if asked <= LONGEST_S else LONGEST_S)
+    def __init__(self, delay_s: float) -> None:
+        self._delay_s = delay_s
         self._next = 0.0
+        self._redirects = MAX_REDIRECTS
+        self._rules: Protego
+
+    def moved(self, answer: PageResult, prefix: str) -> str | None:
+        """Where else the server keeps its robots.txt: within the same site, and not for ever."""
+        if answer.redirect is None or site_name(answer.redirect) != site_name(prefix):
+            return None
+        self._redirects -= 1
+        return answer.redirect if self._redirects >= 0 else None
+
+    def read(self, answer: PageResult) -> str | None:
+        """Take what the server answered; an error kind for all its URLs, or None to go on.
+
+        A server without the file (4xx) allows everything. One that does not answer,
+        or answers 5xx, allows nothing.
+        """
+        from protego import Protego
+
+        if answer.status == 200:
+            # An editor may have put a byte order mark before the first group of rules.
+            text = answer.text[:MAX_ROBOTS].decode("utf-8-sig", "replace")
+        elif answer.status is not None and 400 <= answer.status < 500:
+            text = ""
+        else:
+            return answer.error if answer.error in NO_IDENTITY else "forbidden"
+        self._rules = Protego.parse(text)
+        asked = self._rules.crawl_delay(USER_AGENT) or 0.0
+        self._delay_s = max(self._delay_s, asked if asked <= LONGEST_S else LONGEST_S)
+        return None
 
     def allow(self, url: str) -> bool:
         """Whether robots.txt lets us fetch a URL."""
@@ -55,93 +80,16 @@ class RobotsManners:
         return due
 
 
-def manners_of(origin: Origin, job: Job) -> Manners:
-    """Ask a server for its robots.txt (RFC 9309).
+def manners_of(job: Job) -> RobotsManners:
+    """The manners for one server.
 
-    A server without the file (4xx) allows everything. One that does not answer in
-    the time of an exchange, or answers 5xx, allows nothing. Redirects are followed
-    within the same site, so that ``http`` may lead to ``https``. Raises
-    :class:`JobError` when protego, which reads the file, is not installed.
+    Raises :class:`JobError` when protego, which reads robots.txt, is not installed.
     """
     try:
-        from protego import Protego
+        import protego  # noqa: F401
     except ImportError:
         raise JobError(
             "crawling beyond this machine needs protego, to read robots.txt: "
             "pip install 'c10k-crawlers[web]'"
         ) from None
-    return RobotsManners(Protego.parse(_robots(origin.prefix, job)), job.delay_s)
-
-
-def _robots(prefix: str, job: Job) -> str:
-    """The text of a robots.txt, or one that allows nothing."""
-    url = f"{prefix}/robots.txt"
-    for _ in range(1 + MAX_REDIRECTS):
-        status, text, location = _get(url, job)
-        if status == 200:
-            return text
-        if 400 <= status < 500:
-            return ""
-        moved = normalise(url, location) if 300 <= status < 400 and location else None
-        if moved is None or site_name(moved) != site_name(prefix):
-            break
-        url = moved
-    return NOTHING
-
-
-def _get(url: str, job: Job) -> tuple[int, str, str | None]:
-    """One GET: the status (0 without an answer), the text and the Location."""
-    import http.client  # and OpenSSL with it, so only where a crawl leaves this machine
-
-    parts = urlsplit(url)
-    try:
-        if parts.scheme == "https":
-            from crawlers.tls import client_context
-
-            connection: http.client.HTTPConnection = http.client.HTTPSConnection(
-                parts.netloc,
-                timeout=job.timeout_s,
-                context=client_context(job.cafile, job.insecure),
-            )
-        else:
-            connection = http.client.HTTPConnection(parts.netloc, timeout=job.timeout_s)
-        with contextlib.closing(connection):
-            target = f"{parts.path}?{parts.query}" if parts.query else parts.path
-            connection.connect()
-            sock = connection.sock  # http.client forgets it when the server wants to close
-            with _no_longer_than(job.timeout_s, sock) as late:
-                connection.request("GET", target, headers={"User-Agent": USER_AGENT})
-                response = connection.getresponse()
-                # An editor may have put a byte order mark before the first group of rules.
-                text = response.read(MAX_ROBOTS).decode("utf-8-sig", "replace")
-            if late:
-                return 0, "", None
-            return response.status, text, response.headers["Location"]
-    except (OSError, http.client.HTTPException) as error:
-        if getattr(error, "verify_code", 0):
-            # A certificate that nobody can trust: every page fails in the same way, and
-            # the reason is not robots.txt. Let the crawl find and name it.
-            return 404, "", None
-        return 0, "", None
-
-
-@contextlib.contextmanager
-def _no_longer_than(seconds: float, sock: socket) -> Iterator[list[str]]:
-    """Shut the connection down after so long, even if something comes all the time; then say so."""
-    import threading
-
-    late: list[str] = []
-
-    def end() -> None:
-        late.append("timeout")
-        with contextlib.suppress(OSError):
-            sock.shutdown(SHUT_RDWR)
-
-    timer = threading.Timer(seconds, end)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield late
-    finally:
-        timer.cancel()
-        timer.join()
+    return RobotsManners(job.delay_s)

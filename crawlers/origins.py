@@ -69,7 +69,7 @@ def normal_root(url: str) -> str:
 
 
 def make_origin(prefix: str, job: Job) -> Origin:
-    """Resolve a prefix, IPv4 first; on other machines, fetch robots.txt.
+    """Resolve a prefix, IPv4 first; a server on another machine gets manners.
 
     Raises :class:`OSError` for an unknown host, and :class:`JobError` for a host
     on another machine, unless the job allows any host.
@@ -92,5 +92,5 @@ def make_origin(prefix: str, job: Job) -> Origin:
                 f"{prefix}: not on this machine; add --any-host to crawl it anyway, as far as "
                 "robots.txt allows and with a delay between requests"
             )
-        origin.manners = manners_of(origin, job) if job.polite else None
+        origin.manners = manners_of(job) if job.polite else None
     return origin

@@ -18,7 +18,8 @@ HTML = ("text/html", "application/xhtml+xml")
 def read_page(fetch: Fetch, exchange: Exchange, follow: bool) -> PageResult:
     """Checksum the body, resolve a redirect, extract the links.
 
-    ``follow`` is the job's: without it, links and redirects are not read.
+    ``follow`` is the job's: without it, links and redirects are not read. Of a
+    robots.txt the text is kept, and redirects are read in any case.
     """
     body = exchange.body
     status = exchange.status
@@ -29,10 +30,12 @@ def read_page(fetch: Fetch, exchange: Exchange, follow: bool) -> PageResult:
     headers = exchange.headers or {}
     kind, is_html, encoding = content_type(headers.get(b"content-type", b""))
     page.content_type = kind
-    if not follow:
+    if not follow and not fetch.robots:
         return page
     if status == 200:
-        if is_html and headers.get(b"content-encoding", b"").lower() in UNCODED:
+        if fetch.robots:
+            page.text = body
+        elif is_html and headers.get(b"content-encoding", b"").lower() in UNCODED:
             page.links = extract(body, fetch.url, encoding)
     elif status in REDIRECTS:
         location = exchange.location

@@ -34,6 +34,7 @@ class Order(NamedTuple):
     number: int
     url: str
     prefix: str
+    robots: str
     tries: int
     due: float
     intended: float

@@ -74,6 +74,7 @@ class Child:
         if order.due != order.intended:  # another try, on a connection of its own
             origin = copy(origin)
         item = Fetch(order.url, origin, order.url[len(order.prefix) :])
+        item.robots = order.robots
         item.tries, item.due, item.intended = order.tries, order.due, order.intended
         self.numbers[item] = order.number
         self.waiting.append(item)

@@ -17,7 +17,7 @@ The clock starts when all processes are ready, and stops when the parent has eve
 outcome: to collect them is part of the price. The processor time of the start is in the
 report, as in ``processes``. The server sees no difference. On one processor there is one
 process. On other machines, all URLs of a server belong to one process, which keeps the
-time between requests; the parent reads robots.txt as well, before any process starts.
+time between requests.
 """
 
 from __future__ import annotations

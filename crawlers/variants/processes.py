@@ -86,7 +86,12 @@ class Worker:
         self.channel = Channel(shared.loop, ours, partial(received, shared, self))
         self.channel.send(
             replace(
-                shared.job, urls=shared.job.urls[:1], schedule=None, slots=slots, deadline_s=None
+                shared.job,
+                urls=shared.job.urls[:1],
+                schedule=None,
+                slots=slots,
+                deadline_s=None,
+                polite=False,  # the frontier has manners, and it is not there
             )
         )
 
@@ -142,7 +147,15 @@ def take(shared: Shared) -> None:
         shared.away[shared.numbers] = item
         worker.free -= 1
         worker.orders.append(
-            Order(shared.numbers, item.url, item.origin.prefix, item.tries, item.due, item.intended)
+            Order(
+                shared.numbers,
+                item.url,
+                item.origin.prefix,
+                item.robots,
+                item.tries,
+                item.due,
+                item.intended,
+            )
         )
     for worker in shared.workers:
         if worker.orders:

@@ -15,11 +15,13 @@ from crawlers.conformance.scripted import Connection, ScriptedServer, ok, page, 
 from crawlers.frontier import Frontier
 from crawlers.job import LONGEST_S, Address, Job, JobError, Origin, PageResult
 from crawlers.manners import RobotsManners, on_this_machine
-from crawlers.origins import make_origin
 from crawlers.recorder import NullRecorder
+from tests.crawlers.test_hostile import load
 from tests.crawlers.test_main import run
 
 DELAY_S = 0.05
+HERE = [name for name in registry.names() if not registry.about(name).alone and name != "partition"]
+"""Without those whose frontiers are in other processes, where this server is on their machine."""
 
 
 @pytest.fixture
@@ -113,6 +115,59 @@ def test_robots_txt_has_the_time_of_an_exchange(server: ScriptedServer) -> None:
     assert left.wait(300)
 
 
+@pytest.mark.parametrize("name", HERE)
+def test_a_slow_robots_txt_holds_up_its_own_server_only(server: ScriptedServer, name: str) -> None:
+    """It was fetched on the loop: pages of other servers timed out meanwhile."""
+    asked, answered = threading.Event(), threading.Event()
+
+    def slow(connection: Connection) -> None:
+        asked.set()
+        answered.wait(100)
+        connection.send(ok(b"User-agent: *\nDisallow: /private\n", "text/plain"))
+
+    def behind(connection: Connection) -> None:
+        asked.wait(100)
+        connection.send(page("/last"))
+
+    def last(connection: Connection) -> None:
+        connection.send(page())
+        answered.set()
+
+    with ScriptedServer() as other:
+        other.script = {"/robots.txt": slow, "/": page("/private")}
+        server.script.update({"/": page("/behind"), "/behind": behind, "/last": last})
+        job = Job((other.url, server.url), slots=2, any_host=True, delay_s=0.0, max_tries=1)
+        report = load(name).crawl(job, NullRecorder())
+        found = {url: row.error or row.status for url, row in report.rows.items()}
+        assert found == {
+            server.url: 200,
+            f"{server.url}behind": 200,
+            f"{server.url}last": 200,
+            other.url: 200,
+            f"{other.url}private": "forbidden",
+        }
+        assert other.requests == {"/robots.txt": 1, "/": 1}
+
+
+@pytest.mark.parametrize("name", HERE)
+def test_a_deadline_does_not_wait_for_robots_txt(server: ScriptedServer, name: str) -> None:
+    """Pages that wait for it are left, not forbidden."""
+    server.script["/robots.txt"] = Connection.hang
+    # A stack that cannot end a call waits for its timeout.
+    job = Job((server.url,), slots=2, any_host=True, timeout_s=5.0, deadline_s=0.3)
+    report = load(name).crawl(job, NullRecorder())
+    assert (report.stopped, report.rows, report.left) == ("deadline", {}, 1)
+
+
+def test_robots_txt_has_as_many_tries_as_a_page(server: ScriptedServer) -> None:
+    rules = ok(b"User-agent: *\nDisallow: /private\n", "text/plain")
+    server.script["/robots.txt"] = [Connection.reset, rules]
+    server.script["/"] = page("/private")
+    job = Job((server.url,), slots=2, any_host=True, delay_s=0.0, max_tries=2)
+    report = registry.load("callbacks").crawl(job, NullRecorder())
+    assert [row.error for row in report.rows.values()] == [None, "forbidden"]
+
+
 def test_redirects_lead_to_the_rules(server: ScriptedServer) -> None:
     server.script["/"] = page("/private/")
     server.script["/robots.txt"] = redirect("/first")
@@ -128,11 +183,17 @@ def test_a_crawl_on_this_machine_needs_no_openssl() -> None:
     assert done.stdout == "False\n"
 
 
-def test_the_longer_delay_counts(server: ScriptedServer) -> None:
-    server.script["/robots.txt"] = ok(b"User-agent: *\nCrawl-delay: 7\n", "text/plain")
-    job = Job((server.url,), any_host=True, delay_s=0.5)
-    manners = make_origin(server.url.rstrip("/"), job).manners
-    assert manners is not None
+def obeying(rules: str, delay_s: float) -> RobotsManners:
+    """Manners that have read these rules."""
+    answer = PageResult(200, len(rules), 0)
+    answer.text = f"User-agent: *\n{rules}\n".encode()
+    manners = RobotsManners(delay_s)
+    assert manners.read(answer) is None
+    return manners
+
+
+def test_the_longer_delay_counts() -> None:
+    manners = obeying("Crawl-delay: 7", 0.5)
     assert [manners.due(100.0), manners.due(100.0), manners.due(200.0)] == [100.0, 107.0, 200.0]
 
 
@@ -201,5 +262,10 @@ def test_a_delay_beyond_all_clocks_is_cut(asked: str) -> None:
         def crawl_delay(self, agent: str) -> float:
             return float(asked)
 
-    manners = RobotsManners(Rules(), 1.0)  # type: ignore[arg-type]
+    answer = PageResult(200, 0, 0)
+    answer.text = b""
+    manners = RobotsManners(1.0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("protego.Protego.parse", lambda text: Rules())
+        manners.read(answer)
     assert [manners.due(0.0), manners.due(0.0)] == [0.0, LONGEST_S]
