@@ -71,7 +71,7 @@ def fleet(session: nox.Session) -> None:
 
 @nox.session
 def bench_interpreters(session: nox.Session) -> None:
-    """Measure the four models on every CPython from 3.11 to 3.14 (or -- PATHS).
+    """Measure the four models on every CPython from 3.11 to 3.15 (or -- PATHS).
 
     The harness finds the interpreters, not nox, because their trials share blocks.
     """
@@ -79,7 +79,7 @@ def bench_interpreters(session: nox.Session) -> None:
     session.run("python", "-m", "bench", "interpreters", *session.posargs)
 
 
-@nox.session(python=["3.11", "3.12", "3.13", "3.13t", "3.14", "3.14t"])
+@nox.session(python=["3.11", "3.12", "3.13", "3.13t", "3.14", "3.14t", "3.15", "3.15t"])
 def conformance(session: nox.Session) -> None:
     """Run the conformance suite on every backend that this interpreter can run (or -- NAMES).
 

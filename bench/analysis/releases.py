@@ -11,12 +11,17 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from itertools import pairwise
+from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.stats import Comparison, Metric, Spread
 from bench.plan.labels import Label, on_each
-from bench.schema import Interpreter
+from bench.schema import Interpreter, TrialRecord
 from bench.store import Records
+from bench.text import listing, plural
+
+SWITCHES: Final = {"gil": "Interpreter lock", "jit": "JIT"}
+"""What a trial's mechanism says of its interpreter when it ends, and how a page calls it."""
 
 
 def build_words(build: dict[str, str | bool | None]) -> str:
@@ -52,9 +57,20 @@ def differing_builds(interpreters: Iterable[Interpreter]) -> str | None:
     )
 
 
-def release(name: str) -> str:
-    """The release of an interpreter without its micro version: "3.13" of "3.13.5t"."""
-    return ".".join(name.split(".")[:2])
+def switches(trials: Iterable[TrialRecord]) -> list[str]:
+    """How the trials left the interpreter's lock and JIT, which each reads when it ends."""
+    found: dict[str, list[str]] = {}
+    for trial in trials:
+        # Old records say nothing of a JIT.
+        read = [(name, trial.mechanism.get(key)) for key, name in SWITCHES.items()]
+        if words := ", ".join(f"{name} {state}" for name, state in read if state):
+            found.setdefault(words, []).append(Label.parse(trial.backend).interpreter)
+    lines = []
+    for words, names in sorted(found.items()):
+        on = listing(sorted({name for name in names if name}))
+        where = f" on {on}" if on else ""
+        lines.append(f"{words} at the end of {plural(len(names), 'trial')}{where}.")
+    return lines
 
 
 class Releases:
@@ -82,17 +98,15 @@ class Releases:
     def steps(self) -> list[tuple[str, str]]:
         """Pairs of interpreters of one kind of build, the older first.
 
-        A release is paired with the release before it. A free-threaded build is
-        paired with the same release that has the lock, or with nothing where
-        that was not measured.
+        A release is paired with the release before it. A free-threaded build (t) is
+        paired with the same release that has the lock, and one with its JIT on (j) with
+        itself with it off, or with nothing where that was not measured.
         """
         found: list[tuple[str, str]] = []
         for names in self.kinds.values():
-            locked = [name for name in names if not name.endswith("t")]
-            found += pairwise(locked)
-            for name in [name for name in names if name.endswith("t")]:
-                same = [other for other in locked if release(other) == release(name)]
-                found += [(same[-1], name)] if same else []
+            plain = [name for name in names if name[-1].isdigit()]
+            found += pairwise(plain)
+            found += [(name[:-1], name) for name in names if name[:-1] in plain]
         return found
 
     @cached_property
@@ -132,7 +146,9 @@ class Releases:
         missing = self.records.campaign.interpreters_missing
         return [
             *(f"{', '.join(names)}: {build}." for build, names in self.kinds.items()),
+            *switches(stats.trials_of(self.records)),
             "Ratios stay within a kind of build: to its oldest interpreter, or one step: to the "
-            "release before, and for a free-threaded build (t) to the same release with the lock.",
+            "release before, for a free-threaded build (t) to the same release with the lock, and "
+            "with the JIT on (j) to the same with it off.",
             *(f"Not measured: CPython {name}: {why}." for name, why in missing.items()),
         ]

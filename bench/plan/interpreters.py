@@ -19,8 +19,11 @@ from bench.errors import BenchError
 from bench.launch import run_module
 from bench.schema import Interpreter
 
-RELEASES = ("3.11", "3.12", "3.13", "3.13t", "3.14", "3.14t")
+RELEASES = ("3.11", "3.12", "3.13", "3.13t", "3.14", "3.14t", "3.15", "3.15t")
 """The releases to look for; t is the free-threaded build, which has no interpreter lock."""
+
+JIT = "j"
+"""Ends the name of an interpreter that runs with its JIT on, as in "3.15.2j"."""
 
 ALONE = ("-s", "-S")
 """Options with which an interpreter sees its standard library only."""
@@ -53,17 +56,23 @@ class FoundInterpreter:
     @property
     def command(self) -> tuple[str, ...]:
         """The start of a command line that runs it."""
-        return str(self.path), *ALONE
+        return command(self.path, jit=self.name.endswith(JIT))
 
 
-def examine(path: Path) -> FoundInterpreter:
-    """Start an interpreter to learn its version and build.
+def command(path: Path, *, jit: bool) -> tuple[str, ...]:
+    """The start of a command line that runs an interpreter, with its JIT on or as it was built."""
+    return *(("env", "PYTHON_JIT=1") if jit else ()), str(path), *ALONE
 
-    Raises :class:`InterpreterError` when it does not run, is not CPython or is
-    too old for the crawlers.
+
+def examine(path: Path, *, jit: bool = False) -> FoundInterpreter:
+    """Start an interpreter, with its JIT on if you say so, to learn its version and build.
+
+    Raises :class:`InterpreterError` when it does not run, is not CPython, is
+    too old for the crawlers or has no JIT to be on.
     """
     try:
-        done = run_module((str(path), *ALONE), "bench.machine.probes.build", timeout_s=TIMEOUT_S)
+        start = command(path, jit=jit)
+        done = run_module(start, "bench.machine.probes.build", timeout_s=TIMEOUT_S)
         done.check_returncode()
         answer = json.loads(done.stdout)
     except OSError as error:
@@ -76,7 +85,17 @@ def examine(path: Path) -> FoundInterpreter:
             f"{path}: {answer['implementation']} {answer['name']}, but the crawlers are "
             "compared on CPython 3.11 and later"
         )
-    return FoundInterpreter(Interpreter(name=answer["name"], build=answer["build"]), version, path)
+    name, build = answer["name"], answer["build"]
+    if jit and build.get("jit") != "enabled":
+        raise InterpreterError(f"{path}: PYTHON_JIT=1 does not switch a JIT on")
+    return FoundInterpreter(Interpreter(name=name + JIT * jit, build=build), version, path)
+
+
+def with_jit(found: Iterable[FoundInterpreter]) -> list[FoundInterpreter]:
+    """These, and each of them that has its JIT compiled in and off a second time with it on."""
+    found = list(found)
+    off = [each.path for each in found if each.record.build.get("jit") == "disabled"]
+    return in_order([*found, *(examine(path, jit=True) for path in off)])
 
 
 def candidates() -> list[Path]:
@@ -138,7 +157,7 @@ def again(
 
     Raises :class:`InterpreterError` when one is missing or is another build.
     """
-    by_name = {each.name: each for each in here}
+    by_name = {each.name: each for each in with_jit(here)}
     for interpreter in recorded:
         if interpreter.name not in by_name or by_name[interpreter.name].record != interpreter:
             raise InterpreterError(

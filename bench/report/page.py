@@ -85,7 +85,7 @@ def page(
         method=trust.method_lines(analysis),
         limiters=limiters(trials),
         unusable=unusable(analysis.records),
-        environment=environment(campaign),
+        environment=environment(analysis.records),
         downloads=downloads(analysis, folder, beside or {}),
         citation=cite.text(campaign, sha256),
         bibtex=cite.bibtex(campaign, sha256),

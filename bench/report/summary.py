@@ -68,7 +68,7 @@ def to_markdown(analysis: Analysis) -> str:
     for table in tables(analysis):
         lines += markdown.section(table)
     lines += _list("Can it be trusted?", trust.method_lines(analysis))
-    pairs = environment.environment(analysis.campaign)
+    pairs = environment.environment(analysis.records)
     lines += _list("Environment", [f"{name}: {value}" for name, value in pairs])
     return "\n".join(lines).rstrip("\n") + "\n"
 

@@ -7,8 +7,8 @@ it crawls, writes the times as raw doubles to the files named in the command,
 and answers ``Result``. Before ``GO`` the harness reads the memory of this
 process and resets the server's ledger.
 
-Only the standard library, ``crawlers`` and the protocol are imported here: the
-memory and the start-up time of this process are measured. Standard output
+Only the standard library, ``crawlers`` and a few small modules of the harness
+are imported here: the memory and the start-up time of this process are measured. Standard output
 belongs to the protocol, so whatever a backend prints goes to standard error.
 """
 
@@ -25,6 +25,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TextIO
 
 from bench import arrivals, controls
+from bench.machine.probes import switches
 from bench.run.protocol import (
     GO,
     Command,
@@ -119,18 +120,13 @@ def gc_collections() -> int:
     return sum(generation["collections"] for generation in gc.get_stats())
 
 
-def gil() -> str:
-    """Whether the interpreter's lock is "enabled" or "disabled" at this moment."""
-    enabled = getattr(sys, "_is_gil_enabled", None)
-    return "enabled" if enabled is None or enabled() else "disabled"
-
-
 def interpreter(family: str) -> dict[str, str | int]:
-    """The Python release, whether its lock is on (an import can turn it on), and the parser."""
+    """The Python release, its lock (an import can turn that on), its JIT, and the parser."""
     # An HTTP stack brings a parser of its own.
     parser = {} if family == "stack" else {"parser": http.PARSER}
     workaround = {"links": tokens.WORKAROUND} if tokens.WORKAROUND else {}
-    return {"python": sys.version.split()[0], "gil": gil(), **parser, **workaround}
+    switched = {"gil": switches.gil(), "jit": switches.jit()}
+    return {"python": sys.version.split()[0], **switched, **parser, **workaround}
 
 
 def write(path: str, values: Sequence[float], kind: Literal["d", "l"] = "d") -> int:
@@ -190,7 +186,7 @@ def send(message: Message, replies: TextIO) -> None:
 def make_recorder(command: Command) -> TimesRecorder:
     """The recorder that a command asks for."""
     if command.progress is not None:
-        one_at_a_time = gil() == "enabled"
+        one_at_a_time = switches.gil() == "enabled"
         kind = ProgressRecorder if one_at_a_time else LockedProgressRecorder
         ended = shared_times(command.progress)
         return kind(ended, own_times(len(ended)))

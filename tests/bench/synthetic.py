@@ -560,8 +560,9 @@ def _moved(record: AnyRecord) -> AnyRecord:
         return record
     name = Label.parse(record.backend).interpreter
     factor = INTERPRETERS[name][1]
-    gil = "disabled" if name.endswith("t") else "enabled"
-    update: dict[str, Any] = {"mechanism": {"gil": gil, "parser": "python"}}
+    lock = {"gil": "disabled" if name.endswith("t") else "enabled"}
+    jit = {"jit": "disabled"} if name == "3.14.1" else {}  # old records say nothing of it
+    update: dict[str, Any] = {"mechanism": {**lock, **jit, "parser": "python"}}
     if record.cpu is not None:
         user, system = record.cpu.client_user_s * factor, record.cpu.client_system_s * factor
         update["cpu"] = record.cpu.model_copy(

@@ -1,12 +1,14 @@
 """Measure the models on several CPython releases.
 
 One campaign measures all interpreters in the same blocks: the four models on every CPython
-found on PATH and under pyenv, from 3.11 to 3.14, with and without the interpreter lock (3.13t,
-3.14t). Workers see only the standard library. Missing interpreters are reported and recorded,
-never downloaded.
+found on PATH and under pyenv, from 3.11 to 3.15, with and without the interpreter lock (3.13t,
+3.14t, 3.15t). Workers see only the standard library. Missing interpreters are reported and
+recorded, never downloaded. With --jit, an interpreter that has a JIT compiled in and off is
+measured a second time with it on: 3.15.2 and 3.15.2j are the same program.
 
   python -m bench interpreters
   python -m bench interpreters /opt/python3.14t/bin/python3.14t /usr/bin/python3.13
+  python -m bench interpreters --jit /usr/bin/python3.14 /usr/bin/python3.15
 """
 
 from __future__ import annotations
@@ -26,6 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "pythons", nargs="*", type=Path, metavar="PYTHON", help="measure these, not those found"
     )
+    parser.add_argument(
+        "--jit", action="store_true", help="measure those with a JIT with it on, too"
+    )
     options.measuring(parser, profile="interpreters")
 
 
@@ -33,6 +38,8 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     """Run the command."""
     given = arguments.pythons
     found, missing = interpreters.chosen(given) if given else interpreters.find()
+    if arguments.jit:
+        found = interpreters.with_jit(found)
     for each in found:
         build = releases.build_words(each.record.build)
         console.print(f"CPython {each.name}: {build}")

@@ -1,7 +1,7 @@
 """How the running interpreter was built.
 
-``python -m bench.machine.probes.build`` prints it as one JSON object. Only the standard
-library is imported, so any interpreter can run it.
+``python -m bench.machine.probes.build`` prints it as one JSON object. It needs only the
+standard library, so any interpreter can run it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import re
 import shlex
 import sys
 import sysconfig
+
+from bench.machine.probes import switches
 
 
 def configure_flags(text: str) -> str:
@@ -43,7 +45,6 @@ def python_build() -> dict[str, str | bool | None]:
     # Windows and some packagers record no arguments. Debian optimises on make's command
     # line instead of configure's, and then records no flags for the use of a profile.
     known = bool(arguments) and bool(variables.get("PGO_PROF_USE_FLAG"))
-    enabled = getattr(sys, "_is_gil_enabled", None)
     # Of several levels, the compiler uses the last.
     levels = re.findall(r"(?<!\S)-O\S*", str(variables.get("PY_CORE_CFLAGS") or ""))
     return {
@@ -52,7 +53,9 @@ def python_build() -> dict[str, str | bool | None]:
         "pgo": "--enable-optimizations" in arguments if known else None,
         "lto": ("--with-lto" in linked or "-flto" in linked) if known else None,
         "debug": bool(variables.get("Py_DEBUG")) or hasattr(sys, "gettotalrefcount"),
-        "gil": bool(enabled()) if enabled is not None else True,
+        "gil": switches.gil() == "enabled",
+        # Before 3.14 there is none to record.
+        **({"jit": switches.jit()} if hasattr(sys, "_jit") else {}),
         "free_threaded_build": bool(variables.get("Py_GIL_DISABLED")),
         "configure": configure_flags(arguments) or None,
     }
@@ -60,11 +63,11 @@ def python_build() -> dict[str, str | bool | None]:
 
 def main() -> int:
     """Print the interpreter's name, version and build."""
-    free_threaded = "t" if sysconfig.get_config_var("Py_GIL_DISABLED") else ""
+    suffix = "t" if sysconfig.get_config_var("Py_GIL_DISABLED") else ""
     answer = {
         "implementation": platform.python_implementation(),
         "version": list(sys.version_info[:3]),
-        "name": platform.python_version() + free_threaded,
+        "name": platform.python_version() + suffix,
         "build": python_build(),
     }
     print(json.dumps(answer))

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
+from bench.analysis.releases import switches
 from bench.analysis.stats import Comparison, Metric, Spread
 from bench.analysis.wording import TIMES_FROM, says
 from bench.plan.labels import Label
@@ -154,12 +155,13 @@ def subtitle(analysis: Analysis, columns: Sequence[Column]) -> str:
     blocks = blocks_words(s for column in columns for s in column.spreads.values())
     return (
         f"{listing(at)}; above: {blocks}; below: ratio to the release before in the same build "
-        "(t: to the same release with the lock), 95 % interval"
+        "(t: to the same release with the lock, j: with the JIT on, to the same with it off), "
+        "95 % interval"
     )
 
 
 def notes(analysis: Analysis, kinds: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """Builds, parser and lock as they were in the trials, and what is missing."""
+    """Builds, parser, lock and JIT as they were in the trials, and what is missing."""
     trials = stats.trials_of(analysis.records)
     found = [f"{listing(names)}: {build}" for build, names in kinds.items()]
     builds = (
@@ -169,11 +171,8 @@ def notes(analysis: Analysis, kinds: Mapping[str, Sequence[str]]) -> tuple[str, 
     if len(kinds) == 1:
         builds = f"All built alike: {next(iter(kinds))}."
     parsers = sorted({str(t.mechanism.get("parser")) for t in trials})
-    free = [t for t in trials if Label.parse(t.label).interpreter.endswith("t")]
-    lock = sorted({str(t.mechanism["gil"]) for t in free})
-    words = f"Memory: user space. Standard library only, parser: {listing(parsers)}."
-    if lock:
-        words += f" t: free-threaded build, interpreter lock {listing(lock)}."
+    words = f"Memory: user space. Standard library only, parser: {listing(parsers)}. "
+    words += " ".join(switches(trials))
     if missing := analysis.campaign.interpreters_missing:
         words += f" Not measured: {listing(list(missing))}."
     return builds, words

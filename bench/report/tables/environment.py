@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bench.schema import CampaignRecord
+from bench.analysis import stats
+from bench.analysis.releases import switches
+from bench.store import Records
 from bench.text import GIB
 
 
-def environment(campaign: CampaignRecord) -> list[tuple[str, str]]:
-    """Machine, system, Python, commit, campaign, packages and limits."""
+def environment(records: Records) -> list[tuple[str, str]]:
+    """Machine, system, Python and how trials left it, commit, campaign, packages and limits."""
+    campaign = records.campaign
     found = campaign.environment
+    switched = switches(stats.trials_of(records))
     quota = "" if found.cpu_quota is None else f", quota {found.cpu_quota:g}"
     return [
         (
@@ -20,6 +24,7 @@ def environment(campaign: CampaignRecord) -> list[tuple[str, str]]:
         ),
         ("System", f"{found.os}, kernel {found.kernel}"),
         ("Python", f"{found.python} ({_listed(found.python_build)})"),
+        *([("Interpreter", " ".join(switched))] if switched else []),
         ("Commit", f"{found.commit or 'unknown'}{' (dirty)' if found.dirty else ''}"),
         (
             "Campaign",

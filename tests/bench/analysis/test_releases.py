@@ -15,6 +15,7 @@ from bench.analysis.releases import Releases
 from bench.plan.labels import Label
 from bench.report import charts, summary
 from bench.report.charts import interpreters, render_all
+from bench.report.tables.environment import environment
 from bench.schema import Interpreter
 from bench.store import Records
 from tests.bench import synthetic
@@ -64,9 +65,16 @@ def test_what_a_release_changed_is_found(metric: stats.Metric) -> None:
             [("3.13.0", "3.13.5"), ("3.13.5", "3.14.1"), ("3.13.5", "3.13.5t")],
         ),
         (["3.12.1", "3.13.5t", "3.14.1t"], []),
+        (
+            ["3.14.10", "3.14.10j", "3.15.1", "3.15.2", "3.15.2j"],
+            [
+                *(("3.14.10", "3.15.1"), ("3.15.1", "3.15.2")),
+                *(("3.14.10", "3.14.10j"), ("3.15.2", "3.15.2j")),
+            ],
+        ),
     ],
 )
-def test_a_step_is_to_the_next_release_or_to_the_same_without_its_lock(
+def test_a_step_is_to_the_next_release_or_changes_only_the_lock_or_the_jit(
     names: list[str], steps: list[tuple[str, str]]
 ) -> None:
     plain = [Interpreter(name=name, build=synthetic.PLAIN) for name in names]
@@ -126,11 +134,23 @@ def test_one_chart_shows_them_and_says_what_differs(tmp_path: Path) -> None:
     assert isinstance(design, charts.Design)
     notes = " ".join(design.notes)
     assert "GCC 16.2.0, PGO and LTO unknown" in notes
-    assert "interpreter lock disabled" in notes
+    assert "Interpreter lock disabled at the end of 48 trials on 3.13.5t." in notes
     assert "WARNING, builds differ" in notes
     assert "Not measured: 3.14t" in notes
     assert design.finding
     assert "3.13.5t" in design.finding or "3.14.1" in design.finding
+
+
+def test_what_trials_read_when_they_ended_is_shown() -> None:
+    lines = releases.switches(stats.trials_of(made().records))
+    assert [line.partition(" at the end of ")[0] for line in lines] == [
+        "Interpreter lock disabled",
+        "Interpreter lock enabled",
+        "Interpreter lock enabled, JIT disabled",
+    ]
+    assert set(lines) <= set(compared().lines)
+    assert dict(environment(made().records))["Interpreter"] == " ".join(lines)
+    assert "Interpreter" not in dict(environment(with_interpreters([])))
 
 
 def test_the_summary_compares_no_two_builds() -> None:

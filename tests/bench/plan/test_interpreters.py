@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from bench import store
+from bench.analysis import releases
 from bench.plan import interpreters
 from bench.plan.interpreters import FoundInterpreter, InterpreterError
 from bench.plan.labels import Label
@@ -92,6 +93,37 @@ def test_oldest_first_and_none_twice() -> None:
     assert [each.release for each in ordered] == ["3.11", "3.13", "3.13t", "3.13"]
 
 
+@pytest.fixture
+def with_a_jit(tmp_path: Path) -> FoundInterpreter:
+    """An interpreter that says of itself what one with a JIT says."""
+    path = tmp_path / "python3.15"
+    answer = {"implementation": "CPython", "version": [3, 15, 2], "name": "3.15.2"}
+    texts = [json.dumps({**answer, "build": {"jit": jit}}) for jit in ("enabled", "disabled")]
+    path.write_text(f"#!/bin/sh\n[ \"$PYTHON_JIT\" ] && echo '{texts[0]}' || echo '{texts[1]}'\n")
+    path.chmod(0o755)
+    return interpreters.examine(path)
+
+
+def test_one_with_a_jit_is_two_interpreters(with_a_jit: FoundInterpreter) -> None:
+    """Off and on are the same program, so they are in one kind of build."""
+    others = [found("3.13.5t"), found("3.14.0")]
+    there = interpreters.with_jit([*others, with_a_jit])
+    assert [each.name for each in there] == ["3.13.5t", "3.14.0", "3.15.2", "3.15.2j"]
+    assert [each.record.build.get("jit") for each in there[2:]] == ["disabled", "enabled"]
+    assert [each.release for each in there[2:]] == ["3.15", "3.15"]
+    assert there[3].command == ("env", "PYTHON_JIT=1", *there[2].command)
+    assert len(releases.by_build(each.record for each in there[2:])) == 1
+    assert interpreters.with_jit(there) == there
+    assert interpreters.again([there[3].record], [with_a_jit]) == [there[3]]
+
+
+def test_an_interpreter_without_a_jit_is_not_run_with_it() -> None:
+    if interpreters.examine(HERE).record.build.get("jit") == "disabled":
+        pytest.skip("this interpreter has a JIT")
+    with pytest.raises(InterpreterError, match=r"PYTHON_JIT=1 does not switch a JIT on"):
+        interpreters.examine(HERE, jit=True)
+
+
 def test_a_resumed_campaign_needs_the_same_builds() -> None:
     recorded = [found("3.11.9").record, found("3.13.2").record]
     here = [found("3.13.2"), found("3.11.9"), found("3.14.0")]
@@ -120,7 +152,7 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
     own = interpreters.examine(HERE).name
     second = next((each.path for each in interpreters.find()[0] if each.name != own), None)
     if second is None:
-        pytest.skip("no other CPython of 3.11 to 3.14 on PATH or under pyenv")
+        pytest.skip("no other CPython of 3.11 to 3.15 on PATH or under pyenv")
     options = ("--only", "throughput-100", "--blocks", "1", "--backends", "callbacks", "--json")
     results = tmp_path_factory.mktemp("results")
     done = harness(
@@ -144,6 +176,7 @@ def test_a_campaign_on_two_interpreters(campaign: Path) -> None:
         name = Label.parse(trial.backend).interpreter
         assert trial.mechanism["python"] == name.rstrip("t")
         assert trial.mechanism["gil"] == ("disabled" if name.endswith("t") else "enabled")
+        assert trial.mechanism["jit"] in ("absent", "disabled")
         assert trial.mechanism["parser"] == "python"
 
 

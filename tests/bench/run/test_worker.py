@@ -62,6 +62,8 @@ def test_ready_go_result(server: Server, tmp_path: Path) -> None:
     assert result.pages == 30
     assert result.call_s >= result.elapsed_s > 0
     assert int(result.mechanism["gc_collections"]) >= 0
+    assert result.mechanism["gil"] in ("enabled", "disabled")
+    assert result.mechanism["jit"] in ("enabled", "disabled", "absent")
     times = array("d")
     with open(tmp_path / "times.service", "rb") as file:
         times.fromfile(file, result.service)
