@@ -201,8 +201,6 @@ class PageResult:
         "text",
     )
 
-    text: bytes
-
     def __init__(self, status: int | None, size: int, checksum: int) -> None:
         self.status = status
         self.size = size
@@ -213,6 +211,7 @@ class PageResult:
         self.links: list[str] | None = None
         self.links_found = 0
         self.links_new = 0
+        self.text = b""
 
 
 @dataclass(slots=True)
