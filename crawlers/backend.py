@@ -31,7 +31,9 @@ class Backend:
     and the backend it is compared with ("against callbacks: the system call").
     ``extra`` is the extra that installs its libraries, "" if it needs none.
     ``most`` is the largest number of connections it can hold at once, None if
-    only the number of slots limits it.
+    only the number of slots limits it. ``several_threads`` says that it runs Python code in
+    several threads of one interpreter. On how many processors they run then decides what a page
+    costs, because they pass the interpreter's lock from one processor to another.
 
     ``differs`` maps conformance tests that it is known to fail to the reasons;
     the suite expects exactly these to fail. ``alone`` means that loading it
@@ -58,6 +60,7 @@ class Backend:
     no_https: str | None = None
     cannot_see: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
     most: int | None = None
+    several_threads: bool = False
     module: str = ""
     missing: str | None = None
 
@@ -79,6 +82,7 @@ class Backend:
             "alone": self.alone,
             "no_https": self.no_https,
             "most": self.most,
+            "several_threads": self.several_threads,
             "module": self.module,
             "missing": self.missing,
         }

@@ -7,8 +7,24 @@ from collections.abc import Mapping
 from crawlers.backend import Backend
 
 
-def model(name: str, family: str, rung: int, summary: str, changes: str) -> Backend:
-    return Backend(name, family, rung, summary, changes, module=f"crawlers.{name}")
+def model(
+    name: str,
+    family: str,
+    rung: int,
+    summary: str,
+    changes: str,
+    *,
+    several_threads: bool = False,
+) -> Backend:
+    return Backend(
+        name,
+        family,
+        rung,
+        summary,
+        changes,
+        several_threads=several_threads,
+        module=f"crawlers.{name}",
+    )
 
 
 def variant(
@@ -22,6 +38,7 @@ def variant(
     differs: Mapping[str, str] | None = None,
     alone: bool = False,
     most: int | None = None,
+    several_threads: bool = False,
 ) -> Backend:
     return Backend(
         name,
@@ -33,6 +50,7 @@ def variant(
         differs=differs or {},
         alone=alone,
         most=most,
+        several_threads=several_threads,
         module=f"crawlers.variants.{name}",
     )
 

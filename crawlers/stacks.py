@@ -56,6 +56,7 @@ STACKS = (
         "against threads: urllib3's parser, pool and everything else above the socket",
         extra=VARIANTS,
         differs=HIDES_RESETS,
+        several_threads=True,
     ),
     variant(
         "urllib3_tuned",
@@ -64,6 +65,7 @@ STACKS = (
         "urllib3, equalised: it does what the models do at every edge",
         "against urllib3: equalised; raw streamed bodies, and a socket that can be shut down",
         extra=VARIANTS,
+        several_threads=True,
     ),
     variant(
         "requests",
@@ -73,6 +75,7 @@ STACKS = (
         "against urllib3: requests on top of it, and a session per thread",
         extra=VARIANTS,
         differs=REQUESTS_DIFFERS,
+        several_threads=True,
     ),
     variant(
         "requests_tuned",
@@ -81,6 +84,7 @@ STACKS = (
         "requests, tuned: without environment, cookies and decoder",
         "against requests: tuned; trust_env off, few headers, no cookies, raw bodies",
         extra=VARIANTS,
+        several_threads=True,
     ),
     variant(
         "aiohttp",

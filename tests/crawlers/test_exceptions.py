@@ -30,6 +30,7 @@ TRANSPORT = ("asyncio.selector_events:_SelectorSocketTransport.write", ANY)
 PLACES: dict[str, tuple[str, list[type[Exception]]]] = {
     # backend: where it calls its library, and what that may raise there
     **dict.fromkeys(("threads", "threads_small_stack", "threads_pool"), RECV),
+    "threads_one_processor": RECV,
     **dict.fromkeys(("threads_timeouts", "threads_long_switch", "threads_short_switch"), RECV),
     **dict.fromkeys(("gevent", "gevent_timeouts"), ("gevent.socket:socket.recv", SOCKET)),
     **dict.fromkeys(("callbacks", "callbacks_select", "callbacks_poll", "callbacks_epoll"), RECV),
