@@ -196,6 +196,13 @@ _LADDER = (
         "against native_coroutines: asyncio's loop, tasks and streams; its tasks are in C",
     ),
     variant(
+        "async_await_mapped",
+        "async",
+        49,
+        "async_await where malloc maps every receive, as in a small program",
+        "against async_await: the state of malloc, that of a process that has freed nothing large",
+    ),
+    variant(
         "asyncio_eager",
         "async",
         51,
@@ -237,6 +244,13 @@ _LADDER = (
         56,
         "asyncio's Protocol, one Future per exchange",
         "against async_await: no reader; the transport feeds the exchange in a callback",
+    ),
+    variant(
+        "asyncio_protocol_mapped",
+        "async",
+        59,
+        "asyncio_protocol where malloc maps every receive, as in a small program",
+        "against asyncio_protocol: the state of malloc, as in async_await_mapped",
     ),
     variant(
         "asyncio_buffered",

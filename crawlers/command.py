@@ -22,7 +22,7 @@ from typing import NoReturn
 
 from rich.console import Console
 
-from crawlers import registry
+from crawlers import heap, registry
 from crawlers.job import LONGEST_S, CrawlReport, Job, JobError
 from crawlers.limits import ensure_descriptors
 from crawlers.origins import normal_root
@@ -235,6 +235,7 @@ def run(options: argparse.Namespace) -> int:
     if job.insecure:
         complain("--insecure: no certificate is checked; anybody on the way can change the pages")
     ensure_descriptors(job.slots)
+    heap.settle()
     live = sys.stderr is not None and sys.stderr.isatty() and not options.quiet
     with LiveRecorder(f"crawling with {backend.name}", enabled=live) as recorder:
         report = backend.crawl(job, recorder)

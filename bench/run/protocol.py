@@ -260,9 +260,8 @@ def shared_times(file: Path | str) -> memoryview[float]:
 def own_times(number: int) -> memoryview[float]:
     """As many doubles of the worker's own, all zero, with all their room taken at once.
 
-    They do not come from ``malloc``. A process that frees one large block of it receives more
-    cheaply through asyncio for the rest of its life (docs/findings.md), so the instrument would
-    change what it measures.
+    They do not come from ``malloc``, whose state decides what asyncio's receive costs
+    (:mod:`crawlers.heap`), so the instrument does not change what it measures.
     """
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | mmap.MAP_POPULATE
     return memoryview(mmap.mmap(-1, 8 * max(number, 1), flags=flags)).cast("d")

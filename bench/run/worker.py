@@ -40,7 +40,7 @@ from bench.run.protocol import (
     own_times,
     shared_times,
 )
-from crawlers import http, registry, tokens
+from crawlers import heap, http, registry, tokens
 from crawlers.job import CrawlReport, Job, Work
 from crawlers.recorder import (
     DueRecorder,
@@ -223,6 +223,7 @@ def load(command: Command, job: Job) -> tuple[str, Crawl]:
 
 def work(command: Command, commands: TextIO, replies: TextIO) -> None:
     """Warm up, wait for the start, crawl, report."""
+    heap.settle()
     job = make_job(command)
     family, crawl = load(command, job)
     measure(command, job, family, crawl, commands, replies)
@@ -280,6 +281,7 @@ def measure(
         digest=report.digest,
         mechanism={
             **interpreter(family),
+            "malloc": heap.state(),
             **report.mechanism,
             "gc": f"enabled, thresholds {gc.get_threshold()}" if gc.isenabled() else "disabled",
             "gc_collections": collections,

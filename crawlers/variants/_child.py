@@ -13,7 +13,7 @@ from collections import deque
 from copy import copy
 from time import monotonic
 
-from crawlers import callbacks, http
+from crawlers import callbacks, heap, http
 from crawlers.job import Fetch, Job, Origin, PageResult
 from crawlers.loop import Loop
 from crawlers.origins import make_origin
@@ -121,6 +121,7 @@ def main(descriptor: int) -> None:
     """Run a process, on the socket that it inherited."""
     # Ctrl-C at a terminal reaches the children too; the parent decides what to do.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    heap.settle()
     with socket.socket(fileno=descriptor) as sock:
         serve(sock)
 

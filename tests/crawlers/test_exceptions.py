@@ -40,9 +40,10 @@ PLACES: dict[str, tuple[str, list[type[Exception]]]] = {
     **dict.fromkeys(("async_await_timeouts", "uvloop_timeouts"), STREAM),
     **dict.fromkeys(("asyncio_small_tls", "loop_per_thread"), STREAM),
     **dict.fromkeys(("async_await_to_thread", "async_await_pool"), STREAM),
-    **dict.fromkeys(("master_worker", "redis_queue"), STREAM),
+    **dict.fromkeys(("async_await_mapped", "master_worker", "redis_queue"), STREAM),
     "asyncio_sockets": ("socket:socket.recv", SOCKET),
     **dict.fromkeys(("asyncio_protocol", "asyncio_buffered"), TRANSPORT),
+    "asyncio_protocol_mapped": TRANSPORT,
     "uvloop_sockets": ("uvloop:Loop.sock_recv", ANY),
     # A transport of uvloop cannot be patched. Each of these crawls connects for each page.
     "uvloop_protocol": ("uvloop:Loop.create_connection", ANY),

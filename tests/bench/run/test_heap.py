@@ -1,0 +1,69 @@
+"""What a reader counts with ``python -m crawlers`` is what a campaign counts: page faults."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bench.run.protocol import Result
+from bench.run.servers import Server
+from crawlers import heap
+from tests.bench.run.test_worker import command, crawl
+from tests.crawlers.test_heap import needs_mapping
+
+PAGES, FEWER = 4000, 500
+STATES = {"async_await": heap.KEEPS, "async_await_mapped": heap.ON_PURPOSE}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with Server(f"tree:{PAGES}:10:2048", seed=1, cores=[]) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def smaller() -> Iterator[Server]:
+    with Server(f"tree:{FEWER}:10:2048", seed=1, cores=[]) as running:
+        yield running
+
+
+def measured(server: Server, out: Path, backend: str, slots: int) -> Result:
+    return crawl(server, replace(command(server, out, backend), slots=slots))
+
+
+def typed(server: Server, backend: str) -> int:
+    """The page faults of the whole command."""
+    arguments = [sys.executable, "-m", "crawlers", backend, f"{server.prefix}/", "-c100", "-q"]
+    process = subprocess.Popen(arguments)
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    return used.ru_minflt
+
+
+@needs_mapping
+@pytest.mark.parametrize("backend", STATES)
+def test_the_command_and_the_worker_agree(
+    server: Server, smaller: Server, tmp_path: Path, backend: str
+) -> None:
+    result = measured(server, tmp_path, backend, 100)
+    theirs = (typed(server, backend) - typed(smaller, backend)) / (PAGES - FEWER)
+    assert theirs == pytest.approx(result.page_faults / result.pages, abs=0.5)
+
+
+@needs_mapping
+@pytest.mark.parametrize(("backend", "state"), STATES.items())
+def test_the_state_is_the_same_with_few_and_with_many_slots(
+    server: Server, tmp_path: Path, backend: str, state: str
+) -> None:
+    """Each receive that is mapped faults twice; a slot's memory, once for all, is far less here."""
+    for slots in (10, 1000):
+        result = measured(server, tmp_path, backend, slots)
+        assert result.mechanism["malloc"] == state
+        assert (result.page_faults / result.pages > 1.3) == (state == heap.ON_PURPOSE)
