@@ -38,16 +38,10 @@ from bench.launch import RESULTS, ROOT
 from bench.micro import report as micro_report
 from bench.report import cite, publish
 from tests.torture import document, soak
-from tools import surprises, turn_cost_record, turn_cost_report
+from tools import turn_cost_record, turn_cost_report
 
 COMMANDS: Final = (
     "claims --out docs/claims.md",
-    "compare results/earlier/20261121-125028-2fa75e.json results/reference-3.11 "
-    "--into docs/what-changed.md",
-    "compare results/earlier/20261122-191625-bea129.json results/reference "
-    "--into docs/interpreters.md",
-    "compare results/earlier/20261123-042247-807258.json results/reference "
-    "--again results/earlier/20261123-052806-b08239.json --into docs/another-machine.md",
     "findings results/reference --into README.md",
     "findings results/reference --into docs/findings.md",
     "findings results/reference --into docs/reading-the-charts.md",
@@ -176,15 +170,6 @@ def documents() -> None:
     document.fill(tuning.NAME, tuning_table(), fairness)
     document.fill(libraries.NAME, libraries.markdown(libraries.libraries()), fairness)
     cards_document.write(ROOT / "docs" / "cards", cards())
-    figures = surprises.Figures(
-        analysed("reference"),
-        analysed("interpreters"),
-        counted(),
-        micro_report.load(RESULTS / "micro"),
-        recorded_costs(),
-    )
-    for name, text in surprises.parts(figures).items():
-        document.fill(name, text, ROOT / "docs" / "findings.md")
 
 
 FOLDERS: Final[dict[str, Callable[[Path], None]]] = {

@@ -15,7 +15,6 @@ from pathlib import Path
 from bench import store, turnlog
 from bench.analysis import (
     cancelling,
-    churn,
     crossover,
     encryption,
     fairness,
@@ -32,7 +31,6 @@ from bench.analysis import (
     validity,
 )
 from bench.analysis.cancelling import Cancellations
-from bench.analysis.churn import Churn
 from bench.analysis.crossover import Crossover
 from bench.analysis.encryption import Encryption
 from bench.analysis.fairness import FairnessRow
@@ -236,11 +234,6 @@ class Analysis:
     def measures_tls(self) -> bool:
         """Whether the campaign has trials over TLS; older ones have none."""
         return encryption.measured(self.records)
-
-    @cached_property
-    def churn(self) -> list[Churn]:
-        """What a connection for each page costs; empty where it was not measured."""
-        return churn.churn(self.records)
 
     @cached_property
     def timeouts(self) -> list[Timeout]:

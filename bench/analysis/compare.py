@@ -21,8 +21,9 @@ import numpy as np
 from scipy import stats as sps
 
 from bench.analysis import stats
+from bench.analysis.analysis import Analysis
 from bench.analysis.releases import build_words
-from bench.analysis.stats import LEVEL, MIN_BLOCKS, Metric
+from bench.analysis.stats import LEVEL, MIN_BLOCKS, Metric, Ratio
 from bench.errors import BenchError
 from bench.plan.labels import Label
 from bench.schema import Environment
@@ -232,6 +233,42 @@ def compare(a: Records, b: Records, *, force: bool = False) -> Comparison:
         only_b=tuple(name for name in planned(b) if name not in planned(a)),
         other_build=tuple(build_differences(first, second)),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A ratio to the base within each campaign: do the two verdicts agree?
+
+    Ratios are taken within a campaign's blocks, so they may be held against each other even if
+    the machines or the Python releases differ.
+    """
+
+    point: str
+    label: str
+    metric: str
+    a: Ratio
+    b: Ratio
+
+    @property
+    def agreement(self) -> str:
+        """``agree``, ``opposite``, ``A only``, ``B only`` (a difference), or ``neither``."""
+        if self.a.shown and self.b.shown:
+            return "agree" if self.a.verdict == self.b.verdict else "opposite"
+        if self.a.shown or self.b.shown:
+            return "A only" if self.a.shown else "B only"
+        return "neither"
+
+
+def held(a: Analysis, b: Analysis) -> list[Held]:
+    """Every ratio to the base that both campaigns have."""
+    found = []
+    for metric in (stats.CPU_PER_1000, stats.PAGES_PER_S):
+        others = {(c.point, c.base, c.label): c.ratio for c in b.compare(metric)}
+        for c in a.compare(metric):
+            other = others.get((c.point, c.base, c.label))
+            if other is not None and None not in (c.ratio.low, other.low):
+                found.append(Held(c.point, c.label, metric.name, c.ratio, other))
+    return found
 
 
 def unfinished(records: Records) -> str | None:

@@ -14,7 +14,7 @@ from bench.capacity.advice import Advice, Row
 from bench.capacity.validation import KINDS, WORST, Validation
 from bench.report import files
 from bench.report.tables import terminal
-from bench.report.tables.table import MISSING, Cell, Column, Table, name, words
+from bench.show.table import MISSING, Cell, Column, Table, name, words
 from bench.text import count, duration, listing, plural, significant, size_words
 
 CAPTION: Final = "Which backends carry it, and what each needs"

@@ -10,7 +10,7 @@ from bench.analysis.analysis import Analysis
 from bench.analysis.ladder import Step
 from bench.analysis.stats import Comparison, Metric, Ratio
 from bench.analysis.wording import change
-from bench.report.tables import cells
+from bench.show import cells
 from bench.text import duration_tick, listing, plural
 
 BY: Final[tuple[tuple[Metric, str], ...]] = (

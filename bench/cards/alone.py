@@ -15,8 +15,8 @@ from bench.micro.startup.report import Import, imports, mib
 from bench.micro.waiting.lines import Line, lines
 from bench.micro.waiting.measure import TASKS
 from bench.micro.waiting.record import TasksRecord
-from bench.report.tables import cells
-from bench.report.tables.table import Column, Row, Table, name, text_of
+from bench.show import cells
+from bench.show.table import Column, Row, Table, name, text_of
 from bench.text import count
 
 CAPTION: Final = "Tasks and start-up"

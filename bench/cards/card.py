@@ -16,8 +16,8 @@ from bench.costs import report as costs_report
 from bench.costs import tuning
 from bench.costs.account import Account
 from bench.micro.report import Found
-from bench.report.tables.table import Column, Row, Table, name
 from bench.schema import CampaignRecord
+from bench.show.table import Column, Row, Table, name
 from bench.text import count, duration
 from crawlers.backend import Backend
 

@@ -19,8 +19,9 @@ from bench.costs.tuning import CRAWL
 from bench.machine.instruments import INSTRUCTIONS
 from bench.micro.report import Found
 from bench.plan.cast import SPREADING
-from bench.report.tables import cells, markdown
-from bench.report.tables.table import MISSING
+from bench.report.tables import markdown
+from bench.show import cells
+from bench.show.table import MISSING
 from bench.text import KIB, listing, markdown_table
 from crawlers.backend import Backend
 from crawlers.catalogue import OURS

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from bench.analysis import churn
 from bench.analysis.analysis import Analysis
 from bench.analysis.encryption import HeldConnection, PageOverTls
 from bench.analysis.stats import Spread
 from bench.analysis.summary import MemoryRow, SummaryRow
-from bench.report.tables import cells
+from bench.questions import answers
 from bench.report.tables.processors import SIDES
-from bench.report.tables.table import MISSING, Column, Row, Table, name
 from bench.report.tables.timeouts import added
+from bench.show import cells
+from bench.show.table import MISSING, Column, Row, Table, name
 from bench.text import KIB, MIB, count, duration_tick, plural
 
 CAPTION: Final = "Numbers"
@@ -50,13 +50,14 @@ class Numbers:
         yield from self._crawl()
         yield from self._waiting()
         yield from self._pages()
-        yield from self._churn()
         yield from self._memory()
         yield from self._open_loop()
         yield from self._mixed()
         yield from self._timeouts()
         yield from self._cancelled()
         yield from self._processors()
+        for question, found in answers(self.analysis):
+            yield from found.measured.card(self.label, question.NAME)
 
     def _crawl(self) -> Iterator[Row]:
         point = self.analysis.reference_point("ladder", "throughput")
@@ -91,13 +92,6 @@ class Numbers:
         if page.resumption is not None:
             resumed = _middle(page.costs.get("tickets"))
             yield ["… and sessions that are resumed", where, MISSING, resumed]
-
-    def _churn(self) -> Iterator[Row]:
-        for row in self.analysis.churn:
-            if row.label == self.label and row.opening is not None:
-                opening = "to open a connection, processor time, µs"
-                yield [opening, churn.WORKLOAD, _middle(row.opening), MISSING]
-                yield ["… in pages on a kept one", churn.WORKLOAD, _middle(row.pages), MISSING]
 
     def _cancelled(self) -> Iterator[Row]:
         for row in self.analysis.cancellations.rows:

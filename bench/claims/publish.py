@@ -15,7 +15,7 @@ from bench.claims.verdict import Verdict, judge
 from bench.launch import RESULTS
 from bench.report import charts
 from bench.report import files as report_files
-from bench.report.charts.words import footer
+from bench.show.words import footer
 
 PAGE = "claims.md"
 USUAL = ("reference", "claims", "interpreters")

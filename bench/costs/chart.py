@@ -17,7 +17,7 @@ from bench.report.charts.axes import value_axis
 from bench.report.charts.design import Design, Skip
 from bench.report.charts.marks import bar_label, bar_range, bar_rows
 from bench.report.charts.slide import Slide
-from bench.report.charts.words import commit_words, machine_words
+from bench.show.words import commit_words, machine_words
 from bench.text import number, times
 from crawlers.registry import MODELS
 

@@ -14,7 +14,7 @@ from bench.report.charts.axes import value_axis
 from bench.report.charts.design import Design, Skip
 from bench.report.charts.marks import bar_label, bar_rows
 from bench.report.charts.slide import Slide
-from bench.report.tables.table import MISSING, Column, Table, name
+from bench.show.table import MISSING, Column, Table, name
 from bench.text import count, listing, number, times
 from crawlers.registry import MODELS
 

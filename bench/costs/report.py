@@ -19,7 +19,7 @@ from bench.machine.instruments import ALLOCATED, ALLOCATIONS, INSTRUCTIONS, SYSC
 from bench.plan.cast import MAIN_VARIANTS
 from bench.report import charts, files
 from bench.report.tables import markdown, terminal
-from bench.report.tables.table import MISSING, Cell, Column, Row, Table, Tone, name, words
+from bench.show.table import MISSING, Cell, Column, Row, Table, Tone, name, words
 from bench.text import minutes
 from crawlers.registry import MODELS
 

@@ -17,8 +17,8 @@ from bench.analysis.analysis import Analysis
 from bench.analysis.stats import Comparison, Metric
 from bench.costs.account import Account
 from bench.machine.instruments import INSTRUCTIONS
-from bench.report.tables import cells
-from bench.report.tables.table import MISSING
+from bench.show import cells
+from bench.show.table import MISSING
 from bench.text import listing
 
 NAME: Final = "tuning"

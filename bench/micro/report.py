@@ -24,11 +24,11 @@ from bench.micro.waiting.kinds import KINDS
 from bench.micro.waiting.lines import lines as task_lines
 from bench.micro.waiting.record import TasksRecord
 from bench.report import charts, files
-from bench.report.charts.words import commit_words, machine_words
 from bench.report.tables import markdown as tables_markdown
-from bench.report.tables import table as tables
 from bench.report.tables import terminal
 from bench.schema import Environment
+from bench.show import table as tables
+from bench.show.words import commit_words, machine_words
 from bench.text import markdown_table, significant
 
 HEAD = ["operation", "where", "median µs", "quartiles", "least"]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from rich.console import Console
 
 from bench.analysis import stats
-from bench.analysis.compare import METRICS, Comparison, Difference, Row
+from bench.analysis.compare import METRICS, Comparison, Difference, Held, Row
 from bench.analysis.stats import Metric
 from bench.report.tables import terminal
-from bench.report.tables.table import Cell, Column, Table, Tone, name, words
+from bench.show import cells
+from bench.show.table import Cell, Column, Table, Tone, name, words
 from bench.text import count, plural
 
 TONES: dict[str, Tone] = {"worse": "bad", "better": "good"}
@@ -64,6 +66,31 @@ def show(comparison: Comparison, console: Console) -> None:
             if worse
             else "Nothing got worse by more than the noise floor.",
         )
+
+
+def show_held(found: Sequence[Held], console: Console) -> None:
+    """Print how the verdicts of both campaigns agree, and those that do not."""
+    if not found:
+        return
+    totals = Counter(one.agreement for one in found)
+    terminal.show(
+        Table(
+            "Ratios to the base within each campaign: verdicts that do not agree",
+            [name("backend"), name("point"), words("metric"), Column("A"), Column("B"), words("")],
+            [
+                [one.label, one.point, one.metric, cells.ratio(one.a), cells.ratio(one.b), said]
+                for one in found
+                if (said := one.agreement) in ("opposite", "A only", "B only")
+            ],
+            grouped=True,
+        ),
+        console,
+    )
+    console.print(
+        f"Of {plural(len(found), 'ratio')}: {totals['agree']} differ from 1 in the same direction, "
+        f"{totals['opposite']} in opposite ones, {totals['A only']} in A only, "
+        f"{totals['B only']} in B only, {totals['neither']} in neither."
+    )
 
 
 def environments(differences: Sequence[Difference]) -> Table:

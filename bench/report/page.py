@@ -19,18 +19,19 @@ from typing import Final
 from markupsafe import Markup, escape
 
 from bench import filesystem, store, turnlog
-from bench.analysis import findings, trust
+from bench.analysis import trust
 from bench.analysis.analysis import Analysis
 from bench.palette import PALETTES
-from bench.report import cite, export, files, inline, markup, summary
+from bench.questions import answers
+from bench.report import cite, export, files, findings, inline, markup, summary
 from bench.report.charts import Chart
-from bench.report.charts.words import footer
 from bench.report.extension import Section
 from bench.report.tables.closed_loop import at_a_glance
 from bench.report.tables.environment import environment
-from bench.report.tables.table import Table
 from bench.report.tables.trials import unusable
 from bench.schema import TrialRecord
+from bench.show.table import Table
+from bench.show.words import footer
 
 #: Findings at the top of the page; the others follow further down.
 ANSWERS: Final = 3
@@ -155,7 +156,7 @@ def summary_json(analysis: Analysis) -> str:
             "campaign": analysis.campaign.campaign,
             "points": [asdict(row) for row in analysis.rows],
             "memory": [asdict(row) for row in analysis.memory_rows],
-            **({"churn": [asdict(row) for row in analysis.churn]} if analysis.churn else {}),
+            **{question.NAME: found.measured.as_json() for question, found in answers(analysis)},
             **(
                 {"cancel": [asdict(row) for row in analysis.cancellations.rows]}
                 if analysis.cancellations.rows

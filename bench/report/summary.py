@@ -7,9 +7,9 @@ from rich.text import Text
 
 from bench.analysis import trust
 from bench.analysis.analysis import Analysis
+from bench.questions import answers
 from bench.report.tables import (
     cancelling,
-    churn,
     closed_loop,
     environment,
     fairness,
@@ -28,7 +28,7 @@ from bench.report.tables import (
     tls,
     validity,
 )
-from bench.report.tables.table import Table
+from bench.show.table import Table
 from bench.text import markdown_text
 
 
@@ -41,7 +41,6 @@ def tables(analysis: Analysis) -> list[Table]:
         closed_loop.closed_loop,
         segments.segments,
         closed_loop.ceiling_shares,
-        churn.churn,
         memory.memory,
         tls.memory,
         tls.pages,
@@ -58,7 +57,8 @@ def tables(analysis: Analysis) -> list[Table]:
         instrument.instrument,
         processors.processors,
     )
-    return [table for make in made if (table := make(analysis)).rows]
+    tables = [table for make in made if (table := make(analysis)).rows]
+    return tables + [table for _, found in answers(analysis) for table in found.tables]
 
 
 def to_markdown(analysis: Analysis) -> str:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from bench.analysis import encryption_words, findings, stats
+from bench.analysis import encryption_words, stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.findings import Question
 from bench.analysis.ladder import STACK
 from bench.analysis.stats import Comparison
 from bench.analysis.wording import change, prose
@@ -18,9 +17,11 @@ from bench.fleet.charts import ramp
 from bench.fleet.report import largest
 from bench.fleet.sentence import BUDGET, per_connection, sentence
 from bench.fleet.store import FleetRecords
+from bench.report import findings
 from bench.report.charts import tls_memory
 from bench.report.charts.design import Skip
-from bench.report.charts.words import point_words
+from bench.report.findings import Question
+from bench.show.words import point_words
 from bench.talk import sizes
 from bench.talk.material import Material
 from bench.talk.middle import of_models

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bench.analysis import crossover, findings, stats
+from bench.analysis import crossover, stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.wording import prose
 from bench.costs import chart as costs_chart
@@ -12,9 +12,10 @@ from bench.costs.report import figure
 from bench.costs.tasks import FLOOR
 from bench.machine.instruments import ALLOCATIONS, SYSCALLS
 from bench.plan.cast import MAIN_VARIANTS
+from bench.report import findings
 from bench.report.charts import cpu, hockey_stick, omission, slots
 from bench.report.charts.design import Design, Skip
-from bench.report.charts.words import point_words
+from bench.show.words import point_words
 from bench.talk.material import Material
 from bench.talk.slides import Gap, TalkSlide, chart_slide
 from bench.text import listing

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from bench.analysis import findings, stats
+from bench.analysis import stats
 from bench.analysis.stats import MemoryFit
 from bench.analysis.wording import prose
 from bench.claims import ledger
 from bench.claims.verdict import Judged
 from bench.exhibits import excerpts, sidebyside
 from bench.exhibits.models import all_metrics
+from bench.report import findings
 from bench.report.charts import memory
 from bench.talk import sizes
 from bench.talk.material import Material

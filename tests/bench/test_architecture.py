@@ -21,6 +21,8 @@ ROWS = (
     ("capacity", "claims", "costs", "fleet", "micro"),
     ("exhibits",),
     ("report",),
+    ("questions",),
+    ("show",),
     ("analysis", "run"),
     ("machine", "plan", "turnlog"),
     ("advice", "filesystem", "histograms", "store", "terminal"),

@@ -14,15 +14,13 @@ import matplotlib
 import pytest
 
 from bench import store
-from bench.analysis import changed, changed_words, past
 from bench.analysis.analysis import Analysis
-from bench.cli.commands import compare
 from bench.costs import record as costs_record
 from bench.launch import RESULTS, ROOT
 from bench.report import cite, files, summary
 from bench.text import block
 from tests.torture import document
-from tools import rebuild, surprises
+from tools import rebuild
 
 MOST_BYTES = 12_500_000
 DRAWN_WITH = "3.11.2"
@@ -115,49 +113,6 @@ def test_the_rate_and_the_instructions_on_a_card_are_counted_again(name: str) ->
         and "instructions" in sample.counts
     ]
     assert f"| instructions | {median(counts):,.0f} " in card
-
-
-def test_the_numbers_of_the_findings_are_what_the_records_give() -> None:
-    """Rebuild with: python -m tools.rebuild documents."""
-    page = (ROOT / "docs" / "findings.md").read_text()
-    parts = surprises.parts(surprises.Figures.committed())
-    for name, text in parts.items():
-        assert block(page, name) == text.strip(), name
-    assert set(re.findall(r"<!-- (number-[\w-]+):begin -->", page)) == set(parts)
-
-
-def test_the_findings_have_no_figure_of_a_campaign_that_was_typed() -> None:
-    """An interval, or a campaign's name, outside of the generated parts would grow old."""
-    page = (ROOT / "docs" / "findings.md").read_text()
-    made = r"<!-- (number-[\w-]+|findings):begin -->.*?<!-- \1:end -->"
-    typed = re.sub(made, "", page, flags=re.DOTALL)
-    assert not re.search(r"\[\d[\d.]*[–,] ?[\d.]+\]", typed)
-    assert not re.search(r"\b20\d{6}-\d{6}-[0-9a-f]{6}\b", typed)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("command", [one for one in rebuild.COMMANDS if one.startswith("compare ")])
-def test_what_changed_from_campaign_to_campaign_is_what_the_records_give(command: str) -> None:
-    """Rebuild with: python -m tools.rebuild documents."""
-    _, earlier, campaign, *options = command.split()
-    given = dict(zip(options[::2], options[1::2], strict=True))
-    again = ROOT / given["--again"] if "--again" in given else None
-    words = compare.in_words(past.load(ROOT / earlier), ROOT / campaign, again)
-    page = given["--into"]
-    assert block((ROOT / page).read_text(), changed_words.NAME) == changed_words.wrapped(words)
-
-
-@pytest.mark.slow
-def test_the_other_machine_says_what_the_readme_says_of_it() -> None:
-    """ "No difference points the other way there", and memory "is the same"."""
-    earlier = next(one for one in rebuild.COMMANDS if "another-machine" in one).split()[1]
-    found = changed.changes(past.load(ROOT / earlier), compare.analysis(RESULTS / "reference"))
-    assert found.past.machine != found.now.machine
-    assert len(found.every) > 300
-    assert found.of("reversed") == []
-    pairs = [(found.past.memory[name], size) for name, size in found.now.memory.items()]
-    assert len(pairs) >= 4
-    assert all(first == pytest.approx(second, rel=0.02) for first, second in pairs)
 
 
 @pytest.mark.slow

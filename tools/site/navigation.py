@@ -34,8 +34,8 @@ SECTIONS: Final = (
         (
             "docs/reading-the-charts.md",
             "docs/findings.md",
-            "docs/another-machine.md",
-            "docs/what-changed.md",
+            "docs/notebook/another-machine.md",
+            "docs/notebook/what-changed.md",
             REPORT,
             "docs/costs.md",
             "docs/interpreters.md",

@@ -20,11 +20,10 @@ from pathlib import Path
 from rich.console import Console
 
 from bench import filesystem, store, text
-from bench.analysis import findings
 from bench.analysis.analysis import Analysis
 from bench.cli import options
 from bench.cli.exits import DONE
-from bench.report import files, readme
+from bench.report import files, findings, readme
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

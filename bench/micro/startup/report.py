@@ -17,9 +17,9 @@ from bench.report.charts.axes import value_axis
 from bench.report.charts.design import Design, Skip
 from bench.report.charts.marks import bar_label, bar_range, bar_rows
 from bench.report.charts.slide import Slide
-from bench.report.charts.words import sentence
-from bench.report.tables import cells
-from bench.report.tables.table import Column, Row, Table, name
+from bench.show import cells
+from bench.show.table import Column, Row, Table, name
+from bench.show.words import sentence
 from bench.text import MIB, duration, listing, plural, significant
 from crawlers.registry import MODELS
 

@@ -8,7 +8,7 @@ from bench.analysis.stats import Spread
 from bench.micro.waiting.kinds import KINDS
 from bench.micro.waiting.lines import Line, lines
 from bench.micro.waiting.record import TasksRecord
-from bench.report.tables.table import MISSING, Cell, Column, Table, name, words
+from bench.show.table import MISSING, Cell, Column, Table, name, words
 from bench.text import KIB, count, listing, significant
 
 COMMAND = "python -m bench micro --only tasks"

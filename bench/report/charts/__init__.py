@@ -8,6 +8,7 @@ This package draws the designs in the order of the story.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Final
@@ -15,9 +16,10 @@ from typing import Final
 from bench import filesystem
 from bench.analysis.analysis import Analysis
 from bench.palette import Theme
+from bench.questions import answers
 from bench.report.charts import (
+    bars,
     cancelling,
-    churn,
     cpu,
     crossover,
     fairness,
@@ -46,7 +48,8 @@ from bench.report.charts import (
 from bench.report.charts.design import Chart, Design, Skip
 from bench.report.charts.drawing import Sheet, draw_all, file_name, processes_for
 from bench.report.charts.look import Format, Shape
-from bench.report.charts.words import footer
+from bench.show.figures import Figure
+from bench.show.words import footer
 
 Story = tuple[tuple[str, Callable[[Analysis], Design | Skip]], ...]
 
@@ -82,9 +85,6 @@ OVER_TLS: Story = (
     ("tls-pages", tls_pages.design),
 )
 AFTER: Final = "memory-total"
-
-#: What a connection for each page costs: after the cost of a page, where it was measured.
-CHURN: Story = (("churn", churn.design),)
 
 #: What work on some pages does to the others: after the open loop, where it was measured.
 MIXED: Story = (("mixed", mixed.design),)
@@ -140,8 +140,12 @@ def story_of(analysis: Analysis) -> Story:
     if analysis.releases:
         return ACROSS
     story = CHARTS
-    if analysis.churn:
-        story = after(AFTER_COSTS, CHURN, story)
+    asked = tuple(
+        (figure.name, partial(designed, figure))
+        for _, answer in answers(analysis)
+        for figure in answer.figures
+    )
+    story = after(AFTER_COSTS, asked, story)
     if analysis.cancellations.rows:
         story = after(AFTER_SLOTS, CANCEL, story)
     if analysis.timeouts:
@@ -153,6 +157,19 @@ def story_of(analysis: Analysis) -> Story:
     if analysis.crossover:
         story = after(AFTER_MAP, CROSSOVER, story)
     return after(AFTER, OVER_TLS, story) if analysis.measures_tls else story
+
+
+def designed(figure: Figure, _: Analysis) -> Design:
+    """How a question's figure is drawn."""
+    return Design(
+        figure.name,
+        figure.title,
+        figure.headline,
+        figure.subtitle,
+        figure.alt,
+        partial(bars.draw, figure.data),
+        figure.notes,
+    )
 
 
 def after(chart: str, further: Story, story: Story) -> Story:
@@ -168,7 +185,6 @@ __all__ = [
     "ACROSS",
     "CANCEL",
     "CHARTS",
-    "CHURN",
     "CROSSOVER",
     "MIXED",
     "OVER_TLS",

@@ -14,8 +14,8 @@ from bench.analysis.stats import least_served
 from bench.analysis.wording import PLURALS, prose
 from bench.report.charts.design import Design, Skip
 from bench.report.charts.slide import Slide
-from bench.report.charts.words import described, listed, of_blocks, sentence
 from bench.schema import Fairness
+from bench.show.words import described, listed, of_blocks, sentence
 from bench.text import count, duration, listing
 
 NAME = "fairness"

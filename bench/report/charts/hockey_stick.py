@@ -12,7 +12,7 @@ from bench.report.charts.design import Design, Skip
 from bench.report.charts.marks import Lines, Point, draw_lines, extent, spreads_of
 from bench.report.charts.open_loop import by_rate
 from bench.report.charts.slide import Slide
-from bench.report.charts.words import apart, blocks_words, described, listed
+from bench.show.words import apart, blocks_words, described, listed
 from bench.text import duration, number
 from crawlers.registry import MODELS
 

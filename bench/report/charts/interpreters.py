@@ -19,7 +19,7 @@ from bench.report.charts.axes import ratio_axis, value_axis
 from bench.report.charts.design import Design, Skip
 from bench.report.charts.marks import markers
 from bench.report.charts.slide import Slide
-from bench.report.charts.words import blocks_words, point_words, sentence
+from bench.show.words import blocks_words, point_words, sentence
 from bench.text import duration_tick, listing, times
 
 NAME = "interpreters"

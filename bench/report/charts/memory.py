@@ -15,7 +15,7 @@ from bench.report.charts.axes import value_axis
 from bench.report.charts.design import Design, Skip
 from bench.report.charts.marks import bar_label, bar_range, bar_rows
 from bench.report.charts.slide import Slide
-from bench.report.charts.words import described
+from bench.show.words import described
 from bench.text import KIB, MIB, count, number, size_words
 from crawlers.registry import MODELS
 

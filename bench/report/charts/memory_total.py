@@ -12,8 +12,8 @@ from bench.report.charts.axes import count_axis, memory_axis
 from bench.report.charts.design import Design, Skip
 from bench.report.charts.marks import Lines, Point, draw_lines, extent, spreads_of
 from bench.report.charts.slide import Slide
-from bench.report.charts.words import apart, blocks_words, described, extremes
 from bench.schema import TrialRecord
+from bench.show.words import apart, blocks_words, described, extremes
 from bench.text import count, size_words
 
 NAME = "memory-total"

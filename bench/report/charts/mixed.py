@@ -17,7 +17,7 @@ from bench.report.charts.axes import time_axis
 from bench.report.charts.design import Design, Skip
 from bench.report.charts.marks import bar_rows
 from bench.report.charts.slide import Slide
-from bench.report.charts.words import described, of_blocks, sentence
+from bench.show.words import described, of_blocks, sentence
 from bench.text import count, duration, listing
 from crawlers.registry import MODELS
 

@@ -16,7 +16,7 @@ from bench.analysis.wording import PLURALS, prose
 from bench.plan.labels import Label, twin_of
 from bench.report.charts.design import Design, Skip
 from bench.report.charts.slide import Slide
-from bench.report.charts.words import sentence
+from bench.show.words import sentence
 from bench.text import capital, plural
 
 NAME = "noise"

@@ -14,8 +14,8 @@ from bench.report.charts.design import Design, Skip
 from bench.report.charts.open_loop import by_rate, highest_kept
 from bench.report.charts.percentiles import Curve, curve, percentile_axis
 from bench.report.charts.slide import Slide
-from bench.report.charts.words import described, listed, of_blocks
 from bench.schema import TrialRecord
+from bench.show.words import described, listed, of_blocks
 from bench.text import count, duration
 from crawlers.registry import MODELS
 

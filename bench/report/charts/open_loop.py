@@ -11,8 +11,8 @@ from bench.report.charts.axes import value_axis
 from bench.report.charts.design import Design, Skip
 from bench.report.charts.marks import Lines, Point, draw_lines, extent, spreads_of
 from bench.report.charts.slide import Slide
-from bench.report.charts.words import apart, blocks_words, described, listed, sentence
 from bench.schema import TrialRecord
+from bench.show.words import apart, blocks_words, described, listed, sentence
 from bench.text import number
 from crawlers.registry import MODELS
 

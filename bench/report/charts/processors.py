@@ -15,7 +15,7 @@ from bench.report.charts.axes import count_axis, ratio_axis
 from bench.report.charts.design import Design, Skip
 from bench.report.charts.marks import markers
 from bench.report.charts.slide import Slide
-from bench.report.charts.words import described, of_blocks, sentence
+from bench.show.words import described, of_blocks, sentence
 from bench.text import plural
 
 NAME: Final = "processors"

@@ -17,7 +17,7 @@ from bench.analysis.wording import prose
 from bench.report.charts.axes import ratio_axis
 from bench.report.charts.design import Design, Skip
 from bench.report.charts.slide import Slide
-from bench.report.charts.words import of_models
+from bench.show.words import of_models
 from bench.text import listing
 
 NAME = "ratios"

@@ -17,7 +17,7 @@ from bench.palette import mix
 from bench.report.charts.design import Design, Skip
 from bench.report.charts.look import MODEL_MARKERS
 from bench.report.charts.slide import Slide
-from bench.report.charts.words import sentence
+from bench.show.words import sentence
 from bench.text import count, listing, times
 
 NAME = "regime"

@@ -14,8 +14,8 @@ from bench.analysis.stats import Ratio, Spread
 from bench.analysis.wording import TIMES_FROM, prose, says
 from bench.report.charts.design import Design, Skip
 from bench.report.charts.slide import Slide
-from bench.report.charts.words import sentence
 from bench.schema import Rung
+from bench.show.words import sentence
 from bench.text import count, duration, listing, size_words, times
 from crawlers.registry import MODELS
 

@@ -15,7 +15,7 @@ from bench.report.charts.axes import value_axis
 from bench.report.charts.design import Design, Skip
 from bench.report.charts.marks import bar_label, bar_rows
 from bench.report.charts.slide import Slide
-from bench.report.charts.words import described, of_blocks, sentence
+from bench.show.words import described, of_blocks, sentence
 from bench.text import duration, duration_tick, times
 from crawlers.registry import MODELS
 

@@ -12,7 +12,7 @@ from bench.report.charts.axes import time_axis
 from bench.report.charts.design import Design, Skip
 from bench.report.charts.percentiles import MARKS, Curve, curve, percentile_axis, position
 from bench.report.charts.slide import EndLabel, Slide
-from bench.report.charts.words import (
+from bench.show.words import (
     described,
     of_blocks,
     of_models,

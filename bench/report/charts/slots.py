@@ -12,7 +12,7 @@ from bench.report.charts.axes import count_axis, value_axis
 from bench.report.charts.design import Design, Skip
 from bench.report.charts.marks import Lines, Point, draw_lines, extent, spreads_of
 from bench.report.charts.slide import Slide
-from bench.report.charts.words import (
+from bench.show.words import (
     blocks_words,
     described,
     difference,

@@ -12,8 +12,8 @@ from bench.report.charts.axes import memory_axis, value_axis
 from bench.report.charts.design import Design, Skip
 from bench.report.charts.memory_total import takes
 from bench.report.charts.slide import Slide
-from bench.report.charts.words import described, of_blocks
 from bench.schema import Ramp, TrialRecord
+from bench.show.words import described, of_blocks
 from bench.text import KIB, count, duration, size_words
 
 NAME = "summit"

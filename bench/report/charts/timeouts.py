@@ -11,7 +11,7 @@ from bench.report.charts.axes import value_axis
 from bench.report.charts.design import Design, Skip
 from bench.report.charts.marks import bar_label, bar_range, bar_rows
 from bench.report.charts.slide import Slide
-from bench.report.charts.words import of_blocks
+from bench.show.words import of_blocks
 from bench.text import duration, duration_tick
 
 NAME = "timeouts"

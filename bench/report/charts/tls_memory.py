@@ -16,7 +16,7 @@ from bench.report.charts.design import Design, Skip
 from bench.report.charts.marks import bar_label, bar_rows
 from bench.report.charts.memory import CLEAR
 from bench.report.charts.slide import Slide
-from bench.report.charts.words import described
+from bench.show.words import described
 from bench.text import KIB, count, number, size_words
 from crawlers.registry import MODELS
 

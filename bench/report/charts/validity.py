@@ -16,7 +16,7 @@ from bench.report.charts.axes import ratio_axis, value_axis
 from bench.report.charts.design import Design, Skip
 from bench.report.charts.marks import bar_label, bar_range, bar_rows
 from bench.report.charts.slide import Slide
-from bench.report.charts.words import described, of_blocks
+from bench.show.words import described, of_blocks
 from bench.text import number
 
 NAME = "validity"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from bench.analysis.analysis import Analysis
 from bench.analysis.cancelling import Ended
 from bench.analysis.stats import Spread
-from bench.report.tables import cells
-from bench.report.tables.table import MISSING, Column, Row, Table, name
+from bench.show import cells
+from bench.show.table import MISSING, Column, Row, Table, name
 from bench.text import count
 
 

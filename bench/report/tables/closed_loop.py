@@ -7,8 +7,9 @@ from typing import Final
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.summary import SummaryRow
-from bench.report.tables import cells, memory
-from bench.report.tables.table import MISSING, Cell, Column, Row, Table, name, words
+from bench.report.tables import memory
+from bench.show import cells
+from bench.show.table import MISSING, Cell, Column, Row, Table, name, words
 
 COLUMNS: Final = (
     name("backend"),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bench.analysis.analysis import Analysis
-from bench.report.tables import cells
-from bench.report.tables.table import Column, Table, name
+from bench.show import cells
+from bench.show.table import Column, Table, name
 
 
 def fairness(analysis: Analysis) -> Table:

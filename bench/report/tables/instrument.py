@@ -6,7 +6,7 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.report.tables.table import MISSING, Column, Table, name
+from bench.show.table import MISSING, Column, Table, name
 
 LIMIT: Final = 0.01
 """The most that measuring may take of a page."""

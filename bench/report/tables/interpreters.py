@@ -7,8 +7,8 @@ from typing import Final
 from bench.analysis import stats
 from bench.analysis.releases import Releases
 from bench.plan.labels import Label
-from bench.report.tables import cells
-from bench.report.tables.table import MISSING, Cell, Column, Row, Table, name
+from bench.show import cells
+from bench.show.table import MISSING, Cell, Column, Row, Table, name
 from bench.text import KIB
 
 SCALES: Final = {stats.CPU_PER_1000: 1, stats.USER_PER_CONNECTION: KIB}

@@ -7,8 +7,8 @@ from typing import Final
 from bench.analysis.analysis import Analysis
 from bench.analysis.ladder import PAIRED_FROM, Ladder, Step
 from bench.analysis.stats import EQUIVALENT, TOO_FEW, Ratio
-from bench.report.tables import cells
-from bench.report.tables.table import MISSING, Column, Row, Table, name, words
+from bench.show import cells
+from bench.show.table import MISSING, Column, Row, Table, name, words
 from bench.text import KIB, plural
 
 CAPTION: Final = "The ladder: one change per rung"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bench.report.tables.table import Table
+from bench.show.table import Table
 from bench.text import markdown_text
 
 

@@ -8,8 +8,8 @@ from typing import Final
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.summary import MemoryRow
-from bench.report.tables import cells
-from bench.report.tables.table import MISSING, Cell, Column, Row, Table, name
+from bench.show import cells
+from bench.show.table import MISSING, Cell, Column, Row, Table, name
 from bench.text import listing
 
 DROPS: Final = {"page tables": 3, "other": 3, "send buffers": 2, "kernel sockets": 1}

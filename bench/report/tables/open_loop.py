@@ -6,8 +6,8 @@ from typing import Final
 
 from bench.analysis.analysis import Analysis
 from bench.analysis.summary import SummaryRow
-from bench.report.tables import cells
-from bench.report.tables.table import MISSING, Column, Row, Table, name
+from bench.show import cells
+from bench.show.table import MISSING, Column, Row, Table, name
 
 COLUMNS: Final = (
     name("backend"),

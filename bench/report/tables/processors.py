@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from bench.analysis.analysis import Analysis
-from bench.report.tables import cells
-from bench.report.tables.table import MISSING, Column, Table, name, words
+from bench.show import cells
+from bench.show.table import MISSING, Column, Table, name, words
 
 CAPTION: Final = "On all processors, against the models on one"
 SIDES: Final = {"apart": "server apart", "shared": "server shares the processors"}

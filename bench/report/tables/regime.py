@@ -5,8 +5,8 @@ from __future__ import annotations
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.regime import Cell
-from bench.report.tables import cells as cells_text
-from bench.report.tables.table import Table, words
+from bench.show import cells as cells_text
+from bench.show.table import Table, words
 from bench.text import listing, plural
 
 

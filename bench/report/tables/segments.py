@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bench.analysis.analysis import Analysis
-from bench.report.tables.table import MISSING, Column, Table, name
+from bench.show.table import MISSING, Column, Table, name
 from bench.text import times
 
 

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from bench.report.tables.table import Cell, Column, Row, Table, Tone
+from bench.show.table import Cell, Column, Row, Table, Tone
 
 STYLES: Final[dict[Tone, str]] = {"plain": "", "good": "green", "bad": "red", "muted": "dim"}
 BETWEEN: Final = 3

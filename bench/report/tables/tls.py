@@ -7,8 +7,8 @@ from typing import Final
 from bench.analysis.analysis import Analysis
 from bench.analysis.encryption import HeldConnection, PageOverTls
 from bench.analysis.stats import Spread
-from bench.report.tables import cells
-from bench.report.tables.table import MISSING, Column, Row, Table, name, words
+from bench.show import cells
+from bench.show.table import MISSING, Column, Row, Table, name, words
 from bench.text import KIB, MIB, count, times
 
 RESUMES: Final = {True: "yes", False: "no", None: MISSING}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.report.tables.table import Column, Table, name, words
+from bench.show.table import Column, Table, name, words
 from bench.store import Records
 
 

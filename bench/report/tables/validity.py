@@ -9,8 +9,8 @@ from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.duets import NONE_PLANNED, duet
 from bench.analysis.validity import METRICS, Reading, Row
-from bench.report.tables import cells
-from bench.report.tables.table import Column, Table, name, words
+from bench.show import cells
+from bench.show.table import Column, Table, name, words
 from bench.text import listing
 
 CAPTION: Final = "Turns against whole trials"

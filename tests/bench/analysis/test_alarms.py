@@ -12,7 +12,7 @@ from scipy import stats as sps
 
 from bench.analysis import naive, stats, trust
 from bench.analysis.analysis import Analysis
-from bench.analysis.findings import findings
+from bench.report.findings import findings
 from bench.schema import AnyRecord, TrialRecord
 from bench.store import Records
 from tests.bench.synthetic import campaign, gathered

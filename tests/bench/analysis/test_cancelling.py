@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from bench.analysis import cancelling_words, findings
+from bench.analysis import cancelling_words
 from bench.analysis.cancelling import CONTROL, cancellations
+from bench.report import findings
 from tests.bench import synthetic
 from tests.bench.interrupted import CONTROL_US, SERVER_US, SIZES, each_us, interrupted
 from tests.bench.synthetic import MODELS, analysed, gathered

@@ -9,8 +9,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bench.analysis import crossover, findings
+from bench.analysis import crossover
 from bench.analysis.crossover import DEFAULT, LONG, Crossing, Crossover
+from bench.report import findings
 from bench.report.charts import crossover as chart
 from bench.report.charts import story_of
 from bench.report.charts.design import Design, Skip

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from bench.analysis import encryption_words, findings
+from bench.analysis import encryption_words
 from bench.analysis.encryption import encryption
+from bench.report import findings
 from bench.text import KIB
 from tests.bench import synthetic
 from tests.bench.encrypted import ADDED, COUNTS, OPENSSL_KIB, PLAIN_US, cost_us, encrypted

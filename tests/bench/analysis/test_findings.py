@@ -9,10 +9,9 @@ import pytest
 
 from bench import store
 from bench.__main__ import main
-from bench.analysis import findings
 from bench.analysis.analysis import Analysis
 from bench.cli.exits import DONE, USAGE
-from bench.report import readme
+from bench.report import findings, readme
 from bench.report.charts import Design
 from bench.report.charts import memory as memory_chart
 from bench.schema import AnyRecord, TrialRecord

@@ -8,9 +8,10 @@ from statistics import median
 import pytest
 
 from bench import store
-from bench.analysis import findings, loops, mixed_words
+from bench.analysis import loops, mixed_words
 from bench.analysis.analysis import Analysis
 from bench.launch import RESULTS
+from bench.report import findings
 from tests.bench import synthetic
 from tests.bench.synthetic import analysed
 from tests.bench.worked import worked

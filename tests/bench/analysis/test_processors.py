@@ -9,9 +9,10 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from bench.analysis import findings, processors
+from bench.analysis import processors
 from bench.analysis.analysis import Analysis
 from bench.analysis.processors import Processors
+from bench.report import findings
 from bench.report.charts import processors as chart
 from bench.report.charts import story_of
 from bench.report.charts.design import Design, Skip

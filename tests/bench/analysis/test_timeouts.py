@@ -6,10 +6,11 @@ from collections.abc import Mapping
 
 import pytest
 
-from bench.analysis import findings, timeouts_words
+from bench.analysis import timeouts_words
 from bench.analysis.analysis import Analysis
 from bench.analysis.timeouts import SUFFIX, SWEEP, WAYS, priced
 from bench.plan.cast import MAIN_VARIANTS
+from bench.report import findings
 from bench.schema import TrialRecord
 from crawlers import registry
 from crawlers.registry import MODELS

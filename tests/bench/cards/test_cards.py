@@ -13,7 +13,6 @@ from bench import store
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.cancelling import Cancellations, Ended
-from bench.analysis.churn import Churn
 from bench.analysis.crossover import DEFAULT
 from bench.analysis.mixed import Mixed, Predicted, Times
 from bench.analysis.processors import Processors
@@ -35,6 +34,7 @@ from tests.bench.costs.samples import header, sample
 from tests.bench.encrypted import encrypted
 from tests.bench.micro.startup.test_startup import made as startup_of
 from tests.bench.micro.waiting.made import record as tasks_of
+from tests.bench.opened import opened
 from tests.bench.synthetic import MODELS, across, analysed, campaign, gathered, rungs
 
 NAMES = (*MODELS, "trio")
@@ -95,15 +95,19 @@ def test_numbers_over_tls_stand_beside_those_on_plain_http() -> None:
     assert row(found, "… in user space")[3] == f"{held.user / 1024:.1f}"
 
 
-def test_churn_and_interrupts_have_rows_where_they_were_measured() -> None:
+def test_a_question_has_its_rows_on_a_card() -> None:
+    found = made(analysed(opened(backends=NAMES, blocks=5, workloads=("ladder",))), "callbacks")
+    opening = row(found, "to open and close a connection, processor time, µs")
+    assert opening[1:3] == ["churn", "48"]
+
+
+def test_interrupts_have_rows_where_they_were_measured() -> None:
     found = analysed(campaign(backends=NAMES, blocks=1, samples=20, workloads=("ladder",)))
     assert not [texts for texts in made(found, "trio").numbers.texts if "interrupt" in texts[0]]
     one = Spread(0.25, 0.2, 0.3, 3)
-    vars(found)["churn"] = [Churn("trio", 10, {}, Spread(61.0, 60.0, 62.0, 3), one)]
     rows = [Ended("trio", 1000, one, one, one, one), Ended("threads", 1000, one, one, one, one)]
     vars(found)["cancellations"] = Cancellations(rows, [], [])
     card_of_trio = made(found, "trio")
-    assert row(card_of_trio, "to open a connection, processor time, µs")[1:3] == ["churn", "61"]
     interrupted = row(card_of_trio, "from an interrupt until all is closed, ms")
     assert interrupted == [interrupted[0], "1,000 in flight", "250", "–"]
 

@@ -256,37 +256,20 @@ def test_recorded_command_lines_hold_no_folder() -> None:
     ]
 
 
-def test_compare_says_in_words_what_changed_and_keeps_the_verdicts(
+def test_compare_says_how_far_the_verdicts_agree(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     how: dict[str, Any] = {"blocks": 6, "noise": 0.01, "drift": 0.0, "workloads": ["throughput"]}
     first = save(tmp_path / "a", campaign(**how))
     second = save(tmp_path / "b", campaign(**how, seed=2))
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "README.md").write_text("nothing")
-    kept, page = tmp_path / "kept" / "a.json", tmp_path / "page.md"
-    main(
-        [
-            *("compare", str(first), str(second)),
-            *("--keep", str(kept), "--published", str(tmp_path)),
-        ]
+    main(["compare", str(first), str(second)])
+    assert "differ from 1 in the same direction, 0 in opposite ones" in " ".join(
+        capsys.readouterr().out.split()
     )
-    printed = " ".join(capsys.readouterr().out.split())
-    assert "is held against campaign" in printed
-    assert "The noise floor went from" in printed
-    page.write_text("head\n<!-- changed:begin -->\nold\n<!-- changed:end -->\nfoot\n")
-    assert main(["compare", str(kept), str(second), "--into", str(page)]) == DONE
-    text = page.read_text()
-    assert text.startswith("head\n")
-    assert "old" not in text
-    assert " ".join(text.split("-->")[1].split("<!--")[0].split()) in printed
-    assert capsys.readouterr().out == ""
-    assert main(["compare", str(kept), str(second), "--json"]) == DONE
-    words = json.loads(capsys.readouterr().out)["in_words"]
-    assert " ".join(words.split()) in printed
-    page.write_text("no marks")
-    assert main(["compare", str(kept), str(second), "--into", str(page)]) != DONE
-    assert "cannot update it" in capsys.readouterr().err
+    main(["compare", str(first), str(second), "--json"])
+    held = json.loads(capsys.readouterr().out)["held"]
+    assert len(held) > 10
+    assert {one["agreement"] for one in held} <= {"agree", "neither", "A only", "B only"}
 
 
 def test_compare_takes_a_folder_with_trials_and_counts_for_a_campaign(
@@ -299,27 +282,4 @@ def test_compare_takes_a_folder_with_trials_and_counts_for_a_campaign(
     for folder in folders:
         (folder / "costs.jsonl").write_text('{"kind": "costs"}\n')
     main(["compare", *map(str, folders)])
-    assert "is held against campaign" in " ".join(capsys.readouterr().out.split())
-
-
-def test_compare_says_in_words_what_it_cannot_put_in_a_table(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def asked(lines: list[AnyRecord], pages: int) -> list[AnyRecord]:
-        """The same points with another amount of work."""
-        points = {line.point: line.workload for line in lines if isinstance(line, TrialRecord)}
-        plan = [
-            PointPlan(point=p, workload=w, blocks=6, labels=[], params={"pages": pages})
-            for p, w in points.items()
-        ]
-        return [
-            line.model_copy(update={"plan": plan}) if isinstance(line, CampaignRecord) else line
-            for line in lines
-        ]
-
-    made = campaign(blocks=6, workloads=["throughput"])
-    first, second = save(tmp_path / "a", asked(made, 1)), save(tmp_path / "b", asked(made, 2))
-    assert main(["compare", str(first), str(second)]) != DONE
-    printed = capsys.readouterr()
-    assert "Its other verdicts: " in " ".join(printed.out.split())
-    assert "no backend at the same workload point in common" in printed.err
+    assert "in the same direction" in " ".join(capsys.readouterr().out.split())

@@ -14,8 +14,8 @@ from bench.analysis.stats import MIN_BLOCKS
 from bench.launch import RESULTS
 from bench.report import charts
 from bench.report.charts import Design, summit
-from bench.report.charts.words import footer, of_blocks
 from bench.schema import AnyRecord, TrialRecord
+from bench.show.words import footer, of_blocks
 from tests.bench import synthetic
 from tests.bench.report.charts.campaigns import made, whole
 

@@ -11,7 +11,7 @@ from bench.analysis.ladder import Step
 from bench.analysis.stats import Comparison, Metric, Ratio
 from bench.analysis.wording import says
 from bench.report.charts import Design, Skip, rungs
-from bench.report.charts.words import difference, leading, sentence, silence
+from bench.show.words import difference, leading, sentence, silence
 from crawlers.registry import MODELS
 from tests.bench import synthetic
 from tests.bench.report.charts.campaigns import LADDERS, designs, made, standard, whole

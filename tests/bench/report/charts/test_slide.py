@@ -10,8 +10,8 @@ from matplotlib.text import Text
 from bench.report.charts import Design
 from bench.report.charts.look import DPI, Look, Shape, style
 from bench.report.charts.slide import spread_apart
-from bench.report.charts.words import footer
 from bench.schema import TrialRecord
+from bench.show.words import footer
 from tests.bench import synthetic
 from tests.bench.report.charts.campaigns import changed, designs, made, standard
 

@@ -12,8 +12,8 @@ import pytest
 from bench.report import charts
 from bench.report.charts import Chart, Design, Skip, render_all
 from bench.report.charts.look import Look, style
-from bench.report.charts.words import footer
 from bench.schema import TrialRecord
+from bench.show.words import footer
 from crawlers.registry import about, names
 from tests.bench import synthetic
 from tests.bench.report.charts.campaigns import LADDERS, changed, designs, made, whole

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bench.analysis.stats import MOST_BLOCKS, TOO_FEW, UNDECIDED, Ratio, Spread
-from bench.report.tables.table import MISSING, Cell, Tone
 from bench.schema import Limiter
+from bench.show.table import MISSING, Cell, Tone
 from bench.text import count
 
 VERDICT_TONES: dict[str, Tone] = {"faster": "good", "slower": "bad"}

@@ -16,7 +16,6 @@ from typing import Final
 
 from bench.analysis import (
     cancelling_words,
-    churn_words,
     crossover,
     encryption_words,
     mixed_words,
@@ -31,6 +30,7 @@ from bench.analysis.stats import Comparison, Metric
 from bench.analysis.wording import against, change, interval, prose, says
 from bench.plan.labels import Label
 from bench.plan.workloads import mean_delay_s
+from bench.questions import answers
 from bench.text import KIB, capital, count, listing, plural, significant
 from crawlers.registry import MODELS
 
@@ -105,10 +105,11 @@ def findings(analysis: Analysis) -> list[str]:
     if analysis.releases:
         found = [*_steps(analysis.releases), *analysis.releases.lines]
     else:
-        answers = (answer(analysis, question) for question in QUESTIONS)
+        pairs = (answer(analysis, question) for question in QUESTIONS)
         held, pages = encryption_words.memory(analysis), encryption_words.pages(analysis)
-        found = [memory(analysis), held, *answers, waiting(analysis)]
-        found += [crossover.finding(analysis.crossover), churn_words.finding(analysis), pages]
+        found = [memory(analysis), held, *pairs, waiting(analysis)]
+        found += [crossover.finding(analysis.crossover), pages]
+        found += [one.finding for _, one in answers(analysis)]
         found += [timeouts_words.finding(analysis), cancelling_words.finding(analysis)]
         found += [mixed_words.finding(analysis.mixed)]
     found += [processors.finding(analysis.processors), trust(analysis)]

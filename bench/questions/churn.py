@@ -1,0 +1,98 @@
+"""What does a new connection cost?
+
+A backend takes turns with itself on plain HTTP: pages of a list on kept connections, and the same
+pages with a connection for each. So the cost of opening and closing is a difference within a
+block.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from bench.analysis.analysis import Analysis
+from bench.analysis.encryption import costs_in_modes
+from bench.questions.question import Answer, of_models
+from bench.show.figures import Bars, Figure
+from bench.show.measured import TIMES, US, Measure, Measured
+from bench.show.words import described, of_blocks
+
+NAME: Final = "churn"
+ASKS: Final = "What does a new connection cost?"
+KEPT, OPENED = "plain", "churn"
+"""The modes: a kept connection, and one for each page."""
+
+OPENING: Final = "opening"
+MEASURES: Final = {
+    "kept": Measure("kept", "a page on a kept connection, processor time", US),
+    "new": Measure("new", "… with a connection of its own", US),
+    OPENING: Measure("the connection", "to open and close a connection, processor time", US),
+    "pages": Measure("in kept pages", "… in pages on a kept one", TIMES),
+}
+PROSE: Final = (
+    "What a connection of its own adds to a page of a list, at 100 slots on plain HTTP, as a "
+    "difference within blocks. All pay the kernel for `socket`, `connect` and `close`. A loop "
+    "also watches the socket until it is connected and forgets it at the end; streams make a "
+    "transport, a protocol, a reader and a writer for each connection as well. To measure it: "
+    "`python -m bench run --only churn`; `python -m bench costs --workload churn` counts "
+    "instructions and system calls."
+)
+
+
+def measured(analysis: Analysis) -> Measured:
+    """Every backend that was measured in both modes."""
+    values = {}
+    for label, costs in costs_in_modes(analysis.records, NAME).items():
+        kept, new = costs.get(KEPT, {}), costs.get(OPENED, {})
+        both = sorted(kept.keys() & new.keys())
+        if both:
+            values[label] = {
+                "kept": kept,
+                "new": new,
+                OPENING: {block: new[block] - kept[block] for block in both},
+                "pages": {block: new[block] / kept[block] - 1 for block in both},
+            }
+    return Measured(MEASURES, values)
+
+
+def answer(analysis: Analysis) -> Answer | None:
+    """In microseconds, with the models in the headline."""
+    found = measured(analysis)
+    if not found.values:
+        return None
+    headline = of_models(found, OPENING, "Opening and closing a connection costs")
+    return Answer(
+        found,
+        headline,
+        PROSE,
+        tables=[
+            found.table(
+                "A connection for each page",
+                "Processor time per page on plain HTTP, in turns: on kept connections, and with a "
+                "new connection for each page. Medians over blocks and their range; the connection "
+                "is the difference within a block, in µs and in pages of the same backend.",
+            )
+        ],
+        figures=[
+            Figure(
+                name=NAME,
+                title="Processor time per page, kept and new connections",
+                headline=headline.text if headline else None,
+                subtitle="Processor time of the client per page of a list on plain HTTP at 100 "
+                f"slots, in turns; median of {of_blocks(found.blocks(('kept', 'new')))}",
+                alt="Paired bar chart, processor time per page. "
+                + described(analysis, found.described()),
+                data=Bars(
+                    [
+                        found.panel("processor time per page", "kept", "new"),
+                        found.panel("the connection, in kept pages", "pages"),
+                    ],
+                    "a kept connection",
+                    "a new one for each page (in colour)",
+                ),
+                notes=(
+                    "Each request asks the server to close, and it nearly always closes first. "
+                    "Ranges: lowest to highest block.",
+                ),
+            )
+        ],
+    )

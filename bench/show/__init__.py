@@ -1,0 +1,1 @@
+"""What is shown, as values: measurements, figures and their units. Nothing here draws."""

@@ -1,0 +1,128 @@
+"""A measurement as a value: label by label, measure by measure, block by block.
+
+A question fills it; table, card, alt text, chart and JSON are made from it here, so each number
+is written once. Two labels are compared within blocks, and the verdict is that of
+:func:`bench.analysis.stats.ratio`, whatever the question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from bench.analysis import stats
+from bench.analysis.stats import Ratio, Spread
+from bench.show import cells
+from bench.show.figures import Panel, Unit
+from bench.show.table import MISSING, Column, Row, Table, name
+from bench.text import duration, duration_tick, number, times
+
+Blocks = Mapping[int, float]
+"""Block -> value."""
+
+
+def _microseconds(value: float) -> str:
+    return duration(value / 1000, 3)
+
+
+def _microsecond_ticks(value: float) -> str:
+    return duration_tick(value / 1000)
+
+
+US: Final = Unit("µs", _microseconds, _microsecond_ticks)
+TIMES: Final = Unit("×", times, number)
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One quantity: the head of its column, what it is on a card, and its unit."""
+
+    title: str
+    what: str
+    unit: Unit
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a question measured. Labels are in the campaign's order."""
+
+    measures: Mapping[str, Measure]
+    values: Mapping[str, Mapping[str, Blocks]]  # label -> measure -> block -> value
+
+    def spread(self, label: str, key: str) -> Spread | None:
+        """Median and range over blocks; None where it was not measured."""
+        return stats.spread(self.values.get(label, {}).get(key, {}).values())
+
+    def row(self, label: str) -> dict[str, Spread]:
+        """Every measure that a label has."""
+        return {key: found for key in self.measures if (found := self.spread(label, key))}
+
+    def median(self, label: str, key: str) -> float:
+        """The middle of the blocks; raises KeyError where it was not measured."""
+        found = self.spread(label, key)
+        if found is None:
+            raise KeyError(f"{key} of {label}")
+        return found.median
+
+    def with_(self, key: str, among: Iterable[str]) -> list[str]:
+        """The labels among these that have a measure, the highest median first."""
+        here = [label for label in among if self.spread(label, key)]
+        return sorted(here, key=lambda label: -self.median(label, key))
+
+    def blocks(self, keys: Iterable[str] = ()) -> list[int]:
+        """How many blocks stand behind each of the values."""
+        return [
+            spread.count
+            for label in self.values
+            for key in keys or self.measures
+            if (spread := self.spread(label, key))
+        ]
+
+    def compare(self, key: str, label: str, base: str) -> Ratio:
+        """``label`` over ``base``, paired within blocks."""
+        mine, other = self.values[label][key], self.values[base][key]
+        return stats.ratio(other, mine, metric=stats.CPU_PER_1000)
+
+    def table(self, caption: str, about: str) -> Table:
+        """One row for each label."""
+        heads = [f"{one.title}, {one.unit.symbol}" for one in self.measures.values()]
+        rows = [
+            [label, *(cells.spread(self.spread(label, key)) for key in self.measures)]
+            for label in self.values
+        ]
+        return Table(caption, [name("backend"), *map(Column, heads)], rows, about=about)
+
+    def card(self, label: str, where: str) -> list[Row]:
+        """The rows of one label's card."""
+        return [
+            [
+                f"{self.measures[key].what}, {self.measures[key].unit.symbol}",
+                where,
+                cells.figure(found.median),
+                MISSING,
+            ]
+            for key, found in self.row(label).items()
+        ]
+
+    def described(self) -> dict[str, str]:
+        """Label -> its medians, for an alt text."""
+        return {
+            label: ", ".join(
+                f"{self.measures[key].title} {self.measures[key].unit.words(found.median)}"
+                for key, found in self.row(label).items()
+            )
+            for label in self.values
+        }
+
+    def panel(self, axis: str, *keys: str) -> Panel:
+        """Bars of one measure, or of two, the first of them faint."""
+        rows = {label: [self.spread(label, key) for key in keys] for label in self.values}
+        return Panel(axis, rows, self.measures[keys[0]].unit)
+
+    def as_json(self) -> list[dict[str, Any]]:
+        """Not rounded."""
+        return [
+            {"label": label, **{key: asdict(found) for key, found in self.row(label).items()}}
+            for label in self.values
+        ]
