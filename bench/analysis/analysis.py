@@ -14,7 +14,6 @@ from pathlib import Path
 
 from bench import store, turnlog
 from bench.analysis import (
-    cancelling,
     crossover,
     encryption,
     fairness,
@@ -30,7 +29,6 @@ from bench.analysis import (
     timeouts,
     validity,
 )
-from bench.analysis.cancelling import Cancellations
 from bench.analysis.crossover import Crossover
 from bench.analysis.encryption import Encryption
 from bench.analysis.fairness import FairnessRow
@@ -239,11 +237,6 @@ class Analysis:
     def timeouts(self) -> list[Timeout]:
         """What a timeout for each exchange costs; empty where it was not measured."""
         return timeouts.timeouts(self.ladder)
-
-    @cached_property
-    def cancellations(self) -> Cancellations:
-        """Crawls that were interrupted; empty where none was."""
-        return cancelling.cancellations(self.records)
 
     @cached_property
     def mixed(self) -> list[Mixed]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from bench.analysis.analysis import Analysis
-from bench.analysis.encryption import HeldConnection, PageOverTls
+from bench.analysis.encryption import HeldConnection
 from bench.analysis.wording import prose
 from bench.text import KIB, capital, count, listing, significant, times
 from crawlers.registry import MODELS
@@ -102,37 +102,6 @@ def _cause(analysis: Analysis) -> str:
     if small is None:
         return f"{cause}."
     return f"{cause}; with a small one (`{SMALL}`) a connection takes {_kib(small.total)} KiB."
-
-
-def pages(analysis: Analysis) -> str | None:
-    """What encryption and a handshake add to a page."""
-    found = [row for row in analysis.encryption.pages if row.label in MODELS and row.encryption]
-    if not found:
-        return None
-    found.sort(key=lambda row: -(row.encryption.median if row.encryption else 0.0))
-    each = [f"`{row.label}` {times(row.encryption.median)}" for row in found if row.encryption]
-    blocks = max(row.encryption.count for row in found if row.encryption)
-    parts = [
-        f"**Encryption makes a page {_range(found)} times as expensive on a kept connection.** "
-        f"Processor time over TLS 1.3 as a multiple of plain HTTP, median of {count(blocks)} "
-        f"{'block' if blocks == 1 else 'blocks'}: {', '.join(each)}."
-    ]
-    shakes = sorted((row.handshake.median, row.label) for row in found if row.handshake is not None)
-    if shakes:
-        prices = [f"`{label}` {value / 1000:.2f}" for value, label in shakes]
-        parts.append(f"A full handshake costs, in ms of the client: {', '.join(prices)}.")
-    if resuming := [row.label for row in analysis.encryption.pages if row.resumes]:
-        parts.append(f"Sessions are resumed by {listing([f'`{name}`' for name in resuming])}.")
-    elif any(row.resumes is False for row in analysis.encryption.pages):
-        parts.append("None of these backends resumes sessions.")
-    return " ".join(parts)
-
-
-def _range(found: list[PageOverTls]) -> str:
-    """``1.4 to 2.1``, the least first."""
-    values = [row.encryption.median for row in found if row.encryption]
-    low, high = times(min(values)), times(max(values))
-    return low if low == high else f"{low} to {high}"
 
 
 def _kib(value: float) -> str:

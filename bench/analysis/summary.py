@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from bench.analysis import cancelling, stats
+from bench.analysis import stats
 from bench.analysis.stats import Comparison, MemoryFit, Ratio, Spread
 from bench.schema import Latency, Limiter, TrialRecord
 from bench.store import Records
@@ -67,12 +67,12 @@ def summary_rows(records: Records, comparisons: Iterable[Comparison]) -> list[Su
     """One row per workload point and label, in the campaign's order, twin included.
 
     Trials in modes have rows of their own (:mod:`bench.analysis.encryption`), and so have
-    interrupted crawls (:mod:`bench.analysis.cancelling`).
+    interrupted crawls.
     """
     ratios = {(c.point, c.label): c.ratio for c in comparisons}
     groups: dict[tuple[str, str], list[TrialRecord]] = defaultdict(list)
     for trial in records.trials:
-        if not trial.params.get("mode") and trial.workload != cancelling.WORKLOAD:
+        if not trial.params.get("mode") and trial.workload != "cancel":
             groups[trial.point, trial.label].append(trial)
     return [
         _row(records, groups[point, label], ratios.get((point, label)))

@@ -19,6 +19,7 @@ from bench.costs.tuning import CRAWL
 from bench.machine.instruments import INSTRUCTIONS
 from bench.micro.report import Found
 from bench.plan.cast import SPREADING
+from bench.questions import answers, tls
 from bench.report.tables import markdown
 from bench.show import cells
 from bench.show.table import MISSING
@@ -168,7 +169,7 @@ def row(
     """A backend in the overview."""
     name = found.backend.name
     mine = Numbers(analysis, name)
-    crawl, page, held = mine.point(point) if point else None, mine.page, mine.held
+    crawl, held = mine.point(point) if point else None, mine.held
     counted = next(
         (a.costs.get(INSTRUCTIONS) for a in accounts if (a.backend, a.workload) == (name, CRAWL)),
         None,
@@ -176,7 +177,8 @@ def row(
     rate = crawl.pages_per_s if crawl else None
     parts = (crawl.cpu_user_ms, crawl.cpu_system_ms) if crawl else (None, None)
     cpu = None if None in parts else sum(value or 0.0 for value in parts)
-    modes = [page.costs.get(mode) if page else None for mode in ("plain", "tls")]
+    pages = next((a.measured for q, a in answers(analysis) if q.NAME == tls.NAME), None)
+    modes = [pages.spread(name, mode) if pages else None for mode in ("plain", "tls")]
     return [
         f"[`{name}`]({name}.md)",
         cells.figure(rate.median if rate else None),

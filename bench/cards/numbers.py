@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from bench.analysis.analysis import Analysis
-from bench.analysis.encryption import HeldConnection, PageOverTls
+from bench.analysis.encryption import HeldConnection
 from bench.analysis.stats import Spread
 from bench.analysis.summary import MemoryRow, SummaryRow
 from bench.questions import answers
@@ -40,21 +40,14 @@ class Numbers:
     def held(self) -> HeldConnection | None:
         return self.analysis.encryption.of(self.label)
 
-    @property
-    def page(self) -> PageOverTls | None:
-        pages = self.analysis.encryption.pages
-        return next((row for row in pages if row.label == self.label), None)
-
     def rows(self) -> Iterator[Row]:
         """What it is, where it was measured, plain, over TLS."""
         yield from self._crawl()
         yield from self._waiting()
-        yield from self._pages()
         yield from self._memory()
         yield from self._open_loop()
         yield from self._mixed()
         yield from self._timeouts()
-        yield from self._cancelled()
         yield from self._processors()
         for question, found in answers(self.analysis):
             yield from found.measured.card(self.label, question.NAME)
@@ -77,28 +70,6 @@ class Numbers:
                 times = _times(row.service_p50_ms, row.service_p99_ms)
                 yield ["behind a delay, pages/s", row.point, _spread(row.pages_per_s), MISSING]
                 yield ["… service time p50, p99, ms", row.point, times, MISSING]
-
-    def _pages(self) -> Iterator[Row]:
-        page = self.page
-        if page is None:
-            return
-        where = "tls-fetch"
-        plain, tls, churn, handshake = (
-            _middle(page.costs.get(mode)) for mode in ("plain", "tls", "churn", "handshake")
-        )
-        yield ["a fetched page, processor time, µs", where, plain, tls]
-        where = "tls-handshake"
-        yield ["… with a connection of its own", where, churn, handshake]
-        if page.resumption is not None:
-            resumed = _middle(page.costs.get("tickets"))
-            yield ["… and sessions that are resumed", where, MISSING, resumed]
-
-    def _cancelled(self) -> Iterator[Row]:
-        for row in self.analysis.cancellations.rows:
-            if row.label == self.label:
-                where = f"{count(row.in_flight)} in flight"
-                closed = cells.figure(1000 * row.closed.median)
-                yield ["from an interrupt until all is closed, ms", where, closed, MISSING]
 
     def _memory(self) -> Iterator[Row]:
         plain, tls = self.memory, self.held

@@ -7,10 +7,10 @@ from typing import Final
 from weakref import WeakKeyDictionary
 
 from bench.analysis.analysis import Analysis
-from bench.questions import churn
+from bench.questions import cancelling, churn, tls
 from bench.questions.question import Answer, Question
 
-QUESTIONS: Final[tuple[Question, ...]] = (churn,)
+QUESTIONS: Final[tuple[Question, ...]] = (churn, tls, cancelling)
 
 _answered: WeakKeyDictionary[Analysis, list[tuple[Question, Answer]]] = WeakKeyDictionary()
 
@@ -21,3 +21,9 @@ def answers(analysis: Analysis) -> Iterator[tuple[Question, Answer]]:
         found = ((question, question.answer(analysis)) for question in QUESTIONS)
         _answered[analysis] = [(question, answer) for question, answer in found if answer]
     yield from _answered[analysis]
+
+
+def finding(analysis: Analysis, name: str) -> str | None:
+    """What the question of this name found, as a paragraph; None where it was not measured."""
+    found = (answer.finding for question, answer in answers(analysis) if name == question.NAME)
+    return next(found, None)

@@ -15,7 +15,6 @@ from math import log
 from typing import Final
 
 from bench.analysis import (
-    cancelling_words,
     crossover,
     encryption_words,
     mixed_words,
@@ -106,11 +105,11 @@ def findings(analysis: Analysis) -> list[str]:
         found = [*_steps(analysis.releases), *analysis.releases.lines]
     else:
         pairs = (answer(analysis, question) for question in QUESTIONS)
-        held, pages = encryption_words.memory(analysis), encryption_words.pages(analysis)
+        held = encryption_words.memory(analysis)
         found = [memory(analysis), held, *pairs, waiting(analysis)]
-        found += [crossover.finding(analysis.crossover), pages]
+        found += [crossover.finding(analysis.crossover)]
         found += [one.finding for _, one in answers(analysis)]
-        found += [timeouts_words.finding(analysis), cancelling_words.finding(analysis)]
+        found += [timeouts_words.finding(analysis)]
         found += [mixed_words.finding(analysis.mixed)]
     found += [processors.finding(analysis.processors), trust(analysis)]
     return [sentence for sentence in found if sentence]

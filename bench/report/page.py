@@ -157,11 +157,6 @@ def summary_json(analysis: Analysis) -> str:
             "points": [asdict(row) for row in analysis.rows],
             "memory": [asdict(row) for row in analysis.memory_rows],
             **{question.NAME: found.measured.as_json() for question, found in answers(analysis)},
-            **(
-                {"cancel": [asdict(row) for row in analysis.cancellations.rows]}
-                if analysis.cancellations.rows
-                else {}
-            ),
             **({"mixed": [asdict(row) for row in analysis.mixed]} if analysis.mixed else {}),
             **({"tls": asdict(analysis.encryption)} if analysis.measures_tls else {}),
         }

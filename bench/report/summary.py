@@ -9,7 +9,6 @@ from bench.analysis import trust
 from bench.analysis.analysis import Analysis
 from bench.questions import answers
 from bench.report.tables import (
-    cancelling,
     closed_loop,
     environment,
     fairness,
@@ -43,15 +42,12 @@ def tables(analysis: Analysis) -> list[Table]:
         closed_loop.ceiling_shares,
         memory.memory,
         tls.memory,
-        tls.pages,
-        tls.resumption,
         open_loop.open_loop,
         mixed.mixed,
         ladder.ladder,
         regime.regime,
         fairness.fairness,
         timeouts.timeouts,
-        cancelling.cancelling,
         validity.validity,
         validity.duets,
         instrument.instrument,
@@ -87,7 +83,6 @@ def show(analysis: Analysis, console: Console) -> None:
             segments.segments,
             memory.memory,
             tls.memory,
-            tls.pages,
             open_loop.open_loop,
         ):
             terminal.show(make(analysis), console)

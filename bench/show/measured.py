@@ -31,6 +31,7 @@ def _microsecond_ticks(value: float) -> str:
 
 
 US: Final = Unit("µs", _microseconds, _microsecond_ticks)
+MS: Final = Unit("ms", duration, duration_tick)
 TIMES: Final = Unit("×", times, number)
 
 

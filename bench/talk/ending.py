@@ -17,6 +17,7 @@ from bench.fleet.charts import ramp
 from bench.fleet.report import largest
 from bench.fleet.sentence import BUDGET, per_connection, sentence
 from bench.fleet.store import FleetRecords
+from bench.questions import finding, tls
 from bench.report import findings
 from bench.report.charts import tls_memory
 from bench.report.charts.design import Skip
@@ -38,7 +39,7 @@ MILLION: Final = 10**6
 def https(material: Material) -> TalkSlide | Gap:
     """Memory per connection over TLS."""
     analysis = material.analysis
-    said = [encryption_words.memory(analysis), encryption_words.pages(analysis)]
+    said = [encryption_words.memory(analysis), finding(analysis, tls.NAME)]
     question, answer = _asked(analysis)
     return chart_slide(
         name="https",
@@ -60,7 +61,7 @@ def https(material: Material) -> TalkSlide | Gap:
 def _asked(analysis: Analysis) -> tuple[str, str]:
     """About the buffer where it shows, otherwise about handshakes."""
     if not encryption_words.buffer_shown(analysis):
-        pages = encryption_words.pages(analysis)
+        pages = finding(analysis, tls.NAME)
         return (
             "Is the handshake not the expensive part?",
             pages or "This campaign did not measure pages over TLS; the full profile does.",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from bench.analysis.cancelling import CONTROL
 from bench.plan.cancelling import cancel
 from bench.plan.cast import Cast
+from bench.questions.cancelling import CONTROL
 from bench.schema import AnyRecord, CampaignRecord, Cancelled, EndRecord
 from tests.bench.synthetic import MODELS, _Maker, campaign
 

@@ -19,7 +19,6 @@ from bench.palette import Theme
 from bench.questions import answers
 from bench.report.charts import (
     bars,
-    cancelling,
     cpu,
     crossover,
     fairness,
@@ -42,7 +41,6 @@ from bench.report.charts import (
     summit,
     timeouts,
     tls_memory,
-    tls_pages,
     validity,
 )
 from bench.report.charts.design import Chart, Design, Skip
@@ -80,10 +78,7 @@ CHARTS: Story = (
 )
 
 #: What TLS adds: after the memory on plain HTTP, in campaigns that measured it.
-OVER_TLS: Story = (
-    ("tls-memory", tls_memory.design),
-    ("tls-pages", tls_pages.design),
-)
+OVER_TLS: Story = (("tls-memory", tls_memory.design),)
 AFTER: Final = "memory-total"
 
 #: What work on some pages does to the others: after the open loop, where it was measured.
@@ -91,8 +86,6 @@ MIXED: Story = (("mixed", mixed.design),)
 AFTER_OPEN_LOOP: Final = "omission"
 AFTER_COSTS: Final = "cpu"
 
-#: What it takes to interrupt a crawl: after fairness, where it was measured.
-CANCEL: Story = (("cancel", cancelling.design),)
 AFTER_SLOTS: Final = "fairness"
 
 #: What a timeout costs: after fairness too, where a backend was measured with and without.
@@ -146,8 +139,6 @@ def story_of(analysis: Analysis) -> Story:
         for figure in answer.figures
     )
     story = after(AFTER_COSTS, asked, story)
-    if analysis.cancellations.rows:
-        story = after(AFTER_SLOTS, CANCEL, story)
     if analysis.timeouts:
         story = after(AFTER_SLOTS, TIMEOUTS, story)
     if analysis.mixed:
@@ -183,7 +174,6 @@ def after(chart: str, further: Story, story: Story) -> Story:
 
 __all__ = [
     "ACROSS",
-    "CANCEL",
     "CHARTS",
     "CROSSOVER",
     "MIXED",

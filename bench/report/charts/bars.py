@@ -6,6 +6,7 @@ from typing import Final
 
 from matplotlib.axes import Axes
 
+from bench.controls import CONTROLS
 from bench.palette import mix
 from bench.report.charts.axes import value_axis
 from bench.report.charts.marks import bar_label, bar_range, bar_rows
@@ -34,7 +35,7 @@ def draw(bars: Bars, slide: Slide) -> None:
 def _panel(slide: Slide, axes: Axes, panel: Panel, size: float) -> None:
     palette, most = slide.palette, 0.0
     for place, (label, spreads) in enumerate(panel.rows.items()):
-        colour = slide.look.of(label).colour
+        colour = palette.ink if label in CONTROLS else slide.look.of(label).colour
         places = ALONE if len(spreads) == 1 else PAIRED
         for number, (spread, (shift, height)) in enumerate(zip(spreads, places, strict=True)):
             if spread is None:

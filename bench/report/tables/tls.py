@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from bench.analysis.analysis import Analysis
-from bench.analysis.encryption import HeldConnection, PageOverTls
-from bench.analysis.stats import Spread
+from bench.analysis.encryption import HeldConnection
 from bench.show import cells
-from bench.show.table import MISSING, Column, Row, Table, name, words
+from bench.show.table import MISSING, Column, Row, Table, name
 from bench.text import KIB, MIB, count, times
 
 RESUMES: Final = {True: "yes", False: "no", None: MISSING}
@@ -66,54 +65,3 @@ def _held(row: HeldConnection) -> Row:
 
 def _kib(value: float | None) -> str:
     return cells.tenths(None if value is None else value / KIB)
-
-
-def pages(analysis: Analysis) -> Table:
-    """One row per backend, in microseconds of processor time per page."""
-    return Table(
-        "Processor time per page over TLS, µs",
-        [
-            name("backend"),
-            Column("plain"),
-            Column("TLS"),
-            Column("TLS / plain"),
-            Column("a connection each", drop=2),
-            Column("and a handshake"),
-            Column("the handshake"),
-            Column("a resumed one", drop=1),
-        ],
-        [_page(row) for row in analysis.encryption.pages],
-        about=(
-            "Medians over blocks, measured in turns; ratio and differences within blocks. The "
-            "handshake is what a full one adds to a connection for each page on plain HTTP; a "
-            "resumed one has a figure where the backend resumes sessions by itself."
-        ),
-    )
-
-
-def _page(row: PageOverTls) -> Row:
-    modes = (row.costs.get(mode) for mode in ("plain", "tls", "churn", "handshake"))
-    plain, tls, churn, handshake = map(_us, modes)
-    ratio = MISSING if row.encryption is None else times(row.encryption.median)
-    return [
-        *(row.label, plain, tls, ratio, churn, handshake),
-        *(_us(row.handshake), _us(row.resumption)),
-    ]
-
-
-def _us(found: Spread | None) -> str:
-    return cells.figure(None if found is None else found.median)
-
-
-def resumption(analysis: Analysis) -> Table:
-    """Which backends resume sessions, by the server's count of handshakes."""
-    rows = [row for row in analysis.encryption.pages if row.resumes is not None]
-    return Table(
-        "Resumed sessions",
-        [name("backend"), words("resumes"), Column("full handshakes"), Column("resumed")],
-        [[row.label, RESUMES[row.resumes], count(row.full), count(row.resumed)] for row in rows],
-        about=(
-            "A connection for each page, from a server that offers session tickets; the server "
-            "counted the handshakes. A backend resumes only if its library keeps sessions."
-        ),
-    )

@@ -90,22 +90,11 @@ def test_no_cause_is_given_where_the_records_do_not_show_it() -> None:
     assert "async/await" not in text
 
 
-def test_the_finding_about_pages_names_who_resumes() -> None:
-    text = encryption_words.pages(analysed(encrypted(backends=EVERY)))
-    assert text is not None
-    assert "**Encryption makes a page 1.60 to 2.5 times as expensive" in text
-    assert "`async_await` 2.5" in text
-    assert "Sessions are resumed by `aiohttp`." in text
-    none = encryption_words.pages(analysed(encrypted()))
-    assert none is not None
-    assert none.endswith("None of these backends resumes sessions.")
-
-
 def test_a_campaign_without_tls_has_nothing_to_say_about_it() -> None:
     analysis = analysed(synthetic.campaign(blocks=2))
     assert not analysis.measures_tls
     assert analysis.encryption.held == []
-    assert encryption_words.memory(analysis) is encryption_words.pages(analysis) is None
+    assert encryption_words.memory(analysis) is None
 
 
 def test_parity_leaves_modes_out_and_summary_rows_do_not_mix_them() -> None:

@@ -12,7 +12,6 @@ import pytest
 from bench import store
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.cancelling import Cancellations, Ended
 from bench.analysis.crossover import DEFAULT
 from bench.analysis.mixed import Mixed, Predicted, Times
 from bench.analysis.processors import Processors
@@ -99,17 +98,6 @@ def test_a_question_has_its_rows_on_a_card() -> None:
     found = made(analysed(opened(backends=NAMES, blocks=5, workloads=("ladder",))), "callbacks")
     opening = row(found, "to open and close a connection, processor time, µs")
     assert opening[1:3] == ["churn", "48"]
-
-
-def test_interrupts_have_rows_where_they_were_measured() -> None:
-    found = analysed(campaign(backends=NAMES, blocks=1, samples=20, workloads=("ladder",)))
-    assert not [texts for texts in made(found, "trio").numbers.texts if "interrupt" in texts[0]]
-    one = Spread(0.25, 0.2, 0.3, 3)
-    rows = [Ended("trio", 1000, one, one, one, one), Ended("threads", 1000, one, one, one, one)]
-    vars(found)["cancellations"] = Cancellations(rows, [], [])
-    card_of_trio = made(found, "trio")
-    interrupted = row(card_of_trio, "from an interrupt until all is closed, ms")
-    assert interrupted == [interrupted[0], "1,000 in flight", "250", "–"]
 
 
 def test_regimes_have_rows_and_limits_where_they_were_measured() -> None:

@@ -17,11 +17,17 @@ from bench.report import findings, page, summary
 from bench.report.charts import story_of
 from bench.show.measured import US, Measure, Measured
 from tests.bench import synthetic
+from tests.bench.encrypted import encrypted
+from tests.bench.interrupted import interrupted
 from tests.bench.opened import opened
 from tests.bench.report.looks import draw_in_every_look
 from tests.bench.synthetic import MODELS, analysed
 
-MEASURED: dict[str, Callable[..., Any]] = {"churn": opened}
+MEASURED: dict[str, Callable[..., Any]] = {
+    "churn": opened,
+    "tls_pages": encrypted,
+    "cancel": interrupted,
+}
 """Question -> records of a made-up campaign that answers it."""
 
 MOST_WORDS = 20

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from bench.report import export, page, summary
-from bench.report.charts import CHARTS, OVER_TLS, story_of, tls_memory, tls_pages
+from bench.report.charts import CHARTS, OVER_TLS, story_of, tls_memory
 from bench.report.charts.design import Design, Skip
 from bench.report.tables import tls
 from bench.text import KIB, size_words
@@ -47,18 +47,7 @@ def test_one_number_of_connections_is_said() -> None:
     assert design.subtitle.startswith("At 1,000 connections, divided by their number")
 
 
-def test_the_pages_chart_says_what_the_records_say() -> None:
-    design = tls_pages.design(FULL)
-    assert isinstance(design, Design)
-    assert design.finding == (
-        "Async/await takes 2.5 times the processor time of plain HTTP for a page over TLS, "
-        "callbacks 1.60 times"
-    )
-    assert "threads 20.0 µs plain, 32.0 µs over TLS, 80.0 µs with a connection each" in design.alt
-    assert "3 blocks" in design.subtitle
-
-
-def test_both_charts_are_drawn_in_every_look(tmp_path: Path) -> None:
+def test_the_chart_is_drawn_in_every_look(tmp_path: Path) -> None:
     draw_in_every_look(FULL, tmp_path, *(name for name, _ in OVER_TLS))
 
 
@@ -66,7 +55,6 @@ def test_a_campaign_without_tls_renders_as_before() -> None:
     old = analysed(synthetic.campaign(blocks=2))
     assert story_of(old) == CHARTS
     assert isinstance(tls_memory.design(old), Skip)
-    assert isinstance(tls_pages.design(old), Skip)
     assert not any("TLS" in table.caption for table in summary.tables(old))
     assert "tls" not in json.loads(page.summary_json(old))
     assert {name for name, _ in story_of(FULL)} - {name for name, _ in CHARTS} == {
@@ -82,12 +70,6 @@ def test_the_tables_have_the_numbers_of_the_records() -> None:
     for label, row in held.items():
         assert rows[label][2] == f"{row.user / KIB:.1f}"
         assert rows[label][7] == f"{row.total / KIB:.1f}"
-    pages = {row[0]: row for row in tls.pages(FULL).texts}
-    assert pages["threads"][1:7] == ["20", "32", "1.60", "80", "1,080", "1,000"]
-    assert pages["aiohttp"][7] == "680"
-    resumed = {row[0]: row[1] for row in tls.resumption(FULL).texts}
-    assert resumed["aiohttp"] == "yes"
-    assert resumed["threads"] == "no"
 
 
 def test_a_refused_backend_is_in_a_note() -> None:
@@ -98,7 +80,7 @@ def test_a_refused_backend_is_in_a_note() -> None:
 def test_summary_and_export_have_the_trials_over_tls() -> None:
     text = summary.to_markdown(FULL)
     assert "Memory per connection over TLS" in text
-    assert "Resumed sessions" in text
+    assert "Pages over TLS" in text
     rows = export.table(gathered(encrypted()))
     modes = {row["mode"] for row in rows}
     assert {"plain", "tls", "churn", "handshake", "tickets", None} == modes

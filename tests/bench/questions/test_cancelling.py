@@ -1,0 +1,50 @@
+"""Interrupted crawls, recounted from made-up records with known costs."""
+
+from __future__ import annotations
+
+import pytest
+
+from bench.questions import cancelling
+from bench.questions.cancelling import CONTROL, busy, closed
+from tests.bench import synthetic
+from tests.bench.interrupted import CONTROL_US, SERVER_US, SIZES, each_us, interrupted
+from tests.bench.synthetic import MODELS, analysed
+
+
+def test_everything_is_closed_when_both_ends_have_closed() -> None:
+    found = cancelling.measured(analysed(interrupted()))
+    assert list(found.values) == [*MODELS, CONTROL]
+    for size in SIZES:
+        for label in MODELS:
+            cpu_s = 1.1 * each_us(label) * size / 1e6
+            server_s = 1.1 * SERVER_US * size / 1e6
+            both = max(1.2 * cpu_s, server_s)
+            assert found.median(label, closed(size)) == pytest.approx(1000 * both)
+            assert found.median(label, busy(size)) == pytest.approx(1000 * cpu_s)
+        control = found.median(CONTROL, busy(size))
+        assert control == pytest.approx(1.1e-3 * CONTROL_US * size)
+
+
+def test_the_headline_is_about_the_most_that_has_five_blocks() -> None:
+    records = interrupted(sizes=(1000,), blocks=5, backends=(*MODELS, "trio"))
+    few = [one for one in interrupted(sizes=(10_000,), blocks=1) if one not in records]
+    trials = [one for one in few if getattr(one, "point", "") == "cancel-10000"]
+    answer = cancelling.answer(analysed([*records[:-1], *trials, records[-1]]))
+    assert answer is not None
+    assert answer.headline is not None
+    assert answer.headline.text == (
+        "Interrupting 1,000 exchanges takes 130 ms with threads and 22 ms with callbacks"
+    )
+    assert "closed-10000" in answer.measured.measures
+
+
+def test_what_leaves_something_behind_is_not_counted() -> None:
+    found = cancelling.measured(analysed(interrupted(left="threads")))
+    assert "threads" not in found.values
+
+
+def test_its_trials_are_compared_with_no_other_point() -> None:
+    plain = analysed(synthetic.campaign(blocks=3))
+    analysis = analysed(interrupted())
+    assert [row.point for row in analysis.rows] == [row.point for row in plain.rows]
+    assert analysis.memory == plain.memory
