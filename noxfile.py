@@ -38,7 +38,7 @@ def install(session: nox.Session, *extras: str) -> None:
 
 def bench_environment(session: nox.Session) -> None:
     """Install what measuring and reporting need: the harness and every variant."""
-    install(session, "bench", "variants")
+    install(session, "bench", "curio", "variants")
 
 
 @nox.session
@@ -65,7 +65,7 @@ def costs(session: nox.Session) -> None:
 @nox.session
 def fleet(session: nox.Session) -> None:
     """Run many processes at once: -- plan --connections 1000000, -- hold, -- crawl."""
-    install(session, "fleet", "variants")
+    install(session, "curio", "fleet", "variants")
     session.run("python", "-m", "bench", "fleet", *session.posargs)
 
 
@@ -85,10 +85,10 @@ def conformance(session: nox.Session) -> None:
 
     The project itself is not installed: some of its dependencies have no wheels for
     free-threaded builds, and the crawlers run without them. Without trustme the tests of
-    HTTPS are skipped; the cryptography that it needs may have no wheel either.
+    HTTPS are skipped; the cryptography that it needs has no wheel for 3.13t.
     """
     session.install("rich>=13.7", "pytest>=8.3", "pytest-timeout>=2.3")
-    if not str(session.python).endswith("t"):
+    if session.python != "3.13t":
         session.install("trustme>=1.1")
     session.run("python", "-m", "crawlers", "conformance", *(session.posargs or ["all"]))
 
@@ -96,7 +96,7 @@ def conformance(session: nox.Session) -> None:
 @nox.session
 def tests(session: nox.Session) -> None:
     """Run the tests, except those marked slow (arguments after -- go to pytest)."""
-    install(session, "bench", "browser", "docs", "fleet", "tests", "variants")
+    install(session, "bench", "browser", "curio", "docs", "fleet", "tests", "variants")
     session.run("python", "-m", "pytest", *PARALLEL, "-m", "not slow", *session.posargs)
 
 
@@ -109,7 +109,7 @@ def tests_full(session: nox.Session) -> None:
 @nox.session
 def torture(session: nox.Session) -> None:
     """Run a long test: -- attacks|faults|fuzz|leaks|races|signals|limits|soak; print its table."""
-    install(session, "bench", "tests", "variants")
+    install(session, "bench", "curio", "tests", "variants")
     name, *options = session.posargs or ["leaks", "--help"]
     if name == "fuzz":
         session.install("atheris>=2.3")

@@ -12,6 +12,7 @@ curio 1.6, the last release, does not import on Python 3.12 and later.
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 from time import monotonic
 from typing import Any
 
@@ -21,6 +22,11 @@ if sys.version_info >= (3, 12):  # the extra has none there, so it is no use to 
     raise BackendError(
         "backend curio needs Python 3.11 or earlier, for curio 1.6, its last release; "
         f"this is {sys.version_info.major}.{sys.version_info.minor}"
+    )
+if find_spec("curio") is None:
+    raise BackendError(
+        "backend curio needs curio 1.6, which has an extra of its own, because it has no wheel: "
+        "pip install 'c10k-crawlers[curio]'"
     )
 
 import curio  # type: ignore[import-untyped, import-not-found, unused-ignore]

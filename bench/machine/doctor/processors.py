@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import platform
 import time
 from collections.abc import Iterator
 
 from bench.machine.doctor.result import CheckResult, Needs
-from bench.machine.probes import build, cgroups, cpu, host, procfs
+from bench.machine.probes import build, cgroups, cpu, host, procfs, switches
 
 BUSY_LOAD = 0.5
 ENOUGH = 4
@@ -133,11 +134,15 @@ def check_frequency() -> Iterator[CheckResult]:
 def check_interpreter(needs: Needs) -> Iterator[CheckResult]:
     """Two builds of the same version can differ by a third."""
     built = build.python_build()
+    here = (
+        f"{platform.python_implementation()} {platform.python_version()}, "
+        f"interpreter lock {switches.gil()}, JIT {switches.jit()}"
+    )
     if built["debug"]:
         yield CheckResult(
             "interpreter",
             "warning",
-            "debug build",
+            f"{here}: debug build",
             "several times slower, and not by the same factor everywhere",
             "use a release build",
         )
@@ -145,7 +150,7 @@ def check_interpreter(needs: Needs) -> Iterator[CheckResult]:
         yield CheckResult(
             "interpreter",
             "note",
-            "it does not say whether it was built with profile-guided optimisation",
+            f"{here}: it does not say whether it was built with profile-guided optimisation",
             "builds with and without it differ by up to a third; "
             "ratios are valid, absolute figures apply to this build only",
         )
@@ -153,10 +158,10 @@ def check_interpreter(needs: Needs) -> Iterator[CheckResult]:
         yield CheckResult(
             "interpreter",
             "note",
-            "built without profile-guided optimisation",
+            f"{here}: built without profile-guided optimisation",
             "up to a third slower than most distributions' builds; "
             "ratios are valid, absolute figures apply to this build only",
             "use a build made with --enable-optimizations --with-lto",
         )
     else:
-        yield CheckResult("interpreter", "ok", "built with profile-guided optimisation")
+        yield CheckResult("interpreter", "ok", f"{here}: built with profile-guided optimisation")

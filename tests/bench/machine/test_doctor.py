@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import resource
 import shutil
 import ssl
@@ -75,6 +76,7 @@ def test_a_build_that_does_not_say_is_not_said_to_be_slow(
     monkeypatch.delattr(sys, "gettotalrefcount", raising=False)
     found = find(processors.check_interpreter(Needs()), "interpreter")
     assert (found.level, words in found.found) == (level, True), found
+    assert f"CPython {platform.python_version()}, interpreter lock " in found.found
 
 
 def test_a_small_workload_is_not_refused() -> None:

@@ -1,0 +1,89 @@
+"""Nothing in the main job needs a compiler: pip finds wheels for every CPython that we admit."""
+
+from __future__ import annotations
+
+import subprocess
+import venv
+from pathlib import Path
+
+import pytest
+
+from bench.launch import ROOT
+from bench.plan.interpreters import RELEASES
+
+TIMEOUT_S = 300
+
+PIP_FOR = """
+import sys
+from pip._vendor.packaging import markers
+from pip._internal.cli.main import main
+
+# pip evaluates markers for the Python that runs it, whatever --python-version says.
+version, *arguments = sys.argv[1:]
+target = {"python_version": version, "python_full_version": f"{version}.0"}
+here = markers.default_environment()
+markers.default_environment = lambda: here | target
+sys.exit(main(arguments))
+"""
+
+WITHOUT_PSUTIL = pytest.mark.xfail(reason="psutil 7.2 has no wheel for 3.15t", strict=True)
+
+LOCKED = [release for release in RELEASES if not release.endswith("t")]
+
+
+@pytest.fixture(scope="module")
+def pip(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The start of a command line of the newest pip, which knows the newest tags of wheels."""
+    folder = tmp_path_factory.mktemp("pip")
+    venv.create(folder, with_pip=True)
+    python = str(folder / "bin" / "python")
+    newest = [python, "-m", "pip", "install", "-q", "--retries", "1", "-U", "pip"]
+    if subprocess.run(newest, capture_output=True, timeout=TIMEOUT_S, check=False).returncode:
+        pytest.skip("no package index can be reached")
+    return [python, "-c", PIP_FOR]
+
+
+def resolve(
+    pip: list[str], release: str, requirement: str, folder: Path
+) -> subprocess.CompletedProcess[str]:
+    """Ask for the wheels of a requirement and of all that it needs; install nothing."""
+    version = release.rstrip("t")
+    threads = release != version
+    tags = ["--implementation", "cp", "--abi", f"cp{version.replace('.', '')}t"] if threads else []
+    wheels = ["--only-binary", ":all:", "--python-version", version, *tags]
+    nothing = ["install", "-q", "--dry-run", "--target", str(folder)]
+    return subprocess.run(
+        [*pip, version, *nothing, *wheels, requirement],
+        capture_output=True,
+        encoding="utf-8",
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3 * TIMEOUT_S)
+@pytest.mark.parametrize(
+    ("release", "extras"),
+    [
+        *((release, "bench,variants") for release in LOCKED),
+        ("3.14t", "bench"),
+        pytest.param("3.15t", "bench", marks=WITHOUT_PSUTIL),
+    ],
+)
+def test_the_main_job_needs_no_compiler(
+    release: str, extras: str, pip: list[str], tmp_path: Path
+) -> None:
+    done = resolve(pip, release, f"{ROOT}[{extras}]", tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3 * TIMEOUT_S)
+def test_a_source_alone_is_refused_and_markers_are_those_of_the_release(
+    pip: list[str], tmp_path: Path
+) -> None:
+    """Otherwise the test above would pass whatever is required."""
+    requirement = "curio; python_version < '3.12'"
+    assert "curio" in resolve(pip, "3.11", requirement, tmp_path).stderr
+    assert resolve(pip, "3.12", requirement, tmp_path).returncode == 0
