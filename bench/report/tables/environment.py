@@ -24,7 +24,7 @@ def environment(records: Records) -> list[tuple[str, str]]:
         ),
         ("System", f"{found.os}, kernel {found.kernel}"),
         ("Python", f"{found.python} ({_listed(found.python_build)})"),
-        *([("Interpreter", " ".join(switched))] if switched else []),
+        *([("Lock and JIT", " ".join(switched))] if switched else []),
         ("Commit", f"{found.commit or 'unknown'}{' (dirty)' if found.dirty else ''}"),
         (
             "Campaign",

@@ -149,8 +149,8 @@ def test_what_trials_read_when_they_ended_is_shown() -> None:
         "Interpreter lock enabled, JIT disabled",
     ]
     assert set(lines) <= set(compared().lines)
-    assert dict(environment(made().records))["Interpreter"] == " ".join(lines)
-    assert "Interpreter" not in dict(environment(with_interpreters([])))
+    assert dict(environment(made().records))["Lock and JIT"] == " ".join(lines)
+    assert "Lock and JIT" not in dict(environment(with_interpreters([])))
 
 
 def test_the_summary_compares_no_two_builds() -> None:
