@@ -1,35 +1,43 @@
 """What the model is made from: the costs of each backend, as a campaign measured them.
 
-All of it can be written as JSON, so that the page of a campaign calculates the same.
+All of it can be written as JSON, so that the page of a campaign calculates the same. What the
+report says too, such as the cost of opening a connection, is read from the same analysis.
 """
 
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, TypedDict
+from typing import Final
 
 import numpy as np
 from scipy import stats as sps
 
 from bench.analysis import stats
 from bench.analysis.analysis import REFERENCE_SLOTS, Analysis
-from bench.analysis.encryption import EACH_PAGE, FETCHED
 from bench.analysis.ladder import STACK
-from bench.analysis.segments import per_exchange
 from bench.analysis.stats import CPU_PER_1000, MEMORY_PARTS, OWN_PARTS, MemoryFit
 from bench.analysis.stats.records import number_param
+from bench.machine.doctor.limits import MAPS_PER_THREAD, SPARE_MAPS
 from bench.plan.cast import SPREADING
 from bench.plan.workloads import mean_delay_s
+from bench.questions import churn
 from bench.schema import TrialRecord
+from bench.show.measured import Measured
 from bench.store import Records
+from bench.text import count
 from crawlers.catalogue import HANDED_OVER
 
 USER: Final = "user"
 FEWEST_BLOCKS: Final = 2
 """An interval needs two blocks."""
+
+SCANNING: Final = ("SelectSelector", "PollSelector")
+"""Selectors that look at every connection at each wake-up, whether anything happened on it."""
+
+FURTHEST: Final = 10
+"""Memory is calculated for up to so many times the connections that it was measured with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +46,6 @@ class Held:
 
     user: float
     kernel: float
-    low: float  # 95 % interval of the user part; the part itself where there is none
-    high: float
     fixed_user: float
     fixed_kernel: float
     highest: int  # the most connections of a process at which it was read
@@ -47,23 +53,14 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
-    """Response time of the open loop at one rate, medians over blocks."""
-
-    rate: float
-    load: float  # of what one processor could do
-    p50_ms: float
-    p99_ms: float
-
-
-@dataclass(frozen=True, slots=True)
 class Extra:
-    """What a page takes beyond one on a kept connection of plain HTTP."""
+    """What a page costs beyond one on a kept connection of plain HTTP; None: not measured."""
 
-    source: str | None = None  # the backend it was measured with; None where it was not
     tls: float | None = None  # for each page over TLS
     opening: float | None = None  # for a page on a new connection
     handshake: float | None = None  # for a full handshake of a new connection
+    tls_of: str | None = None  # the backend that TLS and handshakes were measured with
+    opening_of: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,18 +68,16 @@ class Backend:
     """What one backend costs. Times are microseconds of processor time."""
 
     name: str
-    stack: bool
-    threaded: bool
     in_turn: bool  # work on one page lets others go on, so they are not in one queue
-    most: int | None  # connections that a process can hold
+    most: float  # connections that a process can hold, or for which its costs are known
+    why_most: str  # what more of them is refused with
     no_tls: str | None  # why it refuses TLS
     page: float | None  # a crawled page at the reference point
     blocks: Mapping[int, float]  # the same in each block
     factors: Sequence[tuple[int, float]]  # slots -> times the page at the reference point
-    extra: Extra = field(default_factory=lambda: Extra())
+    extra: Extra = field(default_factory=Extra)
     plain: Held | None = None
     encrypted: Held | None = None
-    answered: Sequence[Answered] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +90,11 @@ class Costs:
     slots: int  # at that point
     floor: float  # of the noise, as a log ratio
     quantiles: Mapping[int, float]  # of Student's t, by the number of blocks
-    limits: Mapping[str, int]  # of the machine that was measured
+    files: int | None  # that one process of the measured machine may open
     longest_delay_ms: float
-    tls_slots: int | None
-    processors: int  # the most that a client was measured on
+    processors: int  # the most that one backend was spread over
     alone: float = 1.0  # a page of a program alone on its processor, over one in turns
-    backends: Sequence[Backend] = field(default_factory=list)
+    backends: Sequence[Backend] = ()
 
     def of(self, name: str) -> Backend:
         """The costs of one backend."""
@@ -113,55 +107,40 @@ def costs(analysis: Analysis) -> Costs | None:
         return None
     records = analysis.records
     point = analysis.ladder.point if analysis.ladder else analysis.reference_point("throughput")
-    pages, modes = page_blocks(records), _modes(records)
+    pages, opened = page_blocks(records), churn.measured(analysis)
     at_point = {label: blocks for (where, label), blocks in pages.items() if where == point}
     sample = next((t for t in stats.trials_of(records) if t.point == point), None)
-    slots = int(number_param(sample, "slots") or REFERENCE_SLOTS) if sample else REFERENCE_SLOTS
     most = max((len(blocks) for blocks in at_point.values()), default=0)
     floor = stats.aa_noise_floor(records, CPU_PER_1000, "turns").log
     if floor is None:
         floor = analysis.floor(CPU_PER_1000).log
-    environment = analysis.campaign.environment
+    environment, limits = analysis.campaign.environment, limits_of(analysis)
+    spread = [t.pinning.get("client") for t in records.trials if t.backend in SPREADING]
     return Costs(
         campaign=analysis.campaign.campaign,
         machine=f"{environment.cpu_model or environment.machine}, {environment.python}",
         point=point if at_point else None,
-        slots=slots,
+        slots=int((sample and number_param(sample, "slots")) or REFERENCE_SLOTS),
         floor=floor or 0.0,
         quantiles={n: float(sps.t.ppf(0.5 + stats.LEVEL / 2, n - 1)) for n in range(2, most + 1)},
-        limits={k: v for k, v in environment.limits.items() if isinstance(v, int)},
+        files=limits.get("nofile_hard"),
         longest_delay_ms=max(
             (1000 * delay for t in records.trials if (delay := delay_of(t)) is not None),
             default=0.0,
         ),
-        tls_slots=next(
-            (int(number_param(t, "slots") or 0) for t in stats.trials_of(records, FETCHED)), None
-        ),
-        processors=max(
-            (len(c) for t in records.trials if isinstance(c := t.pinning.get("client"), list)),
-            default=1,
-        ),
-        backends=[
-            Backend(
-                name=label,
-                page=middle(blocks) if len(blocks) >= FEWEST_BLOCKS else None,
-                blocks=blocks,
-                factors=_factors(analysis, label, pages),
-                extra=_extra(analysis, label, modes),
-                answered=_answered(analysis, label, pages),
-                **_of_records(analysis, label),
-            )
-            for label in analysis.labels
-            for blocks in [at_point.get(label, {})]
-        ],
+        processors=max((len(cores) for cores in spread if isinstance(cores, list)), default=1),
+        backends=[_backend(analysis, label, point, pages, opened) for label in analysis.labels],
     )
+
+
+def limits_of(analysis: Analysis) -> dict[str, int]:
+    """The limits of the measured machine that are numbers."""
+    limits = analysis.campaign.environment.limits
+    return {name: value for name, value in limits.items() if isinstance(value, int)}
 
 
 Pages = Mapping[tuple[str, str], Mapping[int, float]]
 """(point, label) -> block -> microseconds of processor time per page."""
-
-Modes = Mapping[tuple[str, str], Sequence[float]]
-"""(label, mode) -> microseconds per page, one for each block."""
 
 
 def delay_of(trial: TrialRecord) -> float | None:
@@ -175,7 +154,7 @@ def delay_of(trial: TrialRecord) -> float | None:
 
 def page_blocks(records: Records) -> Pages:
     """What pages cost, in turns or in whole trials."""
-    trials = stats.trials_of(records, *CPU_PER_1000.workloads, "openloop", twins=False)
+    trials = stats.trials_of(records, *CPU_PER_1000.workloads, twins=False)
     return stats.block_values(trials, CPU_PER_1000)
 
 
@@ -184,62 +163,83 @@ def middle(blocks: Mapping[int, float]) -> float:
     return float(np.exp(np.mean(np.log(list(blocks.values())))))
 
 
-class _OfRecords(TypedDict):
-    """What the records say of a backend, its costs apart."""
-
-    stack: bool
-    threaded: bool
-    in_turn: bool
-    most: int | None
-    no_tls: str | None
-    plain: Held | None
-    encrypted: Held | None
-
-
-def _of_records(analysis: Analysis, label: str) -> _OfRecords:
+def _backend(
+    analysis: Analysis, label: str, point: str | None, pages: Pages, opened: Measured
+) -> Backend:
+    blocks = pages.get((point or "", label), {})
+    mine = [t for t in analysis.records.trials if t.label == label]
+    factors = _factors(analysis, label, pages)
     rung = next((rung for rung in analysis.campaign.rungs if rung.name == label), None)
-    trial = next(t for t in analysis.records.trials if t.label == label)
-    plain, over = analysis.memory.get(label), analysis.memory_over_tls.get(label)
-    most = rung.most if rung else None
-    return {
-        "stack": (rung.family if rung else trial.family) == STACK,
-        "threaded": _starts_threads(analysis, label),
-        "in_turn": trial.backend in (*HANDED_OVER, *SPREADING) or _has_threads(analysis, label),
-        "most": most,
-        "no_tls": _no_tls(analysis, label, most),
-        "plain": _held(analysis.records, plain, over_tls=False) if plain else None,
-        "encrypted": _held(analysis.records, over, over_tls=True) if over else None,
-    }
-
-
-def _starts_threads(analysis: Analysis, label: str) -> bool:
-    """Whether it held its connections with as many threads, by the records of memory."""
-    return any(
-        t.memory.held.threads >= t.memory.connections > 1
-        for t in stats.held_trials(analysis.records).get(label, ())
-        if t.memory
+    capacity = rung.most if rung else None
+    plain, encrypted = (
+        _held(analysis.records, fits[label], over_tls=over_tls) if label in fits else None
+        for over_tls, fits in ((False, analysis.memory), (True, analysis.memory_over_tls))
+    )
+    bounds = [*_bounds(analysis, mine, factors), *_held_bounds(plain, encrypted)]
+    if capacity is not None:
+        bounds.append((capacity, f"A process of it holds at most {count(capacity)} connections."))
+    most, why = min(bounds, default=(math.inf, ""))
+    handed_over = any(t.backend in (*HANDED_OVER, *SPREADING) for t in mine)
+    return Backend(
+        name=label,
+        in_turn=handed_over or any(_a_thread_each(t) for t in mine),
+        most=most,
+        why_most=why,
+        no_tls=_no_tls(mine, capacity),
+        page=middle(blocks) if len(blocks) >= FEWEST_BLOCKS else None,
+        blocks=blocks,
+        factors=factors,
+        extra=_extra(analysis, label, opened),
+        plain=plain,
+        encrypted=encrypted,
     )
 
 
-def _has_threads(analysis: Analysis, label: str) -> bool:
-    """Whether it crawled with as many threads as slots, so that work does not stop the others."""
-    return any(
-        isinstance(threads := t.mechanism.get("threads"), int)
-        and threads >= (number_param(t, "slots") or 0) > 1
-        for t in analysis.records.trials
-        if t.label == label
-    )
+def _bounds(
+    analysis: Analysis, trials: Sequence[TrialRecord], factors: Sequence[tuple[int, float]]
+) -> Iterator[tuple[float, str]]:
+    """The most connections of a process, with the reason, by its threads and its selector."""
+    limits = limits_of(analysis)
+    threads = [n for name in ("threads_max", "pid_max") if (n := limits.get(name)) is not None]
+    if (maps := limits.get("max_map_count")) is not None:
+        threads.append((maps - SPARE_MAPS) // MAPS_PER_THREAD)
+    if threads and any(_a_thread_each(t) for t in trials):
+        yield (
+            min(threads),
+            f"The settings of the measured machine allow {count(min(threads))} threads at most: "
+            "see python -m bench doctor.",
+        )
+    if any(t.mechanism.get("selector") in SCANNING for t in trials):
+        measured = factors[-1][0]
+        yield (
+            measured,
+            "Its selector looks at every connection at each wake-up, idle or not, and its "
+            f"processor time was measured with at most {count(measured)}.",
+        )
 
 
-def _no_tls(analysis: Analysis, label: str, most: int | None) -> str | None:
+def _held_bounds(*held: Held | None) -> Iterator[tuple[float, str]]:
+    highest = max((each.highest for each in held if each), default=None)
+    if highest is not None:
+        yield (
+            FURTHEST * highest,
+            f"At most {count(highest)} connections in a process were measured: that says nothing "
+            f"about more than {count(FURTHEST * highest)}.",
+        )
+
+
+def _a_thread_each(trial: TrialRecord) -> bool:
+    """Whether it had as many threads as slots, so that each holds one connection."""
+    threads = trial.memory.held.threads if trial.memory else trial.mechanism.get("threads")
+    return isinstance(threads, int) and threads >= (number_param(trial, "slots") or 0) > 1
+
+
+def _no_tls(trials: Sequence[TrialRecord], capacity: int | None) -> str | None:
     """Why it refuses TLS: a refusal that the number of connections does not explain."""
-    refused = [
-        trial
-        for trial in stats.trials_of(analysis.records, status="refused", twins=False)
-        if trial.label == label and trial.params.get("tls")
-    ]
-    for trial in refused:
-        if most is None or (number_param(trial, "slots") or 0) <= most:
+    for trial in trials:
+        if trial.status != "refused" or not trial.params.get("tls"):
+            continue
+        if capacity is None or (number_param(trial, "slots") or 0) <= capacity:
             return (trial.reason or "no reason given").partition("no HTTPS: ")[2] or trial.reason
     return None
 
@@ -258,46 +258,40 @@ def _factors(analysis: Analysis, label: str, pages: Pages) -> list[tuple[int, fl
 
 
 def changed(analysis: Analysis, label: str) -> Iterator[str]:
-    """A backend, the one that it changes, the one that this changes, and so on."""
-    against = {rung.name: rung.against for rung in analysis.campaign.rungs}
-    seen: set[str] = set()
+    """A backend, the one that it changes, the one that this changes, and so on.
+
+    A whole HTTP stack does more than a model, so neither stands for the other.
+    """
+    rungs = {rung.name: rung for rung in analysis.campaign.rungs}
+    families = {name: rung.family == STACK for name, rung in rungs.items()}
+    seen: set[str | None] = {None}
     source: str | None = label
     while source is not None and source not in seen:
         yield source
         seen.add(source)
-        source = against.get(source)
+        against = rungs[source].against if source in rungs else None
+        source = against if families.get(against or "") == families.get(source) else None
 
 
-def _extra(analysis: Analysis, label: str, modes: Modes) -> Extra:
-    """What TLS and new connections add, by the measurements of the backend.
+def _extra(analysis: Analysis, label: str, opened: Measured) -> Extra:
+    """What TLS and new connections add, as the report has it.
 
-    A rung that was not measured over TLS does it as the backend that it changes, see
+    What was not measured for a variant is what the backend that it changes has, see
     :data:`bench.plan.over_tls.PAGES_OF`.
     """
-    for source in changed(analysis, label):
-        if (source, "plain") in modes:
-            tls, plain, churn, handshake = (
-                modes.get((source, mode), ()) for mode in ("tls", "plain", "churn", "handshake")
-            )
-            return Extra(source, _added(tls, plain), _added(churn, plain), _added(handshake, churn))
-    return Extra()
-
-
-def _modes(records: Records) -> Modes:
-    """Microseconds per page of each backend in each mode, one value for each block."""
-    found: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for trial in stats.trials_of(records, FETCHED, EACH_PAGE, twins=False):
-        value = per_exchange(trial)
-        if value is not None:
-            found[trial.label, str(trial.params.get("mode"))].append(value)
-    return found
-
-
-def _added(one: Sequence[float], other: Sequence[float]) -> float | None:
-    """The difference of the medians, at least 0: below is noise."""
-    if not one or not other:
-        return None
-    return max(float(np.median(one)) - float(np.median(other)), 0.0)
+    tls = {row.label: row for row in analysis.encryption.pages if row.handshake}
+    names = list(changed(analysis, label))
+    page, opening = (next((n for n in names if n in of), None) for of in (tls, opened.values))
+    row = tls[page] if page else None
+    return Extra(
+        tls=max(row.encryption.median - 1, 0.0) * row.costs["plain"].median
+        if row and row.encryption
+        else None,
+        opening=max(opened.median(opening, churn.OPENING), 0.0) if opening else None,
+        handshake=max(row.handshake.median, 0.0) if row and row.handshake else None,
+        tls_of=page,
+        opening_of=opening,
+    )
 
 
 def _held(records: Records, fit: MemoryFit, *, over_tls: bool) -> Held | None:
@@ -319,8 +313,6 @@ def _held(records: Records, fit: MemoryFit, *, over_tls: bool) -> Held | None:
     return Held(
         user=max(user, 0.0),
         kernel=sum(max(value, 0.0) for value in rest.values() if value is not None),
-        low=user if part.low is None else part.low,
-        high=user if part.high is None else part.high,
         fixed_user=max(fixed.pop(USER), 0.0),
         fixed_kernel=sum(max(value, 0.0) for value in fixed.values()),
         highest=max(fit.connections),
@@ -338,20 +330,3 @@ def _before(trials: Sequence[TrialRecord], name: str) -> float:
     values = [getattr(t.memory.before, field_of[name]) for t in trials if t.memory]
     found = stats.spread(values)
     return found.median if found else 0.0
-
-
-def _answered(analysis: Analysis, label: str, pages: Pages) -> list[Answered]:
-    """The open loop at each rate; its load is by the cost of a page that is only fetched."""
-    blocks = pages.get((analysis.reference_point("fetch") or "", label))
-    if not blocks:
-        return []
-    found = []
-    for rate, trials in analysis.by_size("openloop", "rate").get(label, {}).items():
-        times = [t.response_time for t in trials if t.response_time]
-        p50, p99 = (
-            stats.spread(getattr(time, name) for time in times) for name in ("p50_ms", "p99_ms")
-        )
-        if p50 and p99:
-            load = rate * middle(blocks) / 1e6
-            found.append(Answered(rate, load, p50.median, p99.median))
-    return found

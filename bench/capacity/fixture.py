@@ -69,29 +69,29 @@ class Fixture:
 def fixture(analysis: Analysis) -> Fixture:
     """The server of this campaign, by the base on its shortest delay and by ``awake``."""
     records, base = analysis.records, analysis.base
-    late, fitted, shortest = 0.0, "", math.inf
-    for trial in stats.trials_of(records, "regime", "waiting", twins=False):
-        delay = delay_of(trial)
-        if delay is None:
-            continue
-        if trial.label == base and number_param(trial, "slots") == 1 and delay < shortest:
-            shortest, fitted = delay, trial.point
-    if fitted:
-        times = [t.service_time for t in analysis.at_point(fitted)[base] if t.service_time]
-        served = stats.spread(t.mean_ms for t in times)
-        late = max((served.median if served else 0.0) / 1000 - shortest, 0.0)
+    single = [
+        (delay, trial.point)
+        for trial in stats.trials_of(records, "regime", "waiting", twins=False)
+        if trial.label == base and number_param(trial, "slots") == 1
+        if (delay := delay_of(trial)) is not None
+    ]
+    delay, point = min(single, default=(0.0, ""))
+    times = [t.service_time for t in analysis.at_point(point).get(base, ()) if t.service_time]
+    served = stats.spread(t.mean_ms for t in times)
     modes: dict[tuple[int, str], list[TrialRecord]] = defaultdict(list)
     for trial in stats.trials_of(records, "awake", twins=False):
         if trial.label == base:
             slots = int(number_param(trial, "slots") or 0)
             modes[slots, str(trial.params.get("server"))].append(trial)
-    waking = {
-        slots: cost(modes[slots, "asleep"]) - cost(modes[slots, "awake"])
-        for slots in sorted({slots for slots, _ in modes})
-        if modes[slots, "asleep"] and modes[slots, "awake"]
-    }
-    used = frozenset({(fitted, base), *((t.point, base) for t in alone_trials(analysis))})
-    return Fixture(late, waking, used)
+    return Fixture(
+        late_s=max(served.median / 1000 - delay, 0.0) if served else 0.0,
+        waking_us={
+            slots: cost(modes[slots, "asleep"]) - cost(modes[slots, "awake"])
+            for slots in sorted({slots for slots, _ in modes})
+            if {(slots, "asleep"), (slots, "awake")} <= modes.keys()
+        },
+        fitted=frozenset({(point, base), *((t.point, base) for t in alone_trials(analysis))}),
+    )
 
 
 def cost(trials: Sequence[TrialRecord]) -> float:

@@ -4,7 +4,7 @@ A page takes processor time: what was measured for a crawled page, times a facto
 number of exchanges in flight and one for a program alone on its processor, and what TLS, a new
 connection and the reader's own work add. A page occupies a connection while it waits for the
 answer and for the processor, so by Little's law the connections in use are the rate times that
-time. :file:`templates/capacity.js` calculates the same on the page of a campaign, and a test
+time. :file:`templates/capacity.js` has the same formulas for the page of a campaign, and a test
 compares the two.
 """
 
@@ -12,13 +12,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, Literal
 
 from bench.capacity.costs import Backend, Costs
 from bench.capacity.need import Need
 
 ROUNDS: Final = 4
 """Cost and exchanges in flight depend on each other; this many rounds settle them."""
+
+ROUNDED: Final = 1.001
+"""A process more than that is none: it comes from rounding."""
+
+Limit = Literal["connections", "processor"]
+LIMITS: Final[tuple[Limit, Limit]] = ("connections", "processor")
 
 
 def factor_at(factors: Sequence[tuple[int, float]], in_flight: float) -> float:
@@ -60,31 +66,46 @@ def page_us(costs: Costs, backend: Backend, in_flight: float) -> float:
     return backend.page * factor_at(backend.factors, in_flight) * costs.alone
 
 
-def in_use(rate: float, delay_s: float, total_us: float) -> float:
-    """Connections in use, by Little's law: rate times the time that a page occupies one."""
-    return rate * (delay_s + total_us / 1e6)
-
-
 def settled(
     costs: Costs, backend: Backend, need: Need, added: float, processes: int
 ) -> tuple[float, float]:
-    """What a page takes and the connections in use, with so many processes."""
+    """What a page takes and the connections in use, with so many processes.
+
+    By Little's law these are the rate times the time that a page occupies one.
+    """
+    assert need.rate is not None
     total, used = added, 1.0
     for _ in range(ROUNDS):
         total = page_us(costs, backend, used / processes) + added
-        used = in_use(need.rate, need.delay_s, total)
+        used = need.rate * (need.delay_s + total / 1e6)
     return total, used
+
+
+def most_rate(costs: Costs, backend: Backend, need: Need, added: float) -> tuple[float, Limit]:
+    """Pages per second that one process can do, and whether connections or processor end it."""
+    rate, used, limit = 0.0, float(need.connections), LIMITS[0]
+    for _ in range(ROUNDS):
+        total = page_us(costs, backend, used) + added
+        rate, limit = min(
+            (need.connections / (need.delay_s + total / 1e6), LIMITS[0]),
+            (need.load * 1e6 / total, LIMITS[1]),
+        )
+        used = rate * (need.delay_s + total / 1e6)
+    return rate, limit
 
 
 def processes_for(costs: Costs, backend: Backend, need: Need, added: float) -> int:
     """The fewest processes that carry the rate at the planned load.
 
-    With more of them, each has fewer exchanges in flight, at which a page may cost less.
+    The interpreter's lock lets a process use about one processor. With more of them, each has
+    fewer exchanges in flight, at which a page may cost less.
     """
+    assert need.rate is not None
+    rate = need.rate
 
     def carry(processes: int) -> bool:
         total, _ = settled(costs, backend, need, added, processes)
-        return need.rate * total / 1e6 / need.load <= processes + 1e-9
+        return rate * total / 1e6 / need.load <= processes * ROUNDED
 
     few, many = 0, 1
     while not carry(many):

@@ -23,7 +23,7 @@ class Need:
     """A load in steady state; times in seconds."""
 
     connections: int = 1000
-    rate: float = 1000.0  # pages per second, over all processes
+    rate: float | None = None  # pages per second, over all processes; None: as many as they can
     delay_s: float = 0.1  # from the request to the answer, at the server and on the way
     tls: bool = False
     work_s: float = 0.0  # of the processor, on top of fetching and reading a page
@@ -38,7 +38,8 @@ class Need:
 
 
 EXAMPLE: Final = Need(5000, 2000.0, 0.2, tls=True, work_s=0.001)
-"""The load of first views: that of the issue which asked for advice."""
+PLAIN: Final = Need(rate=1000.0)
+"""The loads of first views: where TLS was measured, and elsewhere."""
 
 
 def amount(text: str, units: dict[str, float]) -> float | None:

@@ -257,7 +257,7 @@ def _advised(advice: Advice | None) -> list[str]:
     return [
         "The memory of a program is calculated by `python -m bench advise`, for "
         f"{plural(need.connections, 'connection')}{' over TLS' if need.tls else ''}, "
-        f"{count(need.rate)} pages per second behind {duration(1e3 * need.delay_s)}{work}: "
+        f"{count(need.rate or 0)} pages per second behind {duration(1e3 * need.delay_s)}{work}: "
         f"{listing(each)}. {' '.join(left)}".rstrip()
     ]
 

@@ -9,9 +9,8 @@ from pathlib import Path
 
 from bench import store
 from bench.analysis.analysis import Analysis
-from bench.capacity import fixture
+from bench.capacity import fixture, report
 from bench.capacity.advice import Advice, advise
-from bench.capacity.need import EXAMPLE, Need
 from bench.capacity.validation import validation
 from bench.claims import records as experiments
 from bench.claims.readings import Evidence
@@ -100,8 +99,8 @@ class Material:
             return None
         checked = validation(self.analysis, measured)
         models = [each for each in measured.backends if each.name in MODELS]
-        need = EXAMPLE if any(each.encrypted for each in models) else Need()
-        return advise(replace(measured, backends=models), checked, need)
+        costs = replace(measured, backends=models)
+        return advise(costs, checked, report.example(costs))
 
     @cached_property
     def ripped(self) -> list[Ripped]:

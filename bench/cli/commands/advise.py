@@ -1,12 +1,12 @@
-"""Advise on a backend for your program: processors, memory and response times for your load.
+"""Advise on a backend for your program: processors, processes and memory for your load.
 
 Calculates what each backend needs for it from the costs that a campaign measured, and says how
 far such predictions were off where they could be checked. It measures nothing.
 
   python -m bench advise --connections 5000 --rate 2000 --delay 200ms --tls --work 1ms
-  python -m bench advise --rate 20k --delay 10ms          plain HTTP, nothing but fetch and parse
-  python -m bench advise --work 100ms --share 10%         one page in ten needs the processor
-  python -m bench advise --backends threads,aiohttp       only these, each with its reason
+  python -m bench advise --connections 100 --delay 1s     how many pages can these fetch?
+  python -m bench advise --rate 500 --work 10ms --share 10%    one page in ten needs the processor
+  python -m bench advise --rate 20k --delay 10ms --backends threads,aiohttp
   python -m bench advise --results results/reference --json
 
 --delay is the time from a request to its answer. --connections are those that you hold open at
@@ -27,7 +27,7 @@ from rich.text import Text
 
 from bench import store
 from bench.analysis.analysis import Analysis
-from bench.capacity import need, report
+from bench.capacity import beside, need, report
 from bench.capacity.advice import advise
 from bench.capacity.fixture import measured
 from bench.capacity.need import Need
@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--rate", type=need.rate, default=DEFAULT.rate, metavar="N",
-        help="pages per second (default: %(default)g)",
+        help="pages per second (default: as many as one process can do)",
     )  # fmt: skip
     parser.add_argument(
         "--delay", type=need.duration, default=DEFAULT.delay_s, metavar="TIME",
@@ -72,8 +72,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="of what a processor can do that you plan to use, at most 95%% (default: 70%%)",
     )  # fmt: skip
     parser.add_argument(
-        "--backends", type=options.names, metavar="A,B", help="only these, with their reasons"
-    )
+        "--backends", type=options.names, metavar="A,B",
+        help="only these (default: ten that people choose between)",
+    )  # fmt: skip
+    parser.add_argument("--all", action="store_true", help="every backend of the campaign")
     parser.add_argument(
         "--results", type=Path, metavar="DIR",
         help="a campaign, or a folder of campaigns, whose newest is read "
@@ -108,20 +110,20 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
             "one with python -m bench run, or leave out --results to use the reference"
         )
     checked = validation(analysis, costs)
-    if arguments.backends:
-        known = {backend.name for backend in costs.backends}
-        if unknown := [name for name in arguments.backends if name not in known]:
-            raise store.StoreError(
-                f"not in campaign {costs.campaign}: {', '.join(unknown)}; "
-                f"it has {', '.join(sorted(known))}"
-            )
-        kept = [backend for backend in costs.backends if backend.name in arguments.backends]
-        costs = replace(costs, backends=kept)
-    found = advise(costs, checked, asked)
+    wanted = report.chosen(costs, arguments.backends, everything=arguments.all or arguments.json)
+    known = {backend.name for backend in costs.backends}
+    if unknown := [name for name in wanted if name not in known]:
+        raise store.StoreError(
+            f"not in campaign {costs.campaign}: {', '.join(unknown)}; "
+            f"it has {', '.join(sorted(known))}"
+        )
+    shown_costs = replace(costs, backends=[costs.of(name) for name in wanted])
+    found = advise(shown_costs, checked, asked)
+    remedies = beside.sentences(analysis, asked)
     if arguments.json:
-        print(json.dumps(report.as_json(found, checked)))
+        print(json.dumps(report.as_json(found, checked, remedies)))
     else:
-        report.show(found, console, checked, details=bool(arguments.backends))
+        report.show(found, costs, checked, remedies, console)
         if file.parent == RESULTS / REFERENCE and arguments.results is None:
             hint(console)
     return DONE if any(row.can == "yes" for row in found.rows) else FAILED

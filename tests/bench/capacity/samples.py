@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from bench.capacity.costs import Answered, Backend, Costs, Extra, Held
+from bench.capacity.costs import Backend, Costs, Extra, Held
 from bench.capacity.validation import Check, Validation
 
 MIB = 1 << 20
-HELD = Held(1000, 4000, 900, 1100, 10 * MIB, 1 * MIB, 10_000)
+HELD = Held(1000, 4000, 10 * MIB, 1 * MIB, 10_000)
 
 
 def backend(name: str, page: float = 50.0, **changes: Any) -> Backend:
@@ -17,18 +17,16 @@ def backend(name: str, page: float = 50.0, **changes: Any) -> Backend:
     blocks = {block: page * (1 + 0.005 * (block - 2)) for block in range(5)}
     made = Backend(
         name=name,
-        stack=False,
-        threaded=False,
         in_turn=False,
-        most=None,
+        most=100_000_000,
+        why_most="A process of it holds at most 100,000,000 connections.",
         no_tls=None,
         page=page,
         blocks=blocks,
         factors=[(10, 0.9), (100, 1.0), (1000, 1.5)],
-        extra=Extra(name, tls=10.0, opening=40.0, handshake=600.0),
+        extra=Extra(10.0, 40.0, 600.0, name, name),
         plain=HELD,
         encrypted=replace(HELD, user=30_000),
-        answered=[Answered(1000, 0.05, 0.5, 1.0), Answered(10_000, 0.5, 1.0, 4.0)],
     )
     return replace(made, **changes)
 
@@ -42,9 +40,8 @@ def costs(*backends: Backend, **changes: Any) -> Costs:
         slots=100,
         floor=0.02,
         quantiles={2: 12.71, 3: 4.30, 4: 3.18, 5: 2.78},
-        limits={"nofile_hard": 20_000, "pid_max": 32_768},
+        files=20_000,
         longest_delay_ms=50.0,
-        tls_slots=10,
         processors=2,
         backends=backends,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from statistics import median
 from typing import Any
 
@@ -12,9 +13,12 @@ from scipy import stats as sps
 
 from bench import store
 from bench.analysis.analysis import Analysis
+from bench.analysis.ladder import STACK
 from bench.analysis.loops import EPOLL
+from bench.capacity.advice import weigh
 from bench.capacity.costs import Costs
 from bench.capacity.fixture import fixture, measured
+from bench.capacity.need import Need
 from bench.capacity.validation import (
     KINDS,
     MEDIAN,
@@ -22,11 +26,13 @@ from bench.capacity.validation import (
     Check,
     Validation,
     queues,
-    steady,
+    rates,
     validation,
 )
 from bench.launch import RESULTS
+from bench.plan.cast import SPREADING
 from bench.plan.workloads import mean_delay_s
+from bench.questions import churn
 from bench.schema import AnyRecord, TrialRecord
 from tests.bench import synthetic
 from tests.bench.capacity import samples
@@ -87,27 +93,89 @@ def test_what_was_measured_is_what_the_records_say(
             mean_ms = sum(each.mean_ms * each.count for each in others) / pages
             assert check.measured == pytest.approx(mean_ms / 1000), check
             continue
-        elif check.kind == "schedule":
-            values = [trial.achieved_per_s or 0.0 for trial in trials]
         else:
             values = [trial.pages_per_s or 0.0 for trial in trials]
         assert check.measured == pytest.approx(float(np.median(values))), check
 
 
+def test_what_the_report_says_too_is_the_same_number(reference: Analysis, costs: Costs) -> None:
+    """Opening a connection with threads cost 52.5 µs in the report and 33.4 in the advice."""
+    opened = churn.measured(reference)
+    assert opened.values
+    for label in opened.values:
+        assert costs.of(label).extra.opening == opened.median(label, churn.OPENING)
+        assert costs.of(label).extra.opening_of == label
+    for row in reference.encryption.pages:
+        extra = costs.of(row.label).extra
+        if row.handshake:
+            assert (extra.handshake, extra.tls_of) == (row.handshake.median, row.label)
+        if row.encryption and extra.tls:
+            plain = row.costs["plain"].median
+            assert (plain + extra.tls) / plain == pytest.approx(row.encryption.median)
+    for label, fit in reference.memory.items():
+        held, slope = costs.of(label).plain, fit.parts["user"].slope
+        assert held is None or slope is None or held.user == max(slope, 0.0)
+
+
+def test_no_http_stack_stands_for_a_model_nor_a_model_for_a_stack(
+    reference: Analysis, costs: Costs
+) -> None:
+    stacks = {r.name for r in reference.campaign.rungs if r.family == STACK}
+    assert stacks
+    for each in costs.backends:
+        for source in {each.extra.tls_of, each.extra.opening_of} - {None}:
+            assert (source in stacks) == (each.name in stacks)
+
+
+def test_select_and_poll_are_refused_beyond_what_was_measured(
+    costs: Costs, checked: Validation
+) -> None:
+    """The advice for 50,000 idle connections was callbacks_poll, whose poll looks at all."""
+    for name in ("callbacks_poll", "callbacks_select"):
+        measured_with = costs.of(name).factors[-1][0]
+        few, many = (
+            weigh(costs, checked, costs.of(name), Need(number, 10.0))
+            for number in (measured_with, 2 * measured_with)
+        )
+        assert (few.can, many.can) == ("yes", "no")
+        assert "looks at every connection" in many.reason
+    assert weigh(costs, checked, costs.of("callbacks"), Need(5000, 10.0)).can == "yes"
+
+
+def test_far_more_connections_than_were_held_are_refused(costs: Costs, checked: Validation) -> None:
+    found = weigh(costs, checked, costs.of("callbacks"), Need(1_000_000, 10.0))
+    assert found.can == "no"
+    assert "At most 10,000 connections in a process were measured" in found.reason
+
+
+def test_threads_on_many_processors_are_checked_as_one_processor(reference: Analysis) -> None:
+    """The interpreter's lock lets them use about one; what spreads is not what the model is of."""
+    lines = [
+        trial.model_copy(update={"pinning": {"client": [0, 1], "server": [0], "reason": None}})
+        for trial in reference.records.trials
+    ]
+    analysis = Analysis(replace(reference.records, trials=lines))
+    made = measured(analysis)
+    assert made is not None
+    labels = {check.label for check in rates(analysis, made)}
+    assert "threads" in labels
+    assert labels.isdisjoint(SPREADING)
+
+
 def test_rates_are_predicted_from_turns_alone(costs: Costs, checked: Validation) -> None:
     """No rate is above what the processor or the connections allow, by costs from turns."""
-    rates = [
+    predicted = [
         c
         for c in checked.checks
         if c.kind in ("processor", "delay") and not c.point.startswith("crossover")
     ]
-    assert len({c.point for c in rates}) >= 10
-    for check in rates:
+    assert len({c.point for c in predicted}) >= 10
+    for check in predicted:
         backend = costs.of(check.label)
         assert backend.page is not None
         least = backend.page * min(factor for _, factor in backend.factors) * costs.alone
         assert check.predicted <= 1e6 / least * 1.0001
-    assert {c.point for c in rates}.isdisjoint({costs.point, "throughput-10", "throughput-100"})
+    assert {c.point for c in predicted}.isdisjoint({costs.point, "throughput-10", "throughput-100"})
 
 
 def test_memory_is_predicted_from_fewer_connections(
@@ -152,7 +220,8 @@ def test_what_is_kept_is_within_the_bounds_and_the_rest_is_named(
         assert len(checked.left_out(kind)) == len(mine) - len(kept)
         assert checked.median_error(kind) == pytest.approx(median(kept))
         # What is not good enough is left out of the advice, which other tests check.
-        assert checked.good(kind) == (median(kept) <= MEDIAN)
+        usable = [check for check in checked.kept(kind) if checked.wrong(check) is None]
+        assert usable == (checked.kept(kind) if median(kept) <= MEDIAN else [])
 
 
 def test_the_queue_is_predicted_for_loops_alone(reference: Analysis, checked: Validation) -> None:
@@ -177,7 +246,7 @@ def test_the_queue_of_a_made_up_loop_is_predicted_from_its_costs() -> None:
     analysis = synthetic.analysed(records)
     costs = measured(analysis)
     assert costs is not None
-    found = queues(analysis, costs)
+    found = list(queues(analysis, costs))
     assert {(c.point, c.label) for c in found} == {
         (point, name)
         for point in ("mixed-10", "mixed-100")
@@ -186,13 +255,13 @@ def test_the_queue_of_a_made_up_loop_is_predicted_from_its_costs() -> None:
     for check in found:
         assert check.kind == "queue"
         assert check.predicted == pytest.approx(check.measured, rel=0.25)
-    assert Validation(found).queue_of("threads") is None
-    worst = Validation(found).queue_of("callbacks")
+    assert Validation(found).worst("queue", "threads") is None
+    worst = Validation(found).worst("queue", "callbacks")
     assert worst is not None
     assert abs(worst.error) == max(abs(c.error) for c in found if c.label == "callbacks")
     # How a loop waits for a time must be known.
     unknown = synthetic.analysed(worked(samples=200, workloads=("throughput",)))
-    assert queues(unknown, costs) == []
+    assert list(queues(unknown, costs)) == []
 
 
 def test_the_nearest_point_is_by_slots_and_load() -> None:
@@ -209,7 +278,7 @@ def test_a_campaign_without_further_regimes_has_nothing_to_check() -> None:
     costs = measured(analysis)
     assert costs is not None
     assert validation(analysis, costs).checks == []
-    assert not Validation([]).good("processor")
+    assert Validation([]).wrong(None) is None
 
 
 def test_waiting_is_predicted_for_a_made_up_campaign_too() -> None:
@@ -239,7 +308,7 @@ def test_slots_that_start_at_a_pace_are_predicted_from_fetched_pages() -> None:
     analysis = synthetic.analysed(lines)
     costs = measured(analysis)
     assert costs is not None
-    found = steady(analysis, costs)
+    found = [c for c in rates(analysis, costs) if c.point.startswith("crossover")]
     assert {c.label for c in found} == set(synthetic.MODELS)
     for check in found:
         assert (check.kind, check.measured, check.slots) == ("delay", 1900, 100)
