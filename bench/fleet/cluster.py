@@ -10,13 +10,14 @@ import logging
 import signal
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from bench.errors import BenchError
 from bench.launch import install
 
 if TYPE_CHECKING:
-    from distributed import Client
+    from distributed import Client, LocalCluster
 
 CONNECT_S = 5.0
 START_S = 60.0
@@ -70,19 +71,14 @@ def connect(scheduler: str | None) -> Iterator[Client]:
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     with dask.config.set(settings()):
         if scheduler is None:
-            # The processes inherit this: only the harness handles Ctrl-C.
-            before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-            try:
-                own = distributed.LocalCluster(
-                    n_workers=1,
-                    threads_per_worker=1,
-                    memory_limit=0,
-                    dashboard_address="127.0.0.1:0",  # none would mean port 8787 on any address
-                    silence_logs=logging.CRITICAL,
-                )
-            finally:
-                signal.signal(signal.SIGINT, before)
-            with uninterrupted() as close, own, distributed.Client(own) as client, close:
+            with (
+                uninterrupted() as close,
+                TemporaryDirectory(prefix="c10k-") as folder,
+                dask.config.set({"temporary-directory": folder}),
+                own_cluster() as own,
+                distributed.Client(own) as client,
+                close,
+            ):
                 yield client
             return
         try:
@@ -93,6 +89,29 @@ def connect(scheduler: str | None) -> Iterator[Client]:
             ) from None
         with client:
             yield client
+
+
+def own_cluster() -> LocalCluster:
+    """A cluster of one worker on this machine, which nobody else can use.
+
+    dask runs whatever it is sent, and every user of this machine can reach a port of loopback.
+    So both sides of each connection must have the certificate made here, in memory.
+    """
+    import distributed
+
+    # The processes inherit this: only the harness handles Ctrl-C.
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        return distributed.LocalCluster(
+            n_workers=1,
+            threads_per_worker=1,
+            memory_limit=0,
+            security=distributed.Security.temporary(),
+            dashboard_address="127.0.0.1:0",  # none would mean port 8787 on any address
+            silence_logs=logging.CRITICAL,
+        )
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager

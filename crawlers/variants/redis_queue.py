@@ -11,9 +11,10 @@ While a pop waits, it needs a connection to Redis of its own. So the consumers
 share a hundred connections, like clients with a pool. With a connection for each
 consumer, ten thousand of them would need twenty thousand descriptors.
 
-The Redis server is started before the clock, on a free port of 127.0.0.1, and
-stopped after the crawl. It is a child of this process on the same processors, so
-its processor time is part of the cost of the crawl.
+The Redis server is started before the clock and stopped after the crawl. It is a
+child of this process on the same processors, so its processor time is part of the
+cost of the crawl. It listens on a Unix socket in a folder that only you can enter:
+other users of the machine can reach a port of 127.0.0.1, and it asks for no password.
 """
 
 from __future__ import annotations
@@ -22,8 +23,10 @@ import asyncio
 import shutil
 import socket
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from contextlib import AsyncExitStack, contextmanager
+from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
@@ -74,31 +77,36 @@ class Shared(async_await.Shared):
 
 
 @contextmanager
-def redis_server(clients: int) -> Iterator[int]:
-    """A Redis server that stores nothing on disk; yields its port."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = int(free.getsockname()[1])
-    options = f"--bind 127.0.0.1 --port {port} --maxclients {clients + 32} --appendonly no".split()
-    guard = subprocess.Popen(
-        ["sh", "-c", GUARD, "sh", SERVER or "", *options, "--save", "", "--daemonize", "no"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        process_group=0,  # the crawl handles Ctrl-C at a terminal
-    )
-    try:
-        give_up = monotonic() + START_S
-        while True:
+def redis_server(clients: int) -> Iterator[str]:
+    """A Redis server that stores nothing on disk; yields its Unix socket."""
+    with tempfile.TemporaryDirectory(prefix="c10k-redis-") as folder:
+        path = str(Path(folder) / "socket")
+        options = f"--port 0 --maxclients {clients + 32} --appendonly no --daemonize no".split()
+        guard = subprocess.Popen(
+            ["sh", "-c", GUARD, "sh", SERVER or "", *options, "--unixsocket", path, "--save", ""],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            process_group=0,  # the crawl handles Ctrl-C at a terminal
+        )
+        try:
+            wait_for(path)
+            yield path
+        finally:
+            guard.communicate()
+
+
+def wait_for(path: str) -> None:
+    """Wait until the server listens on its socket."""
+    give_up = monotonic() + START_S
+    while True:
+        with socket.socket(socket.AF_UNIX) as attempt:
             try:
-                socket.create_connection(("127.0.0.1", port)).close()
-                break
-            except ConnectionRefusedError:
+                return attempt.connect(path)
+            except (FileNotFoundError, ConnectionRefusedError):
                 if monotonic() > give_up:
-                    raise RuntimeError(f"redis-server does not listen on port {port}") from None
-                sleep(0.01)
-        yield port
-    finally:
-        guard.communicate()
+                    raise RuntimeError(f"redis-server does not listen on {path}") from None
+        sleep(0.01)
 
 
 async def master(shared: Shared, queue: Redis) -> None:
@@ -146,13 +154,15 @@ async def work(shared: Shared, slot: Slot) -> None:
         shared.changed.set()
 
 
-async def main(job: Job, recorder: Recorder, stop: Stop, port: int) -> CrawlReport:
-    """Crawl on the loop that runs this, with the Redis server at this port."""
+async def main(job: Job, recorder: Recorder, stop: Stop, server: str) -> CrawlReport:
+    """Crawl on the loop that runs this, with the Redis server at this socket."""
     shared = Shared(job, recorder)
     async with AsyncExitStack() as stack:
         for _ in range(connections(job)):
             # Consumers wait on the list for as long as it takes.
-            queue = Redis(port=port, single_connection_client=True, socket_timeout=None)
+            queue = Redis(
+                unix_socket_path=server, single_connection_client=True, socket_timeout=None
+            )
             shared.pool.put_nowait(await stack.enter_async_context(queue))
             await queue.ping()
         shared.frontier.start(monotonic())
@@ -185,5 +195,5 @@ def crawl(job: Job, recorder: Recorder) -> CrawlReport:
     Raises :class:`JobError` if there are too few descriptors for these and the slots.
     """
     ensure_descriptors(job.slots, besides=connections(job))
-    with redis_server(connections(job)) as port, Stop(job) as stop:
-        return asyncio.run(main(job, recorder, stop, port))
+    with redis_server(connections(job)) as server, Stop(job) as stop:
+        return asyncio.run(main(job, recorder, stop, server))

@@ -6,8 +6,10 @@ import gzip
 import json
 import os
 import re
+import shutil
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import threading
@@ -19,6 +21,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from crawlers import registry
@@ -326,23 +329,37 @@ def test_the_redis_server_ends_with_a_crawl_that_is_killed() -> None:
     load("redis_queue")
     script = (
         "import time; from crawlers.variants.redis_queue import redis_server\n"
-        "with redis_server(1) as port: print(port, flush=True); time.sleep(60)"
+        "with redis_server(1) as path: print(path, flush=True); time.sleep(60)"
     )
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as crawler:
         assert crawler.stdout is not None
-        port = int(crawler.stdout.readline())
-        assert listens(port)
+        path = crawler.stdout.readline().decode().strip()
+        assert listens(path)
         crawler.kill()
     give_up = time.monotonic() + 300
-    while listens(port) and time.monotonic() < give_up:
+    while listens(path) and time.monotonic() < give_up:
         time.sleep(0.02)
-    assert not listens(port)
+    assert not listens(path)
+    shutil.rmtree(Path(path).parent)
 
 
-def listens(port: int) -> bool:
-    """Whether somebody takes connections at this port."""
-    with socket.socket() as sock:
-        return sock.connect_ex(("127.0.0.1", port)) == 0
+def test_only_its_user_reaches_the_redis_server() -> None:
+    """It asks for no password, and every user of the machine can reach a port of 127.0.0.1."""
+    load("redis_queue")
+    from crawlers.variants import redis_queue
+
+    with redis_queue.redis_server(1) as path:
+        assert stat.S_IMODE(Path(path).parent.stat().st_mode) == 0o700
+        started = psutil.Process().children(recursive=True)
+        (server,) = (each for each in started if each.name() == "redis-server")
+        assert server.net_connections("inet") == []
+    assert not Path(path).parent.exists()
+
+
+def listens(path: str) -> bool:
+    """Whether somebody takes connections at this Unix socket."""
+    with socket.socket(socket.AF_UNIX) as sock:
+        return sock.connect_ex(path) == 0
 
 
 @pytest.mark.parametrize("pool", [2, 100])
