@@ -198,23 +198,24 @@ class Campaign:
         if self._has_ceiling(block):
             return
         self._show(f"{point.id}: the server's ceiling")
-        try:
-            record = ceiling.measure(server, block, bench.pinning.client)
-        except ceiling.CeilingError as error:
-            self.display.note(f"the server's ceiling is not known for block {block + 1}: {error}")
-            return
+        record = ceiling.measure(server, block, bench.pinning.client)
+        if record.reason is not None:
+            self.display.note(
+                f"the server's ceiling is not known for block {block + 1}: {record.reason}"
+            )
         self.store.append(record)
         self.ceilings.append(record)
         self._learn_ceilings(bench)
 
     def _has_ceiling(self, block: int) -> bool:
-        """Whether the server's ceiling was measured in this block."""
+        """Whether the server's ceiling was measured, or tried, in this block."""
         return any(record.block == block for record in self.ceilings)
 
     def _learn_ceilings(self, bench: Bench) -> None:
         """Update the ceiling that limiters are judged by: the median of those measured so far."""
-        if self.ceilings:
-            bench.ceilings[""] = median(record.requests_per_s for record in self.ceilings)
+        found = [c.requests_per_s for c in self.ceilings if c.requests_per_s is not None]
+        if found:
+            bench.ceilings[""] = median(found)
 
     def _keep(self, *records: TrialRecord) -> None:
         """Record the next trials and count them."""

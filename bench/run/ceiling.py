@@ -8,14 +8,17 @@ client share near 1, and the figure is a lower bound of the ceiling.
 
 from __future__ import annotations
 
+import os
 import re
 import resource
 import selectors
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 
@@ -30,6 +33,8 @@ CONNECTIONS = 64
 SECONDS = 1.0
 GRACE_S = 20.0
 BUILT_IN = "built-in"
+LEAST, MOST = 1.0, 1e9
+"""A rate outside of these is none: a client that got one answer in a second got this many."""
 
 
 class CeilingError(Exception):
@@ -51,24 +56,38 @@ def wrk_version() -> str | None:
         return None
     # wrk prints its version only with its usage, and exits with 1.
     try:
-        usage = subprocess.run(["wrk", "-v"], capture_output=True, encoding="utf-8", timeout=10)
-    except subprocess.TimeoutExpired:
+        usage = subprocess.run(["wrk", "-v"], capture_output=True, timeout=10)
+    except (OSError, subprocess.TimeoutExpired):
         return "wrk"
-    match = re.search(r"wrk (?:debian/)?(\d[\w.]*)", usage.stdout + usage.stderr)
+    text = (usage.stdout + usage.stderr).decode(errors="replace")
+    match = re.search(r"wrk (?:debian/)?(\d[\w.]{0,20})", text, re.ASCII)
     return f"wrk {match.group(1)}" if match else "wrk"
 
 
 def parse_wrk(text: str) -> Saturation:
     """Read wrk's report.
 
-    Raises :class:`CeilingError` if there is no rate in it.
+    Raises :class:`CeilingError` if there is no possible rate in it, or no possible number of
+    errors.
     """
-    rate = re.search(r"Requests/sec:\s*([\d.]+)", text)
+    rate = re.search(r"Requests/sec:\s*([0-9.]+)", text)
     if rate is None:
-        raise CeilingError(f"wrk gave no rate: {text.strip()[-200:]!r}")
-    errors = sum(map(int, re.findall(r"(?:connect|read|write|timeout) (\d+)", text)))
-    refused = re.search(r"Non-2xx or 3xx responses: (\d+)", text)
-    return Saturation(float(rate.group(1)), errors + (int(refused.group(1)) if refused else 0))
+        raise CeilingError(f"it gave no rate: {tail(text)}")
+    counts = re.findall(
+        r"(?:(?:connect|read|write|timeout)|Non-2xx or 3xx responses:) ([0-9]+)", text
+    )
+    try:
+        found = Saturation(float(rate[1]), sum(map(int, counts)))
+    except ValueError:
+        raise CeilingError(f"its report has impossible numbers: {tail(text)}") from None
+    if not (LEAST <= found.requests_per_s < MOST and found.errors < MOST):
+        raise CeilingError(f"its report has impossible numbers: {tail(text)}")
+    return found
+
+
+def tail(text: str) -> str:
+    """The end of an output, for a message."""
+    return repr(text.strip()[-200:])
 
 
 def command(tool: str, server: Server, connections: int, seconds: float) -> list[str]:
@@ -95,10 +114,34 @@ def measure(
 ) -> CeilingRecord:
     """Send requests for ``seconds`` as fast as possible, and record how many were answered.
 
-    Raises :class:`CeilingError` when the client fails.
+    Whatever the client does wrong, its record has no ceiling but the reason.
     """
     tool = tool or wrk_version() or BUILT_IN
-    started = now()
+    record = CeilingRecord(
+        block=block,
+        tool=tool,
+        site=server.site if not server.site.startswith("dir:") else "dir",
+        connections=connections,
+        requests_per_s=None,
+        server_cpu_share=None,
+        client_cpu_share=None,
+        errors=0,
+        started=now(),
+    )
+    try:
+        found = ask(server, tool, cores, connections, seconds)
+    except (CeilingError, OSError) as error:
+        return record.model_copy(update={"reason": f"no ceiling by {tool}, because {error}"})
+    return record.model_copy(update=found)
+
+
+def ask(
+    server: Server, tool: str, cores: list[int], connections: int, seconds: float
+) -> dict[str, float | int]:
+    """Run the client; returns what it and the processors say, by the record's names.
+
+    Raises :class:`CeilingError` or :class:`OSError` when the client fails.
+    """
     server_before = sum(server.cpu())
     children_before = resource.getrusage(resource.RUSAGE_CHILDREN)
     began = time.monotonic()
@@ -112,34 +155,29 @@ def measure(
     try:
         with interruptible():
             raw, _ = client.communicate(timeout=seconds + GRACE_S)
-    except subprocess.TimeoutExpired:
-        client.kill()
+    except BaseException as error:
+        with suppress(ProcessLookupError):
+            # With all that it has started, which would keep its output open.
+            os.killpg(client.pid, signal.SIGKILL)
         client.communicate()
-        raise CeilingError(f"{tool} did not end in time") from None
-    except BaseException:
-        client.kill()
-        client.communicate()
+        if isinstance(error, subprocess.TimeoutExpired):
+            raise CeilingError("it did not end in time") from None
         raise
     wall = time.monotonic() - began
     output = raw.decode(errors="replace")
     if client.returncode:
-        raise CeilingError(f"{tool} failed: {output.strip()[-200:]}")
+        raise CeilingError(f"it failed: {tail(output)}")
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     client_s = (children.ru_utime - children_before.ru_utime) + (
         children.ru_stime - children_before.ru_stime
     )
     outcome = parse_wrk(output)
-    return CeilingRecord(
-        block=block,
-        tool=tool,
-        site=server.site if not server.site.startswith("dir:") else "dir",
-        connections=connections,
-        requests_per_s=outcome.requests_per_s,
-        server_cpu_share=min(1.0, (sum(server.cpu()) - server_before) / wall),
-        client_cpu_share=min(1.0, client_s / wall),
-        errors=outcome.errors,
-        started=started,
-    )
+    return {
+        "requests_per_s": outcome.requests_per_s,
+        "server_cpu_share": min(1.0, (sum(server.cpu()) - server_before) / wall),
+        "client_cpu_share": min(1.0, client_s / wall),
+        "errors": outcome.errors,
+    }
 
 
 def saturate(host: str, port: int, path: str, connections: int, seconds: float) -> Saturation:

@@ -317,11 +317,12 @@ class CeilingRecord(Record):
     tool: str  # "wrk 4.1.0" or "built-in"
     site: str
     connections: int
-    requests_per_s: Rate
+    requests_per_s: Rate | None
     server_cpu_share: float | None  # of one processor
     client_cpu_share: float | None
     errors: int
     started: str
+    reason: str | None = None  # why there is no ceiling
 
 
 class ResumeRecord(Record):

@@ -26,7 +26,7 @@ def ceiling_for(records: Records, trial: TrialRecord) -> float | None:
     The same site comes first, then the nearest number of connections, then the
     same block. Equally good matches give their median.
     """
-    found = records.ceilings
+    found = [c for c in records.ceilings if c.requests_per_s is not None]
     if not found:
         return None
     site = trial.params.get("site")
@@ -39,7 +39,7 @@ def ceiling_for(records: Records, trial: TrialRecord) -> float | None:
     nearest = min(distance(c) for c in same_site)
     near = [c for c in same_site if distance(c) <= nearest + 1e-9]
     same_block = [c for c in near if c.block == trial.block] or near
-    return float(np.median([c.requests_per_s for c in same_block]))
+    return float(np.median([c.requests_per_s or 0.0 for c in same_block]))
 
 
 def share_of_ceiling(records: Records, trials: Sequence[TrialRecord]) -> Spread | None:

@@ -106,7 +106,7 @@ def at_a_glance(analysis: Analysis) -> Table:
 
 def ceiling_shares(analysis: Analysis) -> Table:
     """How near each backend comes to the most that the server can do."""
-    tools = sorted({ceiling.tool for ceiling in analysis.records.ceilings})
+    tools = sorted({c.tool for c in analysis.records.ceilings if c.requests_per_s is not None})
     return Table(
         "Share of the server’s ceiling",
         [name("backend"), Column("share, median"), Column("min"), Column("max")],

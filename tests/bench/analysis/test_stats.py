@@ -694,6 +694,8 @@ def test_share_of_ceiling_uses_the_nearest_measurement() -> None:
     assert share is not None
     assert 0.2 < share.median < 0.5
     assert stats.ceiling_for(replace(records, ceilings=[]), trials[0]) is None
+    unknown = records.ceilings[0].model_copy(update={"requests_per_s": None})
+    assert stats.ceiling_for(replace(records, ceilings=[unknown]), trials[0]) is None
 
 
 def test_natural_order_of_points() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -44,12 +45,59 @@ def test_a_report_without_a_rate_is_an_error() -> None:
         ceiling.parse_wrk("unable to connect to 127.0.0.1:1 Connection refused\n")
 
 
+@pytest.mark.parametrize(
+    "report",
+    [
+        "Requests/sec: 1.2.3",
+        "Requests/sec: .",
+        "Requests/sec: 0",
+        "Requests/sec: 0.000000001",
+        f"Requests/sec: {'9' * 400}",
+        f"Requests/sec: 5\nconnect {'9' * 5000}",
+        f"Requests/sec: 5\nread {'9' * 400}",
+    ],
+)
+def test_impossible_numbers_are_an_error(report: str) -> None:
+    with pytest.raises(CeilingError, match="impossible numbers"):
+        ceiling.parse_wrk(report)
+
+
+@pytest.mark.parametrize(
+    ("program", "reason"),
+    [
+        ("#!/bin/sh\nprintf 'wrk 4\\377\\n'; exit 1", "it failed: 'wrk 4\ufffd'"),
+        ("#!/nonexistent/sh\n", "No such file"),
+        ("#!/bin/sh\n", "it gave no rate: ''"),
+        (
+            "#!/bin/sh\ncase $1 in -v) exit 1;; esac\nsleep 600 & sleep 600",
+            "it did not end in time",
+        ),
+    ],
+)
+def test_a_broken_wrk_gives_no_ceiling_but_a_reason(
+    program: str, reason: str, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "wrk").write_text(program)
+    (tmp_path / "wrk").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin" if "sleep" in program else str(tmp_path))
+    monkeypatch.setattr(ceiling, "GRACE_S", 1.0)
+    ceiling.wrk_version.cache_clear()
+    try:
+        record = ceiling.measure(server, 0, [], connections=2, seconds=0.1)
+    finally:
+        ceiling.wrk_version.cache_clear()
+    assert record.requests_per_s is None
+    assert (record.reason or "").startswith(f"no ceiling by {record.tool}, because ")
+    assert reason in (record.reason or "")
+
+
 @pytest.mark.parametrize("tool", [BUILT_IN, "wrk"])
 def test_the_ceiling_is_measured(server: Server, tool: str) -> None:
     if tool == "wrk" and not shutil.which("wrk"):
         pytest.skip("wrk is not installed")
     server.reset()
     record = ceiling.measure(server, 3, [], connections=8, seconds=1.0, tool=tool)
+    assert record.requests_per_s is not None
     assert record.requests_per_s > 0
     assert record.errors == 0
     assert record.block == 3
