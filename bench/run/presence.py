@@ -7,9 +7,12 @@ file touched at its end was not alone all the time. The last one removes the fil
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
+import stat
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,6 +20,8 @@ from pathlib import Path
 from rich.console import Console
 
 FILE_NAME = "c10k-crawlers.campaigns"
+SHARE_S = 1.0
+LOOK_S = 0.02
 
 
 @contextmanager
@@ -25,7 +30,11 @@ def announced(console: Console) -> Iterator[None]:
     file = Path(tempfile.gettempdir()) / FILE_NAME
     try:
         number = _open(file)
-    except OSError:  # such as a file of another user: then nobody can be told
+    except OSError as error:
+        console.print(
+            f"warning: other campaigns on this machine go unnoticed: {error.strerror}: {file}",
+            style="yellow",
+        )
         yield
         return
     try:
@@ -35,7 +44,7 @@ def announced(console: Console) -> Iterator[None]:
                 "other's load. Stop one of them",
                 style="yellow",
             )
-        fcntl.flock(number, fcntl.LOCK_SH)
+        _share(number)
         with suppress(OSError):
             os.utime(number)
         touched = os.fstat(number).st_mtime_ns
@@ -62,15 +71,32 @@ def _leave(file: Path, number: int, touched: int, console: Console) -> None:
 
 
 def _open(file: Path) -> int:
-    """The file's descriptor; the file is made so that other users can lock and touch it."""
+    """The file's descriptor; the file is made so that other users can lock and touch it.
+
+    Any user may have put something else there. Without O_NONBLOCK, opening a FIFO waits for ever.
+    """
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
     try:
-        return os.open(file, os.O_RDONLY | os.O_NOFOLLOW)
+        number = os.open(file, flags)
     except FileNotFoundError:
-        number = os.open(file, os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+        number = os.open(file, flags | os.O_CREAT, 0o666)
         with suppress(OSError):
             # The file holds nothing, and everybody must be able to touch it.
             os.fchmod(number, 0o666)  # nosec B103
-        return number
+    if not stat.S_ISREG(os.fstat(number).st_mode):
+        os.close(number)
+        raise OSError(errno.EINVAL, "not a regular file")
+    return number
+
+
+def _share(number: int) -> None:
+    """Take the shared lock; not if somebody keeps the exclusive one, which any user may do."""
+    until = time.monotonic() + SHARE_S
+    while time.monotonic() < until:
+        try:
+            return fcntl.flock(number, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:  # another campaign looks whether it is alone
+            time.sleep(LOOK_S)
 
 
 def _lock(number: int) -> bool:

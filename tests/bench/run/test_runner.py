@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import io
+import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -89,5 +91,35 @@ def test_a_campaign_runs_where_no_other_can_be_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
-    with presence.announced(Terminal(io.StringIO())):
+    said = io.StringIO()
+    with presence.announced(Terminal(said)):
         pass
+    assert "go unnoticed: No such file" in said.getvalue()
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: path.symlink_to("/dev/zero")])
+def test_nothing_in_place_of_the_file_stops_a_campaign(
+    make: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Any user may put it there: opening a FIFO waits until somebody opens its other end."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    make(tmp_path / presence.FILE_NAME)
+    said = io.StringIO()
+    with presence.announced(Terminal(said)):
+        pass
+    assert "go unnoticed" in said.getvalue()
+
+
+@pytest.mark.timeout(60)
+def test_a_lock_that_somebody_keeps_stops_no_campaign(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr(presence, "SHARE_S", 0.1)
+    said = io.StringIO()
+    with open(tmp_path / presence.FILE_NAME, "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with presence.announced(Terminal(said)):
+            pass
+    assert "is running on this machine" in said.getvalue()
