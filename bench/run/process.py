@@ -124,10 +124,14 @@ class Child:
         :class:`TimeoutError` at the deadline and :class:`ProcessError` if the
         child ends first.
         """
+        late = False
         while b"\n" not in self._buffer:
             left = deadline - time.monotonic()
             if left <= 0:
-                raise TimeoutError(f"{self.what} did not answer in time")
+                if late:
+                    raise TimeoutError(f"{self.what} did not answer in time")
+                # Look once more: the line may have come in time while this process was stopped.
+                late, left = True, 0.0
             with interruptible():
                 ready = self._selector.select(left if every_s is None else min(left, every_s))
             if ready:
