@@ -200,9 +200,7 @@ class Campaign:
         self._show(f"{point.id}: the server's ceiling")
         record = ceiling.measure(server, block, bench.pinning.client)
         if record.reason is not None:
-            self.display.note(
-                f"the server's ceiling is not known for block {block + 1}: {record.reason}"
-            )
+            self.display.note(f"block {block + 1}: {record.reason}")
         self.store.append(record)
         self.ceilings.append(record)
         self._learn_ceilings(bench)

@@ -24,7 +24,7 @@ from functools import cache
 
 from bench.machine.probes import cpu
 from bench.run.interrupts import interruptible
-from bench.run.process import spawn
+from bench.run.process import spawn, without_folders
 from bench.run.servers import Server
 from bench.schema import CeilingRecord
 from bench.text import now
@@ -86,8 +86,8 @@ def parse_wrk(text: str) -> Saturation:
 
 
 def tail(text: str) -> str:
-    """The end of an output, for a message."""
-    return repr(text.strip()[-200:])
+    """The end of an output, for a record."""
+    return repr(without_folders(text).strip()[-200:])
 
 
 def command(tool: str, server: Server, connections: int, seconds: float) -> list[str]:

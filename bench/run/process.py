@@ -75,6 +75,13 @@ def spawn(
         )
 
 
+def without_folders(text: str) -> str:
+    """What a program printed, without this machine's folders, because it goes into records."""
+    for folder in (ROOT, sys.prefix, sys.base_prefix):
+        text = text.replace(f"{folder}{os.sep}", "")
+    return text
+
+
 class Child:
     """A child that reads and writes lines, with a deadline on every line that it should write."""
 
@@ -164,16 +171,10 @@ class Child:
                 self.process.kill()
 
     def stderr_tail(self) -> str | None:
-        """The last lines of the child's standard error, None if there are none.
-
-        This machine's folders are removed, because the lines go into records.
-        """
+        """The last lines of the child's standard error, None if there are none."""
         self._stderr.seek(0)
         lines = self._stderr.read()[-65536:].decode(errors="replace").splitlines()
-        text = "\n".join(lines[-STDERR_LINES:])
-        for folder in (ROOT, sys.prefix, sys.base_prefix):
-            text = text.replace(f"{folder}{os.sep}", "")
-        return text or None
+        return without_folders("\n".join(lines[-STDERR_LINES:])) or None
 
     def end(self, grace_s: float = GRACE_S) -> None:
         """Close the child's input, wait ``grace_s`` for it to exit, then kill it."""
