@@ -46,6 +46,7 @@ PARAMS: Final = (
 )
 NESTED: Final = ("hdr", "handshakes", "left")
 """Fields that are no numbers."""
+FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
 PARTS: Final[dict[str, type[Record]]] = {
     "cpu": Cpu,
@@ -97,8 +98,13 @@ def to_csv(records: Records) -> str:
     text = io.StringIO()
     writer = csv.DictWriter(text, list(rows[0]) if rows else [], lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows)
+    writer.writerows({name: inert(cell) for name, cell in row.items()} for row in rows)
     return text.getvalue()
+
+
+def inert(cell: Scalar) -> Scalar:
+    """A cell that no spreadsheet takes for a formula: a text that begins like one gets a quote."""
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell
 
 
 def to_json(records: Records) -> str:

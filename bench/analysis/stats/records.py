@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from bench.plan.labels import twin_of
 from bench.schema import Limiter, TrialRecord
-from bench.store import Records
+from bench.store import MOST_DIGITS, Records
 
 
 def trials_of(
@@ -46,7 +46,7 @@ def points_of(records: Records, *workloads: str, status: str | None = "ok") -> l
 def natural_key(text: str) -> tuple[tuple[int, int, str], ...]:
     """Sort key under which ``throughput-10`` comes before ``throughput-100``."""
     return tuple(
-        (0, int(part), "") if part.isdigit() else (1, 0, part)
+        (0, int(part), "") if part.isdecimal() and len(part) < MOST_DIGITS else (1, 0, part)
         for part in text.replace("-", " ").split()
     )
 

@@ -14,7 +14,7 @@ def section(table: Table, level: int = 2) -> list[str]:
         return []
     lines = [f"{'#' * level} {table.caption}", ""]
     if table.about:
-        lines += [table.about, ""]
+        lines += [markdown_text(table.about), ""]
     if table.grouped:
         for group, rows in table.groups():
             lines += [f"{'#' * (level + 1)} {markdown_text(group)}", "", *grid(rows), ""]

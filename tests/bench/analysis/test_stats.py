@@ -701,6 +701,8 @@ def test_share_of_ceiling_uses_the_nearest_measurement() -> None:
 def test_natural_order_of_points() -> None:
     names = ["throughput-1000", "throughput-10", "throughput-1", "throughput-100"]
     assert sorted(names, key=stats.natural_key) == [f"throughput-{n}" for n in (1, 10, 100, 1000)]
+    for odd in ("throughput-²", f"throughput-{'9' * 5000}"):  # names in records may be any
+        assert stats.natural_key(odd)[0] == stats.natural_key("throughput-1")[0]
 
 
 def test_limiter_by_majority() -> None:

@@ -7,6 +7,7 @@ import io
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,18 @@ def test_csv_and_json_hold_the_same(records: Records) -> None:
         {name: "" if value is None else str(value) for name, value in row.items()}
         for row in from_json
     ] == from_csv
+
+
+def test_no_text_in_csv_is_a_formula(records: Records) -> None:
+    """Spreadsheets run what begins like one; numbers stay numbers."""
+    texts = ["=cmd|'/C calc'!A0", "@SUM(1)", "+1", "-1", "\t=1"]
+    trials = [
+        trial.model_copy(update={"reason": text, "late_starts": -1})
+        for trial, text in zip(records.trials, texts, strict=False)
+    ]
+    rows = list(csv.DictReader(io.StringIO(export.to_csv(replace(records, trials=trials)))))
+    assert [row["reason"] for row in rows] == [f"'{text}" for text in texts]
+    assert {row["late_starts"] for row in rows} == {"-1"}
 
 
 def test_parquet_holds_the_same(records: Records, tmp_path: Path) -> None:

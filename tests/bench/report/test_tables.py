@@ -14,6 +14,8 @@ from rich.console import Console
 from bench.analysis import trust
 from bench.analysis.analysis import Analysis
 from bench.report import summary
+from bench.report.tables import markdown
+from bench.report.tables.table import Table, name
 from bench.schema import ResumeRecord
 from tests.bench import synthetic
 
@@ -35,6 +37,15 @@ def printed(analysis: Analysis, width: int = 140) -> str:
     out = io.StringIO()
     summary.show(analysis, Console(file=out, width=width, color_system=None))
     return out.getvalue()
+
+
+def test_a_label_is_no_markup_in_a_sentence() -> None:
+    """The sentences about a table name labels; records may hold any."""
+    label = "<img src=x onerror=alert(1)>"
+    table = Table("a", [name("backend")], [["x"]], about=f"Ratios are to {label}.")
+    text = "\n".join(markdown.section(table))
+    assert "<img" not in text
+    assert "Ratios are to &lt;img src=x onerror=alert(1)&gt;." in text
 
 
 def test_rows_cover_every_point_and_label() -> None:
