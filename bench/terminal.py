@@ -13,6 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.segment import Segment
 
 from bench.text import printable
+from crawlers.terminal import forget_impossible_size
 
 
 class Terminal(Console):
@@ -23,6 +24,7 @@ class Terminal(Console):
     """
 
     def __init__(self, file: TextIO | None = None, *, stderr: bool = False) -> None:
+        forget_impossible_size()
         super().__init__(file=file, stderr=stderr, emoji=False, highlight=False, markup=False)
 
     def render(

@@ -28,6 +28,7 @@ from crawlers.limits import ensure_descriptors
 from crawlers.origins import normal_root
 from crawlers.progress import LiveRecorder
 from crawlers.summary import as_json, print_summary, print_urls, printable, why_not_fetched
+from crawlers.terminal import forget_impossible_size
 
 EPILOG = """\
 examples:
@@ -61,6 +62,7 @@ class OutputError(Exception):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit status."""
     given = sys.argv[1:] if arguments is None else list(arguments)
+    forget_impossible_size()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # its encoding may lack some characters
     if given[:1] == ["conformance"]:
@@ -97,7 +99,7 @@ def between(least: float, most: float, kind: Callable[[str], float]) -> Callable
 
     def number(text: str) -> float:
         try:
-            value = kind(text)
+            value = kind(text if text.isascii() else "")
         except ValueError:
             raise argparse.ArgumentTypeError(f"not a number: {text!r}") from None
         if not least <= value <= most:
@@ -106,6 +108,13 @@ def between(least: float, most: float, kind: Callable[[str], float]) -> Callable
         return value
 
     return number
+
+
+def regular_file(text: str) -> str:
+    """An argument type: not a FIFO, which whoever opens it would wait for."""
+    if os.path.exists(text) and not os.path.isfile(text):
+        raise argparse.ArgumentTypeError(f"not a regular file: {text!r}")
+    return text
 
 
 def whole(least: int) -> Callable[[str], float]:
@@ -192,6 +201,7 @@ def make_parser() -> argparse.ArgumentParser:
     trust = parser.add_argument_group("whom to trust, for https").add_mutually_exclusive_group()
     trust.add_argument(
         "--cafile",
+        type=regular_file,
         metavar="FILE",
         help="trust the authorities in this PEM file, not those of the system",
     )

@@ -62,6 +62,13 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {one_line(message)} (--help explains)\n")
 
 
+def number(text: str) -> int:
+    """A whole number; ``int`` also takes the digits of other scripts."""
+    if not text.isascii():
+        raise ValueError
+    return int(text)
+
+
 def build_parser() -> argparse.ArgumentParser:
     """The command line."""
     parser = _Parser(
@@ -90,7 +97,13 @@ def build_parser() -> argparse.ArgumentParser:
         metavar="SPEC",
         help="what to serve, see below (default: %(default)s)",
     )
-    add("--seed", type=int, default=1, metavar="N", help="of the site and the delays (default: 1)")
+    add(
+        "--seed",
+        type=number,
+        default=1,
+        metavar="N",
+        help="of the site and the delays (default: 1)",
+    )
     add("--delay", default="none", metavar="SPEC", help="see below (default: none)")
     add("--json", action="store_true", help="print one line of JSON when ready, nothing else")
     add("--exit-with-parent", action="store_true", help="stop when standard input ends")

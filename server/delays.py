@@ -62,7 +62,7 @@ def parse_delay(spec: str, seed: int) -> Delay:
     kind, *texts = spec.split(":")
     most = {"none": 0, "fixed": 1, "exponential": 1, "lognormal": 2}
     try:
-        numbers = [float(text) for text in texts]
+        numbers = [float(text if text.isascii() else "") for text in texts]
     except ValueError:
         numbers = []
     if (

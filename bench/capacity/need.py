@@ -6,6 +6,7 @@ import argparse
 import math
 import re
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Final
 
 MOST: Final = 1e9
@@ -15,7 +16,7 @@ MOST_S: Final = 86_400.0
 MOST_LOAD: Final = 0.95
 SCALES: Final = {"": 1.0, "k": 1e3, "m": 1e6}
 UNITS: Final = {"us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0}
-_AMOUNT: Final = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*([a-zµμ%]*)", re.IGNORECASE)
+_AMOUNT: Final = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*([a-zµμ%]*)", re.IGNORECASE | re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,8 @@ def amount(text: str, units: dict[str, float]) -> float | None:
     found = _AMOUNT.fullmatch(text.strip())
     if found is None or found[2].lower() not in units:
         return None
-    value = float(found[1]) * units[found[2].lower()]
+    # In decimals: as a float, 95 times 0.01 is more than 0.95.
+    value = float(Decimal(found[1]) * Decimal(str(units[found[2].lower()])))
     return value if math.isfinite(value) else None
 
 

@@ -11,6 +11,7 @@ import argparse
 import ast
 import importlib
 import importlib.abc
+import os
 import pkgutil
 import resource
 import signal
@@ -130,12 +131,18 @@ def execute(argv: Sequence[str], prepare: Callable[[], None] = lambda: None) -> 
     Calls ``prepare`` once everything is imported. Raises :class:`bench.errors.BenchError` for an
     error that is worth one line, and SystemExit after help or an error in the arguments.
     """
+    draw_to_files()
     name = overview().parse_args(argv[:1]).command
     check_address_space()
     command = load(name)
     arguments = parser(name, command).parse_args(argv[1:])
     prepare()
     return command.run(arguments, Terminal(stderr=getattr(arguments, "json", False)))
+
+
+def draw_to_files() -> None:
+    """Forget the screen that the user draws on: a name unknown to matplotlib ends its import."""
+    os.environ.pop("MPLBACKEND", None)
 
 
 def handle_signals() -> None:

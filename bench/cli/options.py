@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -45,12 +46,17 @@ def blocks(text: str) -> int:
     return positive(text, MAX_BLOCKS)
 
 
+def number(text: str) -> float:
+    """A number in ASCII digits; NaN, which no range holds, if it is none."""
+    try:
+        return float(text) if text.isascii() else math.nan
+    except ValueError:
+        return math.nan
+
+
 def seconds(text: str) -> float:
     """A time above 0 that a clock can wait for."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
+    value = number(text)
     if not 0 < value <= MAX_SECONDS:
         raise argparse.ArgumentTypeError(
             f"must be a number of seconds above 0, at most {MAX_SECONDS:,}, not {text!r}"
@@ -68,10 +74,7 @@ def budget(text: str) -> float:
 
 def percent(text: str) -> float:
     """A percentage from 0 on."""
-    try:
-        value = float(text.removesuffix("%"))
-    except ValueError:
-        value = -1.0
+    value = number(text.removesuffix("%"))
     if not 0 <= value <= MAX_PERCENT:
         raise argparse.ArgumentTypeError(
             f"must be a percentage from 0 to {MAX_PERCENT:,}, not {text!r}"

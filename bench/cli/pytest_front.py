@@ -27,6 +27,7 @@ from rich.console import Console
 
 from bench import store
 from bench.cli import options
+from bench.cli.command import draw_to_files
 from bench.controls import CONTROLS
 from bench.errors import BenchError
 from bench.plan import backends, plan, profiles
@@ -54,6 +55,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Fail early, in one line, for a profile or backend that does not exist."""
+    draw_to_files()
     names = config.getoption("--backends")
     try:
         usual = profiles.profile(config.getoption("--profile")).backends

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from typing import TextIO, cast
 
+import pytest
 from rich.table import Table
 from rich.text import Text
 
@@ -35,6 +36,11 @@ def test_no_control_character_reaches_the_terminal() -> None:
         text = shown(printed)
         assert r"\x1b[2J" in text
         assert set(text) & set("\x1b\x07\x9b\u202e\r") == set()
+
+
+def test_zero_columns_hide_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "0")
+    assert shown("a word") == "a word\n"
 
 
 class Full(io.StringIO):

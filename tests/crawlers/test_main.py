@@ -17,6 +17,7 @@ import pytest
 from bench.launch import ROOT
 from crawlers import registry
 from crawlers.__main__ import main
+from crawlers.terminal import forget_impossible_size
 from tests.crawlers.conftest import FixtureServer
 
 pytestmark = pytest.mark.timeout(600)
@@ -86,6 +87,8 @@ def test_quiet_and_verbose(tree: FixtureServer) -> None:
         (["threads", "http://127.0.0.1:99999/"], "not a usable URL"),
         (["threads", "http://127.0.0.1/", "--concurrency", "0"], "must be at least 1"),
         (["threads", "http://127.0.0.1/", "-c", "many"], "not a number"),
+        (["threads", "http://127.0.0.1/", "-c", "٣"], "not a number"),
+        (["threads", "http://127.0.0.1/", "--timeout", "９"], "not a number"),
         (["threads", "http://127.0.0.1/", "-c", "99999999"], "raise the limit"),
         (["threads", "http://127.0.0.1/", "--exclude", "("], "not a regular expression"),
         (["threads", "http://127.0.0.1/", "--timeout", "0"], "must be at least"),
@@ -331,3 +334,24 @@ def test_help_teaches() -> None:
     text = run("--help").stdout
     for word in ("examples", "exit status", "--exclude", "--connection", "--max-redirects"):
         assert word in text
+
+
+@pytest.mark.timeout(60)
+def test_a_fifo_of_authorities_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever opened it would wait until somebody opened its other end."""
+    fifo = tmp_path / "authorities.pem"
+    os.mkfifo(fifo)
+    with pytest.raises(SystemExit):
+        main(["threads", "https://127.0.0.1/", "--cafile", str(fifo)])
+    assert "not a regular file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("columns", ["0", "00", "²", "٣", "9" * 5000])
+def test_impossible_columns_are_no_size(columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setenv("LINES", "40")
+    forget_impossible_size()
+    assert "COLUMNS" not in os.environ
+    assert os.environ["LINES"] == "40"

@@ -55,7 +55,8 @@ def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
         (["--site", "tree:200:50:2048"], "smaller fanout"),
         (["--site", "dir:/nonexistent/folder"], "no such directory"),
         (["--delay", "slow"], "not a delay"),
-        (["--seed", "x"], "invalid int value"),
+        (["--seed", "x"], "invalid number value"),
+        (["--seed", "٣"], "invalid number value"),
         (["--frobnicate"], "unrecognized arguments"),
     ],
 )

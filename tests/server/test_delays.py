@@ -48,7 +48,7 @@ def test_another_seed_gives_other_delays() -> None:
 @pytest.mark.parametrize(
     "spec",
     ["", "fixed", "fixed:", "fixed:x", "fixed:1:2", "none:1", "lognormal:1:2:3", "uniform:5",
-     "fixed:-1", "fixed:nan", "fixed:inf", "lognormal:50:9", "fixed:99999999"],
+     "fixed:-1", "fixed:nan", "fixed:inf", "lognormal:50:9", "fixed:99999999", "fixed:９"],
 )  # fmt: skip
 def test_a_bad_delay_is_refused_in_one_line(spec: str) -> None:
     with pytest.raises(DelayError) as caught:

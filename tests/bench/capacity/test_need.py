@@ -35,8 +35,12 @@ def test_a_time_is_the_same_in_every_unit(milliseconds: int, space: str) -> None
 
 @given(st.integers(1, 100))
 def test_a_share_is_a_percentage_or_a_number(percent: int) -> None:
-    assert need.share(f"{percent}%") == pytest.approx(percent / 100)
-    assert need.share(f"{percent / 100}") == pytest.approx(percent / 100)
+    assert need.share(f"{percent}%") == percent / 100
+    assert need.share(f"{percent / 100}") == percent / 100
+
+
+def test_the_most_that_the_help_allows_is_allowed() -> None:
+    assert need.load("95%") == need.load("0.95") == 0.95
 
 
 def test_no_delay_needs_no_unit() -> None:
@@ -64,6 +68,8 @@ def test_no_delay_needs_no_unit() -> None:
         (need.share, "101%", "share"),
         (need.share, "2", "share"),
         (need.load, "96%", "95%"),
+        (need.rate, "９9", "above 0"),
+        (need.duration, "٣s", "such as"),
     ],
 )
 def test_what_is_wrong_is_said_with_an_example(read: object, text: str, word: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -52,6 +53,13 @@ WORDS = {
     "talk": "slides",
 }
 """A word that the help of each command must have; the overview's under the empty name."""
+
+
+def test_the_screen_that_the_user_draws_on_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name that matplotlib does not know ended in a traceback, after everything was measured."""
+    monkeypatch.setenv("MPLBACKEND", "nonsense")
+    assert main(["list"]) == DONE
+    assert "MPLBACKEND" not in os.environ
 
 
 def test_every_module_is_a_command() -> None:
