@@ -25,8 +25,8 @@ INTERRUPTED = 130
 OURS = ("bench", "crawlers", "server")
 NOT_INSTALLED = (
     "python -m bench needs {}, which is not installed here. After nox -s bench, use its "
-    "environment: . .nox/bench/bin/activate. Or install it in your own: "
-    "python -m pip install -e '.[bench,variants]'"
+    "environment: . .nox/bench/bin/activate. Or install it in your own, in the folder of a "
+    "clone: python -m pip install -e '.[bench,variants]'"
 )
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

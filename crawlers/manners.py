@@ -90,6 +90,6 @@ def manners_of(job: Job) -> RobotsManners:
     except ImportError:
         raise JobError(
             "crawling beyond this machine needs protego, to read robots.txt: "
-            "pip install 'c10k-crawlers[web]'"
+            "python -m pip install protego"
         ) from None
     return RobotsManners(job.delay_s)

@@ -76,7 +76,7 @@ def load(name: str) -> Backend:
     except ImportError as error:
         raise BackendError(
             f"backend {name} needs a library that is not installed ({error}): "
-            "install the extra with pip install 'c10k-crawlers[variants]'"
+            "in the folder of a clone, python -m pip install '.[variants]'"
         ) from error
     except Exception as error:  # of a library, from what it finds in the environment
         raise BackendError(

@@ -231,7 +231,8 @@ def run(options: argparse.Namespace) -> None:
         from server.serving import Settings, serve
     except ModuleNotFoundError as error:
         raise OSError(
-            f"{error.name} is not installed: python -m pip install {error.name}"
+            f"{error.name} is not installed: in the folder of a clone, "
+            "python -m pip install '.[server]'"
         ) from None
     raise_descriptor_limit()
     cache = default_cache()

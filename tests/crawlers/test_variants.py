@@ -161,7 +161,7 @@ def test_known_differences_name_real_tests() -> None:
 def test_a_missing_library_is_named_with_what_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "crawlers.variants.uvloop", raising=False)
     monkeypatch.setitem(sys.modules, "uvloop", None)
-    with pytest.raises(BackendError, match=r"uvloop.*pip install 'c10k-crawlers\[variants\]'"):
+    with pytest.raises(BackendError, match=r"uvloop.*pip install '\.\[variants\]'"):
         registry.load("uvloop")
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import resource
 import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from typing import cast
 
@@ -106,3 +108,17 @@ def test_wrong_options_for_tls_get_one_line(cli: Cli, arguments: list[str], said
     assert said in errors
     assert errors.count("\n") == 1
     assert out == ""
+
+
+def test_one_install_is_named_for_all_that_is_missing() -> None:
+    script = (
+        "import sys; sys.modules['uvloop'] = None\n"
+        "from server.cli import command\n"
+        "raise SystemExit(command([]))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr == (
+        "python -m server: uvloop is not installed: in the folder of a clone, "
+        "python -m pip install '.[server]'\n"
+    )

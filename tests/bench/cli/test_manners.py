@@ -243,7 +243,7 @@ def test_an_installed_suite_puts_campaigns_in_the_current_folder(
 ) -> None:
     script = "from bench import launch; print(launch.RESULTS.absolute(), launch.install('bench'))"
     assert installed(site, script, tmp_path) == (
-        f"{tmp_path / 'results'} python -m pip install 'c10k-crawlers[bench]'\n"
+        f"{tmp_path / 'results'} in the folder of a clone: python -m pip install '.[bench]'\n"
     )
 
 
@@ -272,6 +272,7 @@ def test_a_missing_library_names_the_extra(site: Path, tmp_path: Path) -> None:
         "print(command.main(['cite', 'x']))"
     )
     assert installed(site, script, tmp_path).splitlines() == [
-        "c10k-bench: pydantic is not installed: python -m pip install 'c10k-crawlers[bench]'",
+        "c10k-bench: pydantic is not installed: "
+        "in the folder of a clone: python -m pip install '.[bench]'",
         "2",
     ]

@@ -15,8 +15,8 @@ from bench.analysis import trust
 from bench.analysis.analysis import Analysis
 from bench.report import summary
 from bench.report.tables import markdown
-from bench.report.tables.table import Table, name
 from bench.schema import ResumeRecord
+from bench.show.table import Table, name
 from tests.bench import synthetic
 
 
