@@ -40,7 +40,7 @@ def crossover(slots: int, delay_ms: int, pages: int, cast: Cast) -> Point:
         urls=urls,
         slots=slots,
         delay=f"fixed:{delay_ms}" if delay_ms else "none",
-        cast=replace(cast, only=COMPARED),
+        cast=replace(cast, only=cast.only or COMPARED),
         twins=(),
         recorder="slots",
         opening=opening,

@@ -16,7 +16,7 @@ from bench.analysis.stats import Ratio, Spread
 from bench.show import cells
 from bench.show.figures import Panel, Unit
 from bench.show.table import MISSING, Column, Row, Table, name
-from bench.text import duration, duration_tick, number, times
+from bench.text import count, duration, duration_tick, number, times
 
 Blocks = Mapping[int, float]
 """Block -> value."""
@@ -33,6 +33,7 @@ def _microsecond_ticks(value: float) -> str:
 US: Final = Unit("µs", _microseconds, _microsecond_ticks)
 MS: Final = Unit("ms", duration, duration_tick)
 TIMES: Final = Unit("×", times, number)
+RATE: Final = Unit("pages/s", count, count)
 
 
 @dataclass(frozen=True, slots=True)
