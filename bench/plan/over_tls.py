@@ -13,7 +13,7 @@ from crawlers.registry import MODELS
 PAGES_OF: Final = (
     *MODELS,
     *MAIN_VARIANTS,
-    *("asyncio_protocol", "uvloop_protocol", "anyio", "curio", "tornado", "twisted", "rloop"),
+    *("asyncio_protocol", "uvloop_protocol", "anyio", "curio", "tornado", "rloop"),
     *("urllib3", "requests", "httpx", "httpx2"),
 )
 """Whose pages are measured over TLS: every library that has its own way to do it.

@@ -72,7 +72,7 @@ ASYNCIO: Final = frozenset({"async_await", "callbacks_asyncio", "generators_asyn
 OTHER_TLS: Final = frozenset(
     {
         *("asyncio_sockets", "asyncio_small_tls", "uvloop", "uvloop_protocol", "aiohttp_uvloop"),
-        *("trio", "twisted"),
+        "trio",
     }
 )
 """The rungs above them that change it, and with it those above themselves."""

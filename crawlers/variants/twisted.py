@@ -13,8 +13,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Coroutine
-from dataclasses import replace
-from importlib.util import find_spec
+from errno import ECONNRESET
 from time import monotonic
 from typing import Any
 
@@ -22,21 +21,70 @@ import twisted
 from twisted.internet import defer, error
 from twisted.internet.endpoints import TCP4ClientEndpoint, TCP6ClientEndpoint, connectProtocol
 from twisted.internet.epollreactor import EPollReactor
-from twisted.internet.protocol import Factory
+from twisted.internet.protocol import Factory, Protocol, connectionDone
 from twisted.internet.task import LoopingCall, deferLater
+from twisted.python.failure import Failure
 
-from crawlers.backend import BackendError
 from crawlers.http import Exchange
-from crawlers.job import CrawlReport, Fetch, Job, Origin
+from crawlers.job import CrawlReport, Fetch, Job
 from crawlers.recorder import Recorder
 from crawlers.stop import Stop
 from crawlers.variants import _slots
 from crawlers.variants._slots import Slot, disconnect, end, finish, overdue, taken
-from crawlers.variants._twisted import Connection
+
+NO_HTTPS = (
+    "Twisted verifies certificates by rules of its own and accepts weaker ciphers; "
+    "use asyncio_protocol"
+)
 
 # Without an open log Twisted keeps the last 65,536 events, and the event of a
 # factory's start keeps its connection and its reactor alive.
 Factory.noisy = False
+
+
+class Connection(Protocol):
+    """Feeds bytes to the exchange in flight; ``over`` fires at its end."""
+
+    transport: Any
+
+    def __init__(self, slot: Slot) -> None:
+        self.slot = slot
+        self.exchange: Exchange | None = None
+        self.over: defer.Deferred[None] | None = None
+
+    def connectionMade(self) -> None:
+        """The connection is open."""
+        self.transport.setTcpNoDelay(True)
+
+    def dataReceived(self, data: bytes) -> None:
+        """Bytes have arrived."""
+        if self.exchange is None:
+            disconnect(self.slot)  # we asked for nothing
+            return
+        self.exchange.feed(data)
+        self.check()
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
+        """The connection is lost."""
+        if self.exchange is not None:
+            if not isinstance(reason.value, error.ConnectionDone):
+                self.exchange.fail(OSError(ECONNRESET, ""))
+            self.exchange.feed(b"")
+            self.check()
+        if self.slot.origin is not None and self.slot.sock is self:
+            self.slot.origin = None
+
+    def check(self) -> None:
+        """Resume the coroutine when its exchange is done."""
+        if self.exchange is not None and self.exchange.done:
+            self.exchange = None
+            over, self.over = self.over, None
+            if over is not None and not over.called:
+                over.callback(None)
+
+    def close(self) -> None:
+        """Close, without waiting."""
+        self.transport.abortConnection()
 
 
 class Shared(_slots.Shared):
@@ -63,22 +111,9 @@ async def connect(shared: Shared, slot: Slot, item: Fetch) -> None:
     kind = TCP6ClientEndpoint if item.address.family == socket.AF_INET6 else TCP4ClientEndpoint
     # Its own timeout must come after ours, which watch keeps.
     endpoint = kind(shared.reactor, str(host), int(port), timeout=shared.job.timeout_s + 60)
-    if item.origin.tls is None:
-        slot.scope = connectProtocol(endpoint, Connection(slot))  # type: ignore[no-untyped-call]
-        slot.sock = await slot.scope
-    else:
-        await secure(shared, slot, item.origin, endpoint)
+    slot.scope = connectProtocol(endpoint, Connection(slot))  # type: ignore[no-untyped-call]
+    slot.sock = await slot.scope
     slot.origin = item.origin
-
-
-async def secure(shared: Shared, slot: Slot, origin: Origin, endpoint: Any) -> None:  # noqa: ANN401
-    """Open the slot's connection over TLS; the handshake goes on while the request waits."""
-    from crawlers.variants._twisted_tls import SecureConnection, factory
-
-    connection = SecureConnection(slot)
-    slot.scope = endpoint.connect(factory(connection, origin, shared.job, shared.reactor))
-    await slot.scope
-    slot.sock = connection
 
 
 async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
@@ -156,24 +191,8 @@ def main(shared: Shared, stop: Stop) -> None:
     done.addCallback(over)
 
 
-def with_tls(job: Job) -> Job:
-    """The job, without ``https`` if the libraries for that are missing.
-
-    Raises :class:`BackendError` if it begins there.
-    """
-    if find_spec("OpenSSL") is not None and find_spec("service_identity") is not None:
-        return job
-    if any(url.startswith("https:") for url in job.urls):
-        raise BackendError(
-            "backend twisted needs pyOpenSSL and service-identity for https: "
-            "pip install 'twisted[tls]'"
-        )
-    return replace(job, https=False)
-
-
 def crawl(job: Job, recorder: Recorder) -> CrawlReport:
     """Crawl with one coroutine for each slot, on a reactor of its own."""
-    job = with_tls(job)
     # Not twisted.internet.reactor, which cannot run twice.
     reactor: Any = EPollReactor()  # type: ignore[no-untyped-call]
     shared = Shared(job, recorder, reactor)

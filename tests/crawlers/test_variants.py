@@ -416,7 +416,7 @@ USUAL = (*registry.MODELS, "uvloop", "trio", "aiohttp")
 """Their conformance is tested each time, less what is slow; all of it with the slow tests."""
 
 OWN_TLS = (
-    *("asyncio_protocol", "uvloop_protocol", "curio", "anyio", "gevent", "tornado", "twisted"),
+    *("asyncio_protocol", "uvloop_protocol", "curio", "anyio", "gevent", "tornado"),
     *("urllib3", "requests", "aiohttp_uvloop", "httpx", "httpx_tuned", "httpx2"),
 )
 """Others with a way of their own to do TLS: all of it with the slow tests."""

@@ -35,7 +35,6 @@ PACKAGES = (
     "numpy",
     "psutil",
     "pydantic",
-    "pyOpenSSL",
     "pytest",
     "pytest-benchmark",
     "redis",

@@ -88,7 +88,7 @@ def test_asyncio_is_expected_to_take_its_buffer() -> None:
     assert client_kib("uvloop") == client_kib("threads")
     for name in ("aiohttp", "httpx2", "anyio", "asyncio_buffered", "async_await_pool", "processes"):
         assert client_kib(name) == client_kib("async_await"), name
-    others = ("asyncio_small_tls", "uvloop_sockets", "anyio_trio", "curio", "twisted", "gevent")
+    others = ("asyncio_small_tls", "uvloop_sockets", "anyio_trio", "curio", "gevent")
     for name in (*others, "aiohttp_uvloop", "callbacks", "requests", "of_somebody_else"):
         assert client_kib(name) == client_kib("threads"), name
 
