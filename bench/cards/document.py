@@ -26,6 +26,7 @@ from bench.show.table import MISSING
 from bench.text import KIB, listing, markdown_table
 from crawlers.backend import Backend
 from crawlers.catalogue import OURS
+from crawlers.registry import about
 
 OVERVIEW: Final = "README.md"
 MADE: Final = (
@@ -52,7 +53,7 @@ def pages(
     analysis: Analysis, accounts: Sequence[Account], sha256: str, single: Found | None = None
 ) -> dict[str, str]:
     """The files of the folder and their text."""
-    cards = [card(analysis, accounts, OURS[name], sha256, single) for name in ordered()]
+    cards = [card(analysis, accounts, about(name), sha256, single) for name in ordered()]
     return {
         OVERVIEW: overview(analysis, accounts, cards),
         **{f"{each.backend.name}.md": page(each) for each in cards},

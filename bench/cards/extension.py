@@ -15,6 +15,7 @@ from bench.costs import account, record
 from bench.report import cite, markup
 from bench.report.extension import Extension, Extra, Section
 from crawlers.catalogue import OURS
+from crawlers.registry import about
 
 WITHIN: Final = re.compile(r"\[([^]]+)\]\((?!https://)[^)\s]+\)")
 """A link that leads to no other site."""
@@ -31,7 +32,7 @@ def cards(analysis: Analysis, folder: Path) -> list[Card]:
     accounts = account.accounts(record.load(counted)) if counted.exists() else []
     sha256 = cite.checksum(store.trials_file(folder))
     return [
-        card(analysis, accounts, OURS[label], sha256) for label in analysis.labels if label in OURS
+        card(analysis, accounts, about(label), sha256) for label in analysis.labels if label in OURS
     ]
 
 

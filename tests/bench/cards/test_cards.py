@@ -234,6 +234,12 @@ def test_limits_are_those_of_the_description(analysis: Analysis) -> None:
     assert said[:2] == ["No HTTPS: it cannot.", "Its library hides these errors of TLS: `tls`."]
 
 
+def test_a_card_says_what_its_backend_cannot_do_over_tls(analysis: Analysis) -> None:
+    made = document.pages(analysis, [], "")
+    assert "\n- No HTTPS: " in made["trio_sockets.md"]
+    assert "\n- Its library hides these errors of TLS: `truncated`." in made["async_await.md"]
+
+
 def test_a_page_is_whole_and_its_links_lead_out_of_the_folder(analysis: Analysis) -> None:
     text = document.page(made(analysis, "trio"))
     for title in ("What its documentation recommends", "Numbers", "Where it is ahead", "Limits"):
