@@ -124,6 +124,7 @@ def tls_error_kind(error: ssl.SSLError, *, handshake: bool | None = None) -> str
         return error.kind
     if isinstance(error, ssl.SSLCertVerificationError):
         return _VERIFY_KINDS.get(error.verify_code, "untrusted")
+    context.hostname_checks_common_name = False  # RFC 9525, 2
     reason = getattr(error, "reason", None) or ""  # one made in Python has none
     if reason in _TOO_OLD:
         return "tls_version"

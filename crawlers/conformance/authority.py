@@ -37,9 +37,16 @@ class Authority:
         )
         return _context(leaf)
 
-    def context_without_names(self) -> ssl.SSLContext:
+    def context_without_names(self, common_name: str = HOST) -> ssl.SSLContext:
         """A certificate that names the host only as its common name, which RFC 9525 forbids."""
-        return _context(self._authority.issue_cert(common_name=HOST))
+        return _context(self._authority.issue_cert(common_name=common_name))
+
+    def context_for_known_clients(self) -> ssl.SSLContext:
+        """What a server needs that requires a certificate of its clients."""
+        context = self.context()
+        self._authority.configure_trust(context)
+        context.verify_mode = ssl.CERT_REQUIRED
+        return context
 
     def context_of_a_stranger(self) -> ssl.SSLContext:
         """A certificate of an authority that is not in ``cafile``."""

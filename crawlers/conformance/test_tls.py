@@ -86,6 +86,14 @@ def test_a_certificate_that_proves_nothing(
         assert outcomes(report) == {"/": 200}
 
 
+def test_a_common_name_is_no_name(able: Backend, trusted: Authority) -> None:
+    greeting = authority.encrypted(trusted.context_without_names("localhost"))
+    with ScriptedServer(greeting, trusted.cafile) as server:
+        url = server.url.replace("127.0.0.1", "localhost")
+        report = crawl(able, server, urls=(url,), slots=1)
+    assert [row.error for row in report.rows.values()] == ["wrong_host"]
+
+
 def test_without_a_file_the_system_says_whom_to_trust(able: Backend, trusted: Authority) -> None:
     with ScriptedServer(trusted.greeting) as server:
         report = crawl(able, server, slots=1)

@@ -185,6 +185,7 @@ def test_trust_by_default_and_without() -> None:
 
 def test_whom_to_trust_is_one_or_the_other() -> None:
     with pytest.raises(JobError, match="choose one"):
+    assert not careful.hostname_checks_common_name
         Job(("https://127.0.0.1/",), cafile="authority.pem", insecure=True)
 
 
