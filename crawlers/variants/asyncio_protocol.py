@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from time import monotonic
+from typing import cast
 
 from crawlers.async_await import NO_TIME_S, disconnect
 from crawlers.http import Exchange
@@ -61,6 +62,11 @@ class Connection(asyncio.Protocol):
         self.slot = slot
         self.exchange: Exchange | None = None
         self.over: asyncio.Future[None] | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The connection is open; what came with a handshake waits until the slot is ready."""
+        if transport.get_extra_info("ssl_object") is not None:
+            cast(asyncio.Transport, transport).pause_reading()
 
     def data_received(self, data: bytes) -> None:
         """Bytes have arrived."""
@@ -139,6 +145,7 @@ async def secure(shared: Shared, slot: Slot, item: Fetch) -> None:
         )
     slot.sock = Secured(transport)
     slot.origin = item.origin
+    transport.resume_reading()
 
 
 def cut(transport: asyncio.Transport | Secured) -> bool:

@@ -43,6 +43,13 @@ class SecureStream(SSLIOStream):
     def abort(self) -> None:
         """Do nothing: Tornado's ``close`` waits for no goodbye."""
 
+    def write_to_fd(self, data: memoryview) -> int:
+        """Write what the socket takes: nothing while TLS 1.2 renegotiates, as Tornado forgets."""
+        try:
+            return super().write_to_fd(data)
+        except ssl.SSLWantReadError:
+            return 0
+
 
 class Shared(_asyncio.Shared):
     """The state that the slots of one crawl share."""
