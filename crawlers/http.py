@@ -233,7 +233,7 @@ class Exchange:
 
     def _or_stale(self, kind: str) -> str:
         fresh = self._parser is not None or not self.reused
-        return kind if fresh or kind not in ("reset", "closed") else "stale"
+        return kind if fresh or kind not in ("reset", "closed", "broken_record") else "stale"
 
     def _other_protocol(self, data: bytes) -> bool:
         """Whether the response does not begin as HTTP does: llhttp also takes RTSP and ICE."""

@@ -28,7 +28,7 @@ ERROR_KINDS: Final = {
     "wrong_host": "its certificate is for another host",
     "tls_version": "the server has no version of TLS that is new enough",
     "not_tls": "the server does not speak TLS at that port; is it http://?",
-    "handshake": "the TLS handshake was cut, or failed",
+    "handshake": "the TLS handshake was cut or refused; the server may require a certificate",
     "broken_record": "the TLS stream broke: a bad record, or an alert",
     "truncated": "the TLS stream ended without its end mark, so the body may be cut",
     "cancelled": "the crawl was stopped before it was fetched",

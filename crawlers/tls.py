@@ -38,6 +38,18 @@ _NO_RECORD: Final = frozenset(
 )
 """Bytes that are no TLS record; before a handshake they are another protocol."""
 
+_REFUSALS: Final = frozenset(
+    {
+        "TLSV13_ALERT_CERTIFICATE_REQUIRED",
+        *("SSLV3_ALERT_HANDSHAKE_FAILURE", "SSLV3_ALERT_BAD_CERTIFICATE"),
+        *("SSLV3_ALERT_CERTIFICATE_UNKNOWN", "TLSV1_ALERT_UNKNOWN_CA", "TLSV1_ALERT_ACCESS_DENIED"),
+    }
+)
+"""How a server refuses a client without a certificate.
+
+In TLS 1.3 it says so when the client's handshake is over already.
+"""
+
 
 class HandshakeError(ssl.SSLError):
     """A handshake failed; ``kind`` is the error kind."""
@@ -45,6 +57,26 @@ class HandshakeError(ssl.SSLError):
     def __init__(self, kind: str) -> None:
         super().__init__(kind)
         self.kind = kind
+
+
+class TellsRefusals:
+    """A socket that says why the server hung up, if a reset comes before a request is sent."""
+
+    def send(self, data: Buffer, flags: int = 0) -> int:
+        """Send as ever, but raise the alert that came before a reset."""
+        try:
+            sent: int = super().send(data, flags)  # type: ignore[misc]
+            return sent
+        except ConnectionError as reset:
+            forget_errors()
+            try:
+                super().read(1)  # type: ignore[misc]
+            except ssl.SSLError as said:
+                if said.reason in _REFUSALS:
+                    raise said from reset
+            except OSError:
+                forget_errors()
+            raise
 
 
 class TellsResets:
@@ -92,12 +124,13 @@ def client_context(
     """
     context = (kind or ssl.SSLContext)(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.hostname_checks_common_name = False  # RFC 9525, 2
     # Python ignores streams that end without close_notify, unless told otherwise here too.
     context.options &= ~ssl.OP_IGNORE_UNEXPECTED_EOF
     context.set_alpn_protocols(["http/1.1"])
-    if sys.version_info < (3, 12, 3):
-        usual = context.sslsocket_class
-        context.sslsocket_class = type(usual.__name__, (TellsResets, usual), {})
+    usual = context.sslsocket_class
+    more = (TellsRefusals, TellsResets) if sys.version_info < (3, 12, 3) else (TellsRefusals,)
+    context.sslsocket_class = type(usual.__name__, (*more, usual), {})
     if insecure:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
@@ -124,7 +157,6 @@ def tls_error_kind(error: ssl.SSLError, *, handshake: bool | None = None) -> str
         return error.kind
     if isinstance(error, ssl.SSLCertVerificationError):
         return _VERIFY_KINDS.get(error.verify_code, "untrusted")
-    context.hostname_checks_common_name = False  # RFC 9525, 2
     reason = getattr(error, "reason", None) or ""  # one made in Python has none
     if reason in _TOO_OLD:
         return "tls_version"
@@ -132,6 +164,8 @@ def tls_error_kind(error: ssl.SSLError, *, handshake: bool | None = None) -> str
         return "handshake" if handshake else "truncated"
     if isinstance(error, ssl.SSLZeroReturnError):
         return "handshake" if handshake else "closed"
+    if reason in _REFUSALS:
+        return "handshake"
     if reason in _NO_RECORD and handshake is not False:
         return "not_tls"
     return "handshake" if handshake else "broken_record"

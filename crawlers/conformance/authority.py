@@ -95,11 +95,14 @@ def encrypted(context: ssl.SSLContext) -> Greeting:
     return greet
 
 
-def in_records(context: ssl.SSLContext) -> Greeting:
-    """Speak TLS through memory, so that an action can see and break the records."""
+def in_records(context: ssl.SSLContext, early: bytes = b"") -> Greeting:
+    """Speak TLS through memory, so that an action can see and break the records.
+
+    ``early`` is sent with the last message of the handshake.
+    """
 
     def greet(sock: socket.socket) -> RecordSocket:
-        return RecordSocket(sock, context)
+        return RecordSocket(sock, context, early)
 
     return greet
 
@@ -107,7 +110,7 @@ def in_records(context: ssl.SSLContext) -> Greeting:
 class RecordSocket:
     """TLS between a script and its socket."""
 
-    def __init__(self, sock: socket.socket, context: ssl.SSLContext) -> None:
+    def __init__(self, sock: socket.socket, context: ssl.SSLContext, early: bytes) -> None:
         self._sock = sock
         self.setsockopt, self.shutdown, self.close = sock.setsockopt, sock.shutdown, sock.close
         self.send_raw = sock.sendall
@@ -119,6 +122,11 @@ class RecordSocket:
                 break
             except ssl.SSLWantReadError:
                 self._take()
+            except ssl.SSLError:
+                self.send_raw(self._outgoing.read())  # why
+                silent(sock)
+        if early:
+            self._tls.write(early)
         self.send_raw(self._outgoing.read())
 
     def _take(self) -> None:

@@ -123,6 +123,30 @@ def test_a_handshake_that_fails(
     assert report.retries == (kind in ("handshake", "timeout", "reset"))
 
 
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+def test_a_required_certificate_of_the_client(
+    able: Backend, trusted: Authority, version: ssl.TLSVersion, nothing_left: None
+) -> None:
+    """In TLS 1.3 the server asks for it in a handshake that is over for the client."""
+    context = trusted.context_for_known_clients()
+    context.minimum_version = context.maximum_version = version
+    with ScriptedServer(authority.in_records(context), trusted.cafile) as server:
+        report = crawl(able, server, slots=1, max_tries=2)
+    assert (outcomes(report), report.retries) == ({"/": "handshake"}, 1)
+
+
+def test_an_answer_that_comes_with_the_handshake(
+    able: Backend, trusted: Authority, nothing_left: None
+) -> None:
+    """Nothing was asked for yet, and a library may hand it over before the connection."""
+    context = trusted.context()
+    context.maximum_version = ssl.TLSVersion.TLSv1_2
+    with ScriptedServer(authority.in_records(context, page()), trusted.cafile) as server:
+        server.script["/"] = page()
+        report = crawl(able, server, slots=1, max_tries=1)
+    assert outcomes(report) == {"/": 200}
+
+
 def test_a_stalled_handshake_ends_with_the_crawl(
     able: Backend, trusted: Authority, nothing_left: None
 ) -> None:
@@ -211,6 +235,22 @@ def test_a_stream_that_breaks(
         report = crawl(able, server, slots=1, max_tries=2)
     assert outcomes(report) == {"/": kind}
     assert report.retries == (kind != "broken_record")
+
+
+def test_a_bad_record_in_place_of_a_later_answer(
+    able: Backend, trusted: Authority, nothing_left: None
+) -> None:
+    """An idle connection that breaks was only stale, however it breaks."""
+
+    def bad(connection: Connection) -> None:
+        send_raw(connection, b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        connection.hang()
+
+    with ScriptedServer(authority.in_records(trusted.context()), trusted.cafile) as server:
+        server.script.update({"/": page("/next"), "/next": [bad, page()]})
+        report = crawl(able, server, slots=1, max_tries=1)
+        assert outcomes(report) == {"/": 200, "/next": 200}
+        assert server.connections == 2
 
 
 def test_a_complete_answer_needs_no_end_mark(

@@ -33,10 +33,11 @@ def request_headers(job: Job) -> dict[str, str]:
 class Answer(Exchange):
     """An exchange that a stack carries out and fills in."""
 
-    __slots__ = ()
+    __slots__ = ("on_new_connection",)
 
     def __init__(self, item: Fetch, max_body: int) -> None:
         super().__init__(item, max_body)
+        self.on_new_connection = item.stale
         # The stack's pool decides whether to keep the connection.
         self.keep_alive = True
 
@@ -69,7 +70,8 @@ class Answer(Exchange):
         An end without close_notify is ``truncated`` only where it would end a body; a
         stack that knows this aborts the answer with that kind itself.
         """
-        self.abort(self._or_stale("closed" if kind == "truncated" else kind))
+        kind = "closed" if kind == "truncated" else kind
+        self.abort(kind if self.on_new_connection else self._or_stale(kind))
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:

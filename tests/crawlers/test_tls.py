@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from selectors import EVENT_READ, EVENT_WRITE
+from unittest.mock import Mock
 from urllib.parse import urlsplit
 
 import pytest
@@ -62,6 +63,7 @@ def rejected(code: int) -> ssl.SSLError:
         (failed("TLSV1_ALERT_PROTOCOL_VERSION"), "tls_version", "tls_version", "tls_version"),
         (failed("UNSUPPORTED_PROTOCOL"), "tls_version", "tls_version", "tls_version"),
         (failed("WRONG_VERSION_NUMBER"), "not_tls", "not_tls", "broken_record"),
+        (failed("TLSV13_ALERT_CERTIFICATE_REQUIRED"), *(["handshake"] * 3)),
         (failed("", ssl.SSLEOFError), "truncated", "handshake", "truncated"),
         (failed("", ssl.SSLZeroReturnError), "closed", "handshake", "closed"),
         (failed("BAD_RECORD_MAC"), "broken_record", "handshake", "broken_record"),
@@ -165,6 +167,13 @@ def test_an_idle_connection_without_its_end_mark_is_stale() -> None:
     assert exchange.error == "stale"
 
 
+def test_an_idle_connection_that_breaks_is_stale() -> None:
+    exchange = Exchange(Fetch("https://site.test/", ORIGIN, "/"))
+    exchange.reused = True
+    exchange.fail(failed("WRONG_VERSION_NUMBER"))
+    assert exchange.error == "stale"
+
+
 def test_a_body_too_large_is_not_truncated() -> None:
     exchange = Exchange(Fetch("https://site.test/", ORIGIN, "/"), 3)
     exchange.feed(b"HTTP/1.1 200 OK\r\n\r\nhalf")
@@ -176,6 +185,7 @@ def test_trust_by_default_and_without() -> None:
     careful, careless = client_context(None, False), client_context(None, True)
     assert careful.verify_mode is ssl.CERT_REQUIRED
     assert careful.check_hostname
+    assert not careful.hostname_checks_common_name
     assert careful.minimum_version is ssl.TLSVersion.TLSv1_2
     assert not careful.options & ssl.OP_IGNORE_UNEXPECTED_EOF
     assert careless.verify_mode is ssl.CERT_NONE
@@ -185,7 +195,6 @@ def test_trust_by_default_and_without() -> None:
 
 def test_whom_to_trust_is_one_or_the_other() -> None:
     with pytest.raises(JobError, match="choose one"):
-    assert not careful.hostname_checks_common_name
         Job(("https://127.0.0.1/",), cafile="authority.pem", insecure=True)
 
 
@@ -203,6 +212,38 @@ def test_a_plain_crawl_never_loads_openssl(name: str) -> None:
         "\nassert 'ssl' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT, timeout=300)
+
+
+def test_a_reset_does_not_hide_why_a_server_hung_up(tmp_path: Path) -> None:
+    pytest.importorskip("trustme", reason="TLS needs certificates: pip install trustme")
+    from crawlers.conformance.authority import Authority
+
+    authority = Authority(tmp_path)
+    context = authority.context_for_known_clients()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        dialled = socket.create_connection(listener.getsockname(), 60)
+        plain, _ = listener.accept()
+        server = context.wrap_socket(plain, server_side=True, do_handshake_on_connect=False)
+
+        def refuse() -> None:
+            with server, pytest.raises(ssl.SSLError):  # closed with unread data: a reset
+                server.do_handshake()
+
+        refusing = threading.Thread(target=refuse)
+        refusing.start()
+        client = client_context(authority.cafile, False)
+        with client.wrap_socket(dialled, server_hostname="127.0.0.1") as sock:
+            refusing.join(60)
+            with pytest.raises(OSError) as caught:
+                sock.sendall(b"GET / HTTP/1.1\r\n\r\n")
+    assert error_kind(caught.value, handshake=False) == "handshake"
+
+
+def test_a_write_waits_while_tls_renegotiates() -> None:
+    """Tornado knows of no write that has to read first."""
+    tornado = pytest.importorskip("crawlers.variants.tornado")
+    sock = Mock(send=Mock(side_effect=ssl.SSLWantReadError(ssl.SSL_ERROR_WANT_READ)))
+    assert tornado.SecureStream.write_to_fd(Mock(spec=tornado.SecureStream, socket=sock), b"x") == 0
 
 
 @pytest.mark.parametrize("ended_by", ["farewell", "failed exchange"])
