@@ -10,10 +10,6 @@ HTTPX_MOST = 1000
 """Connections of one client: its pool is searched for each, so ten times as many take 100 times."""
 
 DIFFERS = {
-    "test_failures_are_retried_and_counted": (
-        "aiohttp itself sends a request again once when its connection breaks, and there is no "
-        "setting to turn that off"
-    ),
     "test_bytes_that_no_request_asked_for_are_no_answer": (
         "aiohttp takes bytes that came on an idle connection for the next answer"
     ),
@@ -81,8 +77,8 @@ STACKS = (
         "requests_tuned",
         "stack",
         93,
-        "requests, tuned: without environment, cookies and decoder",
-        "against requests: tuned; trust_env off, few headers, no cookies, raw bodies",
+        "requests, tuned: without environment and decoder",
+        "against requests: tuned; trust_env off, few headers, raw bodies",
         extra=VARIANTS,
         several_threads=True,
     ),
@@ -128,7 +124,7 @@ STACKS = (
         "stack",
         98,
         "httpx, tuned: a client for each slot",
-        "against httpx: tuned; no shared pool, no cookies, few headers, raw bodies",
+        "against httpx: tuned; no shared pool, few headers, raw bodies",
         extra=VARIANTS,
         differs=HTTPX_DIFFERS,
     ),

@@ -118,7 +118,7 @@ SECTIONS: Final = (
             Row(
                 "urllib3", "urllib3", "urllib3_tuned", "streamed, equal to the models at the edges"
             ),
-            Row("requests", "requests", "requests_tuned", "no environment, cookies or decoder"),
+            Row("requests", "requests", "requests_tuned", "no environment or decoder"),
             Row("aiohttp", "aiohttp", "aiohttp_timeouts", "`ClientTimeout`, beside the sweep"),
             Row("httpx", "httpx", "httpx_tuned", "a client for each slot"),
             Row("", "httpx", "httpx2", "its continuation, with a new pool"),

@@ -5,24 +5,30 @@ asyncio's transport, and aiohttp's protocol, parser, stream and response on top 
 it. Changed against ``asyncio_protocol``: everything above the transport. That is
 why this is a stack and not a model.
 
-The server sees these differences. Connections belong to a pool, not to the
-slots: the pool is as large as the number of slots, any slot may get an idle
-connection, and connections to a second host come on top of the idle ones. When a
-connection was stale, aiohttp sends the request again by itself, on the next idle
-connection of its pool. If that was stale as well, the frontier repeats the request,
-and then the pool closes its idle connections until aiohttp opens a new one. It
-tries the addresses of a host in its own order.
+All slots share one session, as the documentation of aiohttp recommends, and its
+headers and decompression are as aiohttp ships. Options make its pool as large as the
+number of slots, refuse cookies, and leave timeouts to the sweep over all slots; see
+``aiohttp_timeouts``. It does not repeat requests by itself, because the frontier counts
+tries.
+
+The server sees these differences. Connections belong to the pool and not to the slots:
+any slot may get an idle connection, and connections to a second host come on top of the
+idle ones. Request headers are aiohttp's, and ask for compressed bodies. aiohttp does not
+tell whether a connection was used before. So with keep-alive, a connection that ends
+without an answer counts as stale once for each URL, even if it was new. The repeated
+request goes out in a session of its own, so that it gets a new connection. aiohttp tries
+the addresses of a host in its own order, and it cannot send a ``?`` without a query.
 """
 
 from __future__ import annotations
 
 import asyncio
-from contextvars import ContextVar
+from contextlib import nullcontext
 from time import monotonic
-from typing import Any
 
 import aiohttp
 from aiohttp.http_exceptions import ContentLengthError
+from aiohttp.http_parser import HttpResponseParser
 from yarl import URL
 
 from crawlers.http import Exchange
@@ -30,78 +36,38 @@ from crawlers.job import CrawlReport, Fetch, Job
 from crawlers.recorder import Recorder
 from crawlers.variants import _asyncio
 from crawlers.variants._asyncio import LoopFactory, Slot, close_rest, run
-from crawlers.variants._stack import Answer, causes, kind_behind, request_headers, version_of
+from crawlers.variants._stack import Answer, causes, kind_behind, version_of
 
 KEEP_S = 3600.0
 """Seconds that the pool keeps an idle connection: as long as any crawl, like the models."""
 
-
 CANNOT_SEE = frozenset({"truncated"})
 """aiohttp takes any end of a connection for the end of a body without a length."""
 
-CURRENT: ContextVar[tuple[Fetch, Answer]] = ContextVar("CURRENT")
-"""What the calling task fetches, and what it fills in."""
-
-
-class Request(aiohttp.ClientRequest):
-    """A request for the frontier's target; yarl would ask for ``/q`` instead of ``/q?``."""
-
-    async def send(self, conn: Any) -> aiohttp.ClientResponse:  # noqa: ANN401
-        """Send it; the target is read before the first wait."""
-        self.url._cache["raw_path_qs"] = CURRENT.get()[0].target
-        return await super().send(conn)
-
-
-class Connector(aiohttp.TCPConnector):
-    """A pool that tells the answer whether its connection was used before."""
-
-    async def connect(self, *request: Any, **more: Any) -> aiohttp.connector.Connection:  # noqa: ANN401
-        """A connection: any idle one, or a new one after a stale one."""
-        item, answer = CURRENT.get()
-        while True:
-            answer.reused = True
-            connection = await super().connect(*request, **more)
-            if not (answer.reused and item.stale):
-                return connection
-            connection.close()
-
-    async def _create_connection(self, *request: Any, **more: Any) -> Any:  # noqa: ANN401
-        """Connect; aiohttp calls this only if the pool has no idle connection."""
-        CURRENT.get()[1].reused = False
-        return await super()._create_connection(*request, **more)
-
-    def _release(self, key: Any, protocol: Any, *, should_close: bool = False) -> None:  # noqa: ANN401
-        """Keep the connection or drop it; one over TLS is dropped without waiting for the server.
-
-        aiohttp only asks for a close here and forgets the connection. The end of TLS is in what the
-        server still sends, and aiohttp has stopped to read if that was more than it had room for.
-        """
-        transport = protocol.transport
-        super()._release(key, protocol, should_close=should_close)
-        if key.is_ssl and transport is not None and transport.is_closing():
-            transport.abort()  # after close, so our own close_notify is sent
-
 
 class Shared(_asyncio.Shared):
-    """The state that the slots of one crawl share, and the session and its pool."""
+    """The state that the slots of one crawl share, and the session with its pool."""
 
     def __init__(self, job: Job, recorder: Recorder) -> None:
         super().__init__(job, recorder)
         self.mechanism["stack"] = version_of("aiohttp")
-        connector = (
-            Connector(limit=job.slots, keepalive_timeout=KEEP_S)
+        in_c = HttpResponseParser.__module__ == "aiohttp._http_parser"
+        self.mechanism["parser"] = f"aiohttp, in {'C' if in_c else 'Python'}"
+        self.session = self.new_session()
+
+    def new_session(self) -> aiohttp.ClientSession:
+        """A session with a pool of its own."""
+        job = self.job
+        session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=job.slots, keepalive_timeout=KEEP_S)
             if job.keep_alive
-            else Connector(limit=job.slots, force_close=True)
-        )
-        self.session = aiohttp.ClientSession(
-            connector=connector,
-            request_class=Request,
-            headers=request_headers(job),
-            skip_auto_headers=["Accept-Encoding"],
-            auto_decompress=False,
+            else aiohttp.TCPConnector(limit=job.slots, force_close=True),
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=self.timeout(),
         )
+        # As aiohttp's own test client does: there is no public option.
+        session._retry_connection = False
+        return session
 
     def timeout(self) -> aiohttp.ClientTimeout:
         """None: watch keeps the time, as in the models."""
@@ -117,21 +83,27 @@ class Shared(_asyncio.Shared):
 async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
     """One exchange: the session connects if needed, sends and parses."""
     answer = Answer(item, shared.job.max_body)
+    answer.reused = shared.job.keep_alive and not item.stale  # aiohttp does not tell
     try:
         while item.due > monotonic():  # a loop's timer may be a little early
             await asyncio.sleep(item.due - monotonic())
         slot.started = monotonic()
         url = URL(item.url, encoded=True)
-        CURRENT.set((item, answer))
+        if url.raw_path_qs != item.target:
+            answer.abort("unsupported")
+            return answer
+        # After a stale connection the pool's next one might be stale as well.
+        source = shared.new_session() if item.stale else nullcontext(shared.session)
         tls = item.origin.tls or True
-        async with shared.session.get(url, allow_redirects=False, ssl=tls) as response:
+        async with source as session, session.get(url, allow_redirects=False, ssl=tls) as response:
             answer.reused = False  # it has answered, so it was not stale
             async for data in response.content.iter_any():
                 if not answer.take_body(data):
                     response.close()
                     break
-            answer.complete(response.status, response.raw_headers)
+            answer.complete_decoded(response.status, response.raw_headers)
     except Exception as error:
+        answer.reused = answer.reused and not isinstance(error, aiohttp.ClientConnectorError)
         answer.broken(kind_of(error))
     except asyncio.CancelledError:
         if slot.aborted is None:

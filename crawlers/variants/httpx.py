@@ -81,7 +81,7 @@ class Shared(_asyncio.Shared):
 async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
     """One exchange: the client connects if needed, sends and parses."""
     answer = Answer(item, shared.job.max_body)
-    answer.reused = shared.job.keep_alive  # httpx does not tell, so it may be
+    answer.reused = shared.job.keep_alive and not item.stale  # httpx does not tell
     try:
         while item.due > monotonic():  # a loop's timer may be a little early
             await asyncio.sleep(item.due - monotonic())

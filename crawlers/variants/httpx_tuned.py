@@ -3,7 +3,7 @@
 It waits and switches like ``httpx``. What a connection costs: a client with a pool
 of one, and everything that a connection of ``httpx`` costs. Changed against
 ``httpx``: a client for each slot, so that no request goes through a pool of all
-connections; raw bodies, our own few headers, no cookies, no proxies from the
+connections; raw bodies, our own few headers, no proxies from the
 environment and no timeouts of httpx's own. The documentation of httpx advises
 against a client for each request or task, so this is not how httpx is meant to be
 used.
@@ -95,7 +95,7 @@ class Slot(_asyncio.Slot):
 async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
     """One exchange: the client connects if needed, sends and parses."""
     answer = Answer(item, shared.job.max_body)
-    answer.reused = shared.job.keep_alive  # httpx does not tell, so it may be
+    answer.reused = shared.job.keep_alive and not item.stale  # httpx does not tell
     try:
         while item.due > monotonic():  # a loop's timer may be a little early
             await asyncio.sleep(item.due - monotonic())

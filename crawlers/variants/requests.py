@@ -111,7 +111,7 @@ def trusted(job: Job) -> bool | str:
 def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
     """One exchange: the session connects if needed, sends and parses."""
     answer = Answer(item, shared.job.max_body)
-    answer.reused = shared.job.keep_alive  # requests does not tell, so it may be
+    answer.reused = shared.job.keep_alive and not item.stale  # requests does not tell
     try:
         if item.due and shared.over.wait(item.due - monotonic()):
             answer.abort("cancelled")

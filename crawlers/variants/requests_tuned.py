@@ -1,11 +1,10 @@
-"""requests, tuned: without the environment, cookies and default headers.
+"""requests, tuned: without the environment and default headers.
 
 It waits and switches like ``requests``, and a connection costs the same. Changed
-against ``requests``: the session looks for no proxies and passwords in the
-environment (``trust_env``), which it otherwise does for each request; it sends our
-few headers and keeps no cookies; bodies are read below requests, without a
-decoder; and at a timeout or a stop, the main thread ends a blocked call by shutting
-its socket down.
+against ``requests``: the session looks for no proxies in the environment
+(``trust_env``), which it otherwise does for each request; it sends our few headers;
+bodies are read below requests, without a decoder; and at a timeout or a stop, the main
+thread ends a blocked call by shutting its socket down.
 
 The server sees one difference: a slot that turns to another host closes its
 connection to the previous host.

@@ -141,7 +141,7 @@ class Shared(threads.Shared):
 def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
     """One exchange: the pool connects if needed, sends and parses."""
     answer = Answer(item, shared.job.max_body)
-    answer.reused = shared.job.keep_alive  # urllib3 does not tell, so it may be
+    answer.reused = shared.job.keep_alive and not item.stale  # urllib3 does not tell
     try:
         if item.due and shared.over.wait(item.due - monotonic()):
             answer.abort("cancelled")

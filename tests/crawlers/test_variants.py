@@ -201,22 +201,8 @@ def test_select_refuses_more_than_it_can_express() -> None:
         crawl("callbacks_select", "http://127.0.0.1:1/", slots=1024)
 
 
-@pytest.mark.parametrize("name", ["aiohttp", "aiohttp_uvloop"])
-def test_all_that_differs_in_aiohttp_is_the_number_of_requests(name: str) -> None:
-    """The conformance test that aiohttp is known to fail, less what it fails at."""
-    with ScriptedServer() as server:
-        server.script["/"] = page("/flaky", "/reset", "/garbage")
-        server.script["/flaky"] = [Connection.reset, Connection.close, page()]
-        server.script["/reset"] = Connection.reset
-        server.script["/garbage"] = b"220 mail.example ESMTP\r\n\r\n"
-        report = crawl(name, server.url, slots=2, max_tries=3, keep_alive=False)
-        outcomes = {url.rpartition("/")[2]: row.error for url, row in report.rows.items()}
-        assert outcomes == {"": None, "flaky": None, "reset": "reset", "garbage": "protocol"}
-        assert server.requests == {"/": 1, "/flaky": 3, "/reset": 6, "/garbage": 1}
-
-
 STACKS = [name for name in NAMES if registry.about(name).family == "stack"]
-DECODING = [name for name in STACKS if not name.endswith("_tuned") and name[:7] != "aiohttp"]
+DECODING = [name for name in STACKS if not name.endswith("_tuned")]
 """As they ship: they ask for compressed bodies, or decode them, and a crawl does not notice."""
 
 

@@ -22,10 +22,10 @@ SHARED: Final = (
 )
 """Backends with the models' parser: every outcome must be the wanted one."""
 
-STACKS: Final = ("urllib3_tuned", "requests_tuned", "aiohttp", "httpx_tuned")
+STACKS: Final = ("urllib3_tuned", "requests_tuned", "httpx_tuned")
 """Backends with a parser of their own: they must agree in the cases that are valid HTTP.
 
-urllib3, requests and httpx as they ship decode bodies and keep cookies, so they cannot.
+urllib3, requests, aiohttp and httpx as they ship decode bodies, so they cannot.
 """
 
 TIMEOUT_S: Final = 4.0
