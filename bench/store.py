@@ -30,6 +30,7 @@ from bench.schema import (
     CampaignRecord,
     CeilingRecord,
     EndRecord,
+    Kind,
     Record,
     ResumeRecord,
     TrialRecord,
@@ -180,16 +181,26 @@ class Records:
     campaign: CampaignRecord
     trials: list[TrialRecord] = field(default_factory=list)
     controls: list[TrialRecord] = field(default_factory=list)
+    companions: list[TrialRecord] = field(default_factory=list)
     ceilings: list[CeilingRecord] = field(default_factory=list)
     resumes: list[ResumeRecord] = field(default_factory=list)
     end: EndRecord | None = None
     torn_bytes: int = 0
 
+    def of(self, kind: Kind) -> list[TrialRecord]:
+        """The trials of one kind, in the order of the file."""
+        return {"trial": self.trials, "control": self.controls, "companion": self.companions}[kind]
+
+    @property
+    def every_trial(self) -> list[TrialRecord]:
+        """The trials of all kinds."""
+        return [*self.trials, *self.controls, *self.companions]
+
     @property
     def all(self) -> list[AnyRecord]:
         """Every record: the campaign's first, then kind by kind in the order of the file."""
         end = [] if self.end is None else [self.end]
-        return [self.campaign, *self.trials, *self.controls, *self.ceilings, *self.resumes, *end]
+        return [self.campaign, *self.every_trial, *self.ceilings, *self.resumes, *end]
 
 
 def trials_file(campaign: Path) -> Path:
@@ -257,8 +268,7 @@ def sort_out(records: Iterable[AnyRecord], file: Path, torn_bytes: int = 0) -> R
                         f"{record.block}; a trial counts once, so delete one of the lines"
                     )
                 seen.add(key)
-                kept = result.controls if record.kind == "control" else result.trials
-                kept.append(record)
+                result.of(record.kind).append(record)
             case CeilingRecord():
                 if record in result.ceilings:
                     raise StoreError(

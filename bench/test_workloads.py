@@ -26,11 +26,6 @@ def test_whole(replay: Replay) -> None:
     replay()
 
 
-def test_duet(replay: Replay) -> None:
-    """The crawl by two backends at once, on two processors: whether that agrees with turns."""
-    replay()
-
-
 def test_waiting(replay: Replay) -> None:
     """Closed loop with a delay of 50 ms: the cost of waiting."""
     replay()

@@ -7,7 +7,7 @@ from statistics import median
 from typing import Final
 
 from bench import advice, turnlog
-from bench.analysis import duets, releases, scatter, stats
+from bench.analysis import releases, scatter, stats
 from bench.analysis.analysis import Analysis
 from bench.text import plural
 
@@ -88,8 +88,8 @@ def _short(analysis: Analysis) -> list[str]:
     """Points of which blocks had so few counted rounds that noise hardly averages out."""
     rounds: dict[str, dict[int, int]] = defaultdict(dict)
     for trial in analysis.records.trials:
-        if trial.turns is None or trial.workload == duets.WORKLOAD:
-            continue  # in a duet the whole time in which both were busy is one turn
+        if trial.turns is None or trial.params.get("side"):
+            continue  # old campaigns have crawls of two at the same time, as one turn
         if trial.status == "ok":
             rounds[trial.point][trial.block] = trial.turns.counted // 2
     found = []

@@ -5,9 +5,6 @@ questions follow. Is a page as expensive in turns as in a whole trial? It need n
 come to colder caches, and whole trials include connecting. And, which matters more: is the
 ratio of two backends the same? It is answered block by block, by the ratio in turns over the
 ratio in whole trials. The A/A twin is in the table as a control: its ratio is 1 by both.
-
-Where a campaign has duets (:mod:`bench.analysis.duets`), they are a third method: nothing is
-stopped in them, and the two backends share the time and not the processor.
 """
 
 from __future__ import annotations
@@ -19,8 +16,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
-from bench.analysis import duets, stats
-from bench.analysis.duets import Duet
+from bench.analysis import stats
 from bench.analysis.ladder import STACK
 from bench.analysis.stats import EQUIVALENT, Comparison, Metric, Ratio
 from bench.analysis.wording import interval, percent, prose
@@ -31,8 +27,6 @@ from bench.text import listing
 METRICS: Final = (stats.CPU_PER_1000, stats.PAGES_PER_S)
 WHOLE: Final = "whole"
 """The workload that repeats the crawl of ``throughput`` in whole trials."""
-
-TURNS, WHOLES, NEITHER = "turns", "whole trials", "neither"
 
 Blocks = Mapping[int, float]
 
@@ -53,8 +47,7 @@ class Row:
 
     ``over`` is its figure in turns over that in whole trials. ``in_turns`` and ``in_whole``
     are its ratios to the base by each method, and ``agreement`` is the ratio in
-    turns over the ratio in whole trials, None for the base itself. ``duet`` is its
-    ratio to the base in duets, or the reason why there is none.
+    turns over the ratio in whole trials, None for the base itself.
     """
 
     label: str
@@ -65,20 +58,6 @@ class Row:
     in_turns: Ratio | None
     in_whole: Ratio | None
     agreement: Ratio | None
-    duet: Duet
-
-    @property
-    def sides_with(self) -> str | None:
-        """Which of the other methods' ratios lie in the duets' interval; None without one."""
-        found = self.duet.ratio
-        if found is None or found.low is None or found.high is None:
-            return None
-        within = [
-            name
-            for name, other in ((TURNS, self.in_turns), (WHOLES, self.in_whole))
-            if other and other.value is not None and found.low <= other.value <= found.high
-        ]
-        return listing(within) if within else NEITHER
 
     @property
     def control(self) -> bool:
@@ -110,28 +89,7 @@ class Validity:
                 rows = [row for row in judged if (row.label in self.stacks) == stacks]
                 what = "of HTTP stacks" if stacks else f"against {prose(self.base)}"
                 found.append(self._sentence(f"By {metric.title} {what}", rows))
-        return [text for text in (*found, self._duets) if text]
-
-    @property
-    def _duets(self) -> str | None:
-        """What duets say, where there are intervals. By processor time: the rate has the server."""
-        sides: dict[str, list[str]] = defaultdict(list)
-        for row in self.by(stats.CPU_PER_1000):
-            if row.sides_with is not None and not row.control:
-                sides[row.sides_with].append(prose(row.label))
-        if not sides:
-            return None
-        words = {
-            f"{TURNS} and {WHOLES}": "both other methods",
-            TURNS: f"{TURNS} alone",
-            WHOLES: f"{WHOLES} alone",
-            NEITHER: "neither",
-        }
-        parts = [f"{words[name]} for {listing(sides[name])}" for name in words if name in sides]
-        return (
-            f"By CPU per 1000 pages against {prose(self.base)}, the interval from duets contains "
-            f"the ratio by {listing(parts)}."
-        )
+        return [text for text in found if text]
 
     def _sentence(self, head: str, rows: Sequence[Row]) -> str | None:
         judged = [(row.label, row.agreement) for row in rows if row.agreement]
@@ -207,7 +165,6 @@ def _rows(
                 stats.ratio(turns[base], turns[label], metric=metric) if known else None,
                 stats.ratio(whole[base], whole[label], metric=metric) if known else None,
                 _agreement(turns, whole, base, label, metric) if known else None,
-                duets.duet(records, label, metric) if label != base else Duet(None),
             )
         )
     return _corrected(made, point)

@@ -240,7 +240,7 @@ def give_up(benchmark: BenchmarkFixture, reason: str) -> None:
 
 def owner(trial: TrialRecord) -> str:
     """The backend whose test a trial belongs to; with a mark that no test has for twins."""
-    return str(replace(Label.of(trial), mode="", side=None))
+    return str(replace(Label.of(trial), mode=""))
 
 
 def named(trial: TrialRecord) -> bool:

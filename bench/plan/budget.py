@@ -21,9 +21,6 @@ START_S = 0.25
 TOGETHER_S = 0.45
 """A label's start in turns: its worker and its server, beside the others', on two processors."""
 
-DUET_S = 0.3
-"""A trial's share of the start of a duet. Two run at once, each of them beside its server."""
-
 TURNS = 1.15
 """Turns take longer than the work in them: they fill up, stop and resume."""
 
@@ -49,15 +46,13 @@ def trial_s(point: Point, label: Label, slowness: float = 1.0) -> float:
     work_s = point.work_s * weight(point, label) * share
     if point.interleaved:
         return slowness * (TOGETHER_S + TURNS * work_s)
-    if point.duet:
-        return slowness * (DUET_S + work_s)
     return point.waits_s + slowness * (START_S + work_s)
 
 
 def servers_s(point: Point, trials: int, blocks: int) -> float:
     """Seconds to start the servers of so many trials in so many blocks."""
-    if point.interleaved or point.duet:
-        return 0.0  # one each, in TOGETHER_S or DUET_S
+    if point.interleaved:
+        return 0.0  # one each, in TOGETHER_S
     return SERVER_S * (trials if point.slots > SHARED_SERVER_SLOTS else blocks)
 
 

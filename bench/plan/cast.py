@@ -16,6 +16,13 @@ BASE = "callbacks"
 TWINS = (BASE, "threads", "async_await")
 """The backends that run twice in a block as A/A pairs: not all models are equally noisy."""
 
+PAIRED = (BASE, "threads_one_processor")
+"""The backends that those with several threads are compared with.
+
+Where these share the server's processor, it sleeps. So each of the paired has a second trial in
+the same block, against a server that sleeps: its *companion*.
+"""
+
 SPREADING = ("processes", "subinterpreters", "partition", "loop_per_thread")
 """The backends that use every processor they are given.
 

@@ -2,7 +2,7 @@
 
 A block may hold a backend more than once: on several interpreters, as the twin
 of the A/A pair, with a recorder that keeps nothing, against a server
-that sleeps, in several modes (:mod:`bench.plan.tls`), or on either side of a duet.
+that sleeps, or in several modes (:mod:`bench.plan.tls`).
 In records, charts and commands a label is text such as ``callbacks@3.13.5t#2``; here it
 is a value.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Literal, cast
+from typing import TYPE_CHECKING, cast
 
 from bench.plan.tls import WAYS, Mode
 
@@ -22,17 +22,14 @@ INTERPRETER = "@"
 TWIN = "#2"
 NULL = "/null"
 ASLEEP = "/asleep"
-Side = Literal["left", "right"]
-SIDES: Final[tuple[Side, Side]] = ("left", "right")
-"""The two processors of a duet (:mod:`bench.run.duet`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
     """A registered backend, and what sets its trial apart from the backend's other trials.
 
-    ``interpreter`` is "" for the harness's own. ``null_recorder``, ``asleep``, ``mode``
-    and ``side`` appear in plans only: the record of such a trial has them in its parameters.
+    ``interpreter`` is "" for the harness's own. ``null_recorder``, ``asleep`` and
+    ``mode`` appear in plans only: the record of such a trial has them in its parameters.
     """
 
     name: str
@@ -41,14 +38,10 @@ class Label:
     null_recorder: bool = False
     asleep: bool = False
     mode: Mode = ""
-    side: Side | None = None
 
     @classmethod
     def parse(cls, text: str) -> Label:
         """The label that :func:`str` turns into this text."""
-        side = next((side for side in SIDES if text.endswith(f"/{side}")), None)
-        if side is not None:
-            text = text.removesuffix(f"/{side}")
         mode = next((mode for mode in WAYS if text.endswith(f"/{mode}")), "")
         text = text.removesuffix(f"/{mode}") if mode else text
         awake = text.removesuffix(ASLEEP)
@@ -62,7 +55,6 @@ class Label:
             null_recorder=rest != awake,
             asleep=awake != text,
             mode=cast("Mode", mode),
-            side=side,
         )
 
     @classmethod
@@ -71,14 +63,12 @@ class Label:
         recorder = record.params.get("recorder")
         asleep = record.params.get("server") == "asleep"
         mode = cast("Mode", record.params.get("mode") or "")
-        side = next((side for side in SIDES if record.params.get("side") == side), None)
         label = cls.parse(record.label)
         return replace(
             label,
             null_recorder=recorder == "null",
             asleep=asleep,
             mode=mode,
-            side=side,
         )
 
     @property
@@ -92,7 +82,7 @@ class Label:
         return self.backend + TWIN * self.twin
 
     def __str__(self) -> str:
-        apart = "".join(f"/{part}" for part in (self.mode, self.side) if part)
+        apart = f"/{self.mode}" if self.mode else ""
         kept = NULL * self.null_recorder + ASLEEP * self.asleep
         return self.recorded + kept + apart
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from bench.plan.labels import Label
 from bench.schema import TrialRecord
@@ -92,12 +93,30 @@ def takes_part(block: int, blocks: int, of: int, phase: int = 0) -> bool:
     return ((block + 1) * blocks + phase) // of > (block * blocks + phase) // of
 
 
-def schedule(cast: Mapping[str, Mapping[Label, int]], seed: int) -> list[list[Turn]]:
+def blocks_in(of: int, blocks: int, phase: int = 0) -> list[int]:
+    """The blocks of a campaign of ``of`` in which a point with ``blocks`` has one."""
+    return [block for block in range(of) if takes_part(block, blocks, of, phase)]
+
+
+def among(others: Sequence[int], blocks: int, of: int) -> list[int]:
+    """So many blocks: of those of another point if they are enough, and else some more."""
+    if blocks <= len(others):
+        return [others[place] for place in blocks_in(len(others), blocks)]
+    free = [block for block in range(of) if block not in others]
+    return sorted([*others, *(free[place] for place in blocks_in(len(free), blocks - len(others)))])
+
+
+def schedule(
+    cast: Mapping[str, Mapping[Label, int]],
+    seed: int,
+    beside: Mapping[str, str] = MappingProxyType({}),
+) -> list[list[Turn]]:
     """All trials of a campaign, block by block, in the order they run.
 
     ``cast`` says for each point in how many blocks each label takes part; the
     largest of these is the point's number of blocks. Labels with the same
-    number are in the same blocks. The same arguments give the same schedule.
+    number are in the same blocks, and so are points of which ``beside`` says so. The same
+    arguments give the same schedule.
     """
     rng = random.Random(seed)
     blocks = {point: max(cast[point].values()) for point in cast}
@@ -105,10 +124,15 @@ def schedule(cast: Mapping[str, Mapping[Label, int]], seed: int) -> list[list[Tu
     order = {point: iter(orders(list(cast[point]), blocks[point], rng)) for point in sorted(cast)}
     # Points with a block or two must not all meet in the last block of the campaign.
     phase = {point: rng.randrange(of) for point in sorted(cast)}
+    apart = {point: blocks_in(of, blocks[point], phase[point]) for point in cast}
+    # As many as both have; what one has more of lies between the other's.
+    for point, other in beside.items():
+        if point in apart and other in apart:
+            apart[point] = among(apart[other], blocks[point], of)
     result: list[list[Turn]] = []
     number = dict.fromkeys(cast, 0)
     for block in range(of):
-        points = sorted(p for p in cast if takes_part(block, blocks[p], of, phase[p]))
+        points = sorted(p for p in cast if block in apart[p])
         rng.shuffle(points)
         turns = []
         for point in points:

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from bench.errors import BenchError
 from bench.plan import order
 from bench.plan.backends import base_of
-from bench.plan.labels import SIDES, Label
+from bench.plan.labels import Label
 from bench.plan.order import Turn
 from bench.plan.profiles import ProfileError, profile
 from bench.plan.workloads import Point
@@ -74,11 +74,19 @@ class Plan:
         return [turn for block in self.blocks for turn in block]
 
 
-def cast(point: Point, backends: Sequence[str], *, named: bool = False) -> dict[Label, int]:
+def cast(
+    point: Point,
+    backends: Sequence[str],
+    *,
+    named: bool = False,
+    sharing: Collection[str] = (),
+) -> dict[Label, int]:
     """The labels that take part in a point, the A/A twin included, each with its blocks.
 
     ``named`` says that the user asked for these backends by name: then all of
-    them are in every block.
+    them are in every block. Those whose names are in ``sharing`` run on the server's processor,
+    too, so that it sleeps where others' polls; then whatever they are compared with has a
+    companion (:data:`bench.plan.cast.PAIRED`).
     """
     rule = point.cast.opened() if named else point.cast
     labels = map(Label.parse, backends)
@@ -91,14 +99,25 @@ def cast(point: Point, backends: Sequence[str], *, named: bool = False) -> dict[
     twin = {replace(label, twin=True): chosen[label] for label in twins}
     null = {replace(label, null_recorder=True): n for label, n in chosen.items()}
     asleep = {replace(label, asleep=True): n for label, n in chosen.items()}
-    if point.duet:
-        both = chosen | twin
-        return {replace(label, side=side): n for label, n in both.items() for side in SIDES}
     return {
         **chosen,
         **twin,
         **(null if point.null_recorder else {}),
-        **(asleep if point.asleep else {}),
+        **(asleep if point.asleep else companions(point, chosen, sharing)),
+    }
+
+
+def companions(
+    point: Point, chosen: Mapping[Label, int], sharing: Collection[str]
+) -> dict[Label, int]:
+    """Further trials, against a server that sleeps as that of a label in ``sharing`` does."""
+    theirs = max((n for label, n in chosen.items() if label.name in sharing), default=0)
+    if not theirs or not (point.polls and point.compares):
+        return {}
+    return {
+        replace(label, asleep=True): min(n, theirs)
+        for label, n in chosen.items()
+        if label.name in point.paired
     }
 
 
@@ -110,12 +129,13 @@ def select(
     selection: Selection | None = None,
     blocks: int | None = None,
     named: bool = False,
+    sharing: Collection[str] = (),
 ) -> list[PlannedPoint]:
     """The points of a profile with their labels, narrowed down as the user asked.
 
     ``only`` names workloads or point ids; ``selection`` keeps the given pairs of
     point and backend; ``blocks`` replaces the profile's numbers of blocks;
-    ``named`` is as in :func:`cast`.
+    ``named`` and ``sharing`` are as in :func:`cast`.
     Raises :class:`bench.plan.profiles.ProfileError` for an unknown name and
     :class:`PlanError` when nothing is left.
     """
@@ -137,11 +157,9 @@ def select(
             point = replace(point, cast=point.cast.resized(blocks))
         kept = {
             label: each
-            for label, each in cast(point, backends, named=named).items()
+            for label, each in cast(point, backends, named=named, sharing=sharing).items()
             if selection is None or (point.id, label.backend) in selection
         }
-        if point.duet and len({label.recorded for label in kept}) != 2:
-            continue  # one side alone is no duet
         if kept:
             most = max(kept.values())
             chosen.append(PlannedPoint(point, kept | {Label(n): most for n in point.controls}))
@@ -152,7 +170,8 @@ def select(
 
 def make(entries: Sequence[PlannedPoint], seed: int) -> Plan:
     """The plan for these points and labels."""
-    return Plan(entries, order.schedule({e.point.id: e.cast for e in entries}, seed))
+    beside = {e.point.id: e.point.beside for e in entries if e.point.beside}
+    return Plan(entries, order.schedule({e.point.id: e.cast for e in entries}, seed, beside))
 
 
 def campaign_record(

@@ -9,7 +9,8 @@ a server of its own, so each crawl is still whole, and is checked page by page.
 
 The pages that fill and empty the slots do not count, so every label has them on top.
 
-The weights were measured in turns, in a reference campaign. They need not be exact. If one
+The weights were measured in turns, in a reference campaign; those of backends with several threads
+on both of two processors, against a server that sleeps. They need not be exact. If one
 is wrong, a crawl ends early, and the turns of its block with it. The others' crawls then go on
 uncounted, and that time is lost. Where the first pages of a site cost more than the others, turns
 count up to the same place of every crawl (:func:`bench.run.places.level`).
@@ -19,26 +20,29 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from bench.plan.cast import BASE
 from bench.plan.labels import Label
 from bench.plan.tls import Mode
 from bench.plan.workloads import Point
+from crawlers.catalogue import OURS
 
 LISTED = {
     **{"callbacks": 1.0, "callbacks_epoll": 1.0, "callbacks_poll": 0.9, "callbacks_select": 0.95},
     **{"bare": 2.8, "shared": 1.6},  # several times through the job
     **{"generators": 1.16, "native_coroutines": 1.25, "uvloop": 1.3, "uvloop_protocol": 0.9},
     **{"async_await": 1.5, "asyncio_protocol": 1.5, "asyncio_buffered": 1.4},
-    **{"threads": 1.55, "threads_pool": 1.4, "threads_small_stack": 1.55, "gevent": 1.65},
-    **{"threads_timeouts": 1.8, "threads_long_switch": 1.5, "async_await_timeouts": 2.0},
+    **{"threads": 3.6, "threads_pool": 3.4, "threads_small_stack": 3.6, "gevent": 1.65},
+    **{"threads_timeouts": 4.0, "threads_long_switch": 3.6, "async_await_timeouts": 2.0},
+    **{"threads_one_processor": 1.55},
     **{"gevent_timeouts": 1.9, "gevent_patched": 1.8, "trio_timeouts": 3.2, "trio_sockets": 2.4},
     **{"uvloop_timeouts": 1.8, "aiohttp_timeouts": 9.3},
     **{"callbacks_asyncio": 1.1, "generators_asyncio": 1.3},
     **{"trio": 2.9, "curio": 2.0, "aiohttp": 8.8, "aiohttp_uvloop": 7.0},
-    **{"processes": 1.5, "urllib3": 16.0, "urllib3_tuned": 16.0},
-    **{"requests": 48.0, "requests_tuned": 38.0, "httpx": 100.0, "httpx_tuned": 38.0},
+    **{"processes": 1.5, "urllib3": 27.0, "urllib3_tuned": 27.0},
+    **{"requests": 77.0, "requests_tuned": 61.0, "httpx": 100.0, "httpx_tuned": 38.0},
     **{"httpx2": 48.0, "asyncio_pure": 1.8, "asyncio_sockets": 2.2, "uvloop_sockets": 2.0},
-    **{"tornado": 2.2, "twisted": 1.9, "anyio": 5.5, "anyio_trio": 3.0, "master_worker": 3.0},
-    **{"asyncio_small_tls": 1.5, "redis_queue": 5.7, "loop_per_thread": 1.6, "partition": 1.2},
+    **{"tornado": 2.2, "twisted": 1.9, "anyio": 5.5, "anyio_trio": 3.0, "master_worker": 5.0},
+    **{"asyncio_small_tls": 1.5, "redis_queue": 5.7, "loop_per_thread": 3.0, "partition": 1.2},
 }
 """Time of a page of a list, in multiples of that of ``callbacks``."""
 
@@ -50,14 +54,14 @@ CRAWLED = {
     **{"async_await": 2.1, "async_await_timeouts": 2.52, "asyncio_pure": 2.25},
     **{"asyncio_small_tls": 2.1, "uvloop_timeouts": 1.59, "aiohttp_timeouts": 5.9},
     **{"asyncio_protocol": 1.98, "asyncio_sockets": 2.02, "processes": 1.59, "partition": 1.18},
-    **{"threads": 1.43, "threads_small_stack": 1.41, "threads_pool": 1.29},
-    **{"threads_timeouts": 1.53, "threads_long_switch": 1.41},
+    **{"threads": 3.3, "threads_small_stack": 3.3, "threads_pool": 3.1},
+    **{"threads_timeouts": 3.5, "threads_long_switch": 3.3, "threads_one_processor": 1.43},
     **{"gevent": 1.49, "gevent_timeouts": 1.67, "gevent_patched": 1.68, "curio": 1.54},
     **{"trio": 2.32, "trio_timeouts": 2.52, "trio_sockets": 2.01, "anyio": 4.3},
-    **{"anyio_trio": 2.64, "tornado": 1.93, "twisted": 1.8, "master_worker": 2.81},
-    **{"aiohttp": 5.4, "aiohttp_uvloop": 4.38, "urllib3": 8.7, "urllib3_tuned": 9.4},
-    **{"requests": 24.2, "requests_tuned": 21.1, "httpx": 63.8, "httpx_tuned": 22.2},
-    **{"httpx2": 29.0, "loop_per_thread": 2.0},
+    **{"anyio_trio": 2.64, "tornado": 1.93, "twisted": 1.8, "master_worker": 5.0},
+    **{"aiohttp": 5.4, "aiohttp_uvloop": 4.38, "urllib3": 15.0, "urllib3_tuned": 16.0},
+    **{"requests": 38.0, "requests_tuned": 34.0, "httpx": 63.8, "httpx_tuned": 22.2},
+    **{"httpx2": 29.0, "loop_per_thread": 3.5},
 }
 """The same for a page of a tree, whose links are extracted as well."""
 
@@ -68,22 +72,22 @@ DILUTED = 0.6
 """How much of a listed difference is left on a tree, for what is not in :data:`CRAWLED`."""
 
 MANY_SLOTS = 1000
-MANY = {"threads": 0.6, "trio": 1.25, "aiohttp": 1.4, "uvloop": 1.15}
+MANY = {"threads": 0.39, "trio": 1.25, "aiohttp": 1.4, "uvloop": 1.15}
 """What a page takes at so many slots, in multiples of what it takes at a hundred.
 
-Of a thousand threads a page takes 2.5 times as long. But they fetch a thousand pages in each
+Of a thousand threads a page takes 1.6 times as long. But they fetch a thousand pages in each
 turn that do not count (:mod:`bench.run.turns`), and need a larger site for it.
 """
 
-MANY_CRAWLED = {"threads": 0.44, "async_await": 0.72, "trio": 1.25, "aiohttp": 1.4, "uvloop": 1.1}
+MANY_CRAWLED = {"threads": 0.29, "async_await": 0.72, "trio": 1.25, "aiohttp": 1.4, "uvloop": 1.1}
 """The same on a tree."""
 
 FEW_SLOTS = 10
 FEW = {"httpx": 0.48}
 """What a page takes at so few slots: httpx looks through all its connections for each."""
 
-ALONE = {"threads": 0.7, "async_await": 0.65, "generators": 0.92}
-"""The same with one slot."""
+ALONE = {"threads": 0.58, "async_await": 0.65, "generators": 0.92}
+"""The same with one slot, where threads pay mostly for a server that sleeps."""
 
 ASLEEP = {1: 1.9}
 AWAKENED = 1.2
@@ -105,9 +109,9 @@ IN_MODES: dict[Mode, tuple[float, float]] = {
 """What a mode adds to a page: a fixed part, and a part that grows with the page's weight."""
 
 OPENED_EACH: dict[str, float] = {
-    **{"callbacks": 5.0, "generators": 5.6, "threads": 5.1, "gevent": 6.0, "uvloop": 6.5},
+    **{"callbacks": 5.0, "generators": 5.6, "threads": 8.0, "gevent": 6.0, "uvloop": 6.5},
     **{"async_await": 14.0, "trio": 16.5, "aiohttp": 23.0},
-    **{"urllib3": 20.0, "requests": 43.0, "httpx": 48.0, "httpx2": 46.0},
+    **{"urllib3": 30.0, "requests": 65.0, "httpx": 48.0, "httpx2": 46.0},
 }
 """A page with a connection of its own, where the rule is wrong: what opening costs differs more."""
 
@@ -116,19 +120,26 @@ HELD_OVER_TLS = 0.12
 
 
 TURN_S, LONG_TURN_S = 0.010, 0.020
-"""How long a turn is meant to be: about where shorter stops helping, and with many slots.
+"""How long a turn is meant to be: about where shorter stops helping, and a long one.
 
 A backend with a thousand slots reads hundreds of answers before it takes the next step, so
-that a turn of 10 ms is part of one pass over its slots.
+that a turn of 10 ms is part of one pass over its slots. Several threads need a long turn because
+all of them resume at once, and have to settle first (:mod:`bench.run.turns`).
 """
 
 LONG_TURN_SLOTS = 1000
 """From so many slots on turns are long."""
 
 
-def turn_s(point: Point) -> float:
-    """How long a turn of this point should be, where labels take turns."""
-    return LONG_TURN_S if point.slots >= LONG_TURN_SLOTS else TURN_S
+def turn_s(point: Point, label: Label) -> float:
+    """How long a turn of this label should be, where labels take turns."""
+    return LONG_TURN_S if settles(point, label) else TURN_S
+
+
+def settles(point: Point, label: Label) -> bool:
+    """Whether a label needs a while after each stop until it works as it does without stops."""
+    backend = OURS.get(label.name)
+    return point.slots >= LONG_TURN_SLOTS or (backend is not None and backend.several_threads)
 
 
 def weight(point: Point, label: Label) -> float:
@@ -159,11 +170,12 @@ def pages_of(point: Point) -> int:
 
 
 def sized(point: Point, label: Label) -> Point:
-    """The point as one label measures it: in turns and duets, on a site that fits its speed."""
-    if not (point.interleaved or point.duet) or point.site.startswith("dir:"):
+    """The point as one label measures it: in turns, on a site that fits its speed."""
+    if not point.interleaved or point.site.startswith("dir:"):
         return point
     kind, _, rest = point.site.split(":", 2)
     edges = EDGES * point.slots
-    counted = round(max(pages_of(point) - edges, 0) / weight(point, label))
+    longer = turn_s(point, label) / turn_s(point, Label(BASE))
+    counted = round(longer * max(pages_of(point) - edges, 0) / weight(point, label))
     pages = max(edges + counted, PAGES_PER_SLOT * point.slots)
     return replace(point, site=f"{kind}:{pages}:{rest}", urls=None if point.urls is None else pages)

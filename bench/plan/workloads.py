@@ -15,7 +15,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from bench.plan.cast import BASE, TWINS, Cast
+from bench.plan.cast import BASE, PAIRED, TWINS, Cast
 from bench.plan.labels import Label
 from bench.plan.opening import Opening
 from bench.plan.tls import WAYS, Mode, Tls, Way
@@ -88,9 +88,8 @@ class Point:
     recorder keeps nothing, ``asleep`` one of each whose server sleeps between requests
     although the others' poll, ``controls`` (:mod:`bench.controls`) are measured in the same
     blocks, and ``ceiling`` measures the server's ceiling. In an ``interleaved`` point the
-    labels of a block are alive together and take turns (:mod:`bench.run.turns`); in a
-    ``duet`` two of them run at the same time, each with its server on a processor of its own
-    (:mod:`bench.run.duet`); otherwise each trial runs whole and alone.
+    labels of a block are alive together and take turns (:mod:`bench.run.turns`); otherwise
+    each trial runs whole and alone.
     ``work_ms`` is the work that some pages need, None without any (:mod:`bench.plan.mixed`).
     ``spread`` gives the backends that can use them every processor
     (:data:`bench.plan.cast.SPREADING`), or ``over`` of them, and the others one as always. A
@@ -98,6 +97,9 @@ class Point:
     what the server offers, None for plain HTTP. With ``modes`` (:mod:`bench.plan.tls`) each
     backend takes part once in each of them, and they decide on TLS instead. With an ``opening``
     the crawl starts at a pace, and what follows is measured (:mod:`bench.plan.opening`).
+    A point
+    ``beside`` another is measured in the same blocks, as far as it has as many. ``paired`` names
+    the backends that those with several threads are compared with here.
 
     A trial should take ``waits_s``, which does not depend on the machine, and
     ``work_s`` of processor time on the reference machine with ``callbacks``.
@@ -128,8 +130,9 @@ class Point:
     sole: bool = False
     tls: Tls | None = None
     modes: tuple[Mode, ...] = ()
-    duet: bool = False
     opening: Opening | None = None
+    beside: str = ""
+    paired: tuple[str, ...] = PAIRED
     deadline_s: float = 60.0
     waits_s: float = 0.0
     work_s: float = 0.5
@@ -176,6 +179,11 @@ class Point:
         """
         works = self.kind in ("crawl", "cancel")
         return works and self.delay == "none" and self.spread is None
+
+    @property
+    def compares(self) -> bool:
+        """Whether labels are compared with each other, and not each only with itself."""
+        return self.kind == "crawl" and self.recorder == "times" and not self.modes
 
     @property
     def params(self) -> Params:
@@ -244,6 +252,7 @@ def throughput(slots: int, pages: int, cast: Cast) -> Point:
         controls=("shared",) if here else (),
         ceiling=True,
         interleaved=True,
+        paired=(*PAIRED, "async_await"),
     )
 
 
@@ -257,6 +266,7 @@ def fetch(slots: int, urls: int, cast: Cast) -> Point:
         urls=urls,
         twins=TWINS,
         controls=("bare", "shared") if slots == REFERENCE_SLOTS else (),
+        paired=PAIRED,
         work_s=urls * LISTED_PAGE_S,
     )
 
@@ -264,19 +274,11 @@ def fetch(slots: int, urls: int, cast: Cast) -> Point:
 def whole(slots: int, pages: int, cast: Cast) -> Point:
     """The crawl of throughput in whole trials, one after the other: do they agree with turns?"""
     twins = TWINS if cast.variants else (BASE,)
-    return replace(closed_loop("whole", slots, pages, cast), twins=twins, ceiling=True)
-
-
-def duet(other: str, pages: int, blocks: int) -> Point:
-    """The crawl of throughput by the base and by another backend at once, on two processors.
-
-    The base against itself is the A/A pair.
-    """
     return replace(
-        closed_loop("duet", REFERENCE_SLOTS, pages, Cast(blocks, blocks, blocks), setting=other),
-        cast=Cast(blocks, blocks, blocks, only=(BASE, other)),
-        twins=(BASE,) if other == BASE else (),
-        duet=True,
+        closed_loop("whole", slots, pages, cast),
+        twins=twins,
+        ceiling=True,
+        beside=f"throughput-{slots}",
     )
 
 
@@ -288,7 +290,11 @@ def waiting(slots: int, pages: int, cast: Cast) -> Point:
 def ladder(slots: int, pages: int, cast: Cast) -> Point:
     """Every backend, on few enough pages for the slowest stacks."""
     return replace(
-        closed_loop("ladder", slots, pages, cast), twins=TWINS, ceiling=True, interleaved=True
+        closed_loop("ladder", slots, pages, cast),
+        twins=TWINS,
+        ceiling=True,
+        interleaved=True,
+        paired=(*PAIRED, "async_await"),
     )
 
 

@@ -28,7 +28,7 @@ def check(folder: Path) -> Checked:
     failed, void = (
         [
             f"{trial.status}: {trial.label} on {trial.point}: {trial.reason}"
-            for trial in [*records.trials, *records.controls]
+            for trial in records.every_trial
             if trial.status == status
         ]
         for status in ("failed", "void")
@@ -50,7 +50,7 @@ def record_faults(records: Records) -> list[str]:
     if not records.trials:
         found.append("no trial was recorded")
     planned = sum(entry.trials for entry in records.campaign.plan)
-    recorded = len(records.trials) + len(records.controls)
+    recorded = len(records.every_trial)
     if recorded != planned:
         found.append(f"{recorded} trials recorded, {planned} planned")
     return found

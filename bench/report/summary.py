@@ -49,7 +49,6 @@ def tables(analysis: Analysis) -> list[Table]:
         fairness.fairness,
         timeouts.timeouts,
         validity.validity,
-        validity.duets,
         instrument.instrument,
         processors.processors,
     )

@@ -21,7 +21,7 @@ from bench.plan.order import Turn, key
 from bench.plan.plan import Plan
 from bench.plan.tls import Tls
 from bench.plan.workloads import SITE_SEED, WARMUP_SITE, Point
-from bench.run import ceiling, duet, interrupts, together, trial, working
+from bench.run import ceiling, interrupts, together, trial, working
 from bench.run.progress import Display, Estimate
 from bench.run.record import refused
 from bench.run.servers import Server, ServerError
@@ -118,9 +118,6 @@ class Campaign:
         if point.interleaved:
             self._together(bench, campaign, point, turns)
             return
-        if point.duet:
-            self._duet(bench, campaign, point, turns)
-            return
         with ExitStack() as stack:
             server: Server | None = None
             for turn in turns:
@@ -169,19 +166,6 @@ class Campaign:
                 found[number] = refused(point, turn, backend, number, why)
         # All or none: half a block could not be paired with the half that a resume adds.
         self._keep(*(found[number] for number in here))
-
-    def _duet(self, bench: Bench, campaign: ExitStack, point: Point, turns: list[Turn]) -> None:
-        """One block of a duet: all its trials, or none if a side is refused."""
-        here = {self._number + place: turn for place, turn in enumerate(turns)}
-        reasons = [self.refusals.get((point.id, turn.label)) for turn in turns]
-        if why := next(filter(None, reasons), duet.impossible(bench.pinning)):
-            for number, turn in here.items():
-                self._keep(refused(point, turn, self.backends[turn.label.backend], number, why))
-            return
-        self._check_warmup(bench, campaign)
-        self._show(f"block {turns[0].block + 1}/{len(self.plan.blocks)} {point.id}")
-        # All or none: a resume repeats the block, so that both sides are of the same minute.
-        self._keep(*duet.run(bench, point, here))
 
     def _check_warmup(self, bench: Bench, campaign: ExitStack) -> None:
         """Replace the warm-up server if it is gone."""

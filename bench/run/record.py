@@ -23,7 +23,7 @@ from bench.run.protocol import Result
 from bench.run.state import Trial, params
 from bench.run.steady import NOTHING_STEADY, Steady, steady
 from bench.run.workers import seconds
-from bench.schema import Cpu, Fairness, Latency, Ledger, TrialRecord, Work
+from bench.schema import Cpu, Fairness, Kind, Latency, Ledger, TrialRecord, Work
 from bench.text import now
 from crawlers.backend import Backend
 
@@ -53,7 +53,7 @@ NO_RESULT: dict[str, Any] = {
 def identity(point: Point, turn: Turn, backend: Backend, number: int) -> dict[str, Any]:
     """The fields that say which trial a record is about."""
     return {
-        "kind": "control" if backend.family == controls.FAMILY else "trial",
+        "kind": kind_of(point, turn, backend),
         "trial": number,
         "block": turn.block,
         "position": turn.position,
@@ -65,6 +65,13 @@ def identity(point: Point, turn: Turn, backend: Backend, number: int) -> dict[st
         "family": backend.family,
         "rung": backend.rung,
     }
+
+
+def kind_of(point: Point, turn: Turn, backend: Backend) -> Kind:
+    """Whether this is a trial, or only there for others to be compared with."""
+    if backend.family == controls.FAMILY:
+        return "control"
+    return "companion" if turn.label.asleep and not point.asleep else "trial"
 
 
 def refused(point: Point, turn: Turn, backend: Backend, number: int, reason: str) -> TrialRecord:
@@ -227,7 +234,7 @@ def measured(trial: Trial, result: Result, ledger: Ledger) -> tuple[dict[str, An
             Load(
                 client_share=client_share,
                 server_share=server_share,
-                processors=len(trial.pinning.client) or 1,
+                processors=trial.most_busy,
                 rate=rate,
                 ceiling=ceiling,
                 offered=offered,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,7 +17,7 @@ from bench import advice, store, turnlog
 from bench.controls import CONTROLS
 from bench.launch import OWN_PYTHON, RESULTS, ROOT, shown
 from bench.machine import doctor
-from bench.machine.probes import environment
+from bench.machine.probes import cpu, environment
 from bench.plan import backends, interpreters, plan, profiles
 from bench.plan.budget import plan_s
 from bench.plan.interpreters import FoundInterpreter
@@ -106,7 +106,7 @@ def run(options: Options, console: Console) -> Finished:
             note_resumption(opened, earlier, console)
         file = opened.path
         refusals = preflight.refusals(todo, known, file.parent, console)
-        done = [*earlier.trials, *earlier.controls] if earlier else []
+        done = earlier.every_trial if earlier else []
         campaign = Campaign(
             record=record,
             plan=todo,
@@ -158,6 +158,7 @@ def begin(
         selection=options.selection,
         blocks=options.blocks,
         named=options.backends is not None,
+        sharing=sharing(known),
     )
     entries, budget = chosen, None
     budget_s = options.budget_s or profile.budget_s
@@ -177,6 +178,12 @@ def begin(
         budget=budget,
     )
     return record, todo
+
+
+def sharing(known: Iterable[Backend]) -> set[str]:
+    """The backends that have to share the server's processor on this machine."""
+    shared = cpu.split_cores().unpinned().shared
+    return {backend.name for backend in known if backend.several_threads and shared}
 
 
 def look_up(names: Sequence[str] | None, pythons: Sequence[FoundInterpreter]) -> list[Backend]:

@@ -11,7 +11,7 @@ from typing import Literal
 from bench.histograms import FloatArray
 from bench.launch import OWN_PYTHON
 from bench.machine.probes import cpu, host
-from bench.plan.cast import FREE, SPREADING
+from bench.plan.cast import SPREADING
 from bench.plan.order import Turn
 from bench.plan.tls import WAYS, Way
 from bench.plan.workloads import Params, Point
@@ -21,6 +21,7 @@ from bench.run.working import Expected
 from bench.schema import Cancelled, HostNoise, Ledger, Memory, Ramp, Status, Turns
 from bench.text import now
 from crawlers.backend import Backend
+from crawlers.catalogue import HANDED_OVER
 
 
 @dataclass(slots=True)
@@ -142,14 +143,24 @@ class Trial:
     def pinning(self) -> cpu.Pinning:
         """Which processors the two sides of this trial get.
 
-        More than one for the client only at a point that spreads, and only for a backend
-        that can use them.
+        More than one for a client with several threads, except where memory is measured, which
+        depends on the number of processors through malloc's arenas; and at a point that spreads
+        for every backend that can use them.
         """
-        label, spread = self.turn.label, self.point.spread
-        free = label.name == FREE and label.interpreter in self.bench.free_threaded
-        if spread and (label.name in SPREADING or free):
-            return self.bench.pinning.spread(spread, self.point.over)
-        return self.bench.pinning
+        pinning, spread, backend = self.bench.pinning, self.point.spread, self.backend
+        can = backend.several_threads or backend.name in (*SPREADING, *HANDED_OVER)
+        if spread and can:
+            return pinning.spread(spread, self.point.over)
+        if backend.several_threads and self.point.kind != "hold":
+            return pinning.unpinned()
+        return pinning
+
+    @property
+    def most_busy(self) -> int:
+        """How many processors the client can keep busy: one thread at a time has the lock."""
+        label = self.turn.label
+        locked = label.name not in SPREADING and label.interpreter not in self.bench.free_threaded
+        return 1 if locked else len(self.pinning.client) or 1
 
     @property
     def server_polls(self) -> bool:
@@ -158,8 +169,8 @@ class Trial:
         On loopback the client's ``send`` pays for waking the server's processor, which a
         network card does for a remote server.
         """
-        pinning = self.bench.pinning
-        apart = bool(pinning.server) and not set(pinning.server) & set(pinning.client)
+        pinning = self.pinning
+        apart = bool(pinning.server) and not pinning.shared
         return self.point.polls and apart and not self.turn.label.asleep
 
     @property
@@ -186,11 +197,9 @@ def recorder(point: Point, turn: Turn) -> Literal["times", "slots", "null"]:
 def params(point: Point, turn: Turn) -> Params:
     """The point's parameters as recorded, with what is particular to this turn."""
     own: Params = {"recorder": recorder(point, turn)}
-    if point.asleep:
+    if point.asleep or turn.label.asleep:
         own["server"] = "asleep" if turn.label.asleep else "awake"
     if turn.label.mode:
         tls = WAYS[turn.label.mode].tls
         own |= {"mode": turn.label.mode, "tls": tls.words if tls else None}
-    if turn.label.side:
-        own["side"] = turn.label.side
     return point.params | own

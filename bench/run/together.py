@@ -23,7 +23,7 @@ from bench.controls import CONTROLS, FAMILY, REPEATS
 from bench.histograms import FloatArray
 from bench.machine.probes import cpu, host, kernel
 from bench.plan.order import Turn
-from bench.plan.sizes import sized, turn_s
+from bench.plan.sizes import settles, sized, turn_s
 from bench.plan.workloads import SITE_SEED, Point
 from bench.run import record
 from bench.run.counting import LedgerCount, Progress
@@ -109,8 +109,6 @@ def run(
             taken = take_turns(
                 [member.taker for member in members],
                 random.Random(members[0].trial.hash_seed),
-                turn_s=turn_s(point),
-                processors=bench.pinning.client,
                 deadline=time.monotonic() + TURNS_DEADLINE_S,
             )
             taken, until = evenly(taken, members)
@@ -179,7 +177,7 @@ def start(
             trial.hash_seed,
         )
     )
-    cores = bench.pinning.client
+    cores = trial.pinning.client
     trial.unpinned = cpu.pin(worker.pid, cores) if cores else bench.pinning.reason
     taker = Taker(
         name=str(turn.label),
@@ -189,6 +187,9 @@ def start(
         begin=worker.go,
         total=0,
         slots=point.slots,
+        processors=cores,
+        turn_s=turn_s(point, turn.label),
+        settles=settles(point, turn.label),
     )
     return Member(trial, worker, taker)
 
@@ -319,7 +320,7 @@ def summary(turns: Turns, place: int, trial: Trial) -> TurnsSummary | None:
         spanned = int((last >= 0).sum() - inside.sum())
     stolen = [turn.steal_s for turn in counted]
     return TurnsSummary(
-        turn_s=turn_s(trial.point),
+        turn_s=turn_s(trial.point, trial.turn.label),
         taken=len(mine),
         counted=len(counted),
         exchanges=sum(turn.exchanges for turn in counted),

@@ -18,16 +18,15 @@ count, and the others keep their pages meanwhile. Then come the rounds.
 
 Stopping is not free. Every thread has to be woken to stop and again to go on: about 6 and
 8 microseconds each, so 14 ms for a thousand. Of a label with many threads a turn therefore
-counts from when they have all resumed until just before they are stopped. And with a thousand
-slots it counts from when as many exchanges have ended. Before that, each thread finds an answer
-that came while it was stopped; and all of them ask for the interpreter's lock at once, which can
-stop the crawl for as long as ten turns.
+counts from when they have all resumed until just before they are stopped. With a thousand
+slots, and with several threads, it counts from when as many exchanges have ended as there are
+slots. Before that, each thread finds an answer that came while it was stopped; and all of them ask
+for the interpreter's lock at once, which can stop the crawl for as long as ten turns.
 
 A round is a random order of the labels followed by its mirror image, so drift that
 is linear in time cancels within the round. Interleaving at random is RMIT (A. Abedi
 and T. Brecht, "Conducting Repeatable Experiments in Highly Variable Cloud Computing
-Environments", ICPE 2017); running both sides through the same disturbance is duet
-benchmarking (L. Bulej et al., ICPE 2020).
+Environments", ICPE 2017).
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from bench.plan.sizes import LONG_TURN_SLOTS, TURN_S
+from bench.plan.sizes import TURN_S
 from bench.run.group import Group, GroupEndedError
 from bench.run.interrupts import interruptible
 
@@ -67,6 +66,8 @@ class Taker:
     will have, and ``begin`` starts the crawl; it is called in the first turn.
     ``look`` is called at the end of each turn, between the worker's stop and the
     server's, if the number comes from the server. It may raise :class:`GroupEndedError`.
+    ``processors`` are the worker's, whose stolen time is read. A turn lasts ``turn_s``, and one
+    that ``settles`` counts from when the crawl works as it does without stops.
     """
 
     name: str
@@ -77,6 +78,9 @@ class Taker:
     total: int
     slots: int
     look: Callable[[], None] | None = None
+    processors: Sequence[int] = ()
+    turn_s: float = TURN_S
+    settles: bool = False
     begun: bool = False
     lost: str | None = None
 
@@ -165,8 +169,6 @@ def take_turns(
     takers: Sequence[Taker],
     rng: random.Random,
     *,
-    turn_s: float = TURN_S,
-    processors: Sequence[int] = (),
     deadline: float = float("inf"),
     after_round: Callable[[int], None] | None = None,
 ) -> Turns:
@@ -186,7 +188,7 @@ def take_turns(
         for i in rng.sample(range(len(takers)), len(takers)):
             takers[i].worker.look_for_children()
             while takers[i].filling and time.monotonic() < deadline:
-                result.taken.append(take_turn(takers[i], i, FILLING, turn_s, processors))
+                result.taken.append(take_turn(takers[i], i, FILLING))
         while True:
             here = [i for i, taker in enumerate(takers) if taker.lost is None]
             if not here or time.monotonic() > deadline:
@@ -198,7 +200,7 @@ def take_turns(
             taken = []
             for i in [*here, *reversed(here)]:
                 if takers[i].lost is None:
-                    taken.append(take_turn(takers[i], i, number, turn_s, processors))
+                    taken.append(take_turn(takers[i], i, number))
             whole = all(takers[i].lost is None for i in here)
             counted = whole and busy_before and all(takers[i].busy for i in here)
             result.taken += [replace(turn, counted=counted) for turn in taken]
@@ -210,9 +212,7 @@ def take_turns(
     return result
 
 
-def take_turn(
-    taker: Taker, index: int, number: int, turn_s: float, processors: Sequence[int]
-) -> TurnTaken:
+def take_turn(taker: Taker, index: int, number: int) -> TurnTaken:
     """One turn: resume the server and the worker, wait, stop the worker and the server.
 
     The server resumes first and stops last, so that it is there for all of the turn.
@@ -222,7 +222,7 @@ def take_turn(
     up to 4 ms ago with one thread, microseconds ago with many. So a worker with many is read
     while it runs, after all its threads have resumed and before they stop.
     """
-    worker, stolen, waited = taker.worker, steal_s(processors), taker.worker.wait_s()
+    worker, stolen, waited = taker.worker, steal_s(taker.processors), taker.worker.wait_s()
     many = worker.many and number != FILLING
     before = first = _reading(taker)
     try:
@@ -234,10 +234,10 @@ def take_turn(
         with interruptible():
             if many:
                 time.sleep(RESUME_S * worker.threads)
-                if taker.slots >= LONG_TURN_SLOTS:
+                if taker.settles:
                     _settle(taker, before.exchanges)
                 first = _reading(taker)
-            time.sleep(turn_s)
+            time.sleep(taker.turn_s)
         last = _reading(taker)
     finally:
         try:
@@ -254,7 +254,7 @@ def take_turn(
     after = replace(_reading(taker), at=stopped_at)
     if not many:
         last = after
-    stolen_after, waited_after = steal_s(processors), worker.wait_s()
+    stolen_after, waited_after = steal_s(taker.processors), worker.wait_s()
     spent = last.cpu_s - first.cpu_s
     return TurnTaken(
         taker=index,

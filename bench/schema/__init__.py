@@ -214,8 +214,7 @@ class Turns(Record):
     """How a trial ran that took turns with the other labels of its block.
 
     Only turns of counted rounds are in the sums: those in which every slot of every
-    label had work. Throughput and processor time of the trial come from them. In a duet the
-    time in which every slot of both labels had work is the only turn.
+    label had work. Throughput and processor time of the trial come from them.
     """
 
     turn_s: float  # the intended length of a turn
@@ -231,10 +230,18 @@ class Turns(Record):
     aside_s: float = 0.0  # processor time of resuming and stopping many threads: not in cpu_s
 
 
+Kind = Literal["trial", "control", "companion"]
+"""A control has no backend (:mod:`bench.controls`).
+
+A companion is a further trial against a server that sleeps. Labels whose server had to sleep are
+compared with it, because waking the server is part of each send.
+"""
+
+
 class TrialRecord(Record):
     """One backend on one workload point in one fresh process: the sample."""
 
-    kind: Literal["trial", "control"] = "trial"  # control: no backend, see bench.controls
+    kind: Kind = "trial"
     trial: int  # running number in the campaign
     block: int
     position: int  # within the block, from 0
@@ -269,7 +276,7 @@ class TrialRecord(Record):
     ramp: Ramp | None = None  # of barrier trials; older campaigns have none
     cancelled: Cancelled | None = None  # of the workload that interrupts crawls
     fairness: Fairness | None = None  # of the workload that measures it
-    turns: Turns | None = None  # of turns and duets; None: a whole trial, run alone
+    turns: Turns | None = None  # None: a whole trial, run alone
     ledger: Ledger | None
     limiter: Limiter | None = None
     mechanism: dict[str, str | int]  # threads_peak, loop, selector, parser, gc_collections ...

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bench.plan.labels import SIDES
 from bench.schema import AnyRecord, TrialRecord, Turns
 
 
@@ -41,33 +40,6 @@ def fetched(records: Sequence[AnyRecord]) -> list[AnyRecord]:
             found.append(in_turns(moved, us / (record.pages or 1)))
             if record.label == record.backend == "callbacks":
                 found += [control(moved, "bare", 9.0), control(moved, "shared", 8.0)]
-    return found
-
-
-def duets(
-    records: Sequence[AnyRecord], other: str, sides: tuple[float, float] = (1.0, 1.0)
-) -> list[AnyRecord]:
-    """The trials of throughput-100 by the base and another label, again as trials of a duet.
-
-    A page costs what it costs there, times the factor of its side.
-    """
-    found: list[AnyRecord] = []
-    number = 10_000
-    for record in records:
-        if not isinstance(record, TrialRecord) or record.point != "throughput-100":
-            continue
-        if record.label in ("callbacks", other) and record.cpu:
-            spent = 1e6 * (record.cpu.client_user_s + record.cpu.client_system_s)
-            for side, factor in zip(SIDES, sides, strict=True):
-                update = {
-                    "workload": "duet",
-                    "point": f"duet-{other.partition('#')[0]}",
-                    "params": record.params | {"side": side},
-                    "trial": number,
-                }
-                moved = record.model_copy(update=update)
-                found.append(in_turns(moved, factor * spent / (record.pages or 1)))
-                number += 1
     return found
 
 

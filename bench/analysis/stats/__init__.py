@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from bench.analysis.stats.alarms import AaResult, Signs, aa_check, clopper_pearson
 from bench.analysis.stats.ceiling import ceiling_for, requests_per_s, share_of_ceiling
-from bench.analysis.stats.comparisons import Pair, compare, compare_pairs, star
+from bench.analysis.stats.comparisons import Pair, Values, compare, compare_pairs, star
 from bench.analysis.stats.memory import (
     MEMORY_PARTS,
     MIN_CONNECTION_COUNTS,
@@ -82,11 +82,13 @@ from bench.analysis.stats.ratios import (
     ratio,
 )
 from bench.analysis.stats.records import (
+    companions_of,
     labels_of,
     limiter_of,
     natural_key,
     number_param,
     points_of,
+    polled,
     trials_of,
 )
 from bench.analysis.stats.spread import LEVEL, Spread, spread
@@ -135,6 +137,7 @@ __all__ = [
     "Ratio",
     "Signs",
     "Spread",
+    "Values",
     "Way",
     "aa_check",
     "aa_noise_floor",
@@ -143,6 +146,7 @@ __all__ = [
     "block_values",
     "ceiling_for",
     "clopper_pearson",
+    "companions_of",
     "compare",
     "compare_pairs",
     "corrected",
@@ -167,6 +171,7 @@ __all__ = [
     "page_faults_per_page",
     "parity",
     "points_of",
+    "polled",
     "position_balance",
     "ratio",
     "requests_per_s",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 from bench.analysis.stats.metrics import PAGES_PER_S, Metric
 from bench.analysis.stats.noise import NoiseFloor, floors_of, ways_of
@@ -15,11 +17,46 @@ from bench.analysis.stats.ratios import (
     ratio,
     server_limited,
 )
-from bench.analysis.stats.records import labels_of, points_of, trials_of
+from bench.analysis.stats.records import (
+    companions_of,
+    labels_of,
+    points_of,
+    polled,
+    trials_of,
+)
+from bench.schema import TrialRecord
 from bench.store import Records
 
 Pair = tuple[str, str, str]
 """Point, base and label of a comparison."""
+
+Blocks = Mapping[int, float]
+
+STATES: Final = (True, None, False)
+"""Whether the server polled, None in records from before it could: the first that both have."""
+
+
+class Values:
+    """The values of trials by one metric, paired only where the server did the same for both.
+
+    Waking a server that sleeps is part of each send, so a page costs more than from one
+    that polls. ``trials`` should have the companions of a campaign among them
+    (:data:`bench.schema.Kind`).
+    """
+
+    def __init__(self, trials: Iterable[TrialRecord], metric: Metric) -> None:
+        groups: dict[bool | None, list[TrialRecord]] = defaultdict(list)
+        for trial in trials:
+            groups[polled(trial)].append(trial)
+        self._values = {state: block_values(group, metric) for state, group in groups.items()}
+
+    def pair(self, point: str, base: str, label: str) -> tuple[Blocks, Blocks] | None:
+        """What both have against a server in the same state; None if there is no such state."""
+        for state in STATES:
+            found = self._values.get(state, {})
+            if (point, base) in found and (point, label) in found:
+                return found[point, base], found[point, label]
+        return None
 
 
 def compare(
@@ -74,18 +111,18 @@ def compare_pairs(
     Like :func:`compare`, for bases that differ from pair to pair.
     """
     trials = trials_of(records, *metric.workloads)
+    values = Values([*trials, *companions_of(records, *metric.workloads)], metric)
     ways = ways_of(records)
     floors = floors_of(records, metric)
-    values = block_values(trials, metric)
     workload_of = {t.point: t.workload for t in trials}
     limited = server_limited(records) if metric is PAGES_PER_S else set()
     found: list[Comparison] = []
     for point, base, label in pairs:
-        if (point, base) not in values or (point, label) not in values:
+        both = values.pair(point, base, label)
+        if both is None:
             continue
         result = ratio(
-            values[point, base],
-            values[point, label],
+            *both,
             floor=(floor or floors[ways[point]]).at(point, base, label),
             metric=metric,
             resamples=resamples,

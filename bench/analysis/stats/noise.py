@@ -61,8 +61,9 @@ class NoiseFloor:
     ``widest`` is the point and the backend of the largest.
 
     ``unsteady`` has the pairs that are left out, point and backend -> absolute log ratio: those
-    that scatter more than :data:`UNSTEADY` times as much between blocks as the median pair, and
-    those in ``other_work``, whose two runs of a block did not do the same (:func:`other_work`).
+    that scatter more than :data:`UNSTEADY` times as much between blocks as the median pair,
+    those in ``other_work``, whose two runs of a block did not do the same (:func:`other_work`), and
+    those in ``shared``, whose threads and the server had the same processors.
     There the program differs from run to run. That says nothing about how the others
     were measured, and everything about itself: see :meth:`at`.
     """
@@ -75,6 +76,7 @@ class NoiseFloor:
     widest: tuple[str, str] | None = None
     unsteady: Mapping[tuple[str, str], float] = field(default_factory=dict)
     other_work: Collection[tuple[str, str]] = frozenset()
+    shared: Collection[tuple[str, str]] = frozenset()
 
     def at(self, point: str, *labels: str) -> float:
         """The log ratio that a difference between these labels must exceed; 0 without a floor.
@@ -124,25 +126,27 @@ class NoiseFloor:
         """Which pairs are not in it, and why, in two sentences; nothing without any."""
         if not self.unsteady:
             return ""
-        groups: dict[bool, dict[str, list[str]]] = {True: {}, False: {}}
+        groups: dict[str, dict[str, list[str]]] = {}
         for (point, backend), log in self.unsteady.items():
-            group = groups[(point, backend) in self.other_work]
+            group = groups.setdefault(self._why((point, backend)), {})
             group.setdefault(backend, []).append(f"{point} ({floor_words(log)})")
-        reasons = {
-            True: "one of two runs took more page faults for a page, which is other work",
-            False: f"it scatters more than {UNSTEADY:g} times as much between blocks as the median "
-            "pair",
-        }
         parts = [
             f"{listing([f'{backend} at {listing(points)}' for backend, points in group.items()])}: "
-            f"{reasons[other]}"
-            for other, group in groups.items()
-            if group
+            f"{why}"
+            for why, group in sorted(groups.items(), reverse=True)
         ]
         return (
             f" Not in it: {'; '.join(parts)}. A difference from these counts there if it exceeds "
             "what they differed from themselves, too."
         )
+
+    def _why(self, pair: tuple[str, str]) -> str:
+        """Why a pair is not in the floor."""
+        if pair in self.other_work:
+            return "one of two runs took more page faults for a page, which is other work"
+        if pair in self.shared:
+            return "its threads share the server’s processor, where the scheduler places them anew"
+        return f"it scatters more than {UNSTEADY:g} times as much between blocks as the median pair"
 
 
 UNSTEADY: Final = 5.0
@@ -183,19 +187,23 @@ def floor_from(
     pairs: Pairs,
     wild: Collection[tuple[str, str]] = frozenset(),
     other_work: Collection[tuple[str, str]] = frozenset(),
+    shared: Collection[tuple[str, str]] = frozenset(),
 ) -> NoiseFloor:
     """The floor that these pairs make.
 
-    Those in ``wild`` are unsteady by another metric, those in ``other_work`` for that reason.
+    Those in ``wild`` are unsteady by another metric, those in ``other_work`` and ``shared`` for
+    these reasons.
     """
     if not pairs:
         return NoiseFloor(metric.name, None, 0, None)
     means = {name: abs(float(np.mean(list(logs.values())))) for name, logs in pairs.items()}
-    wild = unsteady(pairs).union(wild, other_work)
+    wild = unsteady(pairs).union(wild, other_work, shared)
     steady = {name: mean for name, mean in means.items() if name not in wild}
     left_out = {name: mean for name, mean in means.items() if name in wild}
     if not steady:
-        return NoiseFloor(metric.name, None, 0, None, unsteady=left_out, other_work=other_work)
+        return NoiseFloor(
+            metric.name, None, 0, None, unsteady=left_out, other_work=other_work, shared=shared
+        )
     point_level = list(steady.values())
     singles = [abs(log) for name in steady for log in pairs[name].values()]
     # Not interpolated: with few pairs the floor must not fall below what was seen.
@@ -208,6 +216,7 @@ def floor_from(
         max(steady, key=steady.__getitem__),
         left_out,
         other_work,
+        shared,
     )
 
 
@@ -251,6 +260,21 @@ def other_work(records: Records) -> set[tuple[str, str]]:
     }
 
 
+def shared(records: Records) -> set[tuple[str, str]]:
+    """The pairs, point and backend, that shared the server's processor, where others did not."""
+    found: dict[str, dict[bool, set[str]]] = defaultdict(lambda: {True: set(), False: set()})
+    for trial in trials_of(records):
+        client, server = (trial.pinning.get(side) for side in ("client", "server"))
+        both = isinstance(client, list) and isinstance(server, list) and set(client) & set(server)
+        found[trial.point][bool(both)].add(trial.backend)
+    return {
+        (point, backend)
+        for point, groups in found.items()
+        for backend in groups[True]
+        if groups[False]
+    }
+
+
 def aa_noise_floor(
     records: Records, metric: Metric = PAGES_PER_S, way: Way | None = None
 ) -> NoiseFloor:
@@ -266,7 +290,9 @@ def aa_noise_floor(
         way = next((way for way in WAYS if aa_pairs(records, metric, way)), WAYS[0])
     pairs = aa_pairs(records, metric, way)
     wild = unsteady(aa_pairs(records, CPU_PER_1000, way))
-    return floor_from(metric, pairs, wild, other_work(records) & pairs.keys())
+    return floor_from(
+        metric, pairs, wild, other_work(records) & pairs.keys(), shared(records) & pairs.keys()
+    )
 
 
 def floors_of(records: Records, metric: Metric) -> dict[Way, NoiseFloor]:

@@ -27,6 +27,21 @@ def trials_of(
     ]
 
 
+def companions_of(records: Records, *workloads: str) -> list[TrialRecord]:
+    """The valid companions: further trials that others are compared with, and nothing else."""
+    return [
+        trial
+        for trial in records.companions
+        if (not workloads or trial.workload in workloads) and trial.status == "ok"
+    ]
+
+
+def polled(trial: TrialRecord) -> bool | None:
+    """Whether the server polled during the trial; None in records from before it could."""
+    found = trial.extra.get("server_polls")
+    return None if found is None else bool(found)
+
+
 def labels_of(records: Records, *, twins: bool = False) -> list[str]:
     """Labels in the campaign's order; labels it does not name follow, sorted."""
     seen = {t.label for t in trials_of(records, status=None, twins=twins)}

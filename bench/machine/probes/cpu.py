@@ -6,10 +6,10 @@ which counts nanoseconds; the kernel's split into user and system time is kept
 in clock ticks of 10 ms only, so each half is good to 5 ms. Sum them when small
 differences matter.
 
-Pinning gives the client one processor, because every model here is one process
-with one interpreter lock: a second processor would add no throughput, only
-migrations of the lock, which differ between models. It keeps the server off the
-client's core and off its sibling hyper-thread.
+Pinning gives a client with one thread one processor: it can use no more, and costs the same on
+several. It keeps the server off the client's core and off its sibling hyper-thread. A client
+with several threads gets all processors but the server's (:meth:`Pinning.unpinned`), because
+nobody pins such a program, and on one processor a page costs it less than half.
 """
 
 from __future__ import annotations
@@ -36,6 +36,19 @@ class Pinning:
     # The harness sleeps while a trial is timed, so it may share the server's core.
     harness: list[int] = field(default_factory=list)
     usable: list[int] = field(default_factory=list, compare=False)
+
+    @property
+    def shared(self) -> bool:
+        """Whether both sides may run on the same processor."""
+        return bool(set(self.client) & set(self.server))
+
+    def unpinned(self) -> Pinning:
+        """The same for a client with several threads: all processors but the server's.
+
+        With two processors that would be one, so there the client shares the server's.
+        """
+        apart = self.spread("apart")
+        return apart if len(apart.client) != 1 else replace(self, client=self.usable)
 
     def spread(self, how: Spread, over: int | None = None) -> Pinning:
         """The same for a client that may use every processor, as far as the server lets it.

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from functools import partial
 
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.validity import METRICS, Row, Validity
 from bench.palette import mix
-from bench.report.charts.axes import ratio_axis, value_axis
+from bench.report.charts.axes import value_axis
 from bench.report.charts.design import Design, Skip
 from bench.report.charts.marks import bar_label, bar_range, bar_rows
 from bench.report.charts.slide import Slide
@@ -40,20 +39,14 @@ def design(analysis: Analysis) -> Design | Skip:
         "whole trials"
         for row in found.by(stats.CPU_PER_1000)
     }
-    compared = any(row.duet.ratio for row in found.rows)
-    panels = "Two panels, CPU per page and pages per second"
-    if compared:
-        panels = (
-            "Three panels: CPU per page, pages per second, and the ratio of CPU per page to "
-            f"{found.base} in whole trials and in duets, over that in turns"
-        )
     return Design(
         name=NAME,
         title=TITLE,
         finding=_finding(found),
-        subtitle=f"Dark: in turns. Light: whole trials{'. Hollow: duets' if compared else ''}. "
+        subtitle="Dark: in turns. Light: whole trials. "
         f"Bars: 95 % intervals over {of_blocks(blocks)}. Figures: turns ÷ whole",
-        alt=f"{panels}. {described(analysis, told)} " + " ".join(found.sentences),
+        alt=f"Two panels, CPU per page and pages per second. {described(analysis, told)} "
+        + " ".join(found.sentences),
         draw=partial(_draw, found),
         notes=(*found.sentences, "A twin (#2) is the control: the same backend again."),
     )
@@ -73,49 +66,12 @@ def _finding(found: Validity) -> str | None:
 
 
 def _draw(found: Validity, slide: Slide) -> None:
-    compared = [row for row in found.by(stats.CPU_PER_1000) if row.duet.ratio]
-    count = len(METRICS) + bool(compared)
+    count = len(METRICS)
     panels = slide.panels(count) if slide.look.wide else slide.panels(1, count)
     size = slide.label_size(len(found.by(METRICS[0])) * (1 if slide.look.wide else count), 15.0)
-    for axes, metric in zip(panels, METRICS, strict=False):
+    for axes, metric in zip(panels, METRICS, strict=True):
         _panel(slide, axes, found.by(metric), size)
         axes.set_xlabel(HEADS[metric.name])
-    if compared:
-        _duets(slide, panels[-1], compared, size)
-        panels[-1].set_xlabel("CPU ratio, over in turns")
-        for axes in panels[: len(METRICS)]:  # three panels are narrow
-            if axes.get_xscale() == "linear":
-                axes.xaxis.set_major_locator(MaxNLocator(3))
-
-
-def _duets(slide: Slide, axes: Axes, rows: Sequence[Row], size: float) -> None:
-    """The ratio to the base by each other method over that in turns, which is the line at 1."""
-    ends = [1.0]
-    axes.axvline(1.0, color=slide.palette.muted, linewidth=1.2, zorder=1)
-    for place, row in enumerate(rows):
-        look = slide.look.of(row.label.partition("#")[0])
-        light = mix(look.colour, slide.palette.background, 0.5)
-        one = row.in_turns.value if row.in_turns else None
-        marks = ((-APART, row.in_whole, light, light), (APART, row.duet.ratio, look.colour, "none"))
-        for shift, ratio, colour, face in marks:
-            if one is None or ratio is None or ratio.value is None:
-                continue
-            if ratio.low is not None and ratio.high is not None:
-                bar_range(axes, ratio.low / one, ratio.high / one, place + shift, colour)
-                ends += [ratio.low / one, ratio.high / one]
-            axes.plot(
-                [ratio.value / one],
-                [place + shift],
-                linestyle="none",
-                marker=look.marker,
-                markersize=9,
-                color=colour,
-                markerfacecolor=face,
-                zorder=6,
-            )
-            ends.append(ratio.value / one)
-    ratio_axis(axes, [min(ends) / 1.02, max(ends) * 1.02], 3, axis="x")
-    bar_rows(slide, axes, [row.label for row in rows], size)
 
 
 def _panel(slide: Slide, axes: Axes, rows: Sequence[Row], size: float) -> None:

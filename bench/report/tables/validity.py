@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.duets import NONE_PLANNED, duet
-from bench.analysis.validity import METRICS, Reading, Row
+from bench.analysis.validity import Reading, Row
 from bench.show import cells
 from bench.show.table import Column, Table, name, words
-from bench.text import listing
 
 CAPTION: Final = "Turns against whole trials"
-DUETS: Final = (
-    "In a duet, two backends run at the same time, each on one processor with its server, and then "
-    "swap; its pages/s include the server's work, so they differ by less."
-)
 SHORT: Final = {stats.CPU_PER_1000.name: "CPU, µs per page", stats.PAGES_PER_S.name: "pages/s"}
 
 
@@ -36,7 +29,6 @@ def validity(analysis: Analysis) -> Table:
             Column("turns ÷ whole"),
             Column(f"÷ {base}, in turns"),
             Column(f"÷ {base}, whole"),
-            Column(f"÷ {base}, in duets"),
             words("do the ratios agree?"),
         ],
         [
@@ -48,7 +40,6 @@ def validity(analysis: Analysis) -> Table:
                 cells.ratio(row.over),
                 cells.ratio(row.in_turns, base=row.label == base),
                 cells.ratio(row.in_whole, base=row.label == base),
-                cells.ratio(row.duet.ratio, base=row.label == base),
                 agreement(row),
             ]
             for row in rows
@@ -57,11 +48,11 @@ def validity(analysis: Analysis) -> Table:
             f"The crawl of {found.point} in turns, and again as {found.repeated}, one trial after "
             "the other, in the same campaign. Turns come to colder caches, and whole trials "
             "include connecting, so a figure may differ by method; the ratio of two backends "
-            f"should not. A twin (#2) is the control. {DUETS}"
+            f"should not. A twin (#2) is the control."
             if found
             else ""
         ),
-        notes=(*found.sentences, *without_duet(rows)) if found else (),
+        notes=found.sentences if found else (),
         grouped=True,
     )
 
@@ -72,42 +63,6 @@ def figure(found: Reading) -> str:
     if found.low is None or found.high is None:
         return text
     return f"{text} [{cells.figure(found.low)}–{cells.figure(found.high)}]"
-
-
-def duets(analysis: Analysis) -> Table:
-    """The ratios in duets, where no other method can stand beside them."""
-    records, base = analysis.records, analysis.base
-    labels = []
-    if analysis.validity is None:
-        labels = stats.labels_of(records, twins=True)
-    found = {
-        (label, metric.name): duet(records, label, metric)
-        for metric in METRICS
-        for label in labels
-        if label != base
-    }
-    return Table(
-        "Duets: at the same time, on two processors",
-        [name("backend"), name("figure"), Column(f"÷ {base}, in duets"), words("verdict")],
-        [
-            [label, SHORT[metric], cells.ratio(one.ratio), cells.verdict(one.ratio)]
-            for (label, metric), one in found.items()
-            if one.ratio
-        ],
-        about=DUETS,
-        grouped=True,
-    )
-
-
-def without_duet(rows: Sequence[Row]) -> list[str]:
-    """Why some labels have no duet, one line for each reason."""
-    why: dict[str, list[str]] = {}
-    for row in rows:
-        if row.duet.why and row.label not in why.setdefault(row.duet.why, []):
-            why[row.duet.why].append(row.label)
-    if list(why) == [NONE_PLANNED]:
-        return [f"No ratio in duets: {NONE_PLANNED}."]
-    return [f"No ratio in duets for {listing(labels)}: {reason}." for reason, labels in why.items()]
 
 
 def agreement(row: Row) -> str:

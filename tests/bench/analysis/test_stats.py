@@ -685,6 +685,61 @@ def test_what_a_sleeping_server_costs_comes_from_pairs_of_one_label() -> None:
     assert any("At awake-100, a server that sleeps" in text for text in told)
 
 
+@pytest.mark.parametrize("companions", [True, False])
+def test_a_pair_is_compared_only_where_the_server_did_the_same_for_both(
+    *, companions: bool
+) -> None:
+    """Waking the server is part of each send: a fifth of a page of ``callbacks``."""
+    us_of = {"threads": 60.0, "callbacks": 20.0, "async_await": 30.0}
+    lines: list[AnyRecord] = []
+    for line in synthetic.campaign(workloads=("throughput",), samples=30, noise=0.001):
+        if not isinstance(line, TrialRecord):
+            lines.append(line)
+        elif line.point == "throughput-100" and line.label in us_of:
+            polls = line.label != "threads"
+            us = us_of[line.label]
+            extra = line.extra | {"server_polls": polls}
+            lines.append(in_turns(line.model_copy(update={"extra": extra}), us))
+            if line.label == "callbacks" and companions:
+                asleep = {"extra": extra | {"server_polls": False}, "kind": "companion"}
+                asleep |= {"params": line.params | {"server": "asleep"}}
+                lines.append(in_turns(line.model_copy(update=asleep), 24.0))
+    records = synthetic.gathered(lines)
+    compared = stats.compare(records, stats.CPU_PER_1000, base="callbacks")
+    found = {c.label: c.ratio.value for c in compared}
+    back = stats.compare(records, stats.CPU_PER_1000, base="threads")
+    assert found["async_await"] == pytest.approx(1.5)
+    if companions:
+        assert found["threads"] == pytest.approx(60 / 24)
+        assert [c.ratio.value for c in back] == [pytest.approx(24 / 60)]
+    else:
+        assert set(found) == {"async_await"}
+        assert back == []
+    # A companion is in no average of its own label.
+    values = stats.block_values(stats.trials_of(records), stats.CPU_PER_1000)
+    assert list(values["throughput-100", "callbacks"].values()) == pytest.approx([20.0] * 6)
+    assert len(records.companions) == companions * len(values["throughput-100", "callbacks"])
+    assert [r for r in records.all if isinstance(r, TrialRecord)] == records.every_trial
+
+
+def test_threads_on_the_servers_processor_do_not_set_the_noise_floor() -> None:
+    made_lines = synthetic.campaign(workloads=("throughput",), samples=30, noise=0.05)
+    shared = {"client": [0, 1], "server": [0]}
+    alone = synthetic.gathered(made_lines)
+    backend = next(t.backend for t in alone.trials if t.label != t.backend)
+    moved = [
+        line.model_copy(update={"pinning": shared})
+        if isinstance(line, TrialRecord) and line.backend == backend
+        else line
+        for line in made_lines
+    ]
+    floor = stats.aa_noise_floor(synthetic.gathered(moved))
+    assert stats.aa_noise_floor(alone).pairs == 4
+    assert (floor.pairs, floor.log, len(floor.unsteady)) == (0, None, 4)
+    assert floor.at("throughput-100", backend) == floor.unsteady["throughput-100", backend]
+    assert floor.at("throughput-100", "another") == 0
+
+
 def test_share_of_ceiling_uses_the_nearest_measurement() -> None:
     records = made(samples=30, workloads=("throughput",), blocks=5)
     trials = [

@@ -138,6 +138,22 @@ class TestCpu:
         assert cpu.split_cores([1, 3]).spread("apart").client == [3]  # or none would be left
 
     @LINUX
+    def test_several_threads_get_all_but_the_servers_processor_or_share_it(
+        self, empty: Path
+    ) -> None:
+        two, four = (cpu.split_cores(list(range(n))).unpinned() for n in (2, 4))
+        assert (two.client, two.server, two.shared) == ([0, 1], [0], True)
+        assert (four.client, four.server, four.shared) == ([1, 2, 3], [0], False)
+        for core, text in enumerate(("0,2", "1,3", "0,2", "1,3")):
+            path = f"sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list"
+            put(empty, path, text)
+        assert cpu.split_cores([0, 1, 2, 3]).unpinned().client == [1, 3]
+        assert cpu.split_cores([1, 3]).unpinned().shared
+        one = cpu.split_cores([3])
+        assert one.unpinned() == one
+        assert not one.unpinned().shared
+
+    @LINUX
     def test_nothing_is_spread_where_nothing_is_pinned(self) -> None:
         pinning = cpu.split_cores([3])
         assert pinning.spread("shared") == pinning.spread("apart") == pinning

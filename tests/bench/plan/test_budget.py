@@ -17,6 +17,7 @@ from bench.plan.plan import PlannedPoint
 from bench.plan.profiles import PROFILES, profile
 from bench.plan.workloads import openloop, throughput, whole
 from crawlers import registry
+from crawlers.catalogue import OURS
 from crawlers.registry import MODELS
 
 QUICK = plan.select("quick", profile("quick").backends or ())
@@ -35,7 +36,8 @@ def test_an_interval_needs_as_many_blocks_as_the_analysis_says() -> None:
 def test_a_profile_fits_its_budget_on_the_reference_machine(name: str) -> None:
     found = profile(name)
     assert found.budget_s is not None
-    entries = plan.select(name, found.backends or registry.names())
+    sharing = [name for name, backend in OURS.items() if backend.several_threads]
+    entries = plan.select(name, found.backends or registry.names(), sharing=sharing)
     kept, record = budget.fit(entries, found.budget_s, slowness=1.0)
     assert kept == entries
     assert record.cuts == []

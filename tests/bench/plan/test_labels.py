@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.plan.labels import SIDES, Label, on_each, twin_of
+from bench.plan.labels import Label, on_each, twin_of
 from bench.plan.tls import WAYS
 
 NAMES = st.from_regex(r"[a-z][a-z0-9_]{0,12}", fullmatch=True)
@@ -21,8 +21,6 @@ RELEASES = st.one_of(st.just(""), st.from_regex(r"3\.1[1-4]\.[0-9]t?", fullmatch
         ("callbacks/null", Label("callbacks", null_recorder=True)),
         ("callbacks/asleep", Label("callbacks", asleep=True)),
         ("callbacks/tls", Label("callbacks", mode="tls")),
-        ("callbacks/left", Label("callbacks", side="left")),
-        ("callbacks#2/right", Label("callbacks", twin=True, side="right")),
         ("callbacks@3.13.5t", Label("callbacks", "3.13.5t")),
         (
             "callbacks@3.13.5t#2/null",
@@ -38,10 +36,10 @@ def test_a_label_is_parsed(text: str, label: Label) -> None:
 
 
 FLAGS = (st.booleans(), st.booleans(), st.booleans())
-PARTS = (st.sampled_from(["", *WAYS]), st.sampled_from([None, *SIDES]))
+MODES = st.sampled_from(["", *WAYS])
 
 
-@given(st.builds(Label, NAMES, RELEASES, *FLAGS, *PARTS))
+@given(st.builds(Label, NAMES, RELEASES, *FLAGS, MODES))
 def test_every_label_survives_as_text(label: Label) -> None:
     assert Label.parse(str(label)) == label
 

@@ -102,3 +102,21 @@ def test_nothing_to_do_is_no_block() -> None:
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_small_designs(size: int) -> None:
     assert all(sorted(row) == list(range(size)) for row in order.williams(size))
+
+
+@given(st.integers(1, 9), st.integers(1, 9), st.integers(0, 10), st.integers())
+def test_points_beside_each_other_share_their_blocks(
+    turned: int, whole: int, more: int, seed: int
+) -> None:
+    """Of turns and whole trials of the same crawl, two blocks of five met."""
+    cast = {
+        "turned": {Label("a"): turned},
+        "whole": {Label("a"): whole},
+        "more": {Label("a"): max(turned, whole) + more},
+    }
+    found: dict[str, set[int]] = {name: set() for name in cast}
+    for block in order.schedule(cast, seed, {"whole": "turned"}):
+        for turn in block:
+            found[turn.point].add(turn.block)
+    assert (len(found["turned"]), len(found["whole"])) == (turned, whole)
+    assert len(found["turned"] & found["whole"]) == min(turned, whole)

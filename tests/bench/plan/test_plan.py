@@ -88,3 +88,26 @@ def test_a_campaign_on_interpreters_has_one_twin_of_each() -> None:
         "callbacks@3.11.7#2",
         "threads@3.11.7#2",
     ]
+
+
+def test_what_shares_the_servers_processor_is_compared_with_companions() -> None:
+    """A server that shares its processor sleeps, and waking it is part of each send."""
+    names = [*MODELS, "threads_one_processor", "uvloop"]
+    sleeping = [f"{name}/asleep" for name in ("callbacks", "async_await", "threads_one_processor")]
+
+    def companions(only: str, *sharing: str) -> list[str]:
+        (entry,) = plan.select("full", names, only=[only], sharing=sharing)
+        return [str(label) for label in entry.cast if label.asleep]
+
+    assert companions("ladder-100") == []
+    assert set(companions("ladder-100", "threads")) == set(sleeping)
+    assert companions("ladder-100", "requests") == []  # takes no part
+    assert set(companions("throughput-1000", "threads")) == set(sleeping[:2])
+    assert companions("whole-100", "threads") == sleeping[:1]
+    # Where it always sleeps, and where each backend is compared with itself.
+    for point in ("waiting-100", "churn-100", "fairness-1000", "cancel-1", "c10k-1000"):
+        assert companions(point, "threads") == []
+    record = recorded(plan.select("full", names, only=["ladder-100"], sharing=["threads"]), "full")
+    assert "callbacks/asleep" in record.plan[0].labels
+    again = plan.rebuild(record)
+    assert Label("callbacks", asleep=True) in again.entries[0].cast

@@ -58,14 +58,14 @@ def labels(point: Point, *backends: str) -> list[str]:
 
 def test_labels_hold_the_twin_and_the_recorder_that_keeps_nothing() -> None:
     found = points("quick")
-    twins = ["callbacks#2", "threads#2", "async_await#2"]
+    twins = ["callbacks#2", "async_await#2"]
     assert labels(found["fetch-100"], *MODELS) == [*MODELS, *twins]
     assert labels(found["throughput-100"], *MODELS) == [*MODELS, "callbacks#2"]
     assert labels(found["waiting-100"], *MODELS) == [*MODELS, "callbacks#2"]
     assert labels(found["c10k-100"], *MODELS) == list(MODELS)
     cost = points("full")["cost-100"]
     assert labels(cost, *MODELS) == ["callbacks", "callbacks/null"]
-    assert labels(found["fetch-100"], "threads") == ["threads", "threads#2"]
+    assert labels(points("full")["fetch-100"], "threads") == ["threads", "threads#2"]
 
 
 def test_variants_stay_out_of_points_meant_for_the_models() -> None:

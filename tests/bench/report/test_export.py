@@ -52,7 +52,7 @@ def test_what_sets_trials_of_a_label_apart_is_a_column() -> None:
     A point lists its modes; each trial has one.
     """
     planned = {name for p in profile("full").points for name in p.params} - {"modes"}
-    apart = {"server", "side", "mode", "recorder"}
+    apart = {"server", "mode", "recorder"}
     assert planned | apart <= {*export.PARAMS, "switch_interval_s"}
 
 

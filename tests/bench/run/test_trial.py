@@ -17,13 +17,14 @@ from bench.plan import backends
 from bench.plan.labels import Label
 from bench.plan.order import Turn
 from bench.plan.tls import WAYS, Mode
-from bench.plan.workloads import SITE_SEED
+from bench.plan.workloads import SITE_SEED, Point
 from bench.run import limiter, trial
 from bench.run.judge import void_reason
 from bench.run.limiter import Load
 from bench.run.servers import Server, ServerError
 from bench.run.state import Bench, Trial
 from bench.schema import Handshakes, Ledger, Spread
+from crawlers.catalogue import OURS
 from crawlers.registry import MODELS
 from tests.bench import small
 
@@ -94,20 +95,74 @@ NARROWING = ("processes", "callbacks")
         ("processes", "shared", True),
         ("subinterpreters", "shared", True),
         ("processes", None, False),
-        ("threads", "shared", False),
+        ("threads", "shared", True),
         ("threads@3.14.0t", "shared", True),
         ("callbacks@3.14.0t", "shared", False),
-        ("threads@3.13.5", "shared", False),
+        ("threads@3.13.5", None, True),
+        ("threads#2", None, True),
+        ("requests", None, True),
+        ("threads_one_processor", None, False),
+        ("gevent", None, False),
+        ("callbacks", None, False),
     ],
 )
-def test_threads_are_given_every_processor_only_without_the_lock(
+def test_several_threads_are_given_every_processor(
     shared: Bench, label: str, spread: Spread | None, wide: bool
 ) -> None:
-    bench = replace(shared, free_threaded=["3.14.0t"])
-    where = small.point(spread=spread)
+    found = planned(shared, small.point(spread=spread), label)
+    bench = shared.pinning
+    if wide and spread is None:
+        assert found.pinning == bench.unpinned()
+        assert set(found.pinning.client) > set(bench.client)
+        assert found.pinning.server == bench.server
+        assert found.server_polls == (not found.pinning.shared)
+    else:
+        assert found.pinning.client == (bench.usable if wide else bench.client)
+        assert found.server_polls == (spread is None)
+
+
+@TWO
+def test_one_thread_at_a_time_has_the_lock(shared: Bench) -> None:
+    both = len(shared.pinning.unpinned().client)
+    most = {
+        label: planned(shared, small.point(), label).most_busy
+        for label in ("threads", "threads@3.14.0t", "callbacks@3.14.0t")
+    }
+    assert most == {"threads": 1, "threads@3.14.0t": both, "callbacks@3.14.0t": 1}
+
+
+def test_memory_is_measured_on_one_processor(shared: Bench) -> None:
+    where = small.point("list:4:512", 4, id="c10k-4", workload="c10k", kind="hold", urls=4)
+    assert planned(shared, where, "threads").pinning == shared.pinning
+
+
+def planned(shared: Bench, where: Point, label: str) -> Trial:
+    """A trial that does not run."""
     turn = Turn(0, where.id, 0, Label.parse(label))
-    found = Trial(bench, where, turn, shared.warmup, 0).pinning
-    assert found.client == (bench.pinning.usable if wide else bench.pinning.client)
+    known = {turn.label.backend: OURS[turn.label.name]}
+    bench = replace(shared, backends=known, free_threaded=["3.14.0t"])
+    return Trial(bench, where, turn, shared.warmup, 0)
+
+
+@TWO
+def test_threads_run_on_all_processors_and_a_server_that_shares_them_sleeps(shared: Bench) -> None:
+    threads, one = (small.trial(shared, small.point(), name) for name in ("threads", "callbacks"))
+    pinning = shared.pinning.unpinned()
+    assert (threads.status, one.status) == ("ok", "ok")
+    assert threads.pinning["client"] == pinning.client
+    assert threads.pinning["server"] == one.pinning["server"] == shared.pinning.server
+    assert one.pinning["client"] == shared.pinning.client
+    assert bool(threads.extra["server_polls"]) == (not pinning.shared)
+    assert one.extra["server_polls"]
+
+
+@TWO
+def test_a_companion_is_a_trial_of_its_own_kind(shared: Bench) -> None:
+    companion = small.trial(shared, small.point(), "callbacks/asleep")
+    assert (companion.kind, companion.label, companion.status) == ("companion", "callbacks", "ok")
+    assert companion.params["server"] == "asleep"
+    assert not companion.extra["server_polls"]
+    assert Label.of(companion) == Label("callbacks", asleep=True)
 
 
 @pytest.mark.parametrize("label", MODELS)

@@ -17,7 +17,6 @@ import psutil
 import pytest
 
 from bench.launch import ROOT
-from bench.plan.sizes import LONG_TURN_SLOTS
 from bench.run import turns
 from bench.run.group import Group
 from bench.run.process import Child
@@ -37,7 +36,6 @@ while True:
 
 HARNESS = """
 import sys, random, subprocess
-from bench.plan.sizes import LONG_TURN_SLOTS
 from bench.run import turns
 from bench.run.group import Group
 from bench.run.process import Child
@@ -76,6 +74,7 @@ def takers(tmp_path: Path) -> Iterator[list[Taker]]:
                 lambda worker=worker: worker.send("go"),  # type: ignore[misc]
                 10**12,
                 1,
+                turn_s=0.005,
             )
         )
     for taker in made:
@@ -103,7 +102,7 @@ def rounds(takers: list[Taker], number: int) -> Turns:
             for taker in takers:
                 taker.total = 0
 
-    return take_turns(takers, random.Random(3), turn_s=0.005, after_round=after)
+    return take_turns(takers, random.Random(3), after_round=after)
 
 
 def test_only_the_one_whose_turn_it_is_runs(takers: list[Taker]) -> None:
@@ -155,10 +154,12 @@ def test_resuming_and_stopping_many_threads_is_no_part_of_a_turn(takers: list[Ta
         taker.worker.look_for_children()
     crowded.worker.threads = 200  # as if: each has 10 microseconds to resume
     for taker in takers:
-        turn, counted = take_turn(taker, 0, 0, 0.02, []), 0
+        taker.turn_s = 0.02
+    for taker in takers:
+        turn, counted = take_turn(taker, 0, 0), 0
         while not turn.exchanges:  # a busy machine may not let it run in a turn
             counted = taker.count()
-            turn = take_turn(taker, 0, 0, 0.02, [])
+            turn = take_turn(taker, 0, 0)
         if taker is crowded:
             assert turn.aside_s > 0
             assert turn.exchanges <= taker.count() - counted
@@ -167,7 +168,7 @@ def test_resuming_and_stopping_many_threads_is_no_part_of_a_turn(takers: list[Ta
             assert turn.exchanges == taker.count() - counted
 
 
-def test_with_many_threads_and_slots_a_turn_begins_when_each_slot_has_worked(
+def test_with_many_threads_that_settle_a_turn_begins_when_each_slot_has_worked(
     takers: list[Taker], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A thousand threads found their answers ready after a stop, and a page took half the time."""
@@ -176,15 +177,17 @@ def test_with_many_threads_and_slots_a_turn_begins_when_each_slot_has_worked(
     for taker in takers:
         taker.worker.look_for_children()
     crowded.worker.threads = 20
-    for slots, settles in ((LONG_TURN_SLOTS - 1, False), (LONG_TURN_SLOTS, True)):
-        crowded.slots = slots
+    crowded.turn_s, slots = 0.001, 1000
+    crowded.slots = slots
+    for settles in (False, True):
+        crowded.settles = settles
         before = crowded.count()
-        turn = take_turn(crowded, 0, 0, 0.001, [])
+        turn = take_turn(crowded, 0, 0)
         left_out = crowded.count() - before - turn.exchanges
         assert (left_out >= slots) or not settles
     monkeypatch.setattr(turns, "SETTLE_S", 0.0)  # and it does not wait for ever
     crowded.slots = 10**9
-    assert take_turn(crowded, 0, 0, 0.001, []).wall_s > 0
+    assert take_turn(crowded, 0, 0).wall_s > 0
 
 
 def test_a_worker_with_few_threads_is_read_when_it_has_stopped(takers: list[Taker]) -> None:
@@ -219,7 +222,7 @@ def test_a_worker_that_ends_is_lost_and_the_others_go_on(takers: list[Taker]) ->
 
 def test_the_deadline_ends_the_turns(takers: list[Taker]) -> None:
     began = time.monotonic()
-    turns = take_turns(takers, random.Random(1), turn_s=0.005, deadline=began + 1.0)
+    turns = take_turns(takers, random.Random(1), deadline=began + 1.0)
     assert turns.taken
     assert time.monotonic() - began < 100
 
@@ -229,7 +232,7 @@ def test_an_interrupt_passes_between_turns_and_everything_is_stopped(takers: lis
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        take_turns(takers, random.Random(1), turn_s=0.005, after_round=interrupt)
+        take_turns(takers, random.Random(1), after_round=interrupt)
     for taker in takers:
         assert state(taker.worker.pid) == psutil.STATUS_STOPPED
 
