@@ -27,6 +27,7 @@ _VERIFY_KINDS: Final = {
     18: "self_signed",  # X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT
     62: "wrong_host",  # X509_V_ERR_HOSTNAME_MISMATCH
     64: "wrong_host",  # X509_V_ERR_IP_ADDRESS_MISMATCH
+    87: "wrong_host",  # X509_V_ERR_EMPTY_SUBJECT_ALT_NAME, where a library checks strictly
 }
 """OpenSSL's verdicts on a certificate; any other is about its authority: ``untrusted``."""
 

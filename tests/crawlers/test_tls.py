@@ -60,6 +60,7 @@ def rejected(code: int) -> ssl.SSLError:
         (rejected(20), "untrusted", "untrusted", "untrusted"),
         (rejected(62), "wrong_host", "wrong_host", "wrong_host"),
         (rejected(64), "wrong_host", "wrong_host", "wrong_host"),
+        (rejected(87), "wrong_host", "wrong_host", "wrong_host"),
         (failed("TLSV1_ALERT_PROTOCOL_VERSION"), "tls_version", "tls_version", "tls_version"),
         (failed("UNSUPPORTED_PROTOCOL"), "tls_version", "tls_version", "tls_version"),
         (failed("WRONG_VERSION_NUMBER"), "not_tls", "not_tls", "broken_record"),
