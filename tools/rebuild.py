@@ -38,7 +38,6 @@ from bench.launch import RESULTS, ROOT
 from bench.micro import report as micro_report
 from bench.report import cite, publish
 from tests.torture import document, soak
-from tools import turn_cost_record, turn_cost_report
 
 COMMANDS: Final = (
     "claims --out docs/claims.md",
@@ -131,13 +130,6 @@ def cards() -> dict[str, str]:
     return cards_document.pages(analysed("reference"), counted(), cite.checksum(file), single)
 
 
-def turn_cost_text() -> str:
-    """Why a page costs more in turns than in a whole trial, as far as that was measured."""
-    file = turn_cost_record.RECORD
-    recorded = turn_cost_record.read(file) if file.exists() else None
-    return turn_cost_report.text(recorded, analysed("reference"))
-
-
 def reliability(out: Path) -> None:
     """Draw the chart of the soak."""
     soak.draw_chart(recorded("soak"), out)
@@ -164,7 +156,6 @@ def documents() -> None:
     for name in (*TORTURES, "soak"):
         document.fill(name, torture_table(name))
     costs_excerpt()
-    document.fill("turn-cost", turn_cost_text(), ROOT / "docs" / "decisions.md")
     document.fill("fleet-tls", fleet_over_tls(), ROOT / "docs" / "fleet.md")
     fairness = ROOT / "docs" / "fairness.md"
     document.fill(tuning.NAME, tuning_table(), fairness)

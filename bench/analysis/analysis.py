@@ -19,10 +19,7 @@ from bench.analysis import (
     fairness,
     ladder,
     mixed,
-    naive,
     processors,
-    regime,
-    scatter,
     segments,
     stats,
     summary,
@@ -35,11 +32,8 @@ from bench.analysis.fairness import FairnessRow
 from bench.analysis.family import Family
 from bench.analysis.ladder import Ladder
 from bench.analysis.mixed import Mixed
-from bench.analysis.naive import NaiveResult
 from bench.analysis.processors import Processors
-from bench.analysis.regime import Cell
 from bench.analysis.releases import Releases
-from bench.analysis.scatter import Explained
 from bench.analysis.segments import Segments
 from bench.analysis.stats import Comparison, Metric, Spread
 from bench.analysis.summary import MemoryRow, SummaryRow
@@ -70,7 +64,6 @@ class Analysis:
         self._families: dict[str, Family] = {}
         self._others: dict[tuple[str, str | None], Family] = {}
         self._floors: dict[str, stats.NoiseFloor] = {}
-        self._regime: dict[str, list[Cell]] = {}
 
     # --- which backends and points ------------------------------------------------------
 
@@ -135,11 +128,9 @@ class Analysis:
     # --- comparisons --------------------------------------------------------------------
 
     def family(self, metric: Metric) -> Family:
-        """Every pair that the tables, the regime map and the ladder compare by one metric."""
+        """Every pair that the tables and the ladder compare by one metric."""
         if metric.name not in self._families:
             pairs = stats.star(self.records, metric, self.base)
-            if self.maps_regimes:
-                pairs += regime.pairs(self.records, metric)
             if metric is stats.CPU_PER_1000:
                 pairs += ladder.pairs(self.records)
             self._families[metric.name] = Family(self.records, metric, pairs)
@@ -172,19 +163,6 @@ class Analysis:
     def ladder(self) -> Ladder | None:
         """Every backend against the one it changes; None when the records do not say."""
         return ladder.ladder(self.records, self.family(stats.CPU_PER_1000))
-
-    def regime(self, metric: Metric) -> list[Cell]:
-        """Which model wins at each number of slots and delay; empty where it was not measured."""
-        if not self.maps_regimes:
-            return []
-        if metric.name not in self._regime:
-            self._regime[metric.name] = regime.cells(self.records, self.family(metric))
-        return self._regime[metric.name]
-
-    @cached_property
-    def maps_regimes(self) -> bool:
-        """Whether the campaign measured cells of the regime map."""
-        return bool(stats.trials_of(self.records, "regime"))
 
     @cached_property
     def releases(self) -> Releases | None:
@@ -277,16 +255,6 @@ class Analysis:
         Raises :class:`bench.store.StoreError`.
         """
         return cls(store.load(file), turnlog.load(store.trials_file(file).parent))
-
-    @cached_property
-    def explained(self) -> list[Explained]:
-        """What explains the A/A scatter; empty without a log of turns."""
-        return scatter.explained(self.turns)
-
-    @cached_property
-    def naive(self) -> NaiveResult:
-        """What a naive harness would have claimed."""
-        return naive.naive_claims(self.records, ours=self.aa)
 
     @cached_property
     def balance(self) -> stats.Balance | None:

@@ -17,7 +17,6 @@ from itertools import pairwise
 from typing import Final
 
 from bench.analysis import stats
-from bench.analysis.regime import delay_ms
 from bench.analysis.stats import Comparison, Ratio
 from bench.analysis.stats.ratios import MARGINS
 from bench.analysis.wording import change, interval
@@ -36,7 +35,13 @@ COMPARED: Final = (*SWITCHING, AGAINST)
 DEFAULT, LONG = SWITCHING
 COMMAND: Final = "python -m bench run --profile full --only throughput,waiting,regime,crossover"
 SHORTEST_MS: Final = 10.0
-"""Shorter delays than this, except none, are left to the regime map."""
+"""Shorter delays than this, except none, say nothing about where threads cross."""
+
+
+def delay_ms(trial: TrialRecord) -> float:
+    """The delay in milliseconds; the median where it is random."""
+    _, _, numbers = str(trial.params.get("delay") or "none").partition(":")
+    return float(numbers.partition(":")[0] or 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The family of a metric: every pair that a campaign compares, once, with one verdict.
 
-Tables, charts, the regime map and the ladder ask about the same pairs in different ways.
+Tables, charts and the ladder ask about the same pairs in different ways.
 The verdict of a pair depends on how many comparisons it is corrected for, so a pair in two
 families could be "slower" in a table and "undecided" on a map. Here all questions about one
 metric make one family, a pair at a point is in it once, and whoever asks from the other side

@@ -7,7 +7,7 @@ from statistics import median
 from typing import Final
 
 from bench import advice, turnlog
-from bench.analysis import releases, scatter, stats
+from bench.analysis import releases, stats
 from bench.analysis.analysis import Analysis
 from bench.text import plural
 
@@ -146,18 +146,18 @@ def _ending(analysis: Analysis) -> list[str]:
 
 
 def pairs_lines(analysis: Analysis) -> list[str]:
-    """What one backend compared with itself shows: floor, false alarms, naive claims, steal."""
+    """What one backend compared with itself shows: floor and false alarms."""
     lines = [analysis.floor().words]
     cpu = analysis.floor(stats.CPU_PER_1000)
     if cpu.log is not None:
         lines.append(f"By CPU per page: {cpu.words}")
     if analysis.aa.comparisons:
-        lines += [analysis.aa.words, *analysis.aa.accounting, analysis.naive.words]
-    return lines + scatter.words(analysis.explained)
+        lines += [analysis.aa.words, *analysis.aa.accounting]
+    return lines
 
 
 def method_lines(analysis: Analysis) -> list[str]:
-    """Noise floor, A/A, naive claims, order, parity and what measuring costs, a sentence each."""
+    """Noise floor, A/A, order, parity and what measuring costs, a sentence each."""
     lines = pairs_lines(analysis)
     if analysis.validity:
         lines += analysis.validity.sentences
@@ -179,7 +179,9 @@ def method_lines(analysis: Analysis) -> list[str]:
         share = 100 * (1 - end.trial_wall_s / end.wall_s)
         lines.append(f"The harness itself took {share:.0f} % of {end.wall_s:.0f} s.")
     trials = analysis.records.trials
-    around = [trial.trial_s - trial.elapsed_s for trial in trials if trial.elapsed_s]
+    # In turns the share of a trial may be shorter than its crawl, which others interrupt.
+    alone = [trial for trial in trials if trial.elapsed_s and not trial.turns]
+    around = [trial.trial_s - (trial.elapsed_s or 0.0) for trial in alone]
     if around:
         lines.append(f"A trial took {median(around):.2f} s besides its timed part (median).")
     return lines

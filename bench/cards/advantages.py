@@ -9,9 +9,8 @@ from bench.analysis import crossover, processors, stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.ladder import Step
 from bench.analysis.stats import Comparison, Metric, Ratio
-from bench.analysis.wording import change
 from bench.show import cells
-from bench.text import duration_tick, listing, plural
+from bench.text import listing, plural
 
 BY: Final[tuple[tuple[Metric, str], ...]] = (
     (stats.PAGES_PER_S, "more pages per second"),
@@ -31,33 +30,11 @@ def better(metric: Metric, ratio: Ratio) -> bool:
 def advantages(analysis: Analysis, label: str) -> list[str]:
     """Sentences in Markdown; empty where no difference to the better is shown."""
     return [
-        *_on_the_map(analysis, label),
         *_against_the_base(analysis, label),
         *_against_its_rung(analysis, label),
         *_threads_or_async(analysis, label),
         *_on_all_processors(analysis, label),
     ]
-
-
-def _on_the_map(analysis: Analysis, label: str) -> Iterator[str]:
-    cells_of = analysis.regime(stats.PAGES_PER_S)
-    won = [cell for cell in cells_of if cell.won and cell.best[0] == label]
-    shared = [cell for cell in cells_of if cell.shared and label in cell.best]
-    for verb, found in (("Alone in front", won), ("Equivalent to the first", shared)):
-        if found:
-            where = [
-                f"{plural(cell.slots, 'slot')} {_behind(cell.delay_ms)}"
-                + (f" ({change(cell.lead)})" if cell.lead else "")
-                for cell in found
-            ]
-            yield (
-                f"{verb} of the four models, by pages per second, in {len(found)} of the "
-                f"{len(cells_of)} cells of the regime map: {listing(where)}."
-            )
-
-
-def _behind(delay_ms: float) -> str:
-    return f"behind {duration_tick(delay_ms)}" if delay_ms else "without delay"
 
 
 def _against_the_base(analysis: Analysis, label: str) -> Iterator[str]:

@@ -311,20 +311,13 @@ def _value(found: Comparison) -> float:
 
 
 def trust(analysis: Analysis) -> str | None:
-    """How often this suite and a naive harness see a difference where there is none."""
-    ours, naive, floor = analysis.aa, analysis.naive, analysis.floor()
+    """How often this suite sees a difference where there is none."""
+    ours, floor = analysis.aa, analysis.floor()
     if not ours.tested or floor.percent is None:
         return None
-    text = (
+    return (
         f"**One backend compared with itself: {plural(ours.alarms, 'false alarm')} in "
         f"{ours.tested} comparisons** of {plural(ours.pairs, 'independent pair')} (noise floor "
         f"±{floor.percent:.1f} %; at most {100 * (ours.bound or 0):.0f} % of such pairs raise an "
         "alarm, by the 95 % bound)."
     )
-    if naive.tested:
-        text += (
-            " A naive harness runs three of each in a fixed order. If it believes in means that "
-            f"differ by more than 5 %, it would have claimed {naive.by_threshold} in "
-            f"{naive.tested}; if it believes in ranges that do not overlap, {naive.by_ranges}."
-        )
-    return text

@@ -14,7 +14,7 @@ from bench.report.charts import ACROSS, CHARTS, Skip, file_name, interpreters, n
 SHOWN = ("throughput", "cpu", "memory", "summit", "hockey-stick", "omission")
 NAME = "gallery"
 """Of the generated part of a Markdown file."""
-DOUBTS = "naive"
+DOUBTS = "pairs"
 """Of the part about one backend compared with itself."""
 
 
@@ -48,7 +48,7 @@ def markdown(analysis: Analysis, charts: str, folder: Path) -> str:
 
 
 def doubts(analysis: Analysis, charts: str, folder: Path) -> str:
-    """What a naive harness would have claimed, and what the A/A pairs prove, with the chart."""
+    """What the A/A pairs prove, with the chart."""
     campaign = analysis.campaign
     said = [
         f"From campaign `{campaign.campaign}`, profile {campaign.profile}.",

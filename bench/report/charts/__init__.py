@@ -29,14 +29,9 @@ from bench.report.charts import (
     mixed,
     noise,
     omission,
-    open_loop,
-    parity,
     processors,
-    ratios,
-    regime,
     rungs,
     segments,
-    service_time,
     slots,
     summit,
     timeouts,
@@ -56,7 +51,6 @@ CHARTS: Story = (
     ("segments", segments.design),
     ("throughput", slots.throughput),
     ("waiting", slots.waiting),
-    ("ratios", ratios.design),
     ("cpu", cpu.design),
     ("memory", memory.design),
     ("memory-total", memory_total.design),
@@ -66,15 +60,11 @@ CHARTS: Story = (
     ("ladder-loops", rungs.ladder_loops),
     ("ladder-stacks", rungs.ladder_stacks),
     ("summit", summit.design),
-    ("open-loop", open_loop.design),
     ("hockey-stick", hockey_stick.design),
-    ("service-time", service_time.design),
     ("omission", omission.design),
     ("fairness", fairness.design),
-    ("regime", regime.design),
     ("noise", noise.design),
     ("validity", validity.design),
-    ("parity", parity.design),
 )
 
 #: What TLS adds: after the memory on plain HTTP, in campaigns that measured it.
@@ -94,7 +84,7 @@ TIMEOUTS: Story = (("timeouts", timeouts.design),)
 #: Where threads stop being fine, and many processors: after the map, where they were measured.
 CROSSOVER: Story = (("crossover", crossover.design),)
 PROCESSORS: Story = (("processors", processors.design),)
-AFTER_MAP: Final = "regime"
+AFTER_MAP: Final = "fairness"
 
 #: The charts of a campaign across interpreters; no others mix interpreters.
 ACROSS: Story = (

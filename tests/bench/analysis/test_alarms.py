@@ -10,9 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats as sps
 
-from bench.analysis import naive, stats, trust
-from bench.analysis.analysis import Analysis
-from bench.report.findings import findings
+from bench.analysis import stats
 from bench.schema import AnyRecord, TrialRecord
 from bench.store import Records
 from tests.bench.synthetic import campaign, gathered
@@ -103,29 +101,13 @@ def test_points_behind_a_delay_have_a_floor_of_their_own() -> None:
     assert floors["paced"].log != floors["whole"].log
 
 
-def test_the_naive_harness_has_whole_trials_only() -> None:
+def test_alarms_are_counted_for_each_way_of_measuring() -> None:
     records = gathered(whole_and_turns(lines()))
     ways = stats.ways_of(records)
     assert set(ways.values()) == {"turns", "whole", "paced"}
-    claims = naive.naive_claims(records).claims
-    assert claims
-    assert all(ways[claim.point] != "turns" for claim in claims)
     result = stats.aa_check(records)
     split = [result.of(way) for way in stats.WAYS]
     assert tuple(map(sum, zip(*split, strict=True))) == (result.alarms, result.tested)
-
-
-def test_both_naive_rules_are_quoted_everywhere() -> None:
-    analysis = Analysis(made())
-    result = analysis.naive
-    told = [*trust.method_lines(analysis), *findings(analysis)]
-    quoted = [text for text in told if "naive" in text]
-    assert len(quoted) == 2
-    for text in quoted:
-        assert "5 %" in text
-        assert "overlap" in text
-        assert str(result.by_threshold) in text
-        assert str(result.by_ranges) in text
 
 
 def test_no_twin_is_no_account() -> None:

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as sps
 
-from bench.analysis import naive, stats, trust
+from bench.analysis import stats, trust
 from bench.report.tables import instrument
 from bench.schema import AnyRecord, TrialRecord
 from bench.store import Records
@@ -334,14 +334,6 @@ def test_noise_floor_without_a_twin_is_unknown() -> None:
     floor = stats.aa_noise_floor(made(twin=None, samples=30, workloads=("throughput",)))
     assert floor.log is None
     assert "unknown" in floor.words
-
-
-def test_naive_harness_claims_more_than_this_suite() -> None:
-    result = naive.naive_claims(made(noise=0.03, drift=0.08, samples=30, blocks=6))
-    assert result.tested >= 40
-    assert max(result.by_threshold, result.by_ranges) / result.tested > 0.08
-    assert result.ours.alarms / result.ours.tested <= 0.05
-    assert "fixed order" in result.words
 
 
 def test_void_trials_are_never_averaged() -> None:

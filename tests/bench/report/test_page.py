@@ -230,16 +230,6 @@ def test_tables_are_sorted_by_keyboard(shown: Any) -> None:
     assert numbers(shown, 2) == rising[::-1] != rising
 
 
-def test_words_are_sorted_by_the_numbers_in_them(shown: Any) -> None:
-    table = shown.locator("table", has=shown.locator("caption", has_text="Which model wins"))
-    shown.locator("summary", has_text="Which model wins").click()
-    table.locator("thead th:first-child button").click()
-    regimes = table.locator("tbody th").all_inner_texts()
-    slots = [int(regime.split()[0].replace(",", "")) for regime in regimes]
-    assert slots == sorted(slots)
-    assert slots[-1] == 1000
-
-
 def test_the_theme_is_the_systems_or_the_readers(shown: Any) -> None:
     ground = "getComputedStyle(document.body).backgroundColor"
     drawn = "getComputedStyle(document.querySelector('svg.chart path')).fill"

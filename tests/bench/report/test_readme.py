@@ -24,7 +24,6 @@ def test_the_pairs_are_told_without_a_chart_too(tmp_path: Path) -> None:
     analysis = analysed(campaign(workloads=("throughput",), samples=30))
     text = readme.doubts(analysis, "charts", tmp_path)
     assert "4 independent pairs" in text
-    assert "naive harness" in text
     assert "noise.svg" not in text
     (tmp_path / "noise.svg").write_text("<svg/>")
     assert "charts/noise.svg" in readme.doubts(analysis, "charts", tmp_path)

@@ -98,7 +98,6 @@ def test_markdown_has_what_a_reader_needs() -> None:
         "## Open loop: response time from the intended start",
         "Noise floor ±",
         "A/A comparisons",
-        "naive harness",
         "## Environment",
         "CPython 3.11.9",
     ):

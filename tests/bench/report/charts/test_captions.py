@@ -28,9 +28,7 @@ DRAWN: dict[str, tuple[str, Wanted]] = {
     "waiting": ("waiting", lambda t: t.pages_per_s),
     "cpu": ("throughput-100", lambda t: t.cpu and t.pages),
     "memory-total": ("c10k", lambda t: t.memory),
-    "open-loop": ("openloop", lambda t: t.achieved_per_s),
     "hockey-stick": ("openloop", lambda t: t.response_time and t.response_time.count >= 1000),
-    "service-time": ("throughput-100", lambda t: t.service_time),
     "validity": ("throughput-10 whole-10", lambda t: t.cpu),
     "fairness": ("fairness", lambda t: t.fairness),
     "summit": ("c10k-10000", lambda t: t.ramp),
@@ -39,21 +37,19 @@ DRAWN: dict[str, tuple[str, Wanted]] = {
 #: These say nothing of blocks, or what they say is not a number of blocks of a point.
 WITHOUT_BLOCKS = frozenset(
     {
-        "ratios",
         "memory",
         "ladder",
         "ladder-threads",
         "ladder-async",
         "ladder-loops",
         "ladder-stacks",
-        "regime",
         "crossover",
         "processors",
     }
-    | {"noise", "parity"}
+    | {"noise"}
 )
 #: Crawls of a list of URLs, whose pages have no links to extract.
-LISTED = ("open-loop", "hockey-stick", "omission", "fairness")
+LISTED = ("hockey-stick", "omission", "fairness")
 
 
 def counted(records: Sequence[AnyRecord], place: str, wanted: Wanted) -> set[int]:
@@ -192,7 +188,7 @@ def test_few_blocks_are_called_indicative(counts: list[int], words: str) -> None
 def test_an_open_loop_counts_blocks_for_each_rate() -> None:
     """The slide once said "median of 10 blocks", which was the sum over five rates."""
     found = {name: make(synthetic.analysed(made(blocks=2))) for name, make in charts.CHARTS}
-    for name in ("hockey-stick", "open-loop"):
+    for name in ("hockey-stick",):
         design = found[name]
         assert isinstance(design, Design)
         assert "2 blocks a rate (indicative)" in design.subtitle

@@ -17,7 +17,7 @@ from tests.bench.report.charts.campaigns import changed, designs, made, standard
 
 
 @pytest.mark.parametrize("shape", ["wide", "square"])
-@pytest.mark.parametrize("name", ["ladder", "ladder-stacks", "parity", "memory", "ratios", "noise"])
+@pytest.mark.parametrize("name", ["ladder", "ladder-stacks", "memory", "noise"])
 def test_no_word_leaves_the_slide(name: str, shape: Shape) -> None:
     look = Look("light", shape, synthetic.MODELS)
     design = standard()[name]
@@ -43,7 +43,7 @@ def hollow_markers(design: Design) -> int:
         )
 
 
-@pytest.mark.parametrize("name", ["throughput", "ratios"])
+@pytest.mark.parametrize("name", ["throughput", "cpu"])
 def test_server_limited_points_are_hollow(name: str) -> None:
     free = designs(changed(made(), limiter="client"))[name]
     assert hollow_markers(free) == 0

@@ -19,7 +19,7 @@ from tests.bench import synthetic
 from tests.bench.report.charts.campaigns import LADDERS, changed, designs, made, whole
 
 EVERY = [name for name, _ in charts.CHARTS]
-NEW = (*LADDERS, "regime", "fairness")
+NEW = (*LADDERS, "fairness")
 
 
 def test_every_chart_is_drawn(drawn: Mapping[str, Chart]) -> None:
@@ -39,16 +39,10 @@ def test_every_chart_is_drawn(drawn: Mapping[str, Chart]) -> None:
             assert "CPython 3.11.9" in text
 
 
-def test_parity_is_drawn_only_where_it_differs(drawn: Mapping[str, Chart]) -> None:
-    assert "Not equal" in drawn["parity"].alt
-    assert "Equal at the server" in designs(whole())["parity"].reason
-
-
 def test_a_campaign_from_before_the_ladder_says_what_it_lacks() -> None:
     found = designs(made())
     assert {name: found[name].reason for name in NEW} == {
         **dict.fromkeys(LADDERS, "the records do not say what each backend changes"),
-        "regime": "no valid trial of the regime workload",
         "fairness": "no valid trial of the fairness workload",
     }
 
@@ -87,9 +81,8 @@ def test_only_backends_measured_at_many_slots_are_in_the_other_charts() -> None:
 
 
 def test_charts_are_told_in_the_order_of_the_story() -> None:
-    story = ("throughput", "cpu", "memory", "summit", "hockey-stick", "service-time", "omission")
-    told = [name for name in EVERY if name in (*story, "fairness", "regime")]
-    assert told == [*story, "fairness", "regime"]
+    story = ["throughput", "cpu", "memory", "summit", "hockey-stick", "omission", "fairness"]
+    assert [name for name in EVERY if name in story] == story
 
 
 def test_a_campaign_cut_short_at_any_line() -> None:
@@ -116,7 +109,7 @@ def test_trials_without_measurements() -> None:
         limiter=None,
     )
     found = designs(records)
-    for name in ("cpu", "memory", "service-time"):
+    for name in ("cpu", "memory"):
         assert isinstance(found[name], Skip), name
     assert isinstance(found["throughput"], Design)
 
@@ -161,7 +154,7 @@ def test_forty_backends(tmp_path: Path) -> None:
     backends = (*synthetic.MODELS, *(f"variant_{i}" for i in range(36)))
     records = made(backends=backends, blocks=1, workloads=("throughput", "c10k"), samples=30)
     analysis = synthetic.analysed(records)
-    names = ("throughput", "memory", "ratios")
+    names = ("throughput", "memory")
     for chart in render_all(analysis, tmp_path, formats=("svg",), only=names):
         assert chart.skipped is None
         assert "variant_35" in chart.files["svg/light/wide"].read_text(encoding="utf-8")
