@@ -23,7 +23,7 @@ from typing import NoReturn
 from rich.console import Console
 
 from crawlers import heap, registry
-from crawlers.job import LONGEST_S, CrawlReport, Job, JobError
+from crawlers.job import LONGEST_S, MAX_PAGES, CrawlReport, Job, JobError
 from crawlers.limits import ensure_descriptors
 from crawlers.origins import normal_root
 from crawlers.progress import LiveRecorder
@@ -172,6 +172,18 @@ def make_parser() -> argparse.ArgumentParser:
         help="redirects per URL (default %(default)s)",
     )
     how.add_argument(
+        "--max-pages",
+        type=whole(1),
+        metavar="N",
+        help=f"fetch at most N URLs (default {MAX_PAGES:,} with --any-host, otherwise no limit)",
+    )
+    how.add_argument(
+        "--max-depth",
+        type=whole(0),
+        metavar="N",
+        help="follow links at most N pages deep; 0 fetches the start URLs only",
+    )
+    how.add_argument(
         "--timeout",
         type=seconds(0.001),
         default=DEFAULTS.timeout_s,
@@ -233,6 +245,8 @@ def run(options: argparse.Namespace) -> int:
         timeout_s=options.timeout,
         max_tries=options.max_tries,
         max_redirects=options.max_redirects,
+        max_pages=options.max_pages,
+        max_depth=options.max_depth,
         keep_alive=options.connection == "keep-alive",
         exclude=options.exclude,
         lenient=options.lenient,

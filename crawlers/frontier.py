@@ -9,6 +9,8 @@ site and the job, never on the order of the answers:
   two chains gets the larger of the two budgets;
 - loops and used-up budgets are named when all answers are in.
 
+A limit of pages is the exception: what is found first is fetched.
+
 On another machine it asks for robots.txt before anything else. That is a fetch like any
 other, and only the URLs of that server wait for it.
 """
@@ -16,13 +18,14 @@ other, and only the URLs of that server wait for it.
 from __future__ import annotations
 
 import re
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
 from heapq import heappop, heappush
+from math import inf
 
-from crawlers.job import CrawlReport, Fetch, Job, JobError, Origin, PageResult
+from crawlers.job import MAX_PAGES, CrawlReport, Fetch, Job, JobError, Origin, PageResult
 from crawlers.kinds import RETRYABLE
 from crawlers.origins import (
     in_scope,
@@ -77,6 +80,11 @@ class Frontier:
         self._origin: Origin
         self._prefix, self._cut = "\n", 0  # no URL begins so
         self._pending = deque(dict.fromkeys(roots))
+        self._deeper: deque[str] = deque()
+        self._depth = 0
+        most = job.max_pages or (MAX_PAGES if job.any_host and job.polite else inf)
+        self._room = most - len(self._pending)
+        self._beyond: Counter[str] = Counter()
         self._seen = set(self._pending) if job.follow else set()
         self._reduced: dict[str, int] = {}
         self._spent: dict[str, str] = {}
@@ -98,13 +106,16 @@ class Frontier:
     @property
     def finished(self) -> bool:
         """Whether the frontier will hand out no more fetches."""
-        return self.stopped is not None or not (self.active or self._pending or self._delayed)
+        return self.stopped is not None or not (
+            self.active or self._pending or self._delayed or self._deeper
+        )
 
     @property
     def left(self) -> int:
         """How many URLs were found but not fetched, because the crawl was stopped."""
         pages = [fetch for _, _, fetch in self._delayed if not fetch.robots]
-        return len(self._pending) + len(pages) + sum(map(len, self._held.values()))
+        held = sum(map(len, self._held.values()))
+        return len(self._pending) + len(pages) + len(self._deeper) + held
 
     def stop(self, reason: str) -> None:
         """Hand out no more fetches; settle the ones in flight as usual."""
@@ -118,7 +129,7 @@ class Frontier:
         again when another fetch was settled, unless the crawl is ``finished``.
         """
         delayed, pending = self._delayed, self._pending
-        while not self.stopped and (delayed or pending):
+        while not self.stopped and (delayed or pending or self._next_depth()):
             if delayed and (delayed[0][0] <= self._now or not pending):
                 self.active += 1
                 return heappop(delayed)[2]
@@ -156,6 +167,8 @@ class Frontier:
             self._follow(page, page.links)
         elif page.redirect is not None:
             self._redirect(fetch.url, page.redirect, self._budget(fetch.url) - 1)
+        if self._deeper and not (self._pending or self._delayed):
+            self._next_depth()
 
     def report(self, backend: str, mechanism: dict[str, str | int]) -> CrawlReport:
         """The outcome of the crawl, timed from the start to the last outcome."""
@@ -165,11 +178,11 @@ class Frontier:
             root=self.root,
             concurrency=self._job.slots,
             elapsed_s=self._now - self._start,
-            stopped=self.stopped,
+            stopped=self.stopped or " and ".join(self._beyond) or None,
             rows=self.rows,
             mechanism=mechanism,
             retries=self.retries,
-            left=self.left,
+            left=self.left + self._beyond.total(),
             prefix=origin_prefix(self.root),
         )
 
@@ -309,7 +322,12 @@ class Frontier:
         ) and (self._exclude is None or not self._exclude.search(url))
 
     def _follow(self, page: PageResult, links: list[str]) -> None:
-        seen, pending, reduced = self._seen, self._pending, self._reduced
+        page.links_found = len(links)
+        deepest = self._depth == self._job.max_depth
+        if deepest or len(links) > self._room:
+            links = self._within_limits(links, deepest)
+        pending = self._pending if self._job.max_depth is None else self._deeper
+        seen, reduced = self._seen, self._reduced
         before = len(pending)
         for url in links:
             if url not in seen:
@@ -318,9 +336,31 @@ class Frontier:
                     pending.append(url)
             elif url in reduced:
                 self._redirect(None, url, self._job.max_redirects)
-        page.links_found = len(links)
         page.links_new = len(pending) - before
         page.links = None
+        self._room -= page.links_new
+
+    def _within_limits(self, links: list[str], deepest: bool) -> list[str]:
+        """Without the links that the crawl may not follow, which are counted, not remembered."""
+        room = 0 if deepest else self._room
+        kept = []
+        for url in dict.fromkeys(links):
+            if url not in self._seen and self._allowed(url):
+                if room < 1:
+                    self._beyond["max_depth" if deepest else "max_pages"] += 1
+                    continue
+                room -= 1
+            kept.append(url)
+        return kept
+
+    def _next_depth(self) -> bool:
+        """Go on to the links of the pages fetched so far, when all of these are settled."""
+        if self.active or not self._deeper:
+            return False
+        self._depth += 1
+        self._pending.extend(self._deeper)
+        self._deeper.clear()
+        return True
 
     def _budget(self, url: str) -> int:
         return self._reduced.get(url, self._job.max_redirects)
@@ -336,7 +376,10 @@ class Frontier:
         if target not in self._seen:
             if not self._allowed(target):
                 self._seen.add(target)
+            elif budget >= 0 and self._room < 1:
+                self._beyond["max_pages"] += 1
             elif budget >= 0:
+                self._room -= 1
                 self._seen.add(target)
                 self._pending.append(target)
                 self._reduced[target] = budget

@@ -16,6 +16,9 @@ LONGEST_S = 1e6
 """Longest time in seconds that a job may ask for, about twelve days; clocks overflow far later."""
 
 
+MAX_PAGES = 100_000
+"""Most URLs of a polite crawl of any host: a site may go on for ever, as a calendar does."""
+
 UP_TO = f"at most {LONGEST_S:.0f}"
 
 
@@ -53,6 +56,11 @@ class Job:
     that: anybody on the way can then read and change the pages. ``https=False``
     is for a backend that cannot speak TLS; links to such URLs are ``unsupported``.
 
+    ``max_pages`` is the most URLs that a crawl fetches: which ones depends on the order of
+    the answers. Without it :data:`MAX_PAGES` limits a polite crawl of any host, and nothing
+    limits others. ``max_depth`` is the most links from a start URL to a page; redirects do
+    not count. All pages of a depth are fetched before the first of the next.
+
     ``work`` says which pages need processor time of ours: see :mod:`crawlers.work`.
     """
 
@@ -61,6 +69,8 @@ class Job:
     timeout_s: float = 10.0
     max_tries: int = 4
     max_redirects: int = 10
+    max_pages: int | None = None
+    max_depth: int | None = None
     max_body: int = 16 * MIB
     keep_alive: bool = True
     exclude: str | None = None
@@ -82,6 +92,10 @@ class Job:
         for name, least in (("slots", 1), ("max_tries", 1), ("max_redirects", 0), ("max_body", 1)):
             if getattr(self, name) < least:
                 raise JobError(f"{name} must be at least {least}, not {getattr(self, name)}")
+        if self.max_pages is not None and self.max_pages < len(self.urls):
+            raise JobError(f"max_pages is {self.max_pages}, but {len(self.urls)} URLs are given")
+        if self.max_depth is not None and self.max_depth < 0:
+            raise JobError(f"max_depth must be at least 0, not {self.max_depth}")
         if not 0 < self.timeout_s <= LONGEST_S:
             raise JobError(f"timeout_s must be above 0, {UP_TO}, not {self.timeout_s}")
         if self.deadline_s is not None and not 0 < self.deadline_s <= LONGEST_S:
@@ -220,8 +234,8 @@ class CrawlReport:
 
     ``pages`` counts the distinct URLs answered 200, ``bytes`` their bodies.
     ``stopped`` is None for a crawl that ran to its end, otherwise the reason, and
-    ``left`` counts the URLs that were found but not fetched. In ``mechanism`` the
-    backend reports how it worked (threads, loop class).
+    ``left`` counts the URLs that were found but not fetched; at a limit, the links to them.
+    In ``mechanism`` the backend reports how it worked (threads, loop class).
     """
 
     backend: str

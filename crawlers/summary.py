@@ -33,7 +33,8 @@ def print_summary(report: CrawlReport, console: Console) -> None:
     table.add_row("time", f"{report.elapsed_s:.3f} s, {report.pages_per_s:,.0f} pages/s")
     table.add_row("digest", report.digest)
     if report.stopped:
-        table.add_row("stopped", f"{report.stopped}; {report.left:,} URLs found but not fetched")
+        left = "links led further" if "max_" in report.stopped else "URLs found but not fetched"
+        table.add_row("stopped", f"{report.stopped}; {report.left:,} {left}")
     console.print(table, highlight=False, markup=False)
 
 

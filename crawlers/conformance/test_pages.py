@@ -135,6 +135,40 @@ def test_redirects_merge_and_end(backend: Backend, server: ScriptedServer) -> No
     assert set(server.requests.values()) == {1}
 
 
+def endless(server: ScriptedServer, pages: int) -> None:
+    """Each page leads to three more, as in a calendar; the last ones lead nowhere."""
+    server.script["/"] = page("/1", "/2", "/3")
+    for n in range(1, pages):
+        server.script[f"/{n}"] = page(*(f"/{3 * n + more}" for more in (1, 2, 3)), "/", f"/{n}")
+
+
+def test_a_limit_of_pages(backend: Backend, server: ScriptedServer) -> None:
+    endless(server, 400)
+    report = crawl(backend, server, slots=4, max_pages=25)
+    assert report.stopped == "max_pages"
+    assert report.left > 0
+    assert 12 <= len(report.rows) <= 25  # processes that share the limit may not need all of it
+    assert report.errors == {}
+    assert server.requests.total() == len(report.rows)
+
+
+def test_a_limit_of_depth(backend: Backend, server: ScriptedServer) -> None:
+    """A redirect is no step, and of two ways to a page the shorter one counts."""
+    server.script["/"] = page("/moved", "/b")
+    server.script["/moved"] = redirect("/a")
+    server.script["/a"] = page("/1", "/b")
+    server.script["/b"] = page("/1")
+    server.script["/1"] = page("/2", "/a")
+    server.script["/2"] = page("/3", "/4")
+    report = crawl(backend, server, slots=4, max_depth=3)
+    assert outcomes(report) == {"/": 200, "/moved": 302, "/a": 200, "/b": 200, "/1": 200, "/2": 200}
+    assert (report.stopped, report.left) == ("max_depth", 2)
+    report = crawl(backend, server, slots=4, max_depth=0)
+    assert (report.stopped, report.left) == ("max_depth", 2)
+    assert outcomes(report) == {"/": 200}
+    assert crawl(backend, server, slots=4, max_depth=9).stopped is None
+
+
 def test_times_are_recorded_for_answers_only(backend: Backend, server: ScriptedServer) -> None:
     def slow(connection: Connection) -> None:
         time.sleep(0.2)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import resource
 import signal
 import socket
-from collections import deque
+from collections import Counter, deque
 from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
@@ -84,6 +84,7 @@ class Result(NamedTuple):
     spent: dict[str, str]
     retries: int
     left: int
+    beyond: Counter[str]
     times: list[Times]
 
 
@@ -105,6 +106,7 @@ class Share(Frontier):
         mine = [place for place, url in enumerate(urls) if self._dealt(place, url) == number]
         self._pending = deque(urls[place] for place in mine)
         self._due = deque(due[place] for place in mine if place < len(due))
+        self._room /= count
 
     @property
     def finished(self) -> bool:
@@ -152,7 +154,7 @@ class Share(Frontier):
 
     def result(self, times: list[Times]) -> Result:
         """All that the parent needs."""
-        return Result(self.rows, self._spent, self.retries, self.left, times)
+        return Result(self.rows, self._spent, self.retries, self.left, self._beyond, times)
 
     def _dealt(self, place: int, url: str) -> int:
         dealt = not (self._job.follow or self._by_server)

@@ -17,7 +17,8 @@ The clock starts when all processes are ready, and stops when the parent has eve
 outcome: to collect them is part of the price. The processor time of the start is in the
 report, as in ``processes``. The server sees no difference. On one processor there is one
 process. On other machines, all URLs of a server belong to one process, which keeps the
-time between requests.
+time between requests. A limit of pages is divided among the processes, so a crawl may
+end below it.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from socket import socketpair
 from time import monotonic
 
 from crawlers.frontier import Frontier
-from crawlers.job import CrawlReport, Job
+from crawlers.job import CrawlReport, Job, JobError
 from crawlers.loop import Loop
 from crawlers.recorder import Recorder
 from crawlers.stop import Stop
@@ -56,6 +57,7 @@ class Whole(Frontier):
         self._spent |= part.spent
         self.retries += part.retries
         self.missed += part.left
+        self._beyond += part.beyond
 
     def end(self, now: float) -> None:
         """Stop the clock."""
@@ -175,7 +177,13 @@ def watch(shared: Shared, stop: Stop) -> None:
 
 
 def crawl(job: Job, recorder: Recorder) -> CrawlReport:
-    """Crawl with one process for each processor that this one may use."""
+    """Crawl with one process for each processor that this one may use.
+
+    Raises :class:`JobError` for a job with a limit of depth: a process does not know how
+    deep another one has found a link.
+    """
+    if job.max_depth is not None:
+        raise JobError("backend partition has no max_depth: its processes go on without a depth")
     count = min(job.slots, processors())
     starting, loop = Loop(), Loop()
     shared = Shared(job, recorder, starting)

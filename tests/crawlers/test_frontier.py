@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawlers.frontier import BACKOFF_S, Frontier
-from crawlers.job import Address, Fetch, Job, JobError, Origin, PageResult
+from crawlers.job import MAX_PAGES, Address, Fetch, Job, JobError, Origin, PageResult
 
 HOST = "http://site.test:80"
 
@@ -54,6 +54,48 @@ def take(crawl: Frontier) -> Fetch:
     fetch = crawl.take()
     assert fetch is not None
     return fetch
+
+
+def test_a_crawl_beyond_this_machine_has_a_limit() -> None:
+    """Links past it are counted, and not remembered: a site may go on for ever."""
+    crawl = frontier(any_host=True)
+    crawl.settle(take(crawl), page(*(f"{n}" for n in range(MAX_PAGES))), 0.0)
+    crawl.settle(take(crawl), page("a", "b", "0"), 0.0)
+    report = crawl.report("here", {})
+    assert report.stopped == "max_pages"
+    assert (crawl.ready, report.left) == (MAX_PAGES - 2, MAX_PAGES - 2 + 1 + 2)
+    assert frontier().report("here", {}).stopped is None
+
+
+def test_redirects_need_room_as_links_do() -> None:
+    crawl = frontier(max_pages=2)
+    crawl.settle(take(crawl), page("a", "b"), 0.0)
+    crawl.settle(take(crawl), redirect("c"), 0.0)
+    assert crawl.finished
+    report = crawl.report("here", {})
+    assert (report.stopped, report.left, len(report.rows)) == ("max_pages", 2, 2)
+
+
+def test_a_depth_waits_for_the_one_before_it() -> None:
+    crawl = frontier(max_depth=2)
+    crawl.settle(take(crawl), page("a", "b"), 0.0)
+    a, b = take(crawl), take(crawl)
+    crawl.settle(a, page("c"), 0.0)
+    assert crawl.take() is None
+    crawl.settle(b, failed("refused"), 0.0)
+    assert crawl.ready == 1  # the try of b
+    again = take(crawl)
+    crawl.settle(again, page("d"), 1.0)
+    assert crawl.ready == 2
+    crawl.settle(take(crawl), page("e"), 1.0)
+    crawl.settle(take(crawl), page(), 1.0)
+    assert crawl.finished
+    assert crawl.report("here", {}).stopped == "max_depth"
+
+
+def test_no_more_roots_than_pages() -> None:
+    with pytest.raises(JobError, match="max_pages is 1, but 2 URLs"):
+        frontier(urls=("http://site.test/", "http://site.test/a"), max_pages=1)
 
 
 def test_follows_links_once() -> None:

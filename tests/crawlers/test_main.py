@@ -66,6 +66,14 @@ def test_summary_and_urls(tree: FixtureServer) -> None:
     assert "\x1b" not in done.stdout, "no colour where nobody looks"
 
 
+def test_a_limit_is_reported(tree: FixtureServer) -> None:
+    summary = run("callbacks", tree.url, "--max-pages", "20").stdout
+    assert re.search(r"stopped +max_pages; [\d,]+ links led further", summary)
+    found = json.loads(run("callbacks", tree.url, "--max-depth", "1", "--json").stdout)
+    assert found["stopped"] == "max_depth"
+    assert run("partition", tree.url, "--max-depth", "1").returncode == 2
+
+
 def test_quiet_and_verbose(tree: FixtureServer) -> None:
     assert run("threads", tree.url, "-q").stdout == ""
     failed = run("threads", tree.url, "-v").stdout
