@@ -18,8 +18,10 @@ from typing import Any, TypeAlias, TypeVar
 from crawlers.frontier import Frontier
 from crawlers.http import RECV_SIZE, Exchange
 from crawlers.job import LONGEST_S, CrawlReport, Fetch, Job, Origin
+from crawlers.loop import loop_name
 from crawlers.page import read_page
 from crawlers.recorder import Recorder
+from crawlers.sockets import unread
 from crawlers.stop import Stop
 
 CANNOT_SEE = frozenset({"truncated"})
@@ -44,12 +46,15 @@ class Shared:
 class Slot:
     """At most one connection, at most one exchange in flight.
 
-    ``origin`` is the server of the open connection, None without one; ``sock``
-    is its writing end and ``reader`` the other. ``deadline`` is the time at which
-    the exchange in flight times out.
+    ``origin`` is the server of the open connection ``sock``, None without one.
+    ``started`` is the time at which the exchange in flight began, inf without one.
+    ``deadline`` is the time at which it times out.
+    ``sock`` is the end to write to, and ``reader`` the other.
     """
 
-    __slots__ = ("aborted", "deadline", "number", "origin", "reader", "sock", "started", "task")
+    __slots__ = (
+        "aborted", "deadline", "number", "origin", "reader", "sock", "started", "task", "waited",
+    )  # fmt: skip
 
     sock: asyncio.StreamWriter
     reader: asyncio.StreamReader
@@ -58,9 +63,9 @@ class Slot:
     def __init__(self, number: int) -> None:
         self.number = number
         self.origin: Origin | None = None
-        self.started = 0.0
-        self.deadline = inf
+        self.started = self.deadline = inf
         self.aborted: str | None = None
+        self.waited = False  # for something to fetch
 
 
 Connection: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -110,11 +115,6 @@ def disconnect(slot: Slot) -> None:
             slot.sock.transport.abort()  # the goodbye is sent; do not wait for the server's
 
 
-def unasked(reader: asyncio.StreamReader) -> bool:
-    """Whether bytes have come that no request asked for (RFC 9112, 9.2)."""
-    return bool(reader._buffer)  # type: ignore[attr-defined]
-
-
 async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
     """One exchange: connect if needed, send, receive until it is done."""
     exchange = Exchange(item, shared.job.max_body)
@@ -122,7 +122,7 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
         while item.due > monotonic():  # a loop's timer may be a little early
             await asyncio.sleep(item.due - monotonic())
         slot.started = monotonic()
-        if slot.origin is item.origin and not unasked(slot.reader):
+        if slot.origin is item.origin and not ((slot.waited or item.due) and unread(slot.reader)):
             exchange.reused = True
         else:
             await connect(slot, item)
@@ -145,22 +145,24 @@ def finish(shared: Shared, slot: Slot, item: Fetch, exchange: Exchange) -> None:
     """Give the outcome to the frontier; wake as many slots as there is work for."""
     ended = monotonic()
     page = read_page(item, exchange, shared.job.follow)
-    slot.deadline = inf
-    if not exchange.keep_alive:
-        disconnect(slot)
     if exchange.error is None:
         shared.recorder.record(slot.number, item.intended, slot.started, ended)
+    slot.deadline = slot.started = inf
+    if not exchange.keep_alive:
+        disconnect(slot)
     shared.frontier.settle(item, page, ended)
     wake(shared, shared.frontier.ready - 1)
 
 
 async def take(shared: Shared, slot: Slot) -> Fetch | None:
     """The next fetch, suspended until there is one; None when the crawl is over."""
+    slot.waited = False
     while (item := shared.frontier.take()) is None:
         if shared.frontier.finished:
             wake(shared, len(shared.idle))
             disconnect(slot)
             return None
+        slot.waited = True
         idle = shared.loop.create_future()
         shared.idle.append(idle)
         await idle
@@ -221,11 +223,6 @@ async def run(
     finally:
         for slot in slots:
             disconnect(slot)
-
-
-def loop_name(loop: asyncio.AbstractEventLoop) -> str:
-    """The class of the loop, for the report."""
-    return f"{type(loop).__module__}.{type(loop).__qualname__}"
 
 
 async def main(job: Job, recorder: Recorder, stop: Stop) -> CrawlReport:

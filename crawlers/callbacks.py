@@ -49,7 +49,8 @@ class Slot:
     """At most one connection, at most one exchange in flight: the fetcher object.
 
     ``origin`` is the server of the open connection ``sock``, None without one.
-    ``deadline`` is the time at which the exchange in flight times out.
+    ``started`` is the time at which the exchange in flight began, inf without one.
+    ``deadline`` is the time at which it times out.
     Each method takes one step and leaves the next one with the loop.
     """
 
@@ -64,8 +65,7 @@ class Slot:
     def __init__(self, number: int, shared: Shared) -> None:
         self.number = number
         self.origin: Origin | None = None
-        self.started = 0.0
-        self.deadline = inf
+        self.started = self.deadline = inf
         self.shared = shared
         self.sent = 0
 
@@ -177,7 +177,7 @@ class Slot:
         except OSError as error:
             self.wait(error, self.receive)
             return
-        if self.deadline == inf:
+        if self.started == inf:
             self.disconnect()  # we asked for nothing
             return
         self.exchange.feed(data)
@@ -187,7 +187,7 @@ class Slot:
     def fail(self, error: OSError) -> None:
         """The connection failed, and so did its exchange, if there is one."""
         self.disconnect()
-        if self.deadline != inf:
+        if self.started != inf:
             self.exchange.fail(error)
             # Through the loop, so that fetches that fail at once do not nest.
             self.shared.loop.call_soon(self.finish)
@@ -203,11 +203,11 @@ class Slot:
         ended = monotonic()
         shared, item, exchange = self.shared, self.item, self.exchange
         page = read_page(item, exchange, shared.job.follow)
-        self.deadline = inf
-        if not exchange.keep_alive:
-            self.disconnect()
         if exchange.error is None:
             shared.recorder.record(self.number, item.intended, self.started, ended)
+        self.deadline = self.started = inf
+        if not exchange.keep_alive:
+            self.disconnect()
         shared.frontier.settle(item, page, ended)
         wake(shared, shared.frontier.ready - 1)
         self.take()

@@ -29,7 +29,7 @@ from crawlers.sockets import (
     end_connect,
     hang_up,
     shake_hands,
-    silent,
+    unasked,
     wanted_event,
 )
 from crawlers.stop import Stop
@@ -54,7 +54,8 @@ class Slot:
     """At most one connection, at most one exchange in flight.
 
     ``origin`` is the server of the open connection ``sock``, None without one.
-    ``deadline`` is the time at which the exchange in flight times out.
+    ``started`` is the time at which the exchange in flight began, inf without one.
+    ``deadline`` is the time at which it times out.
     ``ready`` is the Future on which the slot's task waits for the socket.
     """
 
@@ -66,8 +67,7 @@ class Slot:
     def __init__(self, number: int, loop: Loop) -> None:
         self.number = number
         self.origin: Origin | None = None
-        self.started = 0.0
-        self.deadline = inf
+        self.started = self.deadline = inf
         self.loop = loop
         self.ready: Future[None] | None = None
 
@@ -199,7 +199,7 @@ def notice(slot: Slot) -> None:
     ready, slot.ready = slot.ready, None
     if ready is not None:
         ready.resolve(None)
-    elif slot.deadline == inf and not silent(slot.sock):
+    elif slot.started == inf and unasked(slot.sock):
         disconnect(slot)  # we asked for nothing
 
 
@@ -305,11 +305,11 @@ def finish(shared: Shared, slot: Slot, item: Fetch, exchange: Exchange) -> None:
     """Give the outcome to the frontier; wake as many slots as there is work for."""
     ended = monotonic()
     page = read_page(item, exchange, shared.job.follow)
-    slot.deadline = inf
-    if not exchange.keep_alive:
-        disconnect(slot)
     if exchange.error is None:
         shared.recorder.record(slot.number, item.intended, slot.started, ended)
+    slot.deadline = slot.started = inf
+    if not exchange.keep_alive:
+        disconnect(slot)
     shared.frontier.settle(item, page, ended)
     wake(shared, shared.frontier.ready - 1)
 

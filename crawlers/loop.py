@@ -64,3 +64,8 @@ class Loop:
     def close(self) -> None:
         """Release the selector."""
         self.selector.close()
+
+
+def loop_name(loop: object) -> str:
+    """The class of a loop of any library, for the report."""
+    return f"{type(loop).__module__}.{type(loop).__qualname__}"

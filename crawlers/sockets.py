@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
+import select
 import socket
 import sys
-from fcntl import ioctl
-from termios import FIONREAD
 from typing import TYPE_CHECKING, Protocol, TypeGuard
 
 from crawlers.job import Address, Origin
 
 if TYPE_CHECKING:
+    import asyncio
     import ssl
 
 
@@ -45,21 +45,6 @@ def end_connect(sock: socket.socket) -> None:
         raise OSError(error, os.strerror(error))
 
 
-def silent(sock: socket.socket) -> bool:
-    """Whether an idle connection is open and has nothing to read: a loop may say ready late."""
-    if encrypted(sock):
-        from crawlers.tls import has_nothing
-
-        return has_nothing(sock)
-    try:
-        sock.recv(1, socket.MSG_PEEK)
-    except BlockingIOError:
-        return True
-    except OSError:
-        pass  # a reset
-    return False
-
-
 class HasDescriptor(Protocol):
     """A socket of any library."""
 
@@ -67,18 +52,23 @@ class HasDescriptor(Protocol):
         """Its descriptor."""
 
 
-NOTHING = bytes(4)
-"""No bytes, as the kernel counts them."""
-
-
 def unasked(sock: HasDescriptor) -> bool:
-    """Whether bytes wait on an idle connection.
+    """Whether an idle connection has ended, or bytes wait on it.
 
     No request asked for them, so they must not be taken for the next answer; servers
     send a 408 that way before they close (RFC 9112, 9.2). A loop notices them when
-    they come, but code that owns a connection only while it uses it must look.
+    they come, but code that owns a connection only while it uses it must look, after
+    its slot has waited.
     """
-    return ioctl(sock.fileno(), FIONREAD, NOTHING) != NOTHING and not _tickets(sock)
+    look = select.poll()
+    look.register(sock.fileno(), select.POLLIN)
+    return bool(look.poll(0)) and not _tickets(sock)
+
+
+def unread(reader: asyncio.StreamReader) -> bool:
+    """The same for a stream of asyncio, which receives also while nobody reads."""
+    ended = reader.at_eof() or reader.exception() is not None
+    return ended or bool(reader._buffer)  # type: ignore[attr-defined]
 
 
 def _tickets(sock: HasDescriptor) -> bool:

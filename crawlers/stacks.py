@@ -9,10 +9,15 @@ from crawlers.rungs import VARIANTS, variant
 HTTPX_MOST = 1000
 """Connections of one client: its pool is searched for each, so ten times as many take 100 times."""
 
+UNASKED = "aiohttp takes bytes that came on an idle connection for the next answer"
+
 DIFFERS = {
-    "test_bytes_that_no_request_asked_for_are_no_answer": (
-        "aiohttp takes bytes that came on an idle connection for the next answer"
-    ),
+    "test_bytes_that_no_request_asked_for_are_no_answer": UNASKED,
+    **{
+        f"test_while_a_slot_{waits}[{wire}-goes_on]": UNASKED
+        for wire in ("plain", "tls")
+        for waits in ("waits_for_the_schedule", "keeps_a_delay", "waits_for_something_to_fetch")
+    },
     "test_a_stream_that_breaks[cut in a chunk]": (
         "aiohttp calls a body that is cut among its chunks malformed"
     ),

@@ -44,19 +44,20 @@ class Slot:
     """At most one connection, at most one exchange in flight.
 
     ``origin`` is the server of the open connection ``sock``, None without one.
-    ``deadline`` is the time at which the exchange in flight times out.
+    ``started`` is the time at which the exchange in flight began, inf without one.
+    ``deadline`` is the time at which it times out.
     """
 
-    __slots__ = ("aborted", "deadline", "number", "origin", "sock", "started")
+    __slots__ = ("aborted", "deadline", "number", "origin", "sock", "started", "waited")
 
     sock: socket.socket
 
     def __init__(self, number: int) -> None:
         self.number = number
         self.origin: Origin | None = None
-        self.started = 0.0
-        self.deadline = inf
+        self.started = self.deadline = inf
         self.aborted: str | None = None
+        self.waited = False  # for something to fetch
 
 
 SharedT = TypeVar("SharedT", bound=Shared)
@@ -101,7 +102,7 @@ def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
             exchange.abort("cancelled")
             return exchange
         slot.started = monotonic()
-        if slot.origin is item.origin and not unasked(slot.sock):
+        if slot.origin is item.origin and not ((slot.waited or item.due) and unasked(slot.sock)):
             exchange.reused = True
         else:
             connect(shared, slot, item)
@@ -119,15 +120,15 @@ def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
 
 
 def finish(shared: Shared, slot: Slot, item: Fetch, exchange: Exchange) -> None:
-    """Give the outcome to the frontier; wake as many threads as there is work for."""
+    """Give the outcome to the frontier; wake as many slots as there is work for."""
     ended = monotonic()
     page = read_page(item, exchange, shared.job.follow)
     with shared.changed:
-        slot.deadline = inf
-        if not exchange.keep_alive or slot.aborted is not None:
-            disconnect(slot)
         if exchange.error is None:
             shared.recorder.record(slot.number, item.intended, slot.started, ended)
+        slot.deadline = slot.started = inf
+        if not exchange.keep_alive or slot.aborted is not None:
+            disconnect(slot)
         shared.frontier.settle(item, page, ended)
         wake(shared, shared.frontier.ready - shared.promised - 1)
 
@@ -139,6 +140,7 @@ def take(shared: Shared, slot: Slot) -> Fetch | None:
         # threads would never get a turn, nor a connection.
         promised = shared.promised >= shared.frontier.ready
         item = None if promised else shared.frontier.take()
+        slot.waited = item is None
         while item is None:
             if shared.frontier.finished:
                 shared.changed.notify()  # each wakes the next; all at once would compete
@@ -167,7 +169,7 @@ def work(shared: SharedT, slot: Slot, fetch: Fetcher[SharedT]) -> None:
 
 
 def wake(shared: Shared, count: int) -> None:
-    """Let up to ``count`` idle threads look for work again."""
+    """Let up to ``count`` idle slots look for work again."""
     count = min(count, shared.idle)
     if count > 0:
         shared.idle -= count

@@ -57,11 +57,7 @@ SECTIONS: Final = (
         "socket_ready",
         "notice",
     ),
-    _section(
-        "Connect",
-        "Open and close the connection.",
-        *("connect", "connected", "disconnect", "unasked"),
-    ),
+    _section("Connect", "Open and close the connection.", "connect", "connected", "disconnect"),
     _section(
         "Secure",
         "Encrypt the connection for https. To read, TLS may have to write first.",
@@ -83,7 +79,7 @@ SECTIONS: Final = (
     _section("Wake and end", "Make idle slots look for work; stop taking fetches.", "wake", "end"),
     _section("Watch", "Stop exchanges that have run out of time.", "watch"),
     _section("Run", "Start the slots, and stop when all have finished.", "run"),
-    _section("Crawl", "Put everything together.", "loop_name", "main", "crawl"),
+    _section("Crawl", "Put everything together.", "main", "crawl"),
 )
 
 

@@ -11,8 +11,9 @@ from collections.abc import Callable
 from typing import Protocol, TypeVar
 
 from crawlers import async_await
-from crawlers.async_await import Fetcher, SlotT, loop_name
+from crawlers.async_await import Fetcher, SlotT
 from crawlers.job import CrawlReport, Job
+from crawlers.loop import loop_name
 from crawlers.recorder import Recorder
 from crawlers.stop import Stop
 

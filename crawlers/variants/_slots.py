@@ -27,7 +27,7 @@ class Slot:
     ``scope`` is cancelled then. ``sock`` and ``scope`` are the library's own.
     """
 
-    __slots__ = ("aborted", "deadline", "number", "origin", "scope", "sock", "started")
+    __slots__ = ("aborted", "deadline", "number", "origin", "scope", "sock", "started", "waited")
 
     sock: Any
     scope: Any
@@ -38,6 +38,7 @@ class Slot:
         self.started = 0.0
         self.deadline = inf
         self.aborted: str | None = None
+        self.waited = False  # for something to fetch
 
 
 class Shared(ABC):
@@ -67,6 +68,7 @@ def finish(shared: Shared, slot: Slot, item: Fetch, exchange: Exchange) -> None:
     ended = monotonic()
     page = read_page(item, exchange, shared.job.follow)
     slot.deadline = inf
+    slot.waited = False
     if not exchange.keep_alive:
         disconnect(slot)
     if exchange.error is None:

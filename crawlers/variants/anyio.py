@@ -92,7 +92,9 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
             while item.due > monotonic():  # a loop's timer may be a little early
                 await anyio.sleep(max(item.due - monotonic(), 0.0))
             slot.started = monotonic()
-            if slot.origin is item.origin and not has_bytes(slot.sock.stream):
+            if slot.origin is item.origin and not (
+                (slot.waited or item.due) and has_bytes(slot.sock.stream)
+            ):
                 exchange.reused = True
             else:
                 await connect(shared, slot, item)
@@ -122,6 +124,7 @@ async def take(shared: Shared, slot: Slot) -> Fetch | None:
             disconnect(slot)
             await shared.flush()
             return None
+        slot.waited = True
         idle = anyio.Event()
         shared.idle.append(idle)
         await idle.wait()

@@ -49,7 +49,7 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
         while item.due > monotonic():  # a loop's timer may be a little early
             await asyncio.sleep(item.due - monotonic())
         slot.started = monotonic()
-        if slot.origin is item.origin and not unasked(slot.sock):
+        if slot.origin is item.origin and not ((slot.waited or item.due) and unasked(slot.sock)):
             exchange.reused = True
         else:
             await connect(shared, slot, item)

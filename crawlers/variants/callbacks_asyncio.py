@@ -12,9 +12,9 @@ from __future__ import annotations
 from functools import partial
 from time import monotonic
 
-from crawlers.async_await import loop_name
 from crawlers.callbacks import Shared, watch
 from crawlers.job import CrawlReport, Job
+from crawlers.loop import loop_name
 from crawlers.recorder import Recorder
 from crawlers.stop import Stop
 from crawlers.variants._asyncio_loop import AsyncioLoop

@@ -98,7 +98,9 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
         while item.due > monotonic():  # a loop's timer may be a little early
             await curio.sleep(max(item.due - monotonic(), 0.0))
         slot.started = monotonic()
-        if slot.origin is item.origin and not unasked(slot.sock.stream):
+        if slot.origin is item.origin and not (
+            (slot.waited or item.due) and unasked(slot.sock.stream)
+        ):
             exchange.reused = True
         else:
             await connect(shared, slot, item)
@@ -127,6 +129,7 @@ async def take(shared: Shared, slot: Slot) -> Fetch | None:
             disconnect(slot)
             await shared.flush()
             return None
+        slot.waited = True
         await shared.idle.suspend("CRAWL_IDLE")
     return taken(shared, slot, item)
 

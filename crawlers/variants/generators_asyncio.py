@@ -14,9 +14,9 @@ callback, and avoid that.
 
 from __future__ import annotations
 
-from crawlers.async_await import loop_name
 from crawlers.generators import Shared, Task, run, work
 from crawlers.job import CrawlReport, Job
+from crawlers.loop import loop_name
 from crawlers.recorder import Recorder
 from crawlers.variants._asyncio_loop import AsyncioLoop
 

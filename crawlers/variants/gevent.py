@@ -75,7 +75,7 @@ def secure(shared: Shared, slot: Slot, origin: Origin) -> None:
 def exchange_on(shared: Shared, slot: Slot, item: Fetch, exchange: Exchange) -> None:
     """Connect if needed, send, receive until it is done."""
     slot.started = monotonic()
-    if slot.origin is item.origin and not unasked(slot.sock):
+    if slot.origin is item.origin and not ((slot.waited or item.due) and unasked(slot.sock)):
         exchange.reused = True
     else:
         connect(shared, slot, item)
@@ -125,6 +125,7 @@ def take(shared: Shared, slot: Slot) -> Fetch | None:
             shared.wake(len(shared.idle))
             disconnect(slot)
             return None
+        slot.waited = True
         idle = AsyncResult()
         shared.idle.append(idle)
         idle.get()

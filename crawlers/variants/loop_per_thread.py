@@ -21,10 +21,11 @@ from threading import Lock, Thread
 from time import monotonic
 
 from crawlers import async_await
-from crawlers.async_await import CANNOT_SEE, Slot, disconnect, fetch, loop_name
+from crawlers.async_await import CANNOT_SEE, Slot, disconnect, fetch
 from crawlers.frontier import Frontier
 from crawlers.http import Exchange
 from crawlers.job import CrawlReport, Fetch, Job, JobError
+from crawlers.loop import loop_name
 from crawlers.page import read_page
 from crawlers.recorder import Recorder
 from crawlers.stop import Stop
@@ -63,6 +64,7 @@ class Part(async_await.Shared):
 async def take(part: Part, slot: Slot) -> Fetch | None:
     """The next fetch, suspended until there is one; None when the crawl is over."""
     shared = part.shared
+    slot.waited = False
     while True:
         with shared.lock:
             item = shared.frontier.take()
@@ -75,6 +77,7 @@ async def take(part: Part, slot: Slot) -> Fetch | None:
             # Under the lock: a slot of another thread must not look for it too early.
             idle = part.loop.create_future()
             part.idle.append(idle)
+        slot.waited = True
         await idle
     slot.aborted = None
     slot.deadline = max(monotonic(), item.due) + shared.job.timeout_s

@@ -93,6 +93,7 @@ def take(shared: async_await.Shared, slot: Slot) -> Fetch | None:
     item = shared.frontier.take()
     if item is not None:
         slot.aborted = None
+        slot.waited = True  # for the other thread, if for nothing else
         slot.deadline = max(monotonic(), item.due) + shared.job.timeout_s
     return item
 

@@ -33,10 +33,11 @@ from typing import Any
 from redis.asyncio import Redis
 
 from crawlers import async_await
-from crawlers.async_await import CANNOT_SEE, Slot, disconnect, fetch, finish, loop_name, watch
+from crawlers.async_await import CANNOT_SEE, Slot, disconnect, fetch, finish, watch
 from crawlers.backend import BackendError
 from crawlers.job import CrawlReport, Fetch, Job
 from crawlers.limits import ensure_descriptors
+from crawlers.loop import loop_name
 from crawlers.recorder import Recorder
 from crawlers.stop import Stop
 
@@ -141,6 +142,7 @@ async def take(shared: Shared, slot: Slot) -> Fetch | None:
         disconnect(slot)
         return None
     slot.aborted = None
+    slot.waited = True  # for its number, if for nothing else
     slot.deadline = max(monotonic(), item.due) + shared.job.timeout_s
     return item
 

@@ -41,7 +41,7 @@ def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
             exchange.abort("cancelled")
             return exchange
         slot.started = monotonic()
-        if slot.origin is item.origin and not unasked(slot.sock):
+        if slot.origin is item.origin and not ((slot.waited or item.due) and unasked(slot.sock)):
             exchange.reused = True
         else:
             connect(shared, slot, item)

@@ -105,7 +105,7 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
         while item.due > monotonic():  # a loop's timer may be a little early
             await asyncio.sleep(item.due - monotonic())
         slot.started = monotonic()
-        if slot.origin is item.origin and not has_bytes(slot.sock):
+        if slot.origin is item.origin and not ((slot.waited or item.due) and has_bytes(slot.sock)):
             exchange.reused = True
         else:
             await connect(slot, item)

@@ -99,7 +99,7 @@ async def exchange_on(slot: Slot, item: Fetch, exchange: Exchange) -> None:
     while item.due > monotonic():  # a loop's timer may be a little early
         await trio.sleep(max(item.due - monotonic(), 0.0))
     slot.started = monotonic()
-    if slot.origin is item.origin and not slot.unasked(slot.sock):
+    if slot.origin is item.origin and not ((slot.waited or item.due) and slot.unasked(slot.sock)):
         exchange.reused = True
     else:
         await connect(slot, item)
@@ -134,6 +134,7 @@ async def take(shared: Shared, slot: Slot) -> Fetch | None:
             shared.wake(len(shared.idle))
             disconnect(slot)
             return None
+        slot.waited = True
         await shared.idle.park()
     return taken(shared, slot, item)
 

@@ -44,7 +44,9 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
             while item.due > monotonic():  # a loop's timer may be a little early
                 await trio.sleep(max(item.due - monotonic(), 0.0))
             slot.started = monotonic()
-            if slot.origin is item.origin and not unasked(slot.sock):
+            if slot.origin is item.origin and not (
+                (slot.waited or item.due) and unasked(slot.sock)
+            ):
                 exchange.reused = True
             else:
                 await connect(slot, item)
