@@ -1,8 +1,10 @@
-"""Imports go down only, in no circle, and no file is too long: see docs/architecture.md."""
+"""Imports go down only and in no circle, and questions stand alone: see docs/architecture.md."""
 
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
@@ -33,10 +35,8 @@ ROWS = (
 ALLOWED = {"bench": {"bench", "crawlers"}, "crawlers": {"crawlers"}, "server": {"server"}}
 """Whose modules each package may import. Bench starts the server as a program."""
 
-MAX_LINES = 400
-
 TEMPORARY: dict[str, str] = {}
-"""What does not hold yet, with the reason: files that are too long, imports that go up."""
+"""What does not hold yet, with the reason: imports that go up."""
 
 Graph = dict[str, set[str]]
 
@@ -119,15 +119,6 @@ def circle(graph: Graph) -> list[str]:
     return []
 
 
-def too_long(root: Path) -> list[str]:
-    """Files of more lines than a subject should need."""
-    return [
-        file.relative_to(root).as_posix()
-        for file in modules(root).values()
-        if len(file.read_text().splitlines()) > MAX_LINES
-    ]
-
-
 @pytest.fixture(scope="module")
 def graph() -> Graph:
     """The imports of this repository."""
@@ -146,13 +137,27 @@ def test_no_imports_in_a_circle(graph: Graph) -> None:
     assert circle(kept) == []
 
 
-def test_no_file_is_too_long() -> None:
-    assert [file for file in too_long(ROOT) if file not in TEMPORARY] == []
+def questions(graph: Graph) -> list[str]:
+    """The modules that are questions."""
+    kernel = {"bench.questions", "bench.questions.question"}
+    return [name for name in graph if name.startswith("bench.questions") and name not in kernel]
+
+
+def test_no_question_imports_another(graph: Graph) -> None:
+    among = set(questions(graph))
+    assert among
+    assert {name: graph[name] & among for name in among if graph[name] & among} == {}
+
+
+def test_no_question_draws() -> None:
+    """Figures are data: to know what there is to measure, nobody waits for matplotlib."""
+    program = "import sys, bench.questions; sys.exit('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=False).returncode == 0
 
 
 def test_every_exception_is_still_needed(graph: Graph) -> None:
     around = circle(graph)
-    open_now = {*upward(graph), *too_long(ROOT), *map(" -> ".join, pairwise(around))}
+    open_now = {*upward(graph), *map(" -> ".join, pairwise(around))}
     assert set(TEMPORARY) - open_now == set()
 
 
@@ -223,11 +228,6 @@ def test_a_tree_in_order_has_no_circle_and_nothing_upward(tmp_path: Path) -> Non
     )
     assert circle(imports(root)) == []
     assert upward(imports(root)) == []
-
-
-def test_a_long_file_is_found(tmp_path: Path) -> None:
-    root = tree(tmp_path, bench__long="x = 1\n" * (MAX_LINES + 1), bench__short="x = 1\n")
-    assert too_long(root) == ["bench/long.py"]
 
 
 def test_a_room_without_a_place_is_found(tmp_path: Path) -> None:
