@@ -124,7 +124,7 @@ def tuning_table() -> str:
 
 
 def cards() -> dict[str, str]:
-    """The files of docs/cards and their text."""
+    """The files of docs/cards, which the site has, and their text."""
     file = store.trials_file(RESULTS / "reference")
     single = micro_report.load(RESULTS / "micro")
     return cards_document.pages(analysed("reference"), counted(), cite.checksum(file), single)
@@ -160,7 +160,6 @@ def documents() -> None:
     fairness = ROOT / "docs" / "fairness.md"
     document.fill(tuning.NAME, tuning_table(), fairness)
     document.fill(libraries.NAME, libraries.markdown(libraries.libraries()), fairness)
-    cards_document.write(ROOT / "docs" / "cards", cards())
 
 
 FOLDERS: Final[dict[str, Callable[[Path], None]]] = {

@@ -23,7 +23,7 @@ def test_every_page_of_the_repository_is_in_the_navigation() -> None:
     """Add it to a section in tools/site/navigation.py."""
     found = stage.pages(ROOT)
     assert navigation.unplaced(found) == []
-    assert {navigation.START, navigation.CARDS, "docs/method.md"} <= set(found)
+    assert {navigation.START, "docs/method.md"} <= set(found)
 
 
 def test_the_navigation_begins_with_the_readme_and_ends_with_decisions() -> None:

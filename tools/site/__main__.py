@@ -12,12 +12,14 @@ from typing import Final
 
 from bench import filesystem, store
 from bench.analysis.analysis import Analysis
+from bench.cards import document as cards_document
 from bench.cli.publishing import EXTENSIONS
 from bench.launch import RESULTS, ROOT, shown
 from bench.report import publish
 from bench.talk import slideshow
 from bench.talk.material import Material
 from bench.talk.story import tell
+from tools import rebuild
 from tools.site import finish, links, stage
 from tools.site.stage import SiteError
 
@@ -37,6 +39,7 @@ def build(folder: Path, reference: Path) -> None:
     pages = folder.with_name(f"{folder.name}-pages")
     for each in (folder, pages):
         shutil.rmtree(each, ignore_errors=True)
+    cards_document.write(ROOT / "docs" / "cards", rebuild.cards())
     file = store.trials_file(reference)
     analysis = Analysis.load(file)
     stage.stage(ROOT, pages, analysis.campaign)
