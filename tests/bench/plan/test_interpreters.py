@@ -60,7 +60,7 @@ def test_found_on_the_path_and_under_pyenv(tmp_path: Path, monkeypatch: pytest.M
     for folder in (first, second):
         folder.mkdir(parents=True)
         (folder / f"python{release}").symlink_to(HERE.resolve())
-    broken = first / "python3.14t"
+    broken = first / "python3.15t"
     broken.write_text("#!/bin/sh\nexit 127\n")
     broken.chmod(0o755)
     monkeypatch.setenv("PATH", str(first))
