@@ -13,10 +13,16 @@ from inspect import getsource
 from types import CodeType
 
 from bench.claims.experiments.result import ExperimentResult
+from bench.text import listing
 from crawlers import generators
 
-GETTERS = frozenset({"GET_YIELD_FROM_ITER", "GET_AWAITABLE"})
-"""The instructions that fetch what to wait for: the one difference that the syntax makes."""
+AWAIT = "GET_AWAITABLE"
+GETTERS = frozenset({AWAIT, "GET_YIELD_FROM_ITER", "GET_ITER", "PUSH_NULL"})
+"""The instructions that fetch what to wait for: the one difference that the syntax makes.
+
+CPython 3.15 has ``GET_ITER`` for ``yield from``, which pushes two values, and for ``await`` a
+``PUSH_NULL`` after the getter.
+"""
 
 
 class Native(ast.NodeTransformer):
@@ -59,18 +65,20 @@ def measure() -> ExperimentResult:
     result = ExperimentResult()
     functions = suspending(getsource(generators))
     waits = others = total = 0
+    getters: set[str] = set()
     for function in functions:
         one, other = opcodes(function), opcodes(native(function))
         total += one.total()
         differing = (one - other) + (other - one)
-        waits += sum(count for opcode, count in differing.items() if opcode in GETTERS)
+        waits += differing[AWAIT]
+        getters |= GETTERS & differing.keys()
         others += sum(count for opcode, count in differing.items() if opcode not in GETTERS)
     result.values["differing_otherwise"] = float(others)
-    result.values["differing_getters"] = waits / 2
+    result.values["differing_getters"] = float(waits)
     result.values["instructions"] = float(total)
     result.facts["functions"] = [function.name for function in functions]
     result.facts["note"] = (
-        f"{total} instructions in {len(functions)} functions; in {waits // 2} places one has "
-        "GET_YIELD_FROM_ITER and the other GET_AWAITABLE"
+        f"{total} instructions in {len(functions)} functions; in {waits} places one has "
+        f"{listing(sorted(getters - {AWAIT, 'PUSH_NULL'}))} and the other {AWAIT}"
     )
     return result
