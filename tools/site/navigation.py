@@ -50,7 +50,12 @@ SECTIONS: Final = (
     Section("Fleet", ("docs/fleet.md",)),
     Section(
         "Backends",
-        ("docs/side-by-side.md", "docs/stack-ripping.md", "docs/adding-a-backend.md"),
+        (
+            "docs/side-by-side.md",
+            "docs/stack-ripping.md",
+            "docs/adding-a-backend.md",
+            "docs/adding-a-question.md",
+        ),
     ),
     Section(
         "Architecture and decisions",
