@@ -37,6 +37,9 @@ from bench.schema import (
 )
 
 FILE_NAME = "trials.jsonl"
+APART = ("recorder", "server", "processors", "mode", "side")
+"""Parameters that set trials of one label at one point apart; ``side`` in old records only."""
+
 PACKED = f"{FILE_NAME}.gz"
 """The same, compressed, for campaigns that are kept in a repository."""
 MOST_DIGITS = 20
@@ -260,7 +263,7 @@ def sort_out(records: Iterable[AnyRecord], file: Path, torn_bytes: int = 0) -> R
     for record in rest:
         match record:
             case TrialRecord():
-                apart = [record.params.get(name) for name in ("recorder", "server", "mode", "side")]
+                apart = [record.params.get(name) for name in APART]
                 key = (record.block, record.point, record.label, *apart)
                 if key in seen:
                     raise StoreError(

@@ -96,6 +96,11 @@ def test_awake(replay: Replay) -> None:
     replay()
 
 
+def test_pinning(replay: Replay) -> None:
+    """The crawl on one processor; the records have the same on all of them."""
+    replay()
+
+
 def test_mixed(replay: Replay) -> None:
     """One page in ten needs the processor: how long the other nine wait."""
     replay()

@@ -19,6 +19,7 @@ from bench.analysis import (
     fairness,
     ladder,
     mixed,
+    places,
     processors,
     segments,
     stats,
@@ -32,6 +33,7 @@ from bench.analysis.fairness import FairnessRow
 from bench.analysis.family import Family
 from bench.analysis.ladder import Ladder
 from bench.analysis.mixed import Mixed
+from bench.analysis.places import Places
 from bench.analysis.processors import Processors
 from bench.analysis.releases import Releases
 from bench.analysis.segments import Segments
@@ -235,6 +237,11 @@ class Analysis:
     def processors(self) -> Processors | None:
         """Backends on every processor against the models on one; None where not measured."""
         return processors.processors(self.records)
+
+    @cached_property
+    def places(self) -> Places | None:
+        """Which backends ran on several processors, and where; None where all had one."""
+        return places.places(self.records)
 
     # --- can it be trusted? -------------------------------------------------------------
 

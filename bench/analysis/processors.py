@@ -1,8 +1,8 @@
 """Backends that use every processor, against the models on one, in pages per second.
 
-In every other point a client has one processor, because a model can use no more. Here
-``processes``, ``subinterpreters``, ``partition``, ``loop_per_thread`` and, without a lock,
-``threads`` get every processor: all but the server's (``apart``), or all of them, the server's
+In every other point a client with one thread has one processor, because it can use no more, and so
+have ``processes``, ``subinterpreters`` and ``partition``. Here these and all with several threads
+get every processor: all but the server's (``apart``), or all of them, the server's
 included (``shared``). Which processors each side had is in the record of each trial.
 """
 
@@ -33,10 +33,7 @@ PLACES: Final = {
 
 SIDES: Final = ("client", "server")
 
-LOCKED: Final = (
-    "every interpreter of this campaign has its lock, with which threads gain nothing from a "
-    "second processor"
-)
+LOCKED: Final = "every interpreter of this campaign has its lock"
 
 
 @dataclass(frozen=True, slots=True)

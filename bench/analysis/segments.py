@@ -7,6 +7,9 @@ left. The rest is the model: how the program waits and switches, and colder cach
 either control has. A whole HTTP stack has no shared parts, so all of its time beyond the
 sockets is its own.
 
+A backend whose server slept is not split: waking the server is part of its sends, and of
+no control's.
+
 ``bare`` only fetches lists. A crawl of pages of the same size sends the same requests, so
 its sockets are those of the list with the same number of slots, where both were measured.
 """
@@ -54,16 +57,18 @@ class Segments:
 def segments(records: Records) -> list[Segments]:
     """Every backend at every point where both controls can be had, in the campaign's order."""
     controls: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
+    polled: dict[str, bool | None] = {}
     for trial in records.controls:
         value = per_exchange(trial)
         if trial.status == "ok" and value is not None:
+            polled[trial.point] = stats.polled(trial)
             controls[trial.point, trial.label][trial.block] = value
     families = {rung.name: rung.family for rung in records.campaign.rungs}
     measured: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
     workloads: dict[str, str] = {}
     for trial in stats.trials_of(records, twins=False):
         value = per_exchange(trial)
-        if value is not None:
+        if value is not None and polled.get(trial.point) == stats.polled(trial):
             measured[trial.point, trial.label][trial.block] = value
             workloads[trial.point] = trial.workload
     found = []

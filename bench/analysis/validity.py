@@ -124,10 +124,11 @@ class Validity:
 
 def validity(records: Records) -> Validity | None:
     """Turns against whole trials; None where no crawl was measured by both."""
-    repeats = [t for t in stats.trials_of(records, WHOLE) if t.turns is None]
+    everything = [*stats.trials_of(records), *stats.companions_of(records)]
+    repeats = [t for t in everything if t.workload == WHOLE and t.turns is None]
     for repeated in stats.points_of(records, WHOLE):
         point = f"throughput-{repeated.rpartition('-')[2]}"
-        taken = [t for t in stats.trials_of(records) if t.point == point and t.turns]
+        taken = [t for t in everything if t.point == point and t.turns]
         rows = [
             row
             for metric in METRICS
@@ -154,7 +155,13 @@ def _rows(
     for label in stats.labels_of(records, twins=True):
         if label not in turns or label not in whole:
             continue
-        known = label != base and base in turns and base in whole
+        # Each method's pair is of trials whose servers did the same.
+        in_turns, in_whole = (
+            stats.Values(trials, metric).pair(trials[0].point, base, label)
+            if label != base
+            else None
+            for trials in (taken, repeats)
+        )
         made.append(
             Row(
                 label,
@@ -162,24 +169,21 @@ def _rows(
                 reading(turns[label]),
                 reading(whole[label]),
                 stats.ratio(whole[label], turns[label], metric=metric),
-                stats.ratio(turns[base], turns[label], metric=metric) if known else None,
-                stats.ratio(whole[base], whole[label], metric=metric) if known else None,
-                _agreement(turns, whole, base, label, metric) if known else None,
+                stats.ratio(*in_turns, metric=metric) if in_turns else None,
+                stats.ratio(*in_whole, metric=metric) if in_whole else None,
+                _agreement(in_turns, in_whole, metric) if in_turns and in_whole else None,
             )
         )
     return _corrected(made, point)
 
 
 def _agreement(
-    turns: Mapping[str, Blocks], whole: Mapping[str, Blocks], base: str, label: str, metric: Metric
+    in_turns: tuple[Blocks, Blocks], in_whole: tuple[Blocks, Blocks], metric: Metric
 ) -> Ratio:
     """The ratio to the base in turns over that in whole trials, block by block."""
     by_turns, by_whole = (
-        {
-            block: found[label][block] / found[base][block]
-            for block in found[label].keys() & found[base].keys()
-        }
-        for found in (turns, whole)
+        {block: label[block] / base[block] for block in label.keys() & base.keys()}
+        for base, label in (in_turns, in_whole)
     )
     return stats.ratio(by_whole, by_turns, metric=metric)
 
@@ -197,7 +201,9 @@ def _corrected(rows: Sequence[Row], point: str) -> list[Row]:
 
 
 def _values(trials: Sequence[TrialRecord], metric: Metric) -> dict[str, Blocks]:
-    return {label: blocks for (_, label), blocks in stats.block_values(trials, metric).items()}
+    """What each label has, without companions."""
+    mine = [trial for trial in trials if trial.kind == "trial"]
+    return {label: blocks for (_, label), blocks in stats.block_values(mine, metric).items()}
 
 
 def reading(blocks: Blocks) -> Reading:

@@ -108,7 +108,12 @@ def page(found: Card) -> str:
 
 def no_limits(backend: Backend) -> str:
     """What is said in the place of limits."""
-    return NO_LIMITS.format(processor="" if backend.name in SPREADING else ONE_PROCESSOR)
+    return NO_LIMITS.format(processor="" if several(backend) else ONE_PROCESSOR)
+
+
+def several(backend: Backend) -> bool:
+    """Whether it can use several processors, or runs on them."""
+    return backend.several_threads or backend.name in SPREADING
 
 
 def family(name: str) -> str:

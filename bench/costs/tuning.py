@@ -161,6 +161,8 @@ class Tuning:
         if lacking := [name for name in (row.plain, row.form) if name not in ran]:
             names = listing([f"`{name}`" for name in lacking])
             self._because(f"this campaign has no trials of {names} at {row.point}")
+        elif self.analysis.places and {row.plain, row.form} & {*self.analysis.places.labels}:
+            self._because(f"the server slept for one of `{row.plain}` and `{row.form}` only")
         else:
             self._because(f"{metric.title} is not compared at {row.point}")
         return MISSING

@@ -16,7 +16,10 @@ BASE = "callbacks"
 TWINS = (BASE, "threads", "async_await")
 """The backends that run twice in a block as A/A pairs: not all models are equally noisy."""
 
-PAIRED = (BASE, "threads_one_processor")
+PINNED = "threads_one_processor"
+"""``threads`` on one processor."""
+
+PAIRED = (BASE, PINNED)
 """The backends that those with several threads are compared with.
 
 Where these share the server's processor, it sleeps. So each of the paired has a second trial in

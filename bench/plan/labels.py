@@ -2,7 +2,8 @@
 
 A block may hold a backend more than once: on several interpreters, as the twin
 of the A/A pair, with a recorder that keeps nothing, against a server
-that sleeps, or in several modes (:mod:`bench.plan.tls`).
+that sleeps, on all processors where others have one, or in several modes
+(:mod:`bench.plan.tls`).
 In records, charts and commands a label is text such as ``callbacks@3.13.5t#2``; here it
 is a value.
 """
@@ -22,14 +23,16 @@ INTERPRETER = "@"
 TWIN = "#2"
 NULL = "/null"
 ASLEEP = "/asleep"
+WIDE = "/all"
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
     """A registered backend, and what sets its trial apart from the backend's other trials.
 
-    ``interpreter`` is "" for the harness's own. ``null_recorder``, ``asleep`` and
-    ``mode`` appear in plans only: the record of such a trial has them in its parameters.
+    ``interpreter`` is "" for the harness's own. ``null_recorder``, ``asleep``,
+    ``wide`` and ``mode`` appear in plans only: the record of such a trial has them in its
+    parameters.
     """
 
     name: str
@@ -37,6 +40,7 @@ class Label:
     twin: bool = False
     null_recorder: bool = False
     asleep: bool = False
+    wide: bool = False
     mode: Mode = ""
 
     @classmethod
@@ -44,7 +48,8 @@ class Label:
         """The label that :func:`str` turns into this text."""
         mode = next((mode for mode in WAYS if text.endswith(f"/{mode}")), "")
         text = text.removesuffix(f"/{mode}") if mode else text
-        awake = text.removesuffix(ASLEEP)
+        pinned = text.removesuffix(WIDE)
+        awake = pinned.removesuffix(ASLEEP)
         rest = awake.removesuffix(NULL)
         backend = rest.removesuffix(TWIN)
         name, _, interpreter = backend.partition(INTERPRETER)
@@ -53,7 +58,8 @@ class Label:
             interpreter,
             twin=backend != rest,
             null_recorder=rest != awake,
-            asleep=awake != text,
+            asleep=awake != pinned,
+            wide=pinned != text,
             mode=cast("Mode", mode),
         )
 
@@ -68,6 +74,7 @@ class Label:
             label,
             null_recorder=recorder == "null",
             asleep=asleep,
+            wide=record.params.get("processors") == "all",
             mode=mode,
         )
 
@@ -83,7 +90,7 @@ class Label:
 
     def __str__(self) -> str:
         apart = f"/{self.mode}" if self.mode else ""
-        kept = NULL * self.null_recorder + ASLEEP * self.asleep
+        kept = NULL * self.null_recorder + ASLEEP * self.asleep + WIDE * self.wide
         return self.recorded + kept + apart
 
 

@@ -103,6 +103,7 @@ def cast(
         **chosen,
         **twin,
         **(null if point.null_recorder else {}),
+        **{replace(one, wide=True): n for one, n in chosen.items() if one.name in point.wide},
         **(asleep if point.asleep else companions(point, chosen, sharing)),
     }
 

@@ -33,6 +33,7 @@ from bench.plan.workloads import (
     fetch,
     ladder,
     openloop,
+    pinning,
     recorder_cost,
     regime,
     switch,
@@ -54,9 +55,6 @@ CROSSOVER = ((1000, 100, 2500), (3000, 1000, 2000))
 
 BARRED = ("uvloop_protocol",)
 """Further backends whose distance to the floor, ``bare``, is a goal: beside it in fetch."""
-
-PINNED = "threads_one_processor"
-"""What threads are compared with that are not pinned, where all else is: at 100 slots."""
 
 SPREADS: tuple[Spread, ...] = ("apart", "shared")
 
@@ -155,11 +153,11 @@ def full() -> Profile:
         "under 45 minutes: every backend, five blocks or more in turns; what a talk should cite",
         points=(
             fetch(10, 50000, Cast(5, 5)),
-            fetch(100, 50000, Cast(6, 6, also=(*BARRED, PINNED))),
+            fetch(100, 50000, Cast(6, 6, also=BARRED)),
             fetch(1000, 70000, Cast(5, 5)),
             replace(throughput(1, 20000, Cast(7)), twins=TWINS),
             replace(throughput(10, 28000, Cast(7, 7)), twins=TWINS),
-            throughput(100, 36000, Cast(6, 6, also=(PINNED,))),
+            throughput(100, 36000, Cast(6, 6)),
             throughput(1000, 42000, Cast(5, 5)),
             whole(100, 4000, Cast(5, 5)),
             whole(1000, 8000, Cast(5)),
@@ -191,10 +189,11 @@ def full() -> Profile:
             *scaling(10000, 5),
             *real(Cast(5, 5)),
             recorder_cost(44000, 10),
+            pinning(26000, 5),
             *(awake(slots, pages, 5) for slots, pages in ((1, 14000), (100, 28000))),
         ),
         backends=None,
-        budget_s=2650.0,
+        budget_s=2660.0,
     )
 
 

@@ -15,7 +15,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from bench.plan.cast import BASE, PAIRED, TWINS, Cast
+from bench.plan.cast import BASE, PAIRED, PINNED, TWINS, Cast
 from bench.plan.labels import Label
 from bench.plan.opening import Opening
 from bench.plan.tls import WAYS, Mode, Tls, Way
@@ -99,7 +99,8 @@ class Point:
     the crawl starts at a pace, and what follows is measured (:mod:`bench.plan.opening`).
     A point
     ``beside`` another is measured in the same blocks, as far as it has as many. ``paired`` names
-    the backends that those with several threads are compared with here.
+    the backends that those with several threads are compared with here. Those in ``wide`` have a
+    second trial, on all processors that a client can have; the server sleeps in all of that point.
 
     A trial should take ``waits_s``, which does not depend on the machine, and
     ``work_s`` of processor time on the reference machine with ``callbacks``.
@@ -132,6 +133,7 @@ class Point:
     modes: tuple[Mode, ...] = ()
     opening: Opening | None = None
     beside: str = ""
+    wide: tuple[str, ...] = ()
     paired: tuple[str, ...] = PAIRED
     deadline_s: float = 60.0
     waits_s: float = 0.0
@@ -178,7 +180,7 @@ class Point:
         Not where it shares its processor with the client, nor in what is compared with that.
         """
         works = self.kind in ("crawl", "cancel")
-        return works and self.delay == "none" and self.spread is None
+        return works and self.delay == "none" and self.spread is None and not self.wide
 
     @property
     def compares(self) -> bool:
@@ -370,6 +372,14 @@ def recorder_cost(pages: int, blocks: int) -> Point:
     return replace(
         closed_loop("cost", 100, pages, cast), twins=(), null_recorder=True, interleaved=True
     )
+
+
+def pinning(pages: int, blocks: int) -> Point:
+    """The same crawl in turns, on one processor and on all: for threads, and for loops."""
+    loops = (BASE, "async_await")
+    cast = Cast(blocks, blocks, blocks, only=("threads", PINNED, *loops))
+    point = closed_loop("pinning", REFERENCE_SLOTS, pages, cast)
+    return replace(point, wide=loops, twins=(), interleaved=True, sole=True)
 
 
 def awake(slots: int, pages: int, blocks: int) -> Point:

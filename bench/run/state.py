@@ -151,7 +151,8 @@ class Trial:
         can = backend.several_threads or backend.name in (*SPREADING, *HANDED_OVER)
         if spread and can:
             return pinning.spread(spread, self.point.over)
-        if backend.several_threads and self.point.kind != "hold":
+        free = backend.several_threads or self.turn.label.wide
+        if free and self.point.kind != "hold":
             return pinning.unpinned()
         return pinning
 
@@ -199,6 +200,8 @@ def params(point: Point, turn: Turn) -> Params:
     own: Params = {"recorder": recorder(point, turn)}
     if point.asleep or turn.label.asleep:
         own["server"] = "asleep" if turn.label.asleep else "awake"
+    if turn.label.wide:
+        own["processors"] = "all"
     if turn.label.mode:
         tls = WAYS[turn.label.mode].tls
         own |= {"mode": turn.label.mode, "tls": tls.words if tls else None}

@@ -8,6 +8,7 @@ This package draws the designs in the order of the story.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -76,6 +77,11 @@ MIXED: Story = (("mixed", mixed.design),)
 AFTER_OPEN_LOOP: Final = "omission"
 AFTER_COSTS: Final = "cpu"
 
+WITHOUT_TIMES: Final = frozenset(
+    {"memory", "memory-total", "tls-memory", "summit", "regime", "noise", "parity", "processors"}
+)
+"""Charts that need no word about processors: their quantity, or they have words of their own."""
+
 AFTER_SLOTS: Final = "fairness"
 
 #: What a timeout costs: after fairness too, where a backend was measured with and without.
@@ -115,7 +121,15 @@ def render_all(
     if processes is None:
         processes = processes_for(len(story) + len(further))
     sheet = Sheet(outdir, analysis.backends, footer(analysis), formats, themes, shapes)
-    return draw_all(sheet, chain((make(analysis) for make in story), further), processes)
+    designs = (placed(make(analysis), analysis) for make in story)
+    return draw_all(sheet, chain(designs, further), processes)
+
+
+def placed(design: Design | Skip, analysis: Analysis) -> Design | Skip:
+    """The chart, with a note on how many processors threads had, if it shows their times."""
+    if isinstance(design, Skip) or design.name in WITHOUT_TIMES or analysis.places is None:
+        return design
+    return replace(design, notes=(*design.notes, analysis.places.brief))
 
 
 def story_of(analysis: Analysis) -> Story:

@@ -43,8 +43,14 @@ def closed_loop(analysis: Analysis) -> Table:
             "bootstrap intervals. CPU is the crawler’s, per 1000 pages. p50 and p99 are of the "
             "service time. ○: limited by the server, so not the backend’s own speed."
         ),
+        notes=where(analysis),
         grouped=True,
     )
+
+
+def where(analysis: Analysis) -> list[str]:
+    """On how many processors which backends ran; nothing where all had one."""
+    return [analysis.places.words] if analysis.places else []
 
 
 def _row(row: SummaryRow, base: str) -> Row:
@@ -101,6 +107,7 @@ def at_a_glance(analysis: Analysis) -> Table:
         about=(
             f"Ratios are to {analysis.base}. CPU is per 1000 pages, memory per idle connection."
         ),
+        notes=where(analysis),
     )
 
 

@@ -38,6 +38,7 @@ def ladder(analysis: Analysis) -> Table:
             f"connections from {PAIRED_FROM:,} up. HTTP stacks are not concurrency models."
         ),
         notes=[
+            *([analysis.places.words] if analysis.places else []),
             *([tally(compared)] if (compared := _compared(found)) else []),
             *(f"Not run: {label}: {reason}" for label, reason in sorted(found.missing.items())),
         ],

@@ -44,7 +44,7 @@ def processors(analysis: Analysis) -> Table:
         ],
         about=(
             "Whole trials of one crawl at 100 slots, without delay; ratios of pages per second are "
-            "to callbacks in the same blocks. Models have one processor. What can use more gets "
+            "to callbacks in the same blocks. Loops have one processor. What can use more gets "
             "all but the server’s where the server is apart, and all of them, as the server does, "
             "where it shares them. The server sleeps between requests in all of these trials, so "
             "their rates are not those of points whose server polls. CPU is that of all the "

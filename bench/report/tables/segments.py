@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bench.analysis.analysis import Analysis
 from bench.show.table import MISSING, Column, Table, name
-from bench.text import times
+from bench.text import listing, times
 
 
 def segments(analysis: Analysis) -> Table:
@@ -37,5 +37,14 @@ def segments(analysis: Analysis) -> Table:
             "control shared. The rest is the model, colder caches included; a whole stack has no "
             "shared parts. It can be below 0 by noise, because the parts are measured apart."
         ),
+        notes=not_split(analysis),
         grouped=True,
     )
+
+
+def not_split(analysis: Analysis) -> list[str]:
+    """Which backends are not in the table, although they took turns with the controls."""
+    found = analysis.places
+    if not analysis.segments or found is None or not found.shared:
+        return []
+    return [f"Not split, because the server slept for them: {listing(found.labels)}."]

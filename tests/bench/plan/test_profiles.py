@@ -210,6 +210,16 @@ def test_full_compares_a_server_that_polls_with_one_that_sleeps() -> None:
         assert labels(point, *MODELS) == ["callbacks", "callbacks#2", "callbacks/asleep"]
 
 
+def test_full_pins_threads_and_lets_loops_have_all_processors() -> None:
+    point = points("full")["pinning-100"]
+    assert point.interleaved
+    assert not point.polls
+    wanted = {"threads", "threads_one_processor", "callbacks", "async_await"}
+    found = plan.cast(point, [*MODELS, *wanted, "uvloop"], sharing=["threads"])
+    assert set(map(str, found)) == {*wanted, "callbacks/all", "async_await/all"}
+    assert Label.parse("callbacks/all") in found
+
+
 def test_full_fetches_with_a_backend_that_has_a_goal_beside_the_floor() -> None:
     point = points("full")["fetch-100"]
     assert "bare" in point.controls

@@ -21,11 +21,13 @@ from tests.bench import synthetic
 from tests.bench.encrypted import encrypted
 from tests.bench.interrupted import interrupted
 from tests.bench.opened import opened
+from tests.bench.questions.test_pinning import pinned
 from tests.bench.questions.test_ten_thousand import ten_thousand_slots
 from tests.bench.report.looks import draw_in_every_look
 from tests.bench.synthetic import MODELS, analysed
 
 MEASURED: dict[str, Callable[..., Any]] = {
+    "pinning": pinned,
     "churn": opened,
     "tls_pages": encrypted,
     "cancel": interrupted,

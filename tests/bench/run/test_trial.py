@@ -104,6 +104,7 @@ NARROWING = ("processes", "callbacks")
         ("threads_one_processor", None, False),
         ("gevent", None, False),
         ("callbacks", None, False),
+        ("callbacks/all", None, True),
     ],
 )
 def test_several_threads_are_given_every_processor(
@@ -154,6 +155,15 @@ def test_threads_run_on_all_processors_and_a_server_that_shares_them_sleeps(shar
     assert one.pinning["client"] == shared.pinning.client
     assert bool(threads.extra["server_polls"]) == (not pinning.shared)
     assert one.extra["server_polls"]
+
+
+@TWO
+def test_a_loop_on_all_processors_is_told_apart(shared: Bench) -> None:
+    wide = small.trial(shared, small.point(wide=("callbacks",)), "callbacks/all")
+    assert (wide.kind, wide.label, wide.status) == ("trial", "callbacks", "ok")
+    assert wide.pinning["client"] == shared.pinning.unpinned().client
+    assert Label.of(wide) == Label("callbacks", wide=True)
+    assert not wide.extra["server_polls"]
 
 
 @TWO

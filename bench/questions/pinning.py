@@ -1,0 +1,121 @@
+"""What do several processors cost threads?
+
+The same crawl in turns, on one processor and on all that a client can have. Threads on one are the
+backend ``threads_one_processor``. The loops have one thread each, and show that it is not the
+processors. The server sleeps in all of these trials, because a client on all of two processors
+shares the server's.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Final
+
+from bench.analysis import stats
+from bench.analysis.analysis import Analysis
+from bench.analysis.places import processors
+from bench.analysis.stats import Ratio
+from bench.plan.cast import PINNED
+from bench.questions.question import Answer, Headline
+from bench.schema import TrialRecord
+from bench.show.measured import TIMES, US, Blocks, Measure, Measured
+from bench.text import listing, plural, times
+
+NAME: Final = "pinning"
+ASKS: Final = "What do several processors cost threads?"
+ONE, ALL, OVER = "one", "all", "over"
+ASKED: Final = "threads"
+MEASURES: Final = {
+    ONE: Measure("one processor", "a crawled page on one processor, processor time", US),
+    ALL: Measure("all processors", "… on all processors of the client", US),
+    OVER: Measure("all ÷ one", "… all of them, over one", TIMES),
+}
+PROSE: Final = (
+    "The same crawl in turns, at 100 slots, from a server that sleeps. On several processors, a "
+    "thread that gives up the interpreter’s lock wakes one on another processor, which often finds "
+    "the lock taken again and has to wait for it. To see it, crawl a server of your own with "
+    "`python -m crawlers threads URL -c 100`, and again with `threads_one_processor`."
+)
+
+
+def measured(analysis: Analysis) -> Measured:
+    """Every backend with both, in microseconds for each page."""
+    found: dict[str, dict[str, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
+    for trial in stats.trials_of(analysis.records, NAME, twins=False):
+        value = stats.CPU_PER_1000.value(trial)  # ms for 1000 pages: µs for each
+        if value:
+            found[ASKED if trial.backend == PINNED else trial.backend][_where(trial)][
+                trial.block
+            ] = value
+    values: dict[str, dict[str, Blocks]] = {}
+    for label, both in found.items():
+        one, every = both[ONE], both[ALL]
+        if blocks := sorted(one.keys() & every.keys()):
+            over = {block: every[block] / one[block] for block in blocks}
+            values[label] = {ONE: one, ALL: every, OVER: over}
+    order = [*analysis.labels, *values]
+    return Measured(MEASURES, dict(sorted(values.items(), key=lambda row: order.index(row[0]))))
+
+
+def _where(trial: TrialRecord) -> str:
+    return ALL if trial.backend == ASKED or trial.params.get("processors") == ALL else ONE
+
+
+def answer(analysis: Analysis) -> Answer | None:
+    """How many times as cheap a page of threads is on one processor."""
+    found = measured(analysis)
+    if ASKED not in found.values:
+        return None
+    others = [label for label in found.values if label != ASKED]
+    loops = [f"`{label}` {_said(_ratio(found, label))}" for label in others]
+    beside = f" All processors over one, for loops: {listing(loops)}." if loops else ""
+    return Answer(
+        found,
+        _headline(_ratio(found, ASKED)),
+        PROSE + beside,
+        tables=[
+            found.table(
+                "On one processor and on all",
+                "Processor time per crawled page at 100 slots, in turns, from a server that "
+                f"sleeps. All: {_processors(analysis)}. Medians over blocks and their range.",
+            )
+        ],
+    )
+
+
+def _ratio(found: Measured, label: str) -> Ratio:
+    values = found.values[label]
+    return stats.ratio(values[ONE], values[ALL], metric=stats.CPU_PER_1000)
+
+
+def _said(ratio: Ratio) -> str:
+    if ratio.value is None:
+        return ratio.reason
+    interval = f" ({ratio.low:.2f} to {ratio.high:.2f})" if ratio.low and ratio.high else ""
+    return f"{ratio.value:.2f}{interval}"
+
+
+def _headline(ratio: Ratio) -> Headline | None:
+    if ratio.value is None:
+        return None
+    if ratio.low is None or ratio.high is None:
+        few = "in one trial" if ratio.blocks == 1 else f"in {plural(ratio.blocks, 'trial')} each"
+        much = f"{times(ratio.value)} the processor time, {few}"
+        return Headline(f"On all processors a page of threads needs {much}", "no interval")
+    behind = f"{ratio.low:.2f} to {ratio.high:.2f}, {plural(ratio.blocks, 'block')}"
+    if not ratio.shown:
+        return Headline("Pinning threads to one processor shows no difference", behind)
+    if ratio.value > 1:
+        text = f"makes their pages {ratio.value:.1f} times as cheap"
+    else:
+        text = f"makes their pages {1 / ratio.value:.1f} times as expensive"
+    return Headline(f"Pinning threads to one processor {text}", behind)
+
+
+def _processors(analysis: Analysis) -> str:
+    trial = next(t for t in stats.trials_of(analysis.records, NAME) if t.backend == ASKED)
+    client, server = processors(trial, "client"), processors(trial, "server")
+    if not client:
+        return "nothing could be pinned"
+    shared = ", shared with the server" if client & server else ""
+    return f"{plural(len(client), 'processor')}{shared}"

@@ -1,0 +1,95 @@
+"""Where backends with several threads ran, in made-up records."""
+
+from __future__ import annotations
+
+from bench.analysis.analysis import Analysis
+from bench.analysis.validity import validity
+from bench.report import charts, summary
+from bench.report.tables import closed_loop
+from bench.schema import AnyRecord, TrialRecord
+from tests.bench.synthetic import analysed, campaign, gathered
+from tests.bench.turned import fetched, whole_and_turns
+
+SHARED = {"client": [0, 1], "server": [0], "reason": None}
+ONE = {"client": [1], "server": [0], "reason": None}
+
+
+def placed(lines: list[AnyRecord], *, wake: float = 1.0) -> list[AnyRecord]:
+    """Threads on the server's processor, which sleeps, and companions of the base.
+
+    Waking the server makes a page of the base so many times as expensive.
+    """
+    found: list[AnyRecord] = []
+    for line in lines:
+        if not isinstance(line, TrialRecord):
+            found.append(line)
+            continue
+        threads = line.backend == "threads"
+        extra = line.extra | {"server_polls": not threads}
+        update = {"pinning": SHARED if threads else ONE, "extra": extra}
+        found.append(line.model_copy(update=update))
+        if line.label == "callbacks" and line.kind == "trial":
+            asleep = line.model_copy(
+                update={
+                    "kind": "companion",
+                    "pinning": ONE,
+                    "params": line.params | {"server": "asleep"},
+                    "extra": extra | {"server_polls": False},
+                }
+            )
+            assert asleep.cpu is not None
+            cpu = asleep.cpu.model_copy(update={"client_user_s": asleep.cpu.client_user_s * wake})
+            turns = asleep.turns and asleep.turns.model_copy(
+                update={"cpu_s": asleep.turns.cpu_s * wake}
+            )
+            found.append(asleep.model_copy(update={"cpu": cpu, "turns": turns}))
+    return found
+
+
+def made(**options: object) -> list[AnyRecord]:
+    return list(campaign(workloads=("throughput",), base="callbacks", samples=30, **options))  # type: ignore[arg-type]
+
+
+def test_tables_and_charts_say_where_threads_ran() -> None:
+    found: Analysis = analysed(placed(made()))
+    assert found.places is not None
+    assert found.places.brief == "threads: 2 processors, shared with the server."
+    assert found.places.words in closed_loop.closed_loop(found).notes
+    assert found.places.words in summary.to_markdown(found)
+    assert "threads: 2 processors, shared with the server; every other" in found.places.words
+    designs = {name: charts.placed(make(found), found) for name, make in charts.CHARTS}
+    noted = {
+        name
+        for name, one in designs.items()
+        if isinstance(one, charts.Design) and found.places.brief in one.notes
+    }
+    assert {"cpu", "ratios", "throughput"} <= noted
+    assert not noted & charts.WITHOUT_TIMES
+    assert set(designs) > noted
+
+
+def test_campaigns_in_which_all_had_one_processor_say_nothing() -> None:
+    found = analysed(made())
+    assert found.places is None
+    assert "processors, shared" not in summary.to_markdown(found)
+
+
+def test_turns_and_whole_trials_are_both_compared_with_companions() -> None:
+    plain = validity(gathered(whole_and_turns(made())))
+    shared = validity(gathered(placed(whole_and_turns(made()), wake=2.0)))
+    assert plain is not None
+    assert shared is not None
+    for before, after in zip(plain.rows, shared.rows, strict=True):
+        assert (before.label, before.turns) == (after.label, after.turns)
+        if before.label == "threads" and before.metric.name == "cpu_ms_per_1000":
+            assert before.in_turns is not None
+            assert after.in_turns is not None
+            assert (before.in_turns.value or 0) > 1.3 * (after.in_turns.value or 0)
+
+
+def test_what_a_page_is_made_of_leaves_out_whose_server_slept() -> None:
+    first, *_ = lines = made()
+    labels = {row.label for row in analysed([first, *fetched(lines)]).segments}
+    shared = analysed([first, *placed(fetched(lines))])
+    assert {row.label for row in shared.segments} == labels - {"threads"}
+    assert "Not split, because the server slept for them: threads." in summary.to_markdown(shared)
