@@ -78,7 +78,7 @@ AFTER_OPEN_LOOP: Final = "omission"
 AFTER_COSTS: Final = "cpu"
 
 WITHOUT_TIMES: Final = frozenset(
-    {"memory", "memory-total", "tls-memory", "summit", "regime", "noise", "parity", "processors"}
+    {"memory", "memory-total", "tls-memory", "summit", "noise", "processors"}
 )
 """Charts that need no word about processors: their quantity, or they have words of their own."""
 

@@ -63,7 +63,7 @@ def test_tables_and_charts_say_where_threads_ran() -> None:
         for name, one in designs.items()
         if isinstance(one, charts.Design) and found.places.brief in one.notes
     }
-    assert {"cpu", "ratios", "throughput"} <= noted
+    assert {"cpu", "throughput"} <= noted
     assert not noted & charts.WITHOUT_TIMES
     assert set(designs) > noted
 
