@@ -44,6 +44,9 @@ PACKED = f"{FILE_NAME}.gz"
 """The same, compressed, for campaigns that are kept in a repository."""
 MOST_DIGITS = 20
 """Of a whole number in a record: room for 64 bits, and far from what a float cannot hold."""
+MOST_LINE = 16 * 1024 * 1024
+"""Bytes of a record: a hundred times as many as any has. pydantic needs several times as much, and
+ends the process when memory runs out."""
 FIRST = "run one with: python -m bench run"
 AnyLine = TypeVar("AnyLine")
 
@@ -142,6 +145,7 @@ def parse(line: bytes, where: str, adapter: TypeAdapter[AnyLine]) -> AnyLine:
 
     Raises :class:`StoreError` naming ``where``.
     """
+    refuse_long(line, where)
     try:
         value = json.loads(line, parse_int=_whole)
     except OverflowError as error:
@@ -166,6 +170,14 @@ def parse(line: bytes, where: str, adapter: TypeAdapter[AnyLine]) -> AnyLine:
         place = ".".join(str(part) for part in first["loc"][1:]) or "kind"
         more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
         raise StoreError(f"{where}: not a valid record: {place}: {first['msg']}{more}") from None
+
+
+def refuse_long(line: bytes, where: str) -> None:
+    """Raise :class:`StoreError` for a line that is too long for a record."""
+    if len(line) > MOST_LINE:
+        raise StoreError(
+            f"{where}: longer than {MOST_LINE // 1024**2} MiB, so not a record of this suite"
+        )
 
 
 def _whole(digits: str) -> int:

@@ -15,7 +15,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from bench.schema import TurnsRecord
-from bench.store import StoreError
+from bench.store import MOST_LINE, StoreError, refuse_long
 
 FILE_NAME = "turns.jsonl.gz"
 FEWEST_ROUNDS = 10
@@ -84,9 +84,10 @@ def _read(file: Path) -> tuple[list[TurnsRecord], int]:
     while data:
         unpacker = zlib.decompressobj(GZIP)
         try:
-            line = unpacker.decompress(data)
+            line = unpacker.decompress(data, MOST_LINE + 1)
         except zlib.error:
             raise StoreError(f"{file}: not a file of turns, or damaged") from None
+        refuse_long(line, str(file))
         if not unpacker.eof:
             break
         data = unpacker.unused_data

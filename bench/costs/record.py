@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter
 
 from bench import filesystem
 from bench.errors import BenchError
@@ -181,13 +181,10 @@ def is_costs(path: Path) -> bool:
 def load(path: Path) -> Costs:
     """The record in a file or folder. Raises :class:`CostsError`."""
     file = file_of(path)
-    try:
-        first, *rest = filesystem.read_text(file).splitlines() or [""]
-        header = Header.model_validate_json(first)
-        samples = tuple(Sample.model_validate_json(line) for line in rest)
-    except ValidationError as error:
-        raise CostsError(f"{file}: not a record of costs: {error.errors()[0]['msg']}") from None
-    return Costs(header, samples)
+    lines, _ = load_lines(file, LINES)
+    if not lines or not isinstance(lines[0], Header):
+        raise CostsError(f"{file}: not a record of costs")
+    return Costs(lines[0], tuple(line for line in lines if isinstance(line, Sample)))
 
 
 def merged(samples: Iterable[Sample]) -> dict[tuple[str, str], list[Sample]]:

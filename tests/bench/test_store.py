@@ -99,6 +99,7 @@ CEILING = next(
         (b"[" * 100_000 + b"\n", ":1: not JSON"),
         (b'{"some": "json"}\n', ":1: not a record of this suite"),
         (b"[1, 2]\n", ":1: not a record of this suite"),
+        (b'{"kind":"trial","x":"' + b"y" * store.MOST_LINE + b'"}\n', ":1: longer than 16 MiB"),
         (line(schema_version=99), ":1: schema version 99, but this program reads 1"),
         (line(surprise=1), ":1: not a valid record: .*surprise"),
         (line(kind="novel"), ":1: not a valid record"),
@@ -109,7 +110,19 @@ CEILING = next(
         (RECORDS[1].model_dump_json().encode() + b"\n", "not a campaign record"),
     ],
     ids=[
-        *("empty", "text", "deep", "foreign", "list", "version", "field", "kind", "bytes", "two"),
+        *(
+            "empty",
+            "text",
+            "deep",
+            "foreign",
+            "list",
+            "long",
+            "version",
+            "field",
+            "kind",
+            "bytes",
+            "two",
+        ),
         *("repeated", "ceiling", "headless"),
     ],
 )
