@@ -147,12 +147,11 @@ class Trial:
         depends on the number of processors through malloc's arenas; and at a point that spreads
         for every backend that can use them.
         """
-        pinning, spread, backend = self.bench.pinning, self.point.spread, self.backend
-        can = backend.several_threads or backend.name in (*SPREADING, *HANDED_OVER)
-        if spread and can:
-            return pinning.spread(spread, self.point.over)
-        free = backend.several_threads or self.turn.label.wide
-        if free and self.point.kind != "hold":
+        pinning, point, label = self.bench.pinning, self.point, self.turn.label
+        several = self.backend.several_threads
+        if point.spread and (several or label.name in (*SPREADING, *HANDED_OVER)):
+            return pinning.spread(point.spread, point.over)
+        if (several or label.wide) and point.kind != "hold":
             return pinning.unpinned()
         return pinning
 

@@ -94,6 +94,7 @@ NARROWING = ("processes", "callbacks")
     [
         ("processes", "shared", True),
         ("subinterpreters", "shared", True),
+        ("processes@3.13.5", "shared", True),
         ("processes", None, False),
         ("threads", "shared", True),
         ("threads@3.14.0t", "shared", True),
@@ -140,7 +141,8 @@ def test_memory_is_measured_on_one_processor(shared: Bench) -> None:
 def planned(shared: Bench, where: Point, label: str) -> Trial:
     """A trial that does not run."""
     turn = Turn(0, where.id, 0, Label.parse(label))
-    known = {turn.label.backend: OURS[turn.label.name]}
+    backend = replace(OURS[turn.label.name], name=turn.label.backend)
+    known = {turn.label.backend: backend}
     bench = replace(shared, backends=known, free_threaded=["3.14.0t"])
     return Trial(bench, where, turn, shared.warmup, 0)
 
