@@ -91,7 +91,9 @@ def _short(analysis: Analysis) -> list[str]:
         if trial.turns is None or trial.params.get("side"):
             continue  # old campaigns have crawls of two at the same time, as one turn
         if trial.status == "ok":
-            rounds[trial.point][trial.block] = trial.turns.counted // 2
+            # Labels with several threads take one turn in a round, all others two.
+            before = rounds[trial.point].get(trial.block, 0)
+            rounds[trial.point][trial.block] = max(before, trial.turns.counted // 2)
     found = []
     for point, counts in rounds.items():
         few = [n for n in counts.values() if n < turnlog.FEWEST_ROUNDS]

@@ -23,7 +23,7 @@ from bench.controls import CONTROLS, FAMILY, REPEATS
 from bench.histograms import FloatArray
 from bench.machine.probes import cpu, host, kernel
 from bench.plan.order import Turn
-from bench.plan.sizes import settles, sized, turn_s
+from bench.plan.sizes import once, sized, turn_s
 from bench.plan.workloads import SITE_SEED, Point
 from bench.run import record
 from bench.run.counting import LedgerCount, Progress
@@ -189,7 +189,7 @@ def start(
         slots=point.slots,
         processors=cores,
         turn_s=turn_s(point, turn.label),
-        settles=settles(point, turn.label),
+        once=once(turn.label),
     )
     return Member(trial, worker, taker)
 

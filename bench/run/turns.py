@@ -23,10 +23,11 @@ slots, and with several threads, it counts from when as many exchanges have ende
 slots. Before that, each thread finds an answer that came while it was stopped; and all of them ask
 for the interpreter's lock at once, which can stop the crawl for as long as ten turns.
 
-A round is a random order of the labels followed by its mirror image, so drift that
-is linear in time cancels within the round. Interleaving at random is RMIT (A. Abedi
-and T. Brecht, "Conducting Repeatable Experiments in Highly Variable Cloud Computing
-Environments", ICPE 2017).
+A round is a random order of the labels followed by its mirror image, so drift that is linear in
+time cancels within the round. Labels with several threads take one long turn in the middle of it:
+the stops of short ones would decide which thread has the interpreter's lock. Interleaving at
+random is RMIT (A. Abedi and T. Brecht, "Conducting Repeatable Experiments in Highly Variable
+Cloud Computing Environments", ICPE 2017).
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from bench.plan.sizes import TURN_S
+from bench.plan.sizes import LONG_TURN_SLOTS, TURN_S
 from bench.run.group import Group, GroupEndedError
 from bench.run.interrupts import interruptible
 
@@ -66,8 +67,8 @@ class Taker:
     will have, and ``begin`` starts the crawl; it is called in the first turn.
     ``look`` is called at the end of each turn, between the worker's stop and the
     server's, if the number comes from the server. It may raise :class:`GroupEndedError`.
-    ``processors`` are the worker's, whose stolen time is read. A turn lasts ``turn_s``, and one
-    that ``settles`` counts from when the crawl works as it does without stops.
+    ``processors`` are the worker's, whose stolen time is read. A turn lasts ``turn_s``. Who takes
+    only one in each round (``once``) has it in the middle.
     """
 
     name: str
@@ -80,7 +81,7 @@ class Taker:
     look: Callable[[], None] | None = None
     processors: Sequence[int] = ()
     turn_s: float = TURN_S
-    settles: bool = False
+    once: bool = False
     begun: bool = False
     lost: str | None = None
 
@@ -88,6 +89,11 @@ class Taker:
     def filling(self) -> bool:
         """Whether its slots are not all busy yet, and it is still there."""
         return self.lost is None and self.count() < min(2 * self.slots, self.total)
+
+    @property
+    def settles(self) -> bool:
+        """Whether a turn counts from when the crawl works as it does without stops."""
+        return self.once or self.slots >= LONG_TURN_SLOTS
 
     @property
     def busy(self) -> bool:
@@ -196,9 +202,11 @@ def take_turns(
             for i in here:
                 takers[i].worker.look_for_children()
             rng.shuffle(here)
+            twice = [i for i in here if not takers[i].once]
+            middle = [i for i in here if takers[i].once]
             busy_before = all(takers[i].busy for i in here)
             taken = []
-            for i in [*here, *reversed(here)]:
+            for i in [*twice, *middle, *reversed(twice)]:
                 if takers[i].lost is None:
                     taken.append(take_turn(takers[i], i, number))
             whole = all(takers[i].lost is None for i in here)

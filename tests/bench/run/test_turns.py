@@ -177,10 +177,9 @@ def test_with_many_threads_that_settle_a_turn_begins_when_each_slot_has_worked(
     for taker in takers:
         taker.worker.look_for_children()
     crowded.worker.threads = 20
-    crowded.turn_s, slots = 0.001, 1000
-    crowded.slots = slots
-    for settles in (False, True):
-        crowded.settles = settles
+    crowded.turn_s = 0.001
+    for slots, once, settles in ((100, False, False), (100, True, True), (1000, False, True)):
+        crowded.slots, crowded.once = slots, once
         before = crowded.count()
         turn = take_turn(crowded, 0, 0)
         left_out = crowded.count() - before - turn.exchanges
@@ -188,6 +187,14 @@ def test_with_many_threads_that_settle_a_turn_begins_when_each_slot_has_worked(
     monkeypatch.setattr(turns, "SETTLE_S", 0.0)  # and it does not wait for ever
     crowded.slots = 10**9
     assert take_turn(crowded, 0, 0).wall_s > 0
+
+
+def test_one_long_turn_is_in_the_middle_of_a_round(takers: list[Taker]) -> None:
+    takers[1].once = True
+    found = rounds(takers, 3).taken
+    for number in {turn.round for turn in found if turn.round != FILLING}:
+        order = [turn.taker for turn in found if turn.round == number]
+        assert order in ([0, 2, 1, 2, 0], [2, 0, 1, 0, 2])
 
 
 def test_a_worker_with_few_threads_is_read_when_it_has_stopped(takers: list[Taker]) -> None:
