@@ -88,7 +88,8 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
         slot.started = monotonic()
         # After a stale connection the pool's next one might be stale as well.
         source = shared.new_client() if item.stale else nullcontext(shared.client)
-        async with source as client, client.stream("GET", item.url) as response:
+        named = certified(item)
+        async with source as client, client.stream("GET", item.url, extensions=named) as response:
             answer.reused = False  # it has answered, so it was not stale
             async for data in response.aiter_bytes():
                 if not answer.take_body(data):
@@ -103,6 +104,11 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
         slot.task.uncancel()
         answer.abort(slot.aborted)
     return answer
+
+
+def certified(item: Fetch) -> dict[str, Any] | None:
+    """The name that the certificate must have: httpx would take the dot at the end of a host."""
+    return None if item.origin.tls is None else {"sni_hostname": item.origin.host}
 
 
 ENDS = ("peer closed", "disconnected", "ConnectionClosed")

@@ -28,7 +28,7 @@ from crawlers.tls import client_context
 from crawlers.variants import _asyncio
 from crawlers.variants._asyncio import close_rest, run
 from crawlers.variants._stack import Answer, kind_behind, request_headers, version_of
-from crawlers.variants.httpx import CANNOT_SEE, early_end_or_not_http
+from crawlers.variants.httpx import CANNOT_SEE, certified, early_end_or_not_http
 
 __all__ = ["CANNOT_SEE", "crawl"]
 
@@ -100,12 +100,13 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
         while item.due > monotonic():  # a loop's timer may be a little early
             await asyncio.sleep(item.due - monotonic())
         slot.started = monotonic()
+        named = certified(item)
         # Not through the client's stream method, which would add headers of httpx's own.
         request = httpx.Request(
             "GET",
             item.url,
             headers=shared.headers,
-            extensions=shared.handshakes if item.origin.tls is not None else None,
+            extensions=named and shared.handshakes | named,
         )
         response = await shared.client_of(slot).send(request, stream=True)
         try:

@@ -8,7 +8,8 @@ and the work that requests does for each request on top.
 A slot calls ``Session().get()``, and the session is as requests ships: headers,
 decompression, and a look into the environment for proxies at each request. Three
 things are not. Its connections are those of ``urllib3``, which send the frontier's
-target. It takes no cookies, and it sends no passwords from ``~/.netrc``. The body is
+target, and verify as all backends do; requests itself would verify more strictly from
+Python 3.13 on. It takes no cookies, and sends no passwords from ``~/.netrc``. The body is
 read in pieces, as the documentation says, so that an endless one can be cut;
 ``Response.content`` would read the same pieces. Timeouts are those of requests: for the
 connection, and for each wait after that.
@@ -34,14 +35,15 @@ from urllib3.connectionpool import HTTPSConnectionPool
 
 from crawlers import threads
 from crawlers.http import Exchange
-from crawlers.job import CrawlReport, Fetch, Job, JobError
+from crawlers.job import CrawlReport, Fetch, Job
 from crawlers.recorder import Recorder
 from crawlers.threads import Slot, run
+from crawlers.tls import client_context
 from crawlers.variants._stack import Answer, version_of
 from crawlers.variants.urllib3 import (
     CANNOT_SEE,
     Pool,
-    VerifiedConnection,
+    SecureConnection,
     allow_insecure,
     failed,
     head_of,
@@ -55,10 +57,22 @@ PIECE = 10 * 1024
 """Bytes of a body that are read at a time: as many as requests itself reads."""
 
 
-class SecurePool(HTTPSConnectionPool):
-    """A pool whose connections make a context each, as requests ships."""
+UNREAD = requests.utils.DEFAULT_CA_BUNDLE_PATH
+"""The authorities for requests, which wants some: the context of a connection has its own."""
 
-    ConnectionCls = VerifiedConnection
+
+class OwnContext(SecureConnection):
+    """A connection that makes a context and reads the authorities, as each of requests does."""
+
+    def settings(self) -> ssl.SSLContext:
+        """A new context, with the settings that every backend uses."""
+        return client_context.__wrapped__(here.job.cafile, here.job.insecure)
+
+
+class SecurePool(HTTPSConnectionPool):
+    """A pool of such connections."""
+
+    ConnectionCls = OwnContext
 
 
 class Shared(threads.Shared):
@@ -68,14 +82,7 @@ class Shared(threads.Shared):
         super().__init__(job, recorder)
         self.sessions = [new_session() for _ in self.slots]
         self.headers = None if job.keep_alive else {"Connection": "close"}
-        self.verify: bool | str | None = None
         allow_insecure(job)
-
-    def trusted(self) -> bool | str:
-        """The argument ``verify``, looked up at the first ``https`` URL."""
-        if self.verify is None:
-            self.verify = trusted(self.job)
-        return self.verify
 
 
 def new_session() -> requests.Session:
@@ -94,20 +101,6 @@ def no_password(request: requests.PreparedRequest) -> requests.PreparedRequest:
     return request
 
 
-def trusted(job: Job) -> bool | str:
-    """The argument ``verify`` of requests: a file or a folder of authorities, False for any.
-
-    requests by itself trusts those of certifi. The system's are as Python finds them.
-    """
-    if job.insecure:
-        return False
-    system = ssl.get_default_verify_paths()
-    store = job.cafile or system.cafile or system.capath
-    if store is None:
-        raise JobError("this system has no store of authorities: name a file with --cafile")
-    return store
-
-
 def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
     """One exchange: the session connects if needed, sends and parses."""
     answer = Answer(item, shared.job.max_body)
@@ -117,14 +110,14 @@ def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
             answer.abort("cancelled")
             return answer
         slot.started = monotonic()
-        here.item = item
+        here.job, here.item = shared.job, item
         with shared.sessions[slot.number].get(
             item.url,
             headers=shared.headers,
             timeout=shared.job.timeout_s,
             allow_redirects=False,
             stream=True,
-            verify=None if item.origin.tls is None else shared.trusted(),
+            verify=UNREAD,
         ) as response:
             answer.reused = False  # it has answered, so it was not stale
             for data in response.iter_content(PIECE):

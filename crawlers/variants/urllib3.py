@@ -23,6 +23,7 @@ waits for the answers in flight, or for their timeouts.
 
 from __future__ import annotations
 
+import ssl
 import threading
 from http.client import IncompleteRead, RemoteDisconnected
 from time import monotonic
@@ -46,11 +47,12 @@ CANNOT_SEE = frozenset({"truncated"})
 
 
 class Here(threading.local):
-    """What the calling thread fetches; the pool does not pass it on.
+    """What the calling thread fetches, and for which job; the pool does not pass it on.
 
     ``connecting`` is set while it opens a connection over TLS.
     """
 
+    job: Job
     item: Fetch
     connecting = False
 
@@ -96,12 +98,16 @@ class SecureConnection(VerifiedConnection):
 
     def connect(self) -> None:
         """Connect with our context, as ``ssl_context`` does, and no authorities besides."""
-        context = here.item.origin.tls
-        assert context is not None
-        self.ssl_context = context
-        self.cert_reqs = context.verify_mode
+        self.ssl_context = self.settings()
+        self.cert_reqs = self.ssl_context.verify_mode
         self.ca_certs = self.ca_cert_dir = self.ca_cert_data = None
         super().connect()
+
+    def settings(self) -> ssl.SSLContext:
+        """The context that all connections share."""
+        context = here.item.origin.tls
+        assert context is not None
+        return context
 
 
 class Pool(HTTPConnectionPool):
@@ -147,7 +153,7 @@ def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
             answer.abort("cancelled")
             return answer
         slot.started = monotonic()
-        here.item = item
+        here.job, here.item = shared.job, item
         response = shared.pools.request("GET", item.url, redirect=False, preload_content=False)
         answer.reused = False  # it has answered, so it was not stale
         try:

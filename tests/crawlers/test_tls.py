@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from selectors import EVENT_READ, EVENT_WRITE
+from typing import Any
 from unittest.mock import Mock
 from urllib.parse import urlsplit
 
@@ -23,6 +24,7 @@ from crawlers.conformance.scripted import Connection, ScriptedServer, ok
 from crawlers.http import RECV_SIZE, Exchange
 from crawlers.job import Fetch, Job, JobError, Origin
 from crawlers.kinds import ERROR_KINDS, RETRYABLE, error_kind
+from crawlers.recorder import NullRecorder
 from crawlers.tls import (
     HandshakeError,
     client_context,
@@ -285,6 +287,32 @@ def test_a_broken_connection_says_nothing_of_another(tmp_path: Path, ended_by: s
             healthy.setblocking(False)
             with pytest.raises(ssl.SSLWantReadError):
                 healthy.recv(1)
+
+
+@pytest.mark.parametrize(
+    "name", [*registry.MODELS, "aiohttp", "httpx", "httpx_tuned", "httpx2", "requests", "urllib3"]
+)
+def test_the_dot_at_the_end_of_a_host_is_not_in_its_certificate(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """httpx looked for it there, so that it took other certificates than all others."""
+    pytest.importorskip("trustme")
+    from crawlers.conformance.authority import Authority
+
+    usual = socket.getaddrinfo
+
+    def found(host: str | bytes, *more: Any, **settings: Any) -> object:
+        text = host.decode() if isinstance(host, bytes) else host
+        return usual(text.removesuffix("."), *more, **settings)
+
+    monkeypatch.setattr(socket, "getaddrinfo", found)
+    trusted = Authority(tmp_path)
+    with ScriptedServer(trusted.greeting, trusted.cafile) as server:
+        server.script["/"] = ok()
+        url = server.url.replace("127.0.0.1", "localhost.")
+        job = Job((url,), slots=1, cafile=trusted.cafile)
+        report = registry.load(name).crawl(job, NullRecorder())
+        assert (report.errors, report.pages) == ({}, 1)
 
 
 def test_the_table_of_what_backends_hide() -> None:
