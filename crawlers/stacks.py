@@ -18,9 +18,6 @@ DIFFERS = {
         for wire in ("plain", "tls")
         for waits in ("waits_for_the_schedule", "keeps_a_delay", "waits_for_something_to_fetch")
     },
-    "test_a_stream_that_breaks[cut in a chunk]": (
-        "aiohttp calls a body that is cut among its chunks malformed"
-    ),
 }
 
 HIDES_RESETS = {
@@ -34,9 +31,6 @@ REQUESTS_DIFFERS = {
     "test_redirects_merge_and_end": (
         "requests itself reads the target of a redirect, even if it does not follow it, and raises "
         "for one that is not a URL"
-    ),
-    "test_a_stream_that_breaks[cut in a chunk]": (
-        "requests calls a body that is cut among its chunks malformed"
     ),
     **HIDES_RESETS,
 }

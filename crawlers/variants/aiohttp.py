@@ -27,7 +27,6 @@ from contextlib import nullcontext
 from time import monotonic
 
 import aiohttp
-from aiohttp.http_exceptions import ContentLengthError
 from aiohttp.http_parser import HttpResponseParser
 from yarl import URL
 
@@ -36,7 +35,7 @@ from crawlers.job import CrawlReport, Fetch, Job
 from crawlers.recorder import Recorder
 from crawlers.variants import _asyncio
 from crawlers.variants._asyncio import LoopFactory, Slot, close_rest, run
-from crawlers.variants._stack import Answer, causes, kind_behind, version_of
+from crawlers.variants._stack import Answer, kind_behind, version_of
 
 KEEP_S = 3600.0
 """Seconds that the pool keeps an idle connection: as long as any crawl, like the models."""
@@ -117,13 +116,13 @@ def kind_of(error: Exception) -> str:
     """The error kind for an exception of aiohttp."""
     if kind := kind_behind(error, handshake=isinstance(error, aiohttp.ClientConnectorError)):
         return kind
-    if isinstance(error, aiohttp.ClientPayloadError) and "[SSL: " in str(error):
-        return "broken_record"  # aiohttp tells it in the text only
-    if isinstance(error, aiohttp.ServerDisconnectedError) or any(
-        isinstance(cause, ContentLengthError) for cause in causes(error)
-    ):
+    if isinstance(error, aiohttp.ServerDisconnectedError):
         return "closed"
-    if isinstance(error, aiohttp.ClientResponseError | aiohttp.ClientPayloadError):
+    if isinstance(error, aiohttp.ClientPayloadError):  # only its text says why
+        if "[SSL: " in str(error):
+            return "broken_record"
+        return "closed" if "Not enough data" in str(error) else "protocol"
+    if isinstance(error, aiohttp.ClientResponseError):
         return "protocol"
     if isinstance(error, ValueError):  # aiohttp.InvalidURL, or one from yarl
         return "unsupported"

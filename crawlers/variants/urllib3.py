@@ -25,14 +25,14 @@ from __future__ import annotations
 
 import ssl
 import threading
-from http.client import IncompleteRead, RemoteDisconnected
+from http.client import BadStatusLine, IncompleteRead, RemoteDisconnected
 from time import monotonic
 from typing import Any
 
 import urllib3
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
-from urllib3.exceptions import InsecureRequestWarning, LocationValueError
+from urllib3.exceptions import InsecureRequestWarning, LocationValueError, ProtocolError
 
 from crawlers import threads
 from crawlers.http import Exchange
@@ -196,12 +196,22 @@ def head_of(response: urllib3.BaseHTTPResponse) -> list[tuple[bytes, bytes]]:
 def kind_of(error: Exception) -> str:
     """The error kind for an exception of urllib3."""
     behind = list(causes(error))
-    if any(isinstance(cause, RemoteDisconnected | IncompleteRead) for cause in behind):
+    if any(map(early_end, behind)):
         return "closed"
     if isinstance(error, LocationValueError | UnicodeError):
         return "unsupported"
     # Errors of a handshake say so themselves.
     return kind_behind(error, handshake=False) or "protocol"
+
+
+def early_end(error: BaseException) -> bool:
+    """Whether this is what http.client or urllib3 raises where the stream ends too early."""
+    if isinstance(error, ProtocolError):
+        return "ended prematurely" in str(error)  # it is the class of many errors
+    if isinstance(error, BadStatusLine) and not isinstance(error, RemoteDisconnected):
+        line = str(error)
+        return not line.endswith("\n") and line[:5] == "HTTP/"[: len(line)]
+    return isinstance(error, RemoteDisconnected | IncompleteRead)
 
 
 def crawl(job: Job, recorder: Recorder) -> CrawlReport:

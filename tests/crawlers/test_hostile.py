@@ -147,6 +147,18 @@ def test_a_stack_as_it_ships_keeps_the_target_and_the_user_agent_of_its_own(name
 # --- heads and bodies ---------------------------------------------------------------
 
 
+@pytest.mark.parametrize("name", [*registry.MODELS, *STACKS])
+def test_an_answer_that_is_cut_is_no_other_protocol(name: str) -> None:
+    """In its first line, before a chunk, in one, behind one."""
+    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    cuts = [b"HTT", head, head + b"5\r\n", head + b"5\r\nab", head + b"5\r\nabcde\r\n"]
+    with ScriptedServer() as server:
+        server.script = {f"/{n}": cut(answer) for n, answer in enumerate(cuts)}
+        server.script["/"] = page(*server.script)
+        found = outcomes(crawl(name, server), server)
+    assert found == {"": 200} | dict.fromkeys("01234", "closed")
+
+
 @pytest.mark.parametrize("name", EQUALISED)
 def test_a_head_that_is_cut_is_no_page(name: str) -> None:
     """http.client takes the end of the stream for the end of the head."""

@@ -330,7 +330,7 @@ page shows how each of them reads {len(CASES)} responses at the edges of RFC 911
 names the section, of RFC 9110 where it says so. Outcomes that the RFC does not allow are bold:
 {counts}. The models have none.
 
-An outcome is an error kind of `crawlers/http.py`, or the status, the size of the body, and whether
+An outcome is an error kind of `crawlers/kinds.py`, or the status, the size of the body, and whether
 the connection carried the next request too ("kept"). The error kinds here are `protocol` (the
 answer is not HTTP), `closed` (it is cut short) and `timeout` (it never ends, because the library
 waits for the end of the connection).
