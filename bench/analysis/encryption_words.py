@@ -17,7 +17,6 @@ SMALL: Final = "asyncio_small_tls"
 BUFFER: Final = 256 * KIB
 """``asyncio.sslproto.SSLProtocol.max_size``, the same in CPython 3.11 to 3.14."""
 
-ISSUE: Final = "https://github.com/python/cpython/issues/109534"
 """Where the buffer was discussed."""
 
 COMMAND: Final = "python -m bench run --only c10k,tls-c10k"
@@ -97,7 +96,7 @@ def _cause(analysis: Analysis) -> str:
         return ""
     cause = (
         f"asyncio’s `SSLProtocol` gives each connection a buffer of {BUFFER // KIB} KiB and "
-        f"touches all of it ([discussed here]({ISSUE}))"
+        f"touches all of it (docs/upstream/asyncio-receive.md)"
     )
     if small is None:
         return f"{cause}."

@@ -117,7 +117,7 @@ def _ratio(reading: RatioReading, evidence: Evidence) -> Number | Missing:
         return Missing(f"no block of {reading.point} has both with {metric.title}")
     ratio = found.ratio
     if ratio.value is None or ratio.low is None or ratio.high is None:
-        return Missing(f"{reading.point} has {ratio.reason} for an interval")
+        return Missing(f"no interval at {reading.point}: {ratio.reason}")
     low, high = ratio.low, ratio.high
     if not ratio.shown:
         low, high = min(low, 1.0), max(high, 1.0)

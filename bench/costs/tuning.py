@@ -151,8 +151,7 @@ class Tuning:
         if found is None or found.ratio.value is None:
             return self._lacks(row, metric)
         if found.ratio.low is None:
-            blocks = found.ratio.blocks
-            self._because(f"`{row.form}` at {row.point} has {blocks} of {stats.MIN_BLOCKS} blocks")
+            self._because(f"`{row.form}` at {row.point}: {found.ratio.reason}")
             return f"{found.ratio.value:.2f}"
         return cells.ratio(found.ratio) + ("" if found.ratio.shown else f", {found.ratio.verdict}")
 

@@ -13,6 +13,9 @@ MAIN_VARIANTS = ("gevent", "uvloop", "trio", "aiohttp")
 BASE = "callbacks"
 """The backend that ratios are taken against."""
 
+MAPPED = ("async_await_mapped", "asyncio_protocol_mapped")
+"""What asyncio costs where malloc maps every receive, each against the name without the end."""
+
 TWINS = (BASE, "threads", "async_await")
 """The backends that run twice in a block as A/A pairs: not all models are equally noisy."""
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 
 from bench.errors import BenchError
 from bench.plan.cancelling import cancel
-from bench.plan.cast import BASE, FREE, PAIRED, TWINS, Cast
+from bench.plan.cast import BASE, FREE, MAPPED, PAIRED, TWINS, Cast
 from bench.plan.churn import churn
 from bench.plan.crossover import crossover, with_long_switch
 from bench.plan.mixed import FEWER, LOOPS, OTHERS, mixed
@@ -120,9 +120,14 @@ def quick() -> Profile:
         "under 5 minutes: the default; first answers, sharp where a reader looks first",
         points=(
             replace(fetch(100, 36500, Cast(5, 5)), twins=(BASE, "async_await")),
-            replace(throughput(100, 18300, Cast(5, 5)), twins=(BASE,), controls=(), paired=PAIRED),
+            replace(
+                throughput(100, 18300, Cast(5, 5, also=MAPPED[:1])),
+                twins=(BASE,),
+                controls=(),
+                paired=PAIRED,
+            ),
             replace(throughput(10, 18300, Cast(5)), twins=(), paired=PAIRED),
-            replace(throughput(1000, 31000, Cast(5)), twins=(), paired=PAIRED),
+            replace(throughput(1000, 25000, Cast(5)), twins=(), paired=PAIRED),
             whole(100, 4000, Cast(5)),
             waiting(1, 4, Cast(1)),
             waiting(10, 60, Cast(1)),
@@ -137,7 +142,7 @@ def quick() -> Profile:
             *(openloop(rate, 0.6, Cast(1)) for rate in (4000, 16000)),
             mixed(10, 500, 0.8, Cast(1, 1, 1, only=(*LOOPS, *OTHERS))),
         ),
-        backends=(*MODELS, "uvloop", "trio", "aiohttp", *OTHERS[:2]),
+        backends=(*MODELS, "uvloop", "trio", "aiohttp", *OTHERS[:2], *MAPPED[:1]),
         budget_s=276.0,
     )
 
@@ -157,7 +162,7 @@ def full() -> Profile:
             fetch(1000, 70000, Cast(5, 5)),
             replace(throughput(1, 20000, Cast(7)), twins=TWINS),
             replace(throughput(10, 28000, Cast(7, 7)), twins=TWINS),
-            throughput(100, 36000, Cast(6, 6)),
+            throughput(100, 36000, Cast(6, 6, also=MAPPED[:1])),
             throughput(1000, 42000, Cast(5, 5)),
             whole(100, 4000, Cast(5, 5)),
             whole(1000, 8000, Cast(5)),

@@ -31,6 +31,7 @@ LISTED = {
     **{"bare": 2.8, "shared": 1.6},  # several times through the job
     **{"generators": 1.16, "native_coroutines": 1.25, "uvloop": 1.3, "uvloop_protocol": 0.9},
     **{"async_await": 1.5, "asyncio_protocol": 1.5, "asyncio_buffered": 1.4},
+    **{"async_await_mapped": 2.3, "asyncio_protocol_mapped": 2.2},
     **{"threads": 3.6, "threads_pool": 3.4, "threads_small_stack": 3.6, "gevent": 1.65},
     **{"threads_timeouts": 4.0, "threads_long_switch": 3.6, "async_await_timeouts": 2.0},
     **{"threads_one_processor": 1.55},
@@ -51,9 +52,10 @@ CRAWLED = {
     **{"callbacks": 1.0, "callbacks_asyncio": 1.06, "shared": 2.7, "bare": 2.6},
     **{"generators": 1.17, "generators_asyncio": 1.24, "native_coroutines": 1.2},
     **{"uvloop": 1.27, "uvloop_protocol": 1.12, "uvloop_sockets": 1.68, "asyncio_buffered": 1.26},
-    **{"async_await": 2.1, "async_await_timeouts": 2.52, "asyncio_pure": 2.25},
-    **{"asyncio_small_tls": 2.1, "uvloop_timeouts": 1.59, "aiohttp_timeouts": 5.9},
-    **{"asyncio_protocol": 1.98, "asyncio_sockets": 2.02, "processes": 1.59, "partition": 1.18},
+    **{"async_await": 1.4, "async_await_timeouts": 1.8, "asyncio_pure": 1.6},
+    **{"async_await_mapped": 2.1, "asyncio_protocol_mapped": 1.98, "aiohttp_timeouts": 5.9},
+    **{"asyncio_small_tls": 1.4, "uvloop_timeouts": 1.59},
+    **{"asyncio_protocol": 1.26, "asyncio_sockets": 2.02, "processes": 1.59, "partition": 1.18},
     **{"threads": 3.3, "threads_small_stack": 3.3, "threads_pool": 3.1},
     **{"threads_timeouts": 3.5, "threads_long_switch": 3.3, "threads_one_processor": 1.43},
     **{"gevent": 1.49, "gevent_timeouts": 1.67, "gevent_patched": 1.68, "curio": 1.54},
@@ -79,14 +81,14 @@ Of a thousand threads a page takes 1.6 times as long. But they fetch a thousand 
 turn that do not count (:mod:`bench.run.turns`), and need a larger site for it.
 """
 
-MANY_CRAWLED = {"threads": 0.29, "async_await": 0.72, "trio": 1.25, "aiohttp": 1.4, "uvloop": 1.1}
+MANY_CRAWLED = {"threads": 0.29, "trio": 1.25, "aiohttp": 1.4, "uvloop": 1.1}
 """The same on a tree."""
 
 FEW_SLOTS = 10
 FEW = {"httpx": 0.48}
 """What a page takes at so few slots: httpx looks through all its connections for each."""
 
-ALONE = {"threads": 0.58, "async_await": 0.65, "generators": 0.92}
+ALONE = {"threads": 0.58, "generators": 0.92}
 """The same with one slot, where threads pay mostly for a server that sleeps."""
 
 ASLEEP = {1: 1.9}

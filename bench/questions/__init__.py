@@ -7,10 +7,10 @@ from typing import Final
 from weakref import WeakKeyDictionary
 
 from bench.analysis.analysis import Analysis
-from bench.questions import cancelling, churn, pinning, ten_thousand, tls
+from bench.questions import cancelling, churn, pinning, receive, ten_thousand, tls
 from bench.questions.question import Answer, Question
 
-QUESTIONS: Final[tuple[Question, ...]] = (pinning, ten_thousand, churn, tls, cancelling)
+QUESTIONS: Final[tuple[Question, ...]] = (receive, pinning, ten_thousand, churn, tls, cancelling)
 
 _answered: WeakKeyDictionary[Analysis, list[tuple[Question, Answer]]] = WeakKeyDictionary()
 

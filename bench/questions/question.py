@@ -72,16 +72,16 @@ def of_models(found: Measured, key: str, costs: str) -> Headline | None:
     most, least = ranked[0], ranked[-1]
     words = found.measures[key].unit.words
     ratio = found.compare(key, most, least)
-    few = "" if ratio.blocks >= MIN_BLOCKS else _few(ratio.blocks)
-    if not few and not ratio.shown:
+    only = few(ratio.blocks)
+    if not only and not ratio.shown:
         return Headline(
             f"{costs} about as much with every model", f"{plural(ratio.blocks, 'block')}"
         )
     text = (
         f"{costs} {words(found.median(most, key))} with {prose(most)} and "
-        f"{words(found.median(least, key))} with {prose(least)}{few}"
+        f"{words(found.median(least, key))} with {prose(least)}{only}"
     )
-    if few:
+    if only:
         return Headline(text, "no interval")
     ranges = " and ".join(
         f"{words(spread.low)} to {words(spread.high)}"
@@ -91,5 +91,8 @@ def of_models(found: Measured, key: str, costs: str) -> Headline | None:
     return Headline(text, f"{ranges}: lowest and highest of {plural(ratio.blocks, 'block')}")
 
 
-def _few(blocks: int) -> str:
+def few(blocks: int) -> str:
+    """How few blocks stand behind a sentence; empty where they are enough for an interval."""
+    if blocks >= MIN_BLOCKS:
+        return ""
     return ", in one trial" if blocks == 1 else f", in {plural(blocks, 'trial')} each"

@@ -27,9 +27,10 @@ from bench.analysis.ladder import STACK
 from bench.analysis.releases import Releases
 from bench.analysis.stats import Comparison, Metric
 from bench.analysis.wording import against, change, interval, prose, says
+from bench.plan.cast import MAPPED
 from bench.plan.labels import Label
 from bench.plan.workloads import mean_delay_s
-from bench.questions import answers
+from bench.questions import answers, receive
 from bench.text import KIB, capital, count, listing, plural, significant
 from crawlers.registry import MODELS
 
@@ -106,9 +107,10 @@ def findings(analysis: Analysis) -> list[str]:
     else:
         pairs = (answer(analysis, question) for question in QUESTIONS)
         held = encryption_words.memory(analysis)
-        found = [memory(analysis), held, *pairs, waiting(analysis)]
-        found += [crossover.finding(analysis.crossover)]
-        found += [one.finding for _, one in answers(analysis)]
+        asked = {question.NAME: one.finding for question, one in answers(analysis)}
+        found = [asked.pop(receive.NAME, None)]
+        found += [memory(analysis), held, *pairs, waiting(analysis)]
+        found += [crossover.finding(analysis.crossover), *asked.values()]
         found += [timeouts_words.finding(analysis)]
         found += [mixed_words.finding(analysis.mixed)]
     found += [processors.finding(analysis.processors), trust(analysis)]
@@ -185,10 +187,31 @@ def answer(analysis: Analysis, question: Question) -> str | None:
     models = _models(analysis, question)
     if not models:
         return None
-    sentences = [f"**{_headline(models, question)}.**"]
+    sentences = [f"**{_headline(models, question)}{_mapped(analysis, question)}.**"]
     if any(c.ratio.shown for c in models):
         sentences.append(f"{question.where}: {_each(models, question.less)}.")
-    return " ".join([*sentences, *_others(analysis, question)])
+    return " ".join(
+        [*sentences, *_others(analysis, question), *_other_work(analysis, question.point)]
+    )
+
+
+def _mapped(analysis: Analysis, question: Question) -> str:
+    """async/await in the other state of malloc, where both were measured."""
+    found = {c.label: c for c in analysis.compare(question.metric) if c.point == question.point}
+    kept, mapped = found.get("async_await"), found.get(MAPPED[0])
+    if kept is None or mapped is None or not mapped.ratio.shown:
+        return ""
+    much = change(_value(mapped), question.less)
+    return f"; async/await {much} where malloc maps every receive"
+
+
+def _other_work(analysis: Analysis, point: str) -> list[str]:
+    """The models without a verdict, because malloc was in another state."""
+    return [
+        f"No verdict for `{c.label}`: {c.ratio.reason}."
+        for c in analysis.compare(stats.CPU_PER_1000)
+        if c.point == point and c.label in MODELS and c.ratio.verdict == stats.OTHER_WORK
+    ]
 
 
 def _models(analysis: Analysis, question: Question) -> list[Comparison]:
@@ -227,6 +250,7 @@ def waiting(analysis: Analysis) -> str | None:
             head = f"{question.where} {head[0].lower()}{head[1:]}"
             details.append(f"{where}: {_each(models, question.less)}.")
             details += _others(analysis, question)
+            details += _other_work(analysis, question.point)
         elif limited := _set_by_the_delay(analysis, question.point):
             details.append(limited)
         heads.append(head)

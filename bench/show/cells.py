@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.analysis.stats import MOST_BLOCKS, TOO_FEW, UNDECIDED, Ratio, Spread
+from bench.analysis.stats import MOST_BLOCKS, UNDECIDED, Ratio, Spread
 from bench.schema import Limiter
 from bench.show.table import MISSING, Cell, Tone
 from bench.text import count
@@ -58,8 +58,8 @@ def judged_ratio(found: Ratio | None) -> str:
 
 
 def settling(found: Ratio) -> str:
-    """What would decide an undecided comparison; why there is none where blocks are too few."""
-    if found.verdict == TOO_FEW:
+    """What would decide an undecided comparison; why there is none without an interval."""
+    if found.low is None:
         return found.reason
     return f"{blocks(found.blocks_to_settle)} blocks would decide"
 

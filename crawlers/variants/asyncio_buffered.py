@@ -1,12 +1,12 @@
 """asyncio's BufferedProtocol: the transport receives into one buffer, made once.
 
 What waits, what switches and what a connection costs is the same as in
-``asyncio_protocol``. Changed against it: who provides the memory. A transport of
-asyncio makes 256 KiB for every receive, and gives most of it back; glibc's malloc
-maps and unmaps that much each time. A BufferedProtocol hands out memory of its own
-instead. All connections share one buffer of 64 KiB, because the loop receives for
-one of them at a time and the bytes are copied out before it goes on. This is
-documented and public; the size that a transport asks for is not.
+``asyncio_protocol``. Changed against it: who provides the memory. A transport of asyncio
+makes 256 KiB for every receive, and gives most of it back; in a small program glibc's
+malloc maps and unmaps that much each time (``async_await_mapped``). A BufferedProtocol
+hands out memory of its own instead. All connections share one buffer of 64 KiB, because
+the loop receives for one of them at a time and the bytes are copied out before it goes
+on. This is documented and public; the size that a transport asks for is not.
 """
 
 from __future__ import annotations

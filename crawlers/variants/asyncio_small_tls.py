@@ -7,8 +7,7 @@ backend makes them 16 KiB, the largest record of TLS, by a class attribute that 
 does not document (``SSLProtocol.max_size``). So this is an experiment and no advice: it
 shows what a connection costs without that buffer. Over plain HTTP nothing changes.
 
-A patch in https://github.com/python/cpython/issues/109534 would make that buffer only
-when bytes come; CPython 3.11 to 3.13 make it at once.
+docs/upstream/asyncio-receive.md has the counts for CPython's developers.
 """
 
 from __future__ import annotations

@@ -68,6 +68,7 @@ from bench.analysis.stats.ratios import (
     FALSE_DISCOVERY_RATE,
     MIN_BLOCKS,
     MOST_BLOCKS,
+    OTHER_WORK,
     RESAMPLES,
     SEED,
     TOO_FEW,
@@ -92,6 +93,7 @@ from bench.analysis.stats.records import (
     trials_of,
 )
 from bench.analysis.stats.spread import LEVEL, Spread, spread
+from bench.analysis.stats.work import Faults, faults_of
 from bench.histograms import (
     MIN_BEYOND,
     Histogram,
@@ -111,6 +113,7 @@ __all__ = [
     "MIN_BLOCKS",
     "MIN_CONNECTION_COUNTS",
     "MOST_BLOCKS",
+    "OTHER_WORK",
     "OVER_TLS",
     "OWN_PARTS",
     "PAGES_PER_S",
@@ -125,6 +128,7 @@ __all__ = [
     "AaResult",
     "Balance",
     "Comparison",
+    "Faults",
     "Histogram",
     "HostSpread",
     "MemoryFit",
@@ -152,6 +156,7 @@ __all__ = [
     "corrected",
     "cpu_ms_per_1000",
     "encode_latency",
+    "faults_of",
     "fit_label",
     "fit_memory",
     "floor_words",

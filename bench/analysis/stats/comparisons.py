@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from bench.analysis.stats.metrics import PAGES_PER_S, Metric
+from bench.analysis.stats.metrics import PAGES_PER_S, USER_PER_CONNECTION, Metric
 from bench.analysis.stats.noise import NoiseFloor, floors_of, ways_of
 from bench.analysis.stats.ratios import (
     RESAMPLES,
@@ -24,6 +24,7 @@ from bench.analysis.stats.records import (
     polled,
     trials_of,
 )
+from bench.analysis.stats.work import apart, faults_of
 from bench.schema import TrialRecord
 from bench.store import Records
 
@@ -108,7 +109,8 @@ def compare_pairs(
 ) -> list[Comparison]:
     """One comparison for each (point, base, label) with trials of both, as one family.
 
-    Like :func:`compare`, for bases that differ from pair to pair.
+    Like :func:`compare`, for bases that differ from pair to pair. Where the two took other
+    numbers of page faults for a page, there is no verdict. (Of memory, faults are the measure.)
     """
     trials = trials_of(records, *metric.workloads)
     values = Values([*trials, *companions_of(records, *metric.workloads)], metric)
@@ -116,6 +118,7 @@ def compare_pairs(
     floors = floors_of(records, metric)
     workload_of = {t.point: t.workload for t in trials}
     limited = server_limited(records) if metric is PAGES_PER_S else set()
+    faults = {} if metric is USER_PER_CONNECTION else faults_of(records)
     found: list[Comparison] = []
     for point, base, label in pairs:
         both = values.pair(point, base, label)
@@ -128,6 +131,8 @@ def compare_pairs(
             resamples=resamples,
             seed=seed,
         )
+        if why := apart(faults, point, base, label):
+            result = result.without_verdict(why)
         hollow = bool({(point, base), (point, label)} & limited)
         found.append(Comparison(workload_of[point], point, metric, base, label, result, hollow))
     return corrected(found)

@@ -14,7 +14,6 @@ from bench.analysis.stats.metrics import (
     CPU_PER_1000,
     PAGES_PER_S,
     Metric,
-    page_faults_per_page,
 )
 from bench.analysis.stats.ratios import (
     RESAMPLES,
@@ -24,6 +23,7 @@ from bench.analysis.stats.ratios import (
     ratio,
 )
 from bench.analysis.stats.records import limiter_of, natural_key, trials_of
+from bench.analysis.stats.work import other_work
 from bench.schema import TrialRecord
 from bench.store import Records
 from bench.text import listing, plural
@@ -151,11 +151,6 @@ class NoiseFloor:
 
 UNSTEADY: Final = 5.0
 """A pair that scatters so many times as much as the median pair is not in the noise floor."""
-OTHER_WORK: Final = 0.1
-"""Two runs whose page faults for a page differ by more than this share did not do the same work.
-
-By at least so many page faults, too, because fewer cost nothing that could be measured.
-"""
 FEWEST_PAIRS, FEWEST_BLOCKS = 8, 3
 """With fewer pairs, or blocks of a pair, nobody can say which of them is unlike the others."""
 
@@ -231,33 +226,6 @@ def unsteady(pairs: Pairs) -> set[tuple[str, str]]:
         return set()
     limit = UNSTEADY * float(np.median(list(spreads.values())))
     return {name for name, spread in spreads.items() if spread > limit}
-
-
-def other_work(records: Records) -> set[tuple[str, str]]:
-    """The pairs, point and backend, whose two runs of a block did not do the same work.
-
-    Page faults tell. asyncio asks malloc for 256 KiB with each receive. Whether malloc maps them
-    each time depends on what the process has freed before (docs/findings.md, the first entry), so
-    of two crawls of one site one takes 1.4 page faults for a page and the other 2.2. That is a
-    tenth to a quarter of its processor time, and no noise of the machine.
-    """
-    faults = {
-        (t.point, t.label, t.block): found
-        for t in trials_of(records)
-        if (found := page_faults_per_page(t)) is not None
-    }
-    pairs = [
-        ((t.point, t.backend), faults[key], faults[twin])
-        for t in trials_of(records)
-        if t.label != t.backend
-        if (twin := (t.point, t.label, t.block)) in faults
-        if (key := (t.point, t.backend, t.block)) in faults
-    ]
-    return {
-        name
-        for name, one, other in pairs
-        if abs(one - other) > OTHER_WORK * max(1.0, min(one, other))
-    }
 
 
 def shared(records: Records) -> set[tuple[str, str]]:

@@ -72,6 +72,7 @@ MOST_BLOCKS: Final = 1000
 EQUIVALENT: Final = "equivalent"
 UNDECIDED: Final = "undecided"
 TOO_FEW: Final = "too few blocks"
+OTHER_WORK: Final = "other work"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,7 @@ class Ratio:
     blocks: int
     p: float | None  # two-sided, Student's t on the log ratios
     per_block: tuple[float, ...]
-    verdict: str  # "faster", "slower", "equivalent", "undecided", "too few blocks"
+    verdict: str  # "faster", "slower", "equivalent", "undecided", "too few blocks", "other work"
     reason: str  # why the verdict is what it is, in one clause
     margin: float | None = None  # equivalent: the whole interval is within ± this share
     smallest: float | None = None  # the smallest difference this could have shown, as a share
@@ -93,7 +94,11 @@ class Ratio:
     @property
     def shown(self) -> bool:
         """Whether a difference is shown."""
-        return self.verdict not in (EQUIVALENT, UNDECIDED, TOO_FEW)
+        return self.verdict not in (EQUIVALENT, UNDECIDED, TOO_FEW, OTHER_WORK)
+
+    def without_verdict(self, reason: str) -> Ratio:
+        """The estimate alone: the two sides did not do the same work."""
+        return Ratio(self.value, None, None, self.blocks, None, self.per_block, OTHER_WORK, reason)
 
     def inverse(self, metric: Metric) -> Ratio:
         """The same comparison with its sides swapped, and the same verdict from there."""

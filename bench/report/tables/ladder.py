@@ -6,7 +6,7 @@ from typing import Final
 
 from bench.analysis.analysis import Analysis
 from bench.analysis.ladder import PAIRED_FROM, Ladder, Step
-from bench.analysis.stats import EQUIVALENT, TOO_FEW, Ratio
+from bench.analysis.stats import EQUIVALENT, Ratio
 from bench.show import cells
 from bench.show.table import MISSING, Column, Row, Table, name, words
 from bench.text import KIB, plural
@@ -68,7 +68,7 @@ def tally(compared: list[tuple[str, Ratio]]) -> str:
 
 def _needed(ratio: Ratio) -> str:
     """The blocks that would decide an undecided step; without an interval, those it has."""
-    return ratio.reason if ratio.verdict == TOO_FEW else cells.blocks(ratio.blocks_to_settle)
+    return ratio.reason if ratio.low is None else cells.blocks(ratio.blocks_to_settle)
 
 
 def _row(step: Step) -> Row:

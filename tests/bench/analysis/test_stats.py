@@ -580,7 +580,7 @@ def test_two_runs_with_other_page_faults_for_a_page_set_no_floor() -> None:
     """Whether malloc maps asyncio's receives each time is luck: 1.4 or 2.2 page faults a page."""
     lines = synthetic.campaign(workloads=("throughput",), twin="callbacks", noise=0.01)
     alike = synthetic.analysed(with_faults(lines, lambda t: 2.2))
-    assert not stats.noise.other_work(alike.records)
+    assert not stats.work.other_work(alike.records)
     before = stats.noise.aa_noise_floor(alike.records)
     assert not before.unsteady
 
@@ -590,7 +590,7 @@ def test_two_runs_with_other_page_faults_for_a_page_set_no_floor() -> None:
 
     found = synthetic.analysed(with_faults(lines, lucky)).records
     pair = ("throughput-10", "callbacks")
-    assert stats.noise.other_work(found) == {pair}
+    assert stats.work.other_work(found) == {pair}
     after = stats.noise.aa_noise_floor(found)
     assert set(after.unsteady) == {pair}
     assert after.pairs == before.pairs - 1
@@ -601,7 +601,7 @@ def test_two_runs_with_other_page_faults_for_a_page_set_no_floor() -> None:
 def test_a_tenth_of_a_page_fault_is_the_same_work(faults: float, more: float) -> None:
     lines = synthetic.campaign(workloads=("throughput",), twin="callbacks", blocks=2)
     twins = with_faults(lines, lambda t: faults if t.label == t.backend else max(0, faults + more))
-    assert not stats.noise.other_work(synthetic.analysed(twins).records)
+    assert not stats.work.other_work(synthetic.analysed(twins).records)
 
 
 def test_few_pairs_cannot_say_that_one_is_unsteady() -> None:

@@ -20,6 +20,7 @@ from bench.show.measured import US, Measure, Measured
 from tests.bench import synthetic
 from tests.bench.encrypted import encrypted
 from tests.bench.interrupted import interrupted
+from tests.bench.mapped import mapped
 from tests.bench.opened import opened
 from tests.bench.questions.test_pinning import pinned
 from tests.bench.questions.test_ten_thousand import ten_thousand_slots
@@ -27,6 +28,7 @@ from tests.bench.report.looks import draw_in_every_look
 from tests.bench.synthetic import MODELS, analysed
 
 MEASURED: dict[str, Callable[..., Any]] = {
+    "receive": mapped,
     "pinning": pinned,
     "churn": opened,
     "tls_pages": encrypted,

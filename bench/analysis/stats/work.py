@@ -1,0 +1,103 @@
+"""Whether two sides of a comparison did the same work, by their page faults.
+
+asyncio asks malloc for 256 KiB with each receive, and whether malloc maps them each time depends
+on what the process has freed before (docs/method.md, "The state of malloc"). That is up to half
+of a page's processor time, and says nothing about a model. Every crawl now starts in one state;
+records from before may not have, and a library may change it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from bench.analysis.stats.metrics import page_faults_per_page
+from bench.analysis.stats.records import number_param, trials_of
+from bench.store import Records
+from crawlers.heap import ON_PURPOSE
+
+MORE: Final = 0.1
+"""Two runs of one backend whose page faults for a page differ by more than this share did not do
+the same work.
+
+By at least so many page faults, too, because fewer cost nothing that could be measured.
+"""
+MORE_OF_ANOTHER: Final = 0.5
+"""Two backends may differ by so many for a page: a receive that malloc maps takes two."""
+MORE_OF_A_SLOT: Final = 10.0
+"""And by so many for each slot, once: its stack, buffers and objects are what a model costs.
+
+At the barrier of ``c10k``, where each slot fetches one page, no model takes more than 8.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Faults:
+    """The page faults of one trial."""
+
+    per_page: float
+    slots: float  # for each page that it fetched
+    on_purpose: bool = False  # the backend is there to show what they cost
+
+    def unlike(self, twin: Faults) -> bool:
+        """Whether another run of the same backend did something else."""
+        least = min(self.per_page, twin.per_page)
+        return abs(self.per_page - twin.per_page) > MORE * max(1.0, least)
+
+    def apart(self, other: Faults) -> bool:
+        """Whether a run of another backend cannot be compared with this one."""
+        if self.on_purpose or other.on_purpose:
+            return False
+        once = MORE_OF_A_SLOT * max(self.slots, other.slots)
+        return abs(self.per_page - other.per_page) > MORE_OF_ANOTHER + once
+
+
+Place = tuple[str, str]
+"""A point and a label."""
+
+
+def faults_of(records: Records) -> dict[Place, dict[int, Faults]]:
+    """(point, label) -> block -> the page faults of its trial."""
+    found: dict[Place, dict[int, Faults]] = {}
+    for trial in trials_of(records):
+        if (per_page := page_faults_per_page(trial)) is not None and trial.pages:
+            slots = (number_param(trial, "slots") or 0.0) / trial.pages
+            on_purpose = trial.mechanism.get("malloc") == ON_PURPOSE
+            faults = Faults(per_page, slots, on_purpose)
+            found.setdefault((trial.point, trial.label), {})[trial.block] = faults
+    return found
+
+
+def other_work(records: Records) -> set[Place]:
+    """The A/A pairs, point and backend, whose two runs of a block did not do the same work."""
+    faults = faults_of(records)
+    twins = {(t.point, t.backend, t.label) for t in trials_of(records) if t.label != t.backend}
+    return {
+        (point, backend)
+        for point, backend, label in twins
+        if any(one.unlike(other) for one, other in _both(faults, point, backend, label))
+    }
+
+
+def apart(faults: Mapping[Place, Mapping[int, Faults]], *pair: str) -> str | None:
+    """Why point, base and label cannot be compared; None if they can.
+
+    A backend that takes more page faults on purpose can be compared with every other.
+    """
+    differing = [both for both in _both(faults, *pair) if both[0].apart(both[1])]
+    if not differing:
+        return None
+    one, other = max(differing, key=lambda pair: abs(pair[0].per_page - pair[1].per_page))
+    return (
+        f"{other.per_page:.1f} page faults for a page, and {one.per_page:.1f} of the other: "
+        "malloc was in another state"
+    )
+
+
+def _both(
+    faults: Mapping[Place, Mapping[int, Faults]], point: str, base: str, label: str
+) -> list[tuple[Faults, Faults]]:
+    """The trials of both, block by block."""
+    mine, theirs = faults.get((point, base), {}), faults.get((point, label), {})
+    return [(mine[block], theirs[block]) for block in sorted(mine.keys() & theirs.keys())]

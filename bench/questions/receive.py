@@ -1,0 +1,137 @@
+"""What does malloc add to asyncio's receive?
+
+asyncio asks for 256 KiB with each receive. Every backend starts where malloc keeps blocks of that
+size; two variants run where it maps each of them anew, in the same turns, and differ in nothing
+else.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from bench.analysis import stats
+from bench.analysis.analysis import Analysis
+from bench.plan.cast import BASE, MAPPED
+from bench.questions.question import Answer, Headline, few
+from bench.show.figures import Bars, Figure, Unit
+from bench.show.measured import US, Blocks, Measure, Measured
+from bench.show.words import described, of_blocks
+from bench.text import number, plural, times
+
+NAME: Final = "receive"
+ASKS: Final = "What does malloc add to asyncio's receive?"
+POINTS: Final = ("throughput-100", "ladder-100")
+"""A variant and what it changes are compared at the first of these where both were measured."""
+
+COST, FAULTS = "page", "faults"
+EACH: Final = Unit("a page", number, number)
+MEASURES: Final = {
+    COST: Measure("a crawled page", "a crawled page, processor time", US),
+    FAULTS: Measure(
+        "page faults", "page faults for a crawled page", Unit("a page", number, number)
+    ),
+}
+LINE: Final = "b = bytes(4 << 20); del b"
+PROSE: Final = (
+    "asyncio asks for 256 KiB with each receive. glibc’s malloc maps and unmaps them each time, "
+    "until the program frees a block as large: in the variants it never does, and every other "
+    f"crawl begins with `{LINE}`, at 100 slots, in turns.{{ratios}} A process that has read the "
+    "end of a connection has freed such a block too, so it is small programs that pay. See "
+    "docs/upstream/asyncio-receive.md. To measure it: `python -m bench run --only throughput-100`."
+)
+
+
+def measured(analysis: Analysis) -> Measured:
+    """The variants, what they change, and the base for scale."""
+    trials = stats.trials_of(analysis.records, *stats.CPU_PER_1000.workloads, twins=False)
+    # Milliseconds for 1000 pages are microseconds for one.
+    costs = stats.block_values(trials, stats.CPU_PER_1000)
+    faults = stats.faults_of(analysis.records)
+    values: dict[str, dict[str, Blocks]] = {}
+    for variant in MAPPED:
+        name = variant.removesuffix("_mapped")
+        point = next((p for p in POINTS if {(p, name), (p, variant)} <= costs.keys()), None)
+        if point is None:
+            continue
+        for label in (name, variant, BASE):
+            if (point, label) in costs and label not in values:
+                each = faults.get((point, label), {})
+                values[label] = {
+                    COST: costs[point, label],
+                    FAULTS: {block: found.per_page for block, found in each.items()},
+                }
+    return Measured(MEASURES, values)
+
+
+def answer(analysis: Analysis) -> Answer | None:
+    """The line saves a part of a page; the chart has both states."""
+    found = measured(analysis)
+    if not found.values:
+        return None
+    head = headline(found)
+    return Answer(
+        found,
+        head,
+        PROSE.format(ratios=ratios(found)),
+        tables=[
+            found.table(
+                "asyncio’s receive in two states of malloc",
+                "Processor time and page faults of a crawled page at 100 slots. Medians over "
+                "blocks and their range.",
+            )
+        ],
+        figures=[
+            Figure(
+                name=NAME,
+                title="A page of asyncio, where malloc keeps or maps what it receives into",
+                headline=head.text if head else None,
+                subtitle="Processor time and page faults of the client for a crawled page at 100 "
+                f"slots; median of {of_blocks(found.blocks((COST,)))}",
+                alt="Bar chart, processor time and page faults per page. "
+                + described(analysis, found.described()),
+                data=Bars(
+                    [
+                        found.panel("processor time per page", COST),
+                        found.panel("page faults per page", FAULTS),
+                    ]
+                ),
+                notes=(f"The line: {LINE}. Ranges: lowest to highest block.",),
+            )
+        ],
+    )
+
+
+def headline(found: Measured) -> Headline | None:
+    """How much less a page takes with the line than without."""
+    for variant in MAPPED:
+        if variant not in found.values:
+            continue
+        ratio = found.compare(COST, variant.removesuffix("_mapped"), variant)
+        if ratio.value is None or ratio.value >= 1:
+            return None
+        saved = f"{100 * (1 - ratio.value):.0f} %"
+        text = f"One line saves asyncio {saved} of the processor time of a crawled page"
+        if ratio.low is None or ratio.high is None:
+            return Headline(f"{text}{few(ratio.blocks)}", "no interval")
+        if not ratio.shown:
+            return None
+        low, high = (100 * (1 - end) for end in (ratio.high, ratio.low))
+        behind = f"{low:.0f} to {high:.0f} %, 95 % interval of {plural(ratio.blocks, 'block')}"
+        return Headline(text, behind)
+    return None
+
+
+def ratios(found: Measured) -> str:
+    """What a page takes in both states, in pages of the base."""
+    parts = []
+    for variant in MAPPED:
+        name = variant.removesuffix("_mapped")
+        if not {variant, BASE} <= found.values.keys():
+            continue
+        kept, mapped = (found.compare(COST, label, BASE).value for label in (name, variant))
+        if kept and mapped:
+            parts.append(
+                f"a page with `{name}` takes {times(kept)} times the processor time of one with "
+                f"`{BASE}`, or {times(mapped)} times where malloc maps every receive"
+            )
+    return f" With it {'; '.join(parts)}." if parts else ""

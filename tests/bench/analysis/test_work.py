@@ -1,0 +1,76 @@
+"""Sides that took other numbers of page faults for a page get no verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from bench.analysis import stats
+from bench.analysis.stats import OTHER_WORK, Comparison, Metric
+from bench.analysis.stats.work import Faults
+from bench.schema import TrialRecord
+from bench.store import Records
+from crawlers.heap import KEEPS, ON_PURPOSE
+from tests.bench import synthetic
+
+MAPPED = 2.2
+
+
+def faulting(faults: Callable[[TrialRecord], float], state: str = KEEPS) -> Records:
+    """A campaign in which async_await's processes have another state of malloc."""
+    lines = [
+        line.model_copy(
+            update={
+                "extra": line.extra | {"page_faults": faults(line) * line.pages},
+                "mechanism": line.mechanism
+                | {"malloc": state if line.backend == "async_await" else KEEPS},
+            }
+        )
+        if isinstance(line, TrialRecord) and line.pages
+        else line
+        for line in synthetic.campaign(workloads=("throughput", "c10k"), noise=0.01)
+    ]
+    return synthetic.gathered(lines)
+
+
+def verdicts(records: Records, metric: Metric = stats.CPU_PER_1000) -> dict[str, Comparison]:
+    return {c.label: c for c in stats.compare(records, metric) if c.point == "throughput-100"}
+
+
+def mapped(trial: TrialRecord) -> float:
+    return MAPPED if trial.backend == "async_await" else 0.1
+
+
+def test_no_verdict_where_malloc_was_in_another_state() -> None:
+    alike = verdicts(faulting(lambda trial: 0.1))
+    found = verdicts(faulting(mapped))
+    for metric in (stats.CPU_PER_1000, stats.PAGES_PER_S, stats.SERVICE_P50):
+        assert verdicts(faulting(mapped), metric)["async_await"].ratio.verdict == OTHER_WORK
+    refused = found.pop("async_await").ratio
+    assert alike["async_await"].ratio.shown
+    assert not refused.shown
+    assert (refused.low, refused.high, refused.p) == (None, None, None)
+    assert refused.value == alike["async_await"].ratio.value
+    assert refused.reason.startswith("2.2 page faults for a page, and 0.1 of the other")
+    assert all(each.ratio.verdict != OTHER_WORK for each in found.values())
+
+
+def test_one_block_in_another_state_is_enough() -> None:
+    once = faulting(lambda trial: mapped(trial) if trial.block == 1 else 0.1)
+    assert verdicts(once)["async_await"].ratio.verdict == OTHER_WORK
+
+
+def test_a_variant_that_shows_the_other_state_is_compared() -> None:
+    assert verdicts(faulting(mapped, ON_PURPOSE))["async_await"].ratio.shown
+
+
+def test_memory_is_compared_although_it_is_made_of_page_faults() -> None:
+    found = stats.compare(faulting(mapped), stats.USER_PER_CONNECTION)
+    assert found
+    assert all(each.ratio.verdict != OTHER_WORK for each in found)
+
+
+def test_what_a_slot_takes_once_is_no_other_work() -> None:
+    """A thousand threads fetch 3,000 pages: 2.7 faults for a page, and callbacks take 0.4."""
+    few, many = Faults(0.36, slots=1 / 3), Faults(2.73, slots=1 / 3)
+    assert not few.apart(many)
+    assert Faults(0.36, slots=0.01).apart(Faults(2.73, slots=0.01))
