@@ -30,7 +30,9 @@ class SummaryRow:
     ratio: Ratio | None  # against the base; None for the base itself
     cpu_user_ms: float | None  # client, per 1000 pages, median
     cpu_system_ms: float | None
-    service_p50_ms: float | None
+    round_ms: float | None  # closed loop only: slots ÷ rate
+    clock_share: float | None  # of a round, that service times cover
+    service_p50_ms: float | None  # None where they cover too little of it, too
     service_p99_ms: float | None
     response_p50_ms: float | None  # open loop only
     response_p99_ms: float | None
@@ -39,6 +41,11 @@ class SummaryRow:
     late_starts: int | None
     ceiling_share: Spread | None  # of the server's ceiling, by requests/s
     limiter: Limiter | None
+
+    @property
+    def struck(self) -> bool:
+        """Whether its service times do not say how long a request takes."""
+        return self.clock_share is not None and self.clock_share < stats.COVERED
 
     @property
     def twin(self) -> bool:
@@ -90,6 +97,9 @@ def _row(records: Records, everything: Sequence[TrialRecord], ratio: Ratio | Non
     response = [t.response_time for t in trials if t.response_time]
     late = [t.late_starts for t in trials if t.late_starts is not None]
     closed = first.workload in stats.CLOSED
+    share = _median(map(stats.clock_share, trials))
+    if share is not None and share < stats.COVERED:
+        service = []
     return SummaryRow(
         workload=first.workload,
         point=first.point,
@@ -100,6 +110,8 @@ def _row(records: Records, everything: Sequence[TrialRecord], ratio: Ratio | Non
         ratio=ratio,
         cpu_user_ms=_median(user for user, _ in cpu),
         cpu_system_ms=_median(system for _, system in cpu),
+        round_ms=_median(map(stats.round_ms, trials)),
+        clock_share=share,
         service_p50_ms=_median(time.p50_ms for time in service),
         service_p99_ms=_p99(service),
         response_p50_ms=_median(time.p50_ms for time in response),

@@ -36,6 +36,7 @@ from bench.analysis.stats.memory import (
 )
 from bench.analysis.stats.metrics import (
     CLOSED,
+    COVERED,
     CPU_PER_1000,
     METRICS,
     PAGES_PER_S,
@@ -43,9 +44,11 @@ from bench.analysis.stats.metrics import (
     SERVICE_P99,
     USER_PER_CONNECTION,
     Metric,
+    clock_share,
     cpu_ms_per_1000,
     least_served,
     page_faults_per_page,
+    round_ms,
 )
 from bench.analysis.stats.noise import (
     WAYS,
@@ -103,6 +106,7 @@ from bench.histograms import (
 
 __all__ = [
     "CLOSED",
+    "COVERED",
     "CPU_PER_1000",
     "EQUIVALENT",
     "FALSE_DISCOVERY_RATE",
@@ -149,6 +153,7 @@ __all__ = [
     "benjamini_hochberg",
     "block_values",
     "ceiling_for",
+    "clock_share",
     "clopper_pearson",
     "companions_of",
     "compare",
@@ -180,6 +185,7 @@ __all__ = [
     "position_balance",
     "ratio",
     "requests_per_s",
+    "round_ms",
     "share_of_ceiling",
     "sleeping_cost",
     "spread",

@@ -54,7 +54,11 @@ def design(analysis: Analysis) -> Design | Skip:
         alt="Line chart: response time against offered rate. 99th percentiles: "
         + described(analysis, told),
         draw=partial(_draw, p99, p50),
-        notes=listed(stats.trials_of(analysis.records, "openloop")),
+        notes=(
+            *listed(stats.trials_of(analysis.records, "openloop")),
+            "At low rates loops look slower than threads: they wait for a due time in whole "
+            "milliseconds, so they send half a millisecond late.",
+        ),
     )
 
 

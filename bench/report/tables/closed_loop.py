@@ -20,12 +20,15 @@ COLUMNS: Final = (
     words("why", drop=9),
     Column("CPU user ms / 1000 pages", drop=3),
     Column("CPU system ms / 1000 pages", drop=3),
+    Column("round ms", drop=6),
+    Column("under the clock", drop=7),
     Column("p50 ms", drop=4),
     Column("p99 ms", drop=4),
     Column("of ceiling", drop=5),
     name("limiter", drop=2),
     Column("trials", drop=8),
 )
+STRUCK: Final = Cell("struck", "struck", "muted")
 GLANCE: Final = (
     *("backend", "pages/s, median [min–max]", "ratio [95 %]", "verdict"),
     *("CPU user ms / 1000 pages", "CPU system ms / 1000 pages", "p99 ms"),
@@ -40,8 +43,11 @@ def closed_loop(analysis: Analysis) -> Table:
         [_row(row, analysis.base) for row in analysis.rows if row.workload in stats.CLOSED],
         about=(
             f"Ratios are to {analysis.base}, paired within blocks, with 95 % expanded percentile "
-            "bootstrap intervals. CPU is the crawler’s, per 1000 pages. p50 and p99 are of the "
-            "service time. ○: limited by the server, so not the backend’s own speed."
+            "bootstrap intervals. CPU is the crawler’s, per 1000 pages. A round is slots ÷ rate: "
+            "what an exchange takes with everything around it. p50 and p99 are of the service "
+            "time, and struck where its clock covers less than "
+            f"{100 * stats.COVERED:.0f} % of a round. ○: limited by the server, so not the "
+            "backend’s own speed."
         ),
         notes=where(analysis),
         grouped=True,
@@ -68,8 +74,10 @@ def _row(row: SummaryRow, base: str) -> Row:
         "" if row.twin else cells.why(row.ratio),
         cells.figure(row.cpu_user_ms),
         cells.figure(row.cpu_system_ms),
-        cells.figure(row.service_p50_ms),
-        cells.figure(row.service_p99_ms),
+        cells.figure(row.round_ms),
+        MISSING if row.clock_share is None else f"{100 * row.clock_share:.0f} %",
+        STRUCK if row.struck else cells.figure(row.service_p50_ms),
+        STRUCK if row.struck else cells.figure(row.service_p99_ms),
         cells.share(row.ceiling_share),
         cells.limiter(row.limiter),
         str(row.trials) + (f" (+{row.unusable} unusable)" if row.unusable else ""),
@@ -105,7 +113,9 @@ def at_a_glance(analysis: Analysis) -> Table:
         ],
         rows,
         about=(
-            f"Ratios are to {analysis.base}. CPU is per 1000 pages, memory per idle connection."
+            f"Ratios are to {analysis.base}. CPU is per 1000 pages, memory per idle connection. "
+            f"p99 is struck where its clock covers less than {100 * stats.COVERED:.0f} % of what "
+            "an exchange takes."
         ),
         notes=where(analysis),
     )
