@@ -249,13 +249,6 @@ _LADDER = (
         "against async_await: no reader; the transport feeds the exchange in a callback",
     ),
     variant(
-        "asyncio_protocol_mapped",
-        "async",
-        59,
-        "asyncio_protocol where malloc maps every receive, as in a small program",
-        "against asyncio_protocol: the state of malloc, as in async_await_mapped",
-    ),
-    variant(
         "asyncio_buffered",
         "async",
         57,
@@ -269,6 +262,13 @@ _LADDER = (
         "async_await in one thread per processor, a loop in each, one frontier",
         "against async_await: several loops, each in a thread; a lock around the frontier",
         several_threads=True,
+    ),
+    variant(
+        "asyncio_protocol_mapped",
+        "async",
+        59,
+        "asyncio_protocol where malloc maps every receive, as in a small program",
+        "against asyncio_protocol: the state of malloc, as in async_await_mapped",
     ),
     variant(
         "uvloop",

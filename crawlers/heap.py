@@ -18,7 +18,8 @@ FREED: Final = 4 * 1024 * 1024
 """Bytes of the block that is freed: far above what a receive asks for, so trimming is too."""
 RECEIVE: Final = 256 * 1024
 """What asyncio asks for with each receive."""
-READS: Final = 16
+READS: Final = 64
+"""So many that the first faults of a program that has just started do not decide."""
 
 KEEPS: Final = "keeps freed blocks"
 MAPS: Final = "maps large blocks anew"
@@ -44,4 +45,4 @@ def state() -> str:
     finally:
         os.close(readable)
         os.close(writable)
-    return MAPS if faults >= READS else KEEPS
+    return MAPS if faults > READS else KEEPS

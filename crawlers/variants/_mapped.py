@@ -10,7 +10,8 @@ from crawlers.recorder import Recorder
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 AT_START = 128 * 1024
 """Both thresholds of a process that has freed nothing yet."""
-MOST_PLACES = 32
+MOST_PLACES = 1024
+"""Free places of a receive's size that are filled before the variant gives up."""
 
 
 def fix(threshold: int, trim: int) -> None:
