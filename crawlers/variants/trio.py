@@ -4,8 +4,9 @@ What waits: a coroutine, suspended in ``await`` on a trap of trio's. What switch
 trio's run loop, written in Python, with a checkpoint in every call that may wait.
 What a connection costs: the suspended frames, trio's Task, and the SocketStream
 around the socket's wrapper. Changed against ``async_await``: the library below
-``await``, and its streams. Each exchange has a cancel scope, as trio's documentation
-has it; asyncio cancels the task instead.
+``await``, and its streams. asyncio cancels a task and lets it go on; in trio a slot has
+a cancel scope, and another one when the sweep has cancelled that. So an exchange that
+comes in time costs no scope; see ``trio_timeouts``.
 """
 
 from __future__ import annotations
@@ -38,11 +39,13 @@ class Slot(_slots.Slot):
 
     ``sock`` is the socket of ``stream``: the one that can be closed without waiting.
     Over TLS, ``stream`` is a ``trio.SSLStream``.
-    ``unasked`` tells whether bytes wait on it.
+    ``unasked`` tells whether bytes wait on it. ``item`` and ``exchange`` are in flight.
     """
 
-    __slots__ = ("stream", "unasked")
+    __slots__ = ("exchange", "item", "stream", "unasked")
 
+    item: Fetch
+    exchange: Exchange
     stream: trio.SocketStream
     unasked: Callable[[Any], bool]
 
@@ -110,15 +113,12 @@ async def exchange_on(slot: Slot, item: Fetch, exchange: Exchange) -> None:
 
 
 async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
-    """One exchange, in a scope that the sweep cancels."""
-    exchange = Exchange(item, shared.job.max_body)
+    """One exchange."""
+    exchange = slot.exchange = Exchange(item, shared.job.max_body)
     try:
-        with trio.CancelScope() as slot.scope:
-            await exchange_on(slot, item, exchange)
+        await exchange_on(slot, item, exchange)
     except Exception as error:
         lost(exchange, error)
-    if not exchange.done:
-        exchange.abort(slot.aborted or "cancelled")
     return exchange
 
 
@@ -142,13 +142,29 @@ async def take(shared: Shared, slot: Slot) -> Fetch | None:
 async def work(shared: Shared, slot: Slot) -> None:
     """The life of a slot: take, fetch, finish, until nothing is left."""
     try:
-        while item := await take(shared, slot):
-            exchange = await shared.fetch(shared, slot, item)
-            finish(shared, slot, item, exchange)
+        over = False
+        while not over:
+            with trio.CancelScope() as slot.scope:
+                over = await work_until_cancelled(shared, slot)
+            if slot.scope.cancelled_caught:
+                slot.exchange.abort(slot.aborted or "cancelled")
+                finish(shared, slot, slot.item, slot.exchange)
     except Exception as error:
         # If a task failed silently, the others would wait for its outcome.
         shared.failure = error
         end(shared, "failed")
+
+
+async def work_until_cancelled(shared: Shared, slot: Slot) -> bool:
+    """Take, fetch, finish, in a scope that the sweep may cancel; whether nothing is left."""
+    while not slot.scope.cancel_called:
+        item = await take(shared, slot)
+        if item is None:
+            return True
+        slot.item = item
+        exchange = await shared.fetch(shared, slot, item)
+        finish(shared, slot, item, exchange)
+    return False  # cancelled, but too late to stop the exchange
 
 
 async def watch(shared: Shared, stop: Stop) -> None:

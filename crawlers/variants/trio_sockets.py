@@ -16,8 +16,8 @@ from crawlers.http import RECV_SIZE, Exchange
 from crawlers.job import CrawlReport, Fetch, Job
 from crawlers.recorder import Recorder
 from crawlers.sockets import new_socket, unasked
-from crawlers.variants._slots import Slot, disconnect
-from crawlers.variants.trio import Shared, crawl_on
+from crawlers.variants._slots import disconnect
+from crawlers.variants.trio import Shared, Slot, crawl_on
 
 NO_HTTPS = "trio has TLS for its streams only; use the backend trio"
 
@@ -38,26 +38,21 @@ async def send(slot: Slot, data: bytes) -> None:
 
 async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
     """One exchange: connect if needed, send, receive until it is done."""
-    exchange = Exchange(item, shared.job.max_body)
+    exchange = slot.exchange = Exchange(item, shared.job.max_body)
     try:
-        with trio.CancelScope() as slot.scope:
-            while item.due > monotonic():  # a loop's timer may be a little early
-                await trio.sleep(max(item.due - monotonic(), 0.0))
-            slot.started = monotonic()
-            if slot.origin is item.origin and not (
-                (slot.waited or item.due) and unasked(slot.sock)
-            ):
-                exchange.reused = True
-            else:
-                await connect(slot, item)
-            await send(slot, exchange.request)
-            while not exchange.done:
-                data = await slot.sock.recv(RECV_SIZE)
-                exchange.feed(data)
+        while item.due > monotonic():  # a loop's timer may be a little early
+            await trio.sleep(max(item.due - monotonic(), 0.0))
+        slot.started = monotonic()
+        if slot.origin is item.origin and not ((slot.waited or item.due) and unasked(slot.sock)):
+            exchange.reused = True
+        else:
+            await connect(slot, item)
+        await send(slot, exchange.request)
+        while not exchange.done:
+            data = await slot.sock.recv(RECV_SIZE)
+            exchange.feed(data)
     except Exception as error:
         exchange.fail(error)
-    if not exchange.done:
-        exchange.abort(slot.aborted or "cancelled")
     return exchange
 
 

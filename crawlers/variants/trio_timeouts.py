@@ -2,8 +2,8 @@
 
 Everything that waits, switches and costs is the same as in ``trio``. Changed against
 it: each exchange sets its own timeout, as trio's documentation has it, and trio's
-run loop keeps the deadline. ``trio`` has the same scope without a deadline, and a
-sweep over all slots four times a second. The sweep remains, because it also ends a
+run loop keeps the deadline. ``trio`` has one scope for each slot, and a sweep over all
+slots four times a second. The sweep remains, because it also ends a
 crawl that must stop.
 """
 
@@ -21,10 +21,10 @@ from crawlers.variants.trio import Shared, Slot, crawl_on, exchange_on, lost
 
 async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
     """One exchange, in a scope with a deadline."""
-    exchange = Exchange(item, shared.job.max_body)
+    exchange = slot.exchange = Exchange(item, shared.job.max_body)
     waits_s = max(item.due - monotonic(), 0.0) if item.due else 0.0
     try:
-        with trio.move_on_after(waits_s + shared.job.timeout_s) as slot.scope:
+        with trio.move_on_after(waits_s + shared.job.timeout_s):
             await exchange_on(slot, item, exchange)
     except Exception as error:
         lost(exchange, error)

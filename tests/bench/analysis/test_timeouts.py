@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 import pytest
@@ -85,6 +86,7 @@ def test_the_finding_has_price_cause_and_command() -> None:
     text = timeouts_words.finding(analysis)
     assert text is not None
     assert text.startswith("**A timeout for each exchange costs ")
+    assert re.search(r"time, [\d.]+ to 20 % of a page\.\*\* It replaces what hardly any", text)
     assert "`asyncio.timeout`" in text
     assert ", 20 %" in text
     assert "calls `poll` before each send" in text
