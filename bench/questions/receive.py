@@ -33,11 +33,13 @@ MEASURES: Final = {
 }
 LINE: Final = "b = bytes(4 << 20); del b"
 PROSE: Final = (
-    "asyncio asks for 256 KiB with each receive. glibc’s malloc maps and unmaps them each time, "
-    "until the program frees a block as large: in the variants it never does, and every other "
-    f"crawl begins with `{LINE}`, at 100 slots, in turns.{{ratios}} A process that has read the "
-    "end of a connection has freed such a block too, so it is small programs that pay. See "
-    "docs/upstream/asyncio-receive.md. To measure it: `python -m bench run --only throughput-100`."
+    "The same crawl in turns, at 100 slots. asyncio asks for 256 KiB with each receive. glibc’s "
+    "malloc maps and unmaps them each time, until the program frees a block as large: `"
+    f"{LINE}`. Every crawl here begins with that, but for the variants.{{ratios}} A receive that "
+    "was mapped and met the end of its connection is freed as it was, and cures the process too, "
+    "so it is small programs that pay. See docs/upstream/asyncio-receive.md. To see it, crawl a "
+    "server of your own with `python -m crawlers async_await URL -c 100`, and again with "
+    "`async_await_mapped`."
 )
 
 
