@@ -18,6 +18,7 @@ from bench.analysis import (
     crossover,
     encryption_words,
     mixed_words,
+    places,
     processors,
     stats,
     timeouts_words,
@@ -27,7 +28,7 @@ from bench.analysis.ladder import STACK
 from bench.analysis.releases import Releases
 from bench.analysis.stats import Comparison, Metric
 from bench.analysis.wording import against, change, interval, prose, says
-from bench.plan.cast import MAPPED
+from bench.plan.cast import FREE, MAPPED
 from bench.plan.labels import Label
 from bench.plan.workloads import mean_delay_s
 from bench.questions import answers, receive
@@ -133,6 +134,8 @@ def _listed(analysis: Analysis, sentences: Iterable[str], further: str = "") -> 
     python, base = f", {machine.python}", f"`{campaign.base}`"
     if campaign.interpreters:
         python, base = "", "the interpreter before the arrow"
+    elif FREE in analysis.labels and places.places(analysis.records) is None:
+        further += "; threads had one processor, as every client here, and cost more on several"
     return "\n".join(
         [
             *(f"- {sentence}" for sentence in sentences),
