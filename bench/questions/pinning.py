@@ -100,7 +100,7 @@ def _headline(ratio: Ratio) -> Headline | None:
         return None
     if ratio.low is None or ratio.high is None:
         few = "in one trial" if ratio.blocks == 1 else f"in {plural(ratio.blocks, 'trial')} each"
-        much = f"{times(ratio.value)} the processor time, {few}"
+        much = f"{times(ratio.value)} times the processor time, {few}"
         return Headline(f"On all processors a page of threads needs {much}", "no interval")
     behind = f"{ratio.low:.2f} to {ratio.high:.2f}, {plural(ratio.blocks, 'block')}"
     if not ratio.shown:
