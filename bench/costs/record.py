@@ -181,6 +181,8 @@ def is_costs(path: Path) -> bool:
 def load(path: Path) -> Costs:
     """The record in a file or folder. Raises :class:`CostsError`."""
     file = file_of(path)
+    if file.exists() and not is_costs(file):
+        raise CostsError(f"{file}: not a record of costs")
     lines, _ = load_lines(file, LINES)
     if not lines or not isinstance(lines[0], Header):
         raise CostsError(f"{file}: not a record of costs")

@@ -143,8 +143,8 @@ CASES = (
     ),
     Case(
         "disk",
-        "8 KB for results",
-        (*MOUNTS, "mount -t tmpfs -o size=8k none {folder}" + GO, "sh"),
+        "32 KB for results",
+        (*MOUNTS, "mount -t tmpfs -o size=32k none {folder}" + GO, "sh"),
         None,
         Expected(1, "disk: 0 MiB free"),
     ),
