@@ -8,14 +8,19 @@ import sys
 import pytest
 
 from bench.launch import ROOT
-from tests.crawlers.test_heap import needs_mapping
+from tests.crawlers.test_heap import needs_mapping, usual
 
 RECEIVE = ROOT / "docs" / "upstream" / "asyncio_receive.py"
 
 
 def faults(how: str) -> float:
     done = subprocess.run(
-        [sys.executable, RECEIVE, how], capture_output=True, text=True, check=True, timeout=120
+        [sys.executable, RECEIVE, how],
+        env=usual(),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
     )
     assert done.stdout.endswith("µs for each receive\n")
     return float(done.stdout.split()[0])

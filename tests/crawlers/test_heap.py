@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -26,9 +27,19 @@ print(heap.state())
 """
 
 
+def usual() -> dict[str, str]:
+    """The environment without settings of malloc: dask leaves one, for its workers."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("MALLOC_")}
+
+
 def states() -> list[str]:
     done = subprocess.run(
-        [sys.executable, "-c", STATES], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", STATES],
+        env=usual(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
     return done.stdout.splitlines()
 

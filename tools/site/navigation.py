@@ -36,6 +36,7 @@ SECTIONS: Final = (
             "docs/findings.md",
             "docs/notebook/another-machine.md",
             "docs/notebook/what-changed.md",
+            "docs/upstream/asyncio-receive.md",
             REPORT,
             "docs/costs.md",
             "docs/interpreters.md",

@@ -70,8 +70,9 @@ def test_connections_are_held_over_tls(bench: Bench, name: str) -> None:
     assert record.memory.held.user_bytes is not None
     assert record.memory.before.user_bytes is not None
     each = (record.memory.held.user_bytes - record.memory.before.user_bytes) / CONNECTIONS
-    # A handshake's state is 16 KiB and more; asyncio's buffer is 256.
-    assert each > (200 if name == "async_await" else 8) * KIB
+    # A handshake's state is 16 KiB and more; asyncio's buffer is 256. The first connections take
+    # what the warm-up has left free in the heap.
+    assert each > (100 if name == "async_await" else 8) * KIB
 
 
 def block(bench: Bench, point: Point, *names: str) -> list[TrialRecord]:
