@@ -279,7 +279,7 @@ def _set_by_the_delay(analysis: Analysis, point: str) -> str | None:
     mine = [t for t in stats.trials_of(analysis.records) if t.point == point and t.label in MODELS]
     if stats.limiter_of(mine) != "schedule":
         return None
-    slots = count(int(mine[0].params["slots"] or 0))
+    slots = count(stats.number_param(mine[0], "slots") or 0)
     return f"With {slots} slots, slots ÷ delay sets the rate of every model."
 
 

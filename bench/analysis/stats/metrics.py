@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from bench.analysis.stats.memory import memory_growth
+from bench.analysis.stats.records import number_param
 from bench.histograms import MIN_BEYOND
 from bench.schema import Fairness, Latency, TrialRecord
 
@@ -71,12 +72,12 @@ EDGES: Final = 3
 
 def round_ms(trial: TrialRecord) -> float | None:
     """What an exchange takes with everything around it: slots ÷ rate, by Little's law."""
-    exchanges, slots = sum(trial.statuses.values()), trial.params.get("slots")
+    exchanges, slots = sum(trial.statuses.values()), number_param(trial, "slots")
     if trial.workload not in (*CLOSED, "crossover"):
         return None
     if not exchanges or not trial.elapsed_s or not slots:
         return None
-    return 1000 * float(slots) * trial.elapsed_s / exchanges
+    return 1000 * slots * trial.elapsed_s / exchanges
 
 
 def clock_share(trial: TrialRecord) -> float | None:
@@ -88,7 +89,7 @@ def clock_share(trial: TrialRecord) -> float | None:
     each = round_ms(trial)
     if each is None or trial.service_time is None:
         return None
-    rounds = sum(trial.statuses.values()) / float(trial.params["slots"] or 1)
+    rounds = sum(trial.statuses.values()) / (number_param(trial, "slots") or 1.0)
     if rounds <= EDGES:
         return None
     return min(1.0, trial.service_time.mean_ms / each * rounds / (rounds - EDGES))
