@@ -7,13 +7,14 @@ block.
 
 from __future__ import annotations
 
+from operator import sub
 from typing import Final
 
 from bench.analysis.analysis import Analysis
 from bench.analysis.encryption import costs_in_modes
 from bench.questions.question import Answer, of_models
 from bench.show.figures import Bars, Figure
-from bench.show.measured import TIMES, US, Measure, Measured
+from bench.show.measured import TIMES, US, Measure, Measured, within
 from bench.show.words import described, of_blocks
 
 NAME: Final = "churn"
@@ -43,13 +44,12 @@ def measured(analysis: Analysis) -> Measured:
     values = {}
     for label, costs in costs_in_modes(analysis.records, NAME).items():
         kept, new = costs.get(KEPT, {}), costs.get(OPENED, {})
-        both = sorted(kept.keys() & new.keys())
-        if both:
+        if opening := within(new, kept, sub):
             values[label] = {
                 "kept": kept,
                 "new": new,
-                OPENING: {block: new[block] - kept[block] for block in both},
-                "pages": {block: new[block] / kept[block] - 1 for block in both},
+                OPENING: opening,
+                "pages": within(new, kept, lambda new, kept: new / kept - 1),
             }
     return Measured(MEASURES, values)
 

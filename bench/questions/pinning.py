@@ -9,6 +9,7 @@ shares the server's.
 from __future__ import annotations
 
 from collections import defaultdict
+from operator import truediv
 from typing import Final
 
 from bench.analysis import stats
@@ -18,7 +19,7 @@ from bench.analysis.stats import Ratio
 from bench.plan.cast import PINNED
 from bench.questions.question import Answer, Headline
 from bench.schema import TrialRecord
-from bench.show.measured import TIMES, US, Blocks, Measure, Measured
+from bench.show.measured import TIMES, US, Blocks, Measure, Measured, within
 from bench.text import listing, plural, times
 
 NAME: Final = "pinning"
@@ -50,8 +51,7 @@ def measured(analysis: Analysis) -> Measured:
     values: dict[str, dict[str, Blocks]] = {}
     for label, both in found.items():
         one, every = both[ONE], both[ALL]
-        if blocks := sorted(one.keys() & every.keys()):
-            over = {block: every[block] / one[block] for block in blocks}
+        if over := within(every, one, truediv):
             values[label] = {ONE: one, ALL: every, OVER: over}
     order = [*analysis.labels, *values]
     return Measured(MEASURES, dict(sorted(values.items(), key=lambda row: order.index(row[0]))))

@@ -27,9 +27,7 @@ COST, FAULTS = "page", "faults"
 EACH: Final = Unit("a page", number, number)
 MEASURES: Final = {
     COST: Measure("a crawled page", "a crawled page, processor time", US),
-    FAULTS: Measure(
-        "page faults", "page faults for a crawled page", Unit("a page", number, number)
-    ),
+    FAULTS: Measure("page faults", "page faults for a crawled page", EACH),
 }
 LINE: Final = "b = bytes(4 << 20); del b"
 PROSE: Final = (

@@ -8,6 +8,7 @@ difference.
 from __future__ import annotations
 
 from collections import defaultdict
+from operator import sub
 from typing import Final
 
 from bench.analysis import stats
@@ -15,7 +16,7 @@ from bench.analysis.analysis import Analysis
 from bench.analysis.encryption import EACH_PAGE, FETCHED, costs_in_modes
 from bench.questions.question import Answer, of_models
 from bench.show.figures import Bars, Figure
-from bench.show.measured import US, Blocks, Measure, Measured
+from bench.show.measured import US, Blocks, Measure, Measured, within
 from bench.show.words import described, of_blocks
 from bench.text import listing
 
@@ -60,10 +61,9 @@ def measured(analysis: Analysis) -> Measured:
             key: costs[mode] for key, mode in FROM.items() if costs.get(mode)
         }
         for key, (mode, base) in ADDED.items():
-            with_it, without = costs.get(mode, {}), costs.get(base, {})
-            both = sorted(with_it.keys() & without.keys())
-            if both and (key != RESUMPTION or label in resumes):
-                mine[key] = {block: with_it[block] - without[block] for block in both}
+            added = within(costs.get(mode, {}), costs.get(base, {}), sub)
+            if added and (key != RESUMPTION or label in resumes):
+                mine[key] = added
         values[label] = mine
     return Measured(MEASURES, values)
 

@@ -18,7 +18,6 @@ from bench.analysis import (
     crossover,
     encryption_words,
     mixed_words,
-    places,
     processors,
     stats,
     timeouts_words,
@@ -134,7 +133,7 @@ def _listed(analysis: Analysis, sentences: Iterable[str], further: str = "") -> 
     python, base = f", {machine.python}", f"`{campaign.base}`"
     if campaign.interpreters:
         python, base = "", "the interpreter before the arrow"
-    elif FREE in analysis.labels and places.places(analysis.records) is None:
+    elif FREE in analysis.labels and analysis.places is None:
         further += "; threads had one processor, as every client here, and cost more on several"
     return "\n".join(
         [

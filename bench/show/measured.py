@@ -7,7 +7,7 @@ is written once. Two labels are compared within blocks, and the verdict is that 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -20,6 +20,11 @@ from bench.text import count, duration, duration_tick, number, times
 
 Blocks = Mapping[int, float]
 """Block -> value."""
+
+
+def within(one: Blocks, other: Blocks, how: Callable[[float, float], float]) -> Blocks:
+    """Two values compared block by block, in the blocks that have both."""
+    return {block: how(one[block], other[block]) for block in sorted(one.keys() & other.keys())}
 
 
 def _microseconds(value: float) -> str:
