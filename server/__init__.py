@@ -11,7 +11,9 @@ how to run it.
 Imports point down this list:
 
 ==========================  ==================================================
-``__main__``, ``cli``       the command line
+``__main__``                the command line: this server, or one of the models
+``models_cli``, ``models``  the four concurrency models as servers of their own
+``cli``                     options of the fixture server
 ``serving``                 the process while it serves
 ``control``                 the control plane: JSON over HTTP
 ``polling``                 an event loop that does not sleep

@@ -20,6 +20,14 @@ if TYPE_CHECKING:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit status."""
     on_stop(leave)  # the next import takes a while
+    words = sys.argv[1:] if arguments is None else arguments
+    if words and words[0] == "models":
+        from server.models.catalogue import patch
+
+        patch(words[1:2])
+        from server.models_cli import models
+
+        return models(words[1:])
     from server.cli import command
 
     return command(arguments)

@@ -20,7 +20,7 @@ from server.sites.site import SiteError
 from server.sites.specs import make_site
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 TOKEN = "C10K_CONTROL_TOKEN"  # nosec B105
 
@@ -49,13 +49,16 @@ examples
   curl -H 'X-Token: any' -d '{"n": 1000}' http://CONTROL/hold
                                                hold answers until 1000 are in flight
 
+other servers
+  python -m server models --help    the same sites, served by each concurrency model
+
 If you set C10K_CONTROL_TOKEN, every call of the control plane needs it as X-Token.
 If you do not, a POST needs that header with any value, so that no web page can send it.
 Exit status: 0 stopped on request, 1 cannot serve, 2 wrong usage.
 """
 
 
-class _Parser(argparse.ArgumentParser):
+class Parser(argparse.ArgumentParser):
     """Errors in one line."""
 
     def error(self, message: str) -> NoReturn:
@@ -71,49 +74,29 @@ def number(text: str) -> int:
 
 def build_parser() -> argparse.ArgumentParser:
     """The command line."""
-    parser = _Parser(
+    parser = Parser(
         prog="python -m server",
         description="Serve a site to crawlers under measurement, and record their requests.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+    add_serving(parser)
     add = parser.add_argument
-    add(
-        "--listen",
-        default="127.0.0.1:0",
-        metavar="HOST:PORT",
-        help="where to serve; port 0 takes a free one (default: %(default)s)",
-    )
     add(
         "--control",
         default="127.0.0.1:0",
         metavar="HOST:PORT",
         help="where the control plane listens (default: %(default)s)",
     )
-    add(
-        "--site",
-        default="tree:1000:5:2048",
-        metavar="SPEC",
-        help="what to serve, see below (default: %(default)s)",
-    )
-    add(
-        "--seed",
-        type=number,
-        default=1,
-        metavar="N",
-        help="of the site and the delays (default: 1)",
-    )
     add("--delay", default="none", metavar="SPEC", help="see below (default: none)")
     add("--json", action="store_true", help="print one line of JSON when ready, nothing else")
-    add("--exit-with-parent", action="store_true", help="stop when standard input ends")
     add(
         "--poll",
         action="store_true",
         help="never sleep while there are connections; this needs a processor of its own "
         "(server/polling.py says why)",
     )
-    add("--any-address", action="store_true", help="allow addresses other machines can reach")
     add(
         "--cache",
         default=None,
@@ -123,6 +106,32 @@ def build_parser() -> argparse.ArgumentParser:
     )
     add_tls(parser)
     return parser
+
+
+def add_serving(parser: argparse.ArgumentParser) -> None:
+    """The options of every server: where, what, how long."""
+    add = parser.add_argument
+    add(
+        "--listen",
+        default="127.0.0.1:0",
+        metavar="HOST:PORT",
+        help="where to serve; port 0 takes a free one (default: %(default)s)",
+    )
+    add(
+        "--site",
+        default="tree:1000:5:2048",
+        metavar="SPEC",
+        help="what to serve (default: %(default)s)",
+    )
+    add(
+        "--seed",
+        type=number,
+        default=1,
+        metavar="N",
+        help="of what is random (default: 1)",
+    )
+    add("--exit-with-parent", action="store_true", help="stop when standard input ends")
+    add("--any-address", action="store_true", help="allow addresses other machines can reach")
 
 
 def add_tls(parser: argparse.ArgumentParser) -> None:
@@ -192,17 +201,22 @@ def raise_descriptor_limit() -> None:
 
 def command(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
+    return guarded("python -m server", lambda: run(build_parser().parse_args(arguments)))
+
+
+def guarded(program: str, work: Callable[[], None]) -> int:
+    """Do the work of a program; what it raises becomes one line and an exit status."""
     on_stop(interrupt)
     try:
         try:
-            run(build_parser().parse_args(arguments))
+            work()
         finally:
             flush()  # --help can meet a full disk, too
     except (SiteError, DelayError, AddressError, TlsError) as error:
-        print(f"python -m server: {one_line(str(error))} (--help explains)", file=sys.stderr)
+        print(f"{program}: {one_line(str(error))} (--help explains)", file=sys.stderr)
         return 2
     except (OSError, MemoryError) as error:
-        print(f"python -m server: {one_line(str(error)) or 'out of memory'}", file=sys.stderr)
+        print(f"{program}: {one_line(str(error)) or 'out of memory'}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 0  # stopped on request, before the server was ready

@@ -8,7 +8,7 @@ is treated as without TLS.
 Why not the event loop's own TLS? It would hide what the ledger counts and what
 fault sites need: handshakes that fail, streams that end without the last word
 (``close_notify``), broken records. It takes no less processor time, and 6 KiB
-more memory for each connection (docs/decisions.md).
+more memory for each connection (docs/notebook/decisions.md).
 """
 
 from __future__ import annotations

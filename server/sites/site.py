@@ -84,6 +84,20 @@ class Resource:
             return Path(self.file).read_bytes()
         return self.payload[self.body_start :]
 
+    def parts(self, size: int) -> Iterator[tuple[bytes, bool]]:
+        """The body, and whether more follows: one part, or a file of which each has ``size``."""
+        if self.file is None:
+            yield self.body, False
+            return
+        with open(self.file, "rb") as source:
+            left = self.size
+            while left:
+                part = source.read(min(size, left))
+                if not part:
+                    raise OSError("a file has shrunk while it was served")
+                left -= len(part)
+                yield part, left > 0
+
 
 def render_head(status: int, kind: str, size: int, location: str | None = None) -> bytes:
     """The head of an answer. There is no Date: it would have to be rendered every second."""

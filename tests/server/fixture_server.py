@@ -111,7 +111,8 @@ def receive(sock: socket.socket) -> tuple[int, dict[str, str], bytes]:
         block = sock.recv(65536)
         assert block, f"the connection ended after {data!r}"
         data += block
-    head, _, body = data.partition(b"\r\n\r\n")
+    head, _, start = data.partition(b"\r\n\r\n")
+    body = bytearray(start)  # bytes would be copied whole for each block of a large answer
     first, *lines = head.decode("latin-1").split("\r\n")
     headers = {name.lower(): value.strip() for name, _, value in (x.partition(":") for x in lines)}
     length = int(headers["content-length"])
@@ -120,7 +121,7 @@ def receive(sock: socket.socket) -> tuple[int, dict[str, str], bytes]:
         assert block, "the connection ended inside the body"
         body += block
     assert len(body) == length, "more than was announced"
-    return int(first.split()[1]), headers, body
+    return int(first.split()[1]), headers, bytes(body)
 
 
 def ended(sock: socket.socket) -> bool:

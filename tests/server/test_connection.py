@@ -161,7 +161,7 @@ REQUESTS = st.sampled_from(
 
 
 @given(requests=st.lists(REQUESTS, min_size=1, max_size=5), data=st.data())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=4 * settings().max_examples, deadline=None)
 def test_no_split_of_the_bytes_changes_the_answers(
     requests: list[bytes], data: st.DataObject
 ) -> None:
@@ -192,7 +192,7 @@ CORRECT = st.sampled_from(
 
 
 @given(requests=st.lists(CORRECT, min_size=1, max_size=6), joined=st.booleans())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=2 * settings().max_examples, deadline=None)
 def test_held_answers_are_the_same_answers(requests: list[bytes], joined: bool) -> None:
     pieces = [b"".join(requests)] if joined else requests
     plain_core, _ = new_core()

@@ -25,6 +25,13 @@ SITES = [
     "site",
     "words",
 ]
+MODELS = [
+    "catalogue",
+    *("stacks", "apps"),
+    *(f"variants.{name}" for name in ("threads_pool", "asyncio_protocol", "trio", "bare")),
+    *("threads", "callbacks", "generators", "async_await"),
+    *("sockets", "loop", "conversation", "messages", "service"),
+]
 
 
 def imports(file: Path) -> set[str]:
@@ -45,6 +52,8 @@ def test_imports_point_down() -> None:
     order = [name for row in rows for name in re.findall(r"``(\w+)``", row)]
     assert order.pop() == "sites"
     order += [f"sites.{name}" for name in SITES]
+    place = order.index("models")
+    order[place : place + 1] = [f"models.{name}" for name in MODELS]
     places = {f"server.{name}": place for place, name in enumerate(order)}
     assert places.keys() == MODULES.keys()
     for name, file in MODULES.items():

@@ -141,7 +141,7 @@ SEGMENTS = st.lists(
 
 
 @given(segments=SEGMENTS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=3 * settings().max_examples, deadline=None)
 def test_no_target_finds_the_secret(shared_folder: Directory, segments: list[str]) -> None:
     found = shared_folder.find(("/" + "/".join(segments)).encode())
     assert found is None or b"secret" not in found.body.replace(b"../secret.html", b"")

@@ -1,0 +1,229 @@
+"""Request heads and bodies, and answers that no site has. Bytes in, values out.
+
+Heads are read by two regular expressions, as strictly as RFC 9112 asks of a server. A parser
+of C would not be faster here: clients repeat all of a head but its first line, so the meaning
+of the rest is remembered. And it would have no wheel for some interpreters that threads need.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+from zlib import crc32
+
+REMEMBERED: Final = 256
+"""Most heads without their first line that are remembered, so that no client fills the memory."""
+
+LONGEST: Final = 2048
+"""Longest of them in bytes."""
+
+MAX_LINE: Final = 256
+"""Bytes of a line between chunks; the extensions in it are dropped (RFC 9112, 7.1.1)."""
+
+CHUNKED: Final = -1
+"""The length of a body that says its length as it goes."""
+
+CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
+CLOSE: Final = b"Connection: close\r\n"
+METHODS: Final = (b"GET", b"HEAD", b"POST")
+
+_TOKEN = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]++"
+_BEGINS: Final = re.compile(_TOKEN)
+_LINE: Final = re.compile(rb"(%b) ([!-~\x80-\xff]++)" % _TOKEN)
+_FIELD: Final = re.compile(rb"(%b):[ \t]*+([\t\x20-\x7e\x80-\xff]*+)" % _TOKEN)
+_VERSION: Final = re.compile(rb"HTTP/([0-9])\.([0-9])")
+_ABSOLUTE: Final = re.compile(rb"https?://[^/?#]*(.*)", re.IGNORECASE | re.DOTALL)
+_LENGTH: Final = re.compile(rb"[0-9]{1,18}")
+_CHUNK: Final = re.compile(rb"([0-9A-Fa-f]{1,15}+)[ \t]*+(?:;[\t\x20-\x7e\x80-\xff]*+)?")
+
+
+class Refused(Exception):
+    """A request that breaks the protocol or a limit: it is answered, and nothing after it."""
+
+    def __init__(self, status: int, reason: str, why: str) -> None:
+        super().__init__(why)
+        self.status = status
+        self.payload = answer(status, reason, f"{why}\n".encode(), CLOSE)
+
+
+def bad(why: str) -> Refused:
+    """A request that is not HTTP/1.1."""
+    return Refused(400, "Bad Request", why)
+
+
+def answer(status: int, reason: str, body: bytes, fields: bytes = b"") -> bytes:
+    """An answer in plain text; ``fields`` are more lines of headers."""
+    first = b"HTTP/1.1 %d %b\r\nContent-Type: text/plain; charset=utf-8\r\n"
+    size = b"Content-Length: %d\r\n\r\n" % len(body)
+    return first % (status, reason.encode()) + fields + size + body
+
+
+def sizes(size: int, checksum: int) -> bytes:
+    """What the answer to a POST says of its body."""
+    return b"%d bytes, CRC-32 %08x\n" % (size, checksum)
+
+
+def check_lines(data: bytes) -> None:
+    """Refuse what cannot become a head, whole or not: another protocol, or lines without CR."""
+    if data and data != b"\r" and not _BEGINS.match(data):
+        raise bad("not an HTTP request")
+    if data.count(b"\n") != data.count(b"\r\n"):
+        raise bad("lines end with CR LF")
+
+
+Meaning = tuple[bool, int, bool]
+"""What headers say: whether the connection goes on, the length of the body, a wish for a 100."""
+
+
+class Request(NamedTuple):
+    """One request without its body; ``length`` may be :data:`CHUNKED`, ``expects`` a 100."""
+
+    method: bytes
+    target: bytes
+    keep: bool
+    length: int
+    expects: bool
+
+
+_known: dict[bytes, Meaning] = {}
+
+
+def read_head(head: bytes) -> Request:
+    """Read a head that ends with an empty line. Raises :class:`Refused`."""
+    line, _, tail = head.partition(b" HTTP/1.1\r\n")
+    meaning = _known.get(tail)
+    if meaning is None:
+        meaning, line = _read(head)
+        if line + b" HTTP/1.1\r\n" + tail == head and len(tail) <= LONGEST:
+            if len(_known) >= REMEMBERED:
+                _known.clear()
+            _known[tail] = meaning
+    found = _LINE.fullmatch(line)
+    if found is None:
+        check_lines(head)
+        raise bad("the first line is not METHOD TARGET HTTP/1.1")
+    target = found[2]
+    if target[0] != 47 and (absolute := _ABSOLUTE.fullmatch(target)):  # RFC 9112, 3.2.2
+        target = absolute[1] if absolute[1][:1] == b"/" else b"/" + absolute[1]
+    return Request(found[1], target, *meaning)
+
+
+def _read(head: bytes) -> tuple[Meaning, bytes]:
+    """The meaning of the headers, and the first line without its version."""
+    check_lines(head)
+    first, *lines = head[:-4].split(b"\r\n")
+    line, _, version = first.rpartition(b" ")
+    spoken = _VERSION.fullmatch(version)
+    if spoken is None or not _LINE.fullmatch(line):
+        raise bad("the first line is not METHOD TARGET HTTP/1.1")
+    if spoken[1] != b"1":
+        raise Refused(505, "HTTP Version Not Supported", "this server speaks HTTP/1.1")
+    fields: dict[bytes, list[bytes]] = {}
+    for each in lines:
+        found = _FIELD.fullmatch(each)
+        if found is None:  # also a folded line, and a blank before the colon (RFC 9112, 5)
+            raise bad("a header is not NAME: VALUE on one line")
+        fields.setdefault(found[1].lower(), []).append(found[2].rstrip(b" \t"))
+    old = spoken[2] == b"0"
+    hosts = len(fields.get(b"host", []))
+    if hosts > 1 or not (hosts or old):
+        raise bad("an HTTP/1.1 request has one Host header")  # RFC 9112, 3.2
+    wishes = b",".join(fields.get(b"connection", [])).lower()
+    expects = b",".join(fields.get(b"expect", [])).lower()
+    if expects not in (b"", b"100-continue"):
+        raise Refused(417, "Expectation Failed", "this server knows 100-continue alone")
+    keep = not old and b"close" not in [wish.strip(b" \t") for wish in wishes.split(b",")]
+    return (keep, _length(fields, old), bool(expects) and not old), line
+
+
+def _length(fields: dict[bytes, list[bytes]], old: bool) -> int:
+    """The length of the body (RFC 9112, 6.3); what two readers could differ on is refused."""
+    coding = b",".join(fields.get(b"transfer-encoding", [])).lower()
+    lengths = fields.get(b"content-length", [])
+    if b"transfer-encoding" in fields:
+        if lengths or old:
+            raise bad("Transfer-Encoding stands alone, and in HTTP/1.1")
+        if coding != b"chunked":
+            raise Refused(501, "Not Implemented", "this server knows the coding chunked alone")
+        return CHUNKED
+    if not lengths:
+        return 0
+    if len(lengths) > 1 or not _LENGTH.fullmatch(lengths[0]):
+        raise bad("Content-Length is one number")
+    return int(lengths[0])
+
+
+class Body:
+    """The body of one request: its size in bytes and its CRC-32; the bytes are dropped."""
+
+    __slots__ = ("_left", "_most", "_step", "checksum", "done", "size")
+
+    def __init__(self, length: int, most: int) -> None:
+        self.size = self.checksum = 0
+        self.done = length == 0
+        self._most = most
+        self._left = max(length, 0)  # of the body, or of a chunk
+        self._step = self._sized if length >= 0 else self._chunk_size
+        self._admit(self._left)
+
+    def feed(self, data: bytes) -> bytes:
+        """Take bytes; returns those that are not needed yet, or belong to the next request."""
+        while data and not self.done:
+            rest = self._step(data)
+            if rest is data:
+                break
+            data = rest
+        return data
+
+    def _admit(self, size: int) -> None:
+        if self.size + size > self._most:
+            raise Refused(413, "Content Too Large", f"a body may have {self._most} bytes")
+
+    def _sized(self, data: bytes) -> bytes:
+        piece = data[: self._left]
+        self.checksum = crc32(piece, self.checksum)
+        self.size += len(piece)
+        self._left -= len(piece)
+        if not self._left:
+            self.done = self._step == self._sized
+            self._step = self._chunk_end
+        return data[len(piece) :]
+
+    def _chunk(self, data: bytes) -> bytes:
+        return self._sized(data)  # another step, so that its end is not that of the body
+
+    def _chunk_size(self, data: bytes) -> bytes:
+        line, rest = self._line(data)
+        if line is None:
+            return data
+        found = _CHUNK.fullmatch(line)
+        if found is None:
+            raise bad("a chunk begins with its size")
+        self._left = int(found[1], 16)
+        self._admit(self._left)
+        self._step = self._chunk if self._left else self._trailer
+        return rest
+
+    def _chunk_end(self, data: bytes) -> bytes:
+        if not b"\r\n".startswith(data[:2]):
+            raise bad("a chunk has another size than it says")
+        if len(data) < 2:
+            return data
+        self._step = self._chunk_size
+        return data[2:]
+
+    def _trailer(self, data: bytes) -> bytes:
+        line, rest = self._line(data)
+        if line is None:
+            return data
+        self._left += len(line)  # trailers are dropped, but somebody must count them
+        if self._left > LONGEST or (line and not _FIELD.fullmatch(line)):
+            raise bad("a trailer is not NAME: VALUE, or there are too many")
+        self.done = not line
+        return rest
+
+    def _line(self, data: bytes) -> tuple[bytes | None, bytes]:
+        line, end, rest = data.partition(b"\r\n")
+        if len(line) > MAX_LINE + (not end):  # half of its end may be there
+            raise bad(f"a line between chunks has more than {MAX_LINE} bytes")
+        return (line, rest) if end else (None, data)

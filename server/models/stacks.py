@@ -1,0 +1,177 @@
+"""Whole servers that people deploy, each with one worker and as its documentation says.
+
+Set are only: the listening socket, one worker, the limits that have an option, no access log (most
+have none by default) and no messages but warnings. Everything else is the library's default;
+docs/servers.md has the page of each documentation.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import ssl
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
+from functools import partial
+from threading import Thread
+from typing import Final
+from wsgiref.types import WSGIApplication
+
+from server.models.apps import asgi, for_aiohttp, wsgi
+from server.models.service import BACKLOG, TICK_S, Service, Stop, Tally
+
+
+def follow_parent() -> None:
+    """Ask this process to stop when standard input ends."""
+    while os.read(0, 4096):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+@contextmanager
+def lent(service: Service) -> Iterator[None]:
+    """The process belongs to a stack for the length of a ``with``, and so do its signals."""
+    if service.exit_with_parent:
+        Thread(target=follow_parent, daemon=True).start()
+    with suppress(KeyboardInterrupt, SystemExit):
+        yield
+
+
+def aiohttp_web(service: Service) -> None:
+    """aiohttp.web, with its own parser in C, on asyncio."""
+    from aiohttp import web
+
+    limits = service.limits
+    with lent(service):
+        web.run_app(
+            for_aiohttp(service), sock=service.listening, ssl_context=service.tls, backlog=BACKLOG,
+            keepalive_timeout=limits.idle_s, shutdown_timeout=limits.grace_s,
+            access_log=None, print=None,
+        )  # fmt: skip
+
+
+def uvicorn(service: Service, loop: str = "asyncio") -> None:
+    """uvicorn with httptools, on asyncio or uvloop."""
+    import uvicorn
+
+    limits, tls = service.limits, service.tls
+    config = uvicorn.Config(
+        asgi(service), http="httptools", loop=loop, backlog=BACKLOG,
+        timeout_keep_alive=round(limits.idle_s), timeout_graceful_shutdown=round(limits.grace_s),
+        access_log=False, log_level="warning",
+        ssl_context_factory=(lambda config, default: tls) if tls else None,
+    )  # fmt: skip
+    with lent(service):
+        uvicorn.Server(config).run(sockets=[service.listening])
+
+
+uvicorn_uvloop: Final = partial(uvicorn, loop="uvloop")
+
+
+def hypercorn(service: Service) -> None:
+    """hypercorn with h11, on asyncio."""
+    from hypercorn.asyncio import serve
+    from hypercorn.config import Config
+
+    limits, tls = service.limits, service.tls
+
+    class Configured(Config):
+        ssl_enabled = tls is not None
+
+        def create_ssl_context(self) -> ssl.SSLContext | None:
+            return tls
+
+    config = Configured()
+    config.bind = [f"fd://{service.listening.detach()}"]
+    config.backlog, config.loglevel = BACKLOG, "WARNING"
+    config.keep_alive_timeout, config.graceful_timeout = limits.idle_s, limits.grace_s
+    config.keep_alive_max_requests = limits.max_requests or sys.maxsize
+    config.h11_max_incomplete_size = limits.max_head
+    with lent(service):
+        asyncio.run(serve(asgi(service), config, mode="asgi"))  # type: ignore[arg-type]
+
+
+def granian(service: Service) -> None:
+    """granian, embedded: HTTP in Rust, and the application on asyncio."""
+    from granian.constants import Interfaces
+    from granian.http import HTTP1Settings
+    from granian.server.embed import Server
+
+    host, port = service.listening.getsockname()[:2]
+    service.listening.close()  # granian makes its own
+    ready, service.ready = service.ready, lambda: None  # it starts before it listens
+    server = Server(
+        asgi(service), address=host, port=port, interface=Interfaces.ASGI, log_enabled=False,
+        backlog=BACKLOG, backpressure=service.limits.max_connections,
+        http1_settings=HTTP1Settings(header_read_timeout=round(service.limits.idle_s * 1000)),
+    )  # fmt: skip
+
+    async def run(stop: Stop) -> None:
+        serving = asyncio.create_task(server.serve())
+        waiting = True
+        while not (stop.asked() or serving.done()):
+            with suppress(ConnectionRefusedError):
+                if waiting:
+                    (await asyncio.open_connection(host, port))[1].close()
+                    ready()
+                    waiting = False
+            await asyncio.sleep(0.01 if waiting else TICK_S)
+        server.stop()  # type: ignore[no-untyped-call]
+        await serving
+
+    with Stop(service) as stop:
+        asyncio.run(run(stop))
+
+
+def gunicorn_gevent(service: Service) -> None:
+    """gunicorn with gevent: the worker is a process, which sends its tally at its end."""
+    from gunicorn.app.base import BaseApplication
+
+    def end(server: object, worker: object) -> None:
+        its.send(json.dumps(asdict(service.tally)).encode())
+        os._exit(0)  # what this process was forked from is not its own to end
+
+    limits = service.limits
+    ours, its = socket.socketpair()
+    settings = {
+        "bind": f"fd://{service.listening.detach()}", "workers": 1, "worker_class": "gevent",
+        "worker_connections": limits.max_connections, "backlog": BACKLOG,
+        "keepalive": round(limits.idle_s), "graceful_timeout": round(limits.grace_s),
+        "loglevel": "warning", "worker_exit": end,
+        "post_worker_init": lambda worker: service.ready(),
+    }  # fmt: skip
+
+    class Application(BaseApplication):  # type: ignore[misc]
+        def load_config(self) -> None:
+            for name, value in settings.items():
+                self.cfg.set(name, value)
+
+        def load(self) -> WSGIApplication:
+            return wsgi(service)
+
+    with ours, its:
+        with lent(service):
+            Application().run()
+        ours.setblocking(False)
+        with suppress(BlockingIOError):
+            service.tally = Tally(**json.loads(ours.recv(4096)))
+
+
+def waitress(service: Service) -> None:
+    """waitress: one thread for the sockets, four for the application."""
+    from waitress.server import create_server
+
+    limits = service.limits
+    server = create_server(
+        wsgi(service), sockets=[service.listening], asyncore_use_poll=True,
+        connection_limit=limits.max_connections, channel_timeout=round(limits.idle_s),
+        max_request_header_size=limits.max_head, max_request_body_size=limits.max_body,
+    )  # fmt: skip
+    with lent(service):
+        service.ready()
+        server.run()

@@ -1,0 +1,146 @@
+"""``python -m server models``: help, wrong usage, and what a server says of itself."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from zlib import crc32
+
+import pytest
+
+from server.models.catalogue import MODELS, SERVERS
+from tests.server.fixture_server import PATIENCE, get, receive
+from tests.server.models.differs import DIFFERS
+from tests.server.models.serving import LARGE, ask, last_words, serving, stop, write_site
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command, to its end."""
+    return subprocess.run(
+        [sys.executable, "-m", "server", "models", *arguments],
+        capture_output=True, text=True, timeout=PATIENCE, check=False,
+    )  # fmt: skip
+
+
+def test_help_names_every_server_and_every_limit() -> None:
+    done = run("--help")
+    assert done.returncode == 0
+    for name in (*SERVERS, "idle_s", "max_head", "wrk -c"):
+        assert name in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 100
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["forks"], "choose from"),
+        ([], "NAME"),
+        (["threads", "--listen", "127.0.0.1"], "write HOST:PORT"),
+        (["threads", "--listen", "0.0.0.0:0"], "--any-address"),
+        (["threads", "--limit", "idle=3"], "one of max_head"),
+        (["threads", "--limit", "idle_s=never"], "a number above 0"),
+        (["threads", "--limit", "max_head=1.5"], "a whole number above 0"),
+        (["threads", "--site", "faults:10"], "only python -m server"),
+        (["threads", "--cafile", "x"], "--cafile needs --tls"),
+        (["bare", "--tls", "ecdsa"], "speaks no TLS"),
+        (["waitress", "--limit", "head_s=3"], "has no head_s, only max_head"),
+    ],
+)
+def test_wrong_usage_gets_one_line_and_status_2(arguments: list[str], said: str) -> None:
+    done = run(*arguments)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_server_says_what_it_has_served(name: str, tmp_path: Path) -> None:
+    """A client that adds up the same can tell that both saw the same."""
+    with serving(name, "--site", write_site(tmp_path)) as server:
+        assert server.ready["model"] == name
+        bodies = []
+        for count in (3, 5):
+            with server.connect() as sock:
+                bodies += [ask(sock) for _ in range(count)]
+                bodies.append(ask(sock, "/large.bin"))
+                sock.sendall(get("/missing", "Connection: close"))
+                bodies.append(receive(sock)[2])
+        assert LARGE in bodies
+        stop(server)
+        served, errors = last_words(server)
+    assert errors == ""
+    assert served["requests"] == len(bodies)
+    assert served["checksum"] == sum(map(crc32, bodies))
+    assert served["bytes"] > sum(map(len, bodies))
+    assert (served["connections"], served["turned_away"]) == (2, 0)
+    assert served["late"] == served["refused"] == {}
+
+
+@pytest.mark.parametrize("name", [each.name for each in SERVERS.values() if each.family == "stack"])
+def test_a_stack_says_what_it_has_served(name: str, tmp_path: Path) -> None:
+    for library in SERVERS[name].needs.split():
+        pytest.importorskip(library)
+    with serving(name, "--site", write_site(tmp_path)) as server:
+        assert set(server.ready["versions"]) == set(SERVERS[name].needs.split())
+        with server.connect() as sock:
+            bodies = [ask(sock), ask(sock, "/large.bin")]
+            sock.sendall(get("/page.html", method="HEAD"))
+            while not sock.recv(1000).endswith(b"\r\n\r\n"):
+                pass
+            sock.sendall(get("/missing"))
+            bodies.append(receive(sock)[2])
+        stop(server)
+        served, _ = last_words(server)
+    assert served["requests"] == 4
+    assert served["checksum"] == sum(map(crc32, bodies))
+    assert served["bytes"] == sum(map(len, bodies))
+
+
+def test_the_documents_have_every_known_difference() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "servers.md").read_text()
+    rows = [line for line in text.splitlines() if line.startswith("| ")]
+    for name, reasons in DIFFERS.items():
+        for reason in reasons.values():
+            assert any(f"| {reason} |" in row and f"`{name}`" in row for row in rows), reason
+    for server in SERVERS:
+        assert server in MODELS or any(f"| `{server}` |" in row for row in rows), server
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_too_many_connections_are_closed(name: str) -> None:
+    with serving(name, max_connections=1) as server:
+        with server.connect() as first, server.connect() as second:
+            assert len(ask(first, "/")) > 100
+            assert second.recv(100) == b""
+            assert len(ask(first, "/")) > 100
+        stop(server)
+        served, _ = last_words(server)
+    assert served["turned_away"] == 1
+
+
+def test_the_floor_serves_pages() -> None:
+    with serving("bare", "--site", "list:3:1000") as server:
+        with server.connect() as sock:
+            assert len(ask(sock, "/p/2")) == 1000
+        stop(server)
+        assert last_words(server)[1] == ""
+
+
+def test_a_server_ends_with_its_parent() -> None:
+    with serving("threads") as server:
+        assert server.process.stdin is not None
+        server.process.stdin.close()
+        assert server.process.wait(PATIENCE) == 0
+
+
+def test_a_model_is_one_slide_and_has_the_names_of_the_others() -> None:
+    folder = Path(sys.modules["server"].__file__ or "").parent / "models"
+    for name in MODELS:
+        text = (folder / f"{name}.py").read_text()
+        assert text.count("\n") <= 200
+        for word in ("Shared", "Connection", "accept", "receive", "send", "hang_up", "disconnect"):
+            assert f" {word}(" in text or f"class {word}:" in text, f"{name}: {word}"
+    sizes = {file.name: file.read_text().count("\n") for file in folder.rglob("*.py")}
+    assert sum(sizes.values()) - sizes["stacks.py"] - sizes["apps.py"] <= 2000
