@@ -112,7 +112,8 @@ class RecordSocket:
 
     def __init__(self, sock: socket.socket, context: ssl.SSLContext, early: bytes) -> None:
         self._sock = sock
-        self.setsockopt, self.shutdown, self.close = sock.setsockopt, sock.shutdown, sock.close
+        self.fileno, self.setsockopt = sock.fileno, sock.setsockopt
+        self.shutdown, self.close = sock.shutdown, sock.close
         self.send_raw = sock.sendall
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._tls = context.wrap_bio(self._incoming, self._outgoing, server_side=True)

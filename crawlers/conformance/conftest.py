@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gc
 import os
+import socket
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Generator, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -133,37 +135,105 @@ def server(request: pytest.FixtureRequest, backend: Backend) -> Iterator[Scripte
         yield running
 
 
+ENDING_S, CLOSING_S, FAILED_S = 60.0, 5.0, 1.0
+"""How long a test waits for leftovers: threads and children on a busy machine, descriptors alone,
+and anything of a backend that has failed. Waiting long after each test would look like a hang."""
+
+SILENT_S = 3.0
+"""After so long it says what it waits for."""
+
+_failed: set[str] = set()
+"""The backends of which a test has failed."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Function,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Note which backend has failed, in the test itself or by what it left behind."""
+    report = yield
+    if report.failed and hasattr(item, "callspec"):
+        _failed.add(str(item.callspec.params.get("backend")))
+    return report
+
+
 @pytest.fixture
-def nothing_left(backend: Backend) -> Iterator[None]:
+def nothing_left(request: pytest.FixtureRequest, backend: Backend) -> Iterator[None]:
     """Descriptors, threads and children must be the same after the test as before."""
-    before = _resources()
+    before = Resources.now()
     yield
     gc.collect()
-    give_up = time.monotonic() + 60
-    while (left := _left(before)) and time.monotonic() < give_up:
+    began, silent = time.monotonic(), True
+    while left := Resources.now().beyond(before):
+        patience_s = ENDING_S if left.ending else CLOSING_S
+        if backend.name in _failed:
+            patience_s = FAILED_S
+        waited_s = time.monotonic() - began
+        if waited_s > patience_s:
+            break
+        reporter = request.config.pluginmanager.get_plugin("terminalreporter")
+        if silent and waited_s > SILENT_S and reporter is not None:
+            silent = False
+            reporter.write_line(f"{request.node.name}: waiting {patience_s:g} s for {left}")
         time.sleep(0.01)  # a thread that has ended may still be listed
     assert not left, f"left behind: {left}"
 
 
-def _left(before: tuple[int, Counter[str], int]) -> str:
-    descriptors, threads, children = _resources()
-    more = threads - before[1]
-    found = []
-    if descriptors > before[0]:
-        found.append(f"{descriptors - before[0]} descriptors")
-    if more:
-        found.append(f"threads {dict(more)}")
-    if children > before[2]:
-        found.append(f"{children - before[2]} children")
-    return ", ".join(found)
+@dataclass(frozen=True)
+class Resources:
+    """What a process holds: descriptors by number, threads by name, children by id."""
+
+    descriptors: Mapping[int, str]
+    threads: Counter[str]
+    children: Collection[str]
+
+    @classmethod
+    def now(cls) -> Resources:
+        """What this process holds; without /proc, its threads only."""
+        descriptors = {}
+        for link in Path("/proc/self/fd").glob("*"):
+            with suppress(OSError):  # the one that lists the others is closed by now
+                descriptors[int(link.name)] = os.readlink(link)
+        children = Path(f"/proc/self/task/{os.getpid()}/children")
+        return cls(
+            descriptors,
+            Counter(thread.name for thread in threading.enumerate()),
+            children.read_text().split() if children.exists() else (),
+        )
+
+    def beyond(self, before: Resources) -> Resources:
+        """What is here and was not before, if there are more: one may replace another."""
+        more = len(self.descriptors) > len(before.descriptors)
+        opened = self.descriptors.items() - before.descriptors.items() if more else ()
+        born = len(self.children) > len(before.children)
+        children = set(self.children) - set(before.children) if born else ()
+        return Resources(dict(opened), self.threads - before.threads, children)
+
+    def __bool__(self) -> bool:
+        return bool(self.descriptors or self.threads or self.children)
+
+    @property
+    def ending(self) -> bool:
+        """Whether something is left that may still end, and close descriptors when it does."""
+        return bool(self.threads or self.children)
+
+    def __str__(self) -> str:
+        return ", ".join(
+            [
+                *(f"descriptor {n} ({_kind(n, leads)})" for n, leads in self.descriptors.items()),
+                *(f"{count} × thread {name}" for name, count in self.threads.items()),
+                *(f"child process {pid}" for pid in self.children),
+            ]
+        )
 
 
-def _resources() -> tuple[int, Counter[str], int]:
-    descriptors = Path("/proc/self/fd")
-    count = len(os.listdir(descriptors)) if descriptors.exists() else 0
-    children = Path(f"/proc/self/task/{os.getpid()}/children")
-    return (
-        count,
-        Counter(thread.name for thread in threading.enumerate()),
-        len(children.read_text().split()) if children.exists() else 0,
-    )
+def _kind(number: int, leads: str) -> str:
+    """Where a descriptor leads: a file, a pipe, or a socket with its two addresses."""
+    if not leads.startswith("socket:"):
+        return leads
+    with suppress(OSError), socket.socket(fileno=os.dup(number)) as sock:
+        found = f"{socket.AddressFamily(sock.family).name} socket {sock.getsockname()!r}"
+        with suppress(OSError):  # not connected
+            found += f" to {sock.getpeername()!r}"
+        return found
+    return leads

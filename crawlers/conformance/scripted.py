@@ -7,12 +7,14 @@ for each connection. :mod:`crawlers.conformance.authority` makes it speak TLS.
 from __future__ import annotations
 
 import contextlib
+import select
 import socket
 import ssl
 import struct
 import threading
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from typing import Protocol, TypeAlias
 
 Action: TypeAlias = Callable[["Connection"], None]
@@ -29,6 +31,9 @@ class Wire(Protocol):
 
     def shutdown(self, how: int, /) -> None:
         """Close one direction or both."""
+
+    def fileno(self) -> int:
+        """Its descriptor."""
 
     def setsockopt(self, level: int, name: int, value: bytes, /) -> None:
         """Set an option."""
@@ -79,6 +84,10 @@ class Connection:
     def send(self, data: bytes) -> None:
         """Send bytes."""
         self.sock.sendall(data)
+
+    def asked(self) -> bool:
+        """Whether more has come already: the next request."""
+        return bool(select.select([self.sock], [], [], 0)[0])
 
     def close(self) -> None:
         """Close in good order."""
@@ -174,7 +183,8 @@ class ScriptedServer:
                 self.open_now += 1
                 self.peak = max(self.peak, self.open_now)
                 self._sockets.add(sock)
-            self._start(lambda sock=sock: self._serve(sock))  # type: ignore[misc]
+            self._start(partial(self._serve, sock))
+            del sock  # or this thread would hold it until the next connection
 
     def _serve(self, plain: socket.socket) -> None:
         sock: Wire = plain

@@ -29,13 +29,17 @@ class Ready(NamedTuple):
 
 
 class Order(NamedTuple):
-    """One fetch for a process; ``number`` identifies it there and back."""
+    """One fetch for a process; ``number`` identifies it there and back.
+
+    ``again`` says that it is another try, which gets a new connection.
+    """
 
     number: int
     url: str
     prefix: str
     robots: str
     tries: int
+    again: bool
     due: float
     intended: float
 

@@ -71,7 +71,7 @@ class Child:
         if order.prefix not in self.origins:
             self.origins[order.prefix] = make_origin(order.prefix, self.job)
         origin = self.origins[order.prefix]
-        if order.due != order.intended:  # another try, on a connection of its own
+        if order.again:  # no slot is connected to a copy: see Frontier._delay
             origin = copy(origin)
         item = Fetch(order.url, origin, order.url[len(order.prefix) :])
         item.robots = order.robots

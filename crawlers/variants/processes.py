@@ -153,6 +153,7 @@ def take(shared: Shared) -> None:
                 item.origin.prefix,
                 item.robots,
                 item.tries,
+                item.stale or item.tries > 1,
                 item.due,
                 item.intended,
             )

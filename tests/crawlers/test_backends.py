@@ -15,8 +15,9 @@ import pytest
 
 from crawlers import registry
 from crawlers.http import RECV_SIZE
-from crawlers.job import CrawlReport, Job
-from crawlers.recorder import NullRecorder, TimesRecorder
+from crawlers.job import Job
+from crawlers.recorder import TimesRecorder
+from tests.crawlers.backends import crawl, models
 from tests.crawlers.conftest import FixtureServer
 
 pytestmark = pytest.mark.timeout(600)
@@ -24,12 +25,7 @@ pytestmark = pytest.mark.timeout(600)
 Start = Callable[..., FixtureServer]
 
 
-def crawl(name: str, *urls: str, **settings: object) -> CrawlReport:
-    """Crawl with a backend by name."""
-    return registry.load(name).crawl(Job(urls, **settings), NullRecorder())  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("name", registry.MODELS)
+@models
 @pytest.mark.parametrize("slots", [1, 2, 100])
 @pytest.mark.parametrize("keep_alive", [True, False], ids=["keep-alive", "close"])
 def test_a_full_crawl_equals_the_digest_and_the_ledger(
@@ -81,7 +77,7 @@ ATTEMPTS = 8
 """Tries to see what is so on paper. A fault of ours spoils every try, a busy machine only some."""
 
 
-@pytest.mark.parametrize("name", registry.MODELS)
+@models
 def test_every_slot_has_its_turn(name: str, tree: FixtureServer) -> None:
     """A slot that never gets work opens no connection, and the models are not equal any more.
 
@@ -97,7 +93,7 @@ def test_every_slot_has_its_turn(name: str, tree: FixtureServer) -> None:
     assert opened[-1] == 150, opened
 
 
-@pytest.mark.parametrize("name", registry.MODELS)
+@models
 def test_all_slots_wait_at_once(name: str, start_server: Start) -> None:
     server = start_server("--site", "list:400:500")
     server.control("/hold", {"n": 200})
@@ -111,7 +107,7 @@ def test_all_slots_wait_at_once(name: str, start_server: Start) -> None:
     server.stop()
 
 
-@pytest.mark.parametrize("name", registry.MODELS)
+@models
 def test_response_times_of_a_stall_match_the_schedule(name: str, start_server: Start) -> None:
     """Coordinated omission: 100 requests/s for 2 s meet a stall of 0.5 s.
 
@@ -141,7 +137,7 @@ def test_response_times_of_a_stall_match_the_schedule(name: str, start_server: S
     server.stop()
 
 
-@pytest.mark.parametrize("name", registry.MODELS)
+@models
 def test_one_slot_is_late_after_a_stall_and_says_so(name: str, start_server: Start) -> None:
     """With one slot the stall shows once in the service times, and in all the
     response times of the requests that queued behind it."""
@@ -163,7 +159,7 @@ def test_one_slot_is_late_after_a_stall_and_says_so(name: str, start_server: Sta
     server.stop()
 
 
-@pytest.mark.parametrize("name", registry.MODELS)
+@models
 def test_the_server_is_killed_in_the_middle(name: str, start_server: Start) -> None:
     server = start_server("--site", "tree:5000:6:2048", "--delay", "fixed:20")
 
@@ -203,7 +199,7 @@ def real(start_server: Start, tmp_path_factory: pytest.TempPathFactory) -> Fixtu
     return start_server("--site", f"dir:{folder}", "--cache", "")
 
 
-@pytest.mark.parametrize("name", registry.MODELS)
+@models
 def test_real_html_gives_the_digest_of_an_independent_parser(
     name: str, real: FixtureServer
 ) -> None:

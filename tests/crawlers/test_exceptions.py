@@ -21,7 +21,7 @@ from crawlers.catalogue import OURS
 from crawlers.conformance.scripted import ScriptedServer, page
 from crawlers.job import CrawlReport, Job
 from crawlers.recorder import NullRecorder
-from crawlers.registry import BackendError
+from tests.crawlers.backends import each, load
 from tests.crawlers.raised import ANY, SOCKET, exceptions_in, made
 
 RECV = ("socket:socket.recv", SOCKET)
@@ -90,14 +90,6 @@ def test_every_backend_is_covered() -> None:
     assert {*PLACES, *LIBRARIES, *ELSEWHERE} == {*registry.MODELS, *OURS}
 
 
-def load(name: str) -> registry.Backend:
-    """A backend, or a skip that says why it cannot run here."""
-    try:
-        return registry.load(name)
-    except BackendError as error:
-        pytest.skip(str(error))
-
-
 def site(server: ScriptedServer) -> None:
     """Three pages."""
     server.script["/"] = page("/a", "/b")
@@ -125,7 +117,7 @@ def is_elsewhere(server: ScriptedServer, stream: object) -> bool:
     return server.url != f"http://{host}:{port}/"
 
 
-@pytest.mark.parametrize("name", [*PLACES, *LIBRARIES])
+@each([*PLACES, *LIBRARIES])
 def test_no_exception_of_a_library_ends_a_crawl(name: str) -> None:
     backend = load(name)
     if name in PLACES:
@@ -136,8 +128,8 @@ def test_no_exception_of_a_library_ends_a_crawl(name: str) -> None:
     place, _, path = target.partition(":")
     owner: Any = import_module(place)
     *classes, attribute = path.split(".")
-    for each in classes:
-        owner = getattr(owner, each)
+    for name_of_class in classes:
+        owner = getattr(owner, name_of_class)
     usual = getattr(owner, attribute)
 
     @settings(deadline=None, max_examples=settings().max_examples // 3)

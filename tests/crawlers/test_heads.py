@@ -35,7 +35,7 @@ def by_the_parser(data: bytes) -> tuple[object, ...]:
         return outcome(data, [])
 
 
-@settings(max_examples=1000)
+@settings(max_examples=10 * settings().max_examples)
 @given(RESPONSES)
 @example(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 3\r\n\r\nabc")
 @example(b"HTTP/1.1 200 OK\r\nLocation: /a\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n")
@@ -48,7 +48,7 @@ def test_an_ordinary_head_means_what_the_parsers_read(data: bytes) -> None:
         assert made == by_the_parser(data)
 
 
-@settings(max_examples=500)
+@settings(max_examples=5 * settings().max_examples)
 @given(
     st.lists(ORDINARY, max_size=3),
     st.integers(0, 200),

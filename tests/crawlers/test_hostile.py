@@ -9,37 +9,19 @@ import pytest
 
 from crawlers import registry
 from crawlers.conformance.scripted import Connection, ScriptedServer, page, redirect
-from crawlers.job import CrawlReport, Job
-from crawlers.recorder import NullRecorder
-from crawlers.registry import BackendError
+from tests.crawlers import backends
+from tests.crawlers.backends import HERE, STACKS, each, outcomes
 
-HERE = [name for name in registry.names() if not registry.about(name).alone]
 AIOHTTP = ("aiohttp", "aiohttp_timeouts", "aiohttp_uvloop")
 AS_SHIPPED = ("urllib3", "requests", *AIOHTTP, "httpx", "httpx2")
 """Stacks that send their own headers, and read HTTP as they do."""
 EQUALISED = [name for name in HERE if name not in AS_SHIPPED]
-STACKS = [name for name in HERE if registry.about(name).family == "stack"]
 
 
-def load(name: str) -> registry.Backend:
-    """A backend, or a skip that says why it cannot run here."""
-    try:
-        return registry.load(name)
-    except BackendError as error:
-        pytest.skip(str(error))
-
-
-def crawl(name: str, server: ScriptedServer, **settings: Any) -> CrawlReport:
-    """Crawl a server without retries."""
-    job = Job((server.url,), **{"slots": 2, "timeout_s": 30.0, "max_tries": 1, **settings})
-    return load(name).crawl(job, NullRecorder())
-
-
-def outcomes(report: CrawlReport, server: ScriptedServer) -> dict[str, int | str | None]:
-    """URL without the server -> error kind or status."""
-    return {
-        url.removeprefix(server.url): row.error or row.status for url, row in report.rows.items()
-    }
+def crawl(name: str, server: ScriptedServer, **settings: Any) -> dict[str, int | str | None]:
+    """Crawl a server without retries: what came of each path."""
+    usual = {"slots": 2, "timeout_s": 30.0, "max_tries": 1}
+    return outcomes(backends.crawl(name, server.url, **(usual | settings)), server.url)
 
 
 def cut(*pieces: bytes) -> Callable[[Connection], None]:
@@ -56,7 +38,7 @@ def cut(*pieces: bytes) -> Callable[[Connection], None]:
 # --- redirects and links that lead nowhere ------------------------------------------
 
 
-@pytest.mark.parametrize("name", HERE)
+@each(HERE)
 def test_a_useless_redirect_or_link_fails_one_page(name: str) -> None:
     """A redirect to mailto: or a link of 66,000 characters ended the crawl of httpx."""
     long = "x" * 66_000
@@ -65,7 +47,7 @@ def test_a_useless_redirect_or_link_fails_one_page(name: str) -> None:
         server.script["/"] = page(*(f"/{n}" for n in range(len(useless))), f"/{long}", "/last")
         server.script.update({f"/{n}": redirect(to) for n, to in enumerate(useless)})
         server.script[f"/{long}"] = server.script["/last"] = page()
-        found = outcomes(crawl(name, server), server)
+        found = crawl(name, server)
     assert found.pop(long) == ("unsupported" if name.startswith("httpx") else 200)
     assert (found.pop(""), found.pop("last")) == (200, 200)
     if name in AS_SHIPPED:  # some libraries read the targets of redirects, and raise
@@ -74,18 +56,17 @@ def test_a_useless_redirect_or_link_fails_one_page(name: str) -> None:
         assert found == {str(n): "bad_redirect" for n in range(6)}
 
 
-@pytest.mark.parametrize("name", [*registry.MODELS, *STACKS])
+@each([*registry.MODELS, *STACKS])
 def test_a_host_that_cannot_be_encoded_is_unknown(name: str) -> None:
     hosts = ("http://a..127.0.0.1x/", f"http://{'a' * 300}.localhost/")
     with ScriptedServer() as server:
         server.script["/"] = page("/last")
         server.script["/last"] = page()
-        report = load(name).crawl(Job((server.url, *hosts), slots=2), NullRecorder())
-        found = outcomes(report, server)
+        found = outcomes(backends.crawl(name, server.url, *hosts, slots=2), server.url)
     assert found == {"": 200, "last": 200} | dict.fromkeys(hosts, "unknown_host")
 
 
-@pytest.mark.parametrize("name", EQUALISED)
+@each(EQUALISED)
 def test_a_location_is_read_as_browsers_read_it(name: str) -> None:
     """Bytes outside ASCII are percent-encoded as they are; two locations are none."""
 
@@ -102,8 +83,7 @@ def test_a_location_is_read_as_browsers_read_it(name: str) -> None:
         server.script["/blank"] = to(b" \t/c \t")
         for target in ("/%E9", "/%C3%BC", "/a", "/c"):
             server.script[target] = page()
-        report = crawl(name, server)
-        found = outcomes(report, server)
+        found = crawl(name, server)
     assert found.pop("two") == "bad_redirect"
     assert found == dict.fromkeys(("", "%E9", "%C3%BC", "a", "c"), 200) | dict.fromkeys(
         ("latin", "utf", "same", "blank"), 302
@@ -114,7 +94,7 @@ def test_a_location_is_read_as_browsers_read_it(name: str) -> None:
 
 
 @pytest.mark.parametrize("keep_alive", [True, False], ids=["keep-alive", "close"])
-@pytest.mark.parametrize("name", EQUALISED)
+@each(EQUALISED)
 def test_every_equalised_backend_sends_the_same_bytes(name: str, keep_alive: bool) -> None:
     """No other headers, in no other order, and the target as the link has it."""
     targets = ("/q?", "/a%7Eb?c=%41", "/x?&", "/y//z", "/d;e?f=g?h", "/%2F%2e%zz", "/é?ü".encode())
@@ -129,13 +109,13 @@ def test_every_equalised_backend_sends_the_same_bytes(name: str, keep_alive: boo
     assert server.heads == [f"GET {target} {tail}" for target in wanted]
 
 
-@pytest.mark.parametrize("name", AS_SHIPPED)
+@each(AS_SHIPPED)
 def test_a_stack_as_it_ships_keeps_the_target_and_the_user_agent_of_its_own(name: str) -> None:
     """Whatever it adds, the server sees the frontier's target."""
     targets = ("/q?", "/a%7eb?c=%41", "/y//z")
     with ScriptedServer() as server:
         server.script["/"] = page(*targets)
-        found = outcomes(crawl(name, server, slots=1), server)
+        found = crawl(name, server, slots=1)
     if name in AIOHTTP:
         assert found["q?"] == "unsupported"
     sent = ["/", *targets[name in AIOHTTP :]]  # yarl has no "?" without a query
@@ -147,7 +127,7 @@ def test_a_stack_as_it_ships_keeps_the_target_and_the_user_agent_of_its_own(name
 # --- heads and bodies ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [*registry.MODELS, *STACKS])
+@each([*registry.MODELS, *STACKS])
 def test_an_answer_that_is_cut_is_no_other_protocol(name: str) -> None:
     """In its first line, before a chunk, in one, behind one."""
     head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -155,11 +135,11 @@ def test_an_answer_that_is_cut_is_no_other_protocol(name: str) -> None:
     with ScriptedServer() as server:
         server.script = {f"/{n}": cut(answer) for n, answer in enumerate(cuts)}
         server.script["/"] = page(*server.script)
-        found = outcomes(crawl(name, server), server)
+        found = crawl(name, server)
     assert found == {"": 200} | dict.fromkeys("01234", "closed")
 
 
-@pytest.mark.parametrize("name", EQUALISED)
+@each(EQUALISED)
 def test_a_head_that_is_cut_is_no_page(name: str) -> None:
     """http.client takes the end of the stream for the end of the head."""
     pieces = {
@@ -171,6 +151,6 @@ def test_a_head_that_is_cut_is_no_page(name: str) -> None:
     with ScriptedServer() as server:
         server.script["/"] = page(*(f"/{key}" for key in pieces))
         server.script.update({f"/{key}": cut(piece) for key, piece in pieces.items()})
-        found = outcomes(crawl(name, server), server)
+        found = crawl(name, server)
     assert found.pop("") == 200
     assert found == dict.fromkeys(pieces, "closed")

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from crawlers import registry
+from tests.crawlers.backends import load
 from tests.crawlers.conftest import FixtureServer
 from tests.crawlers.test_backends import Start
 from tests.torture import leaks
@@ -29,10 +30,7 @@ def small(start_server: Start) -> FixtureServer:
     "name", [*USUAL, *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)]
 )
 def test_nothing_is_left_of_a_crawl(name: str, small: FixtureServer) -> None:
-    try:
-        backend = registry.load(name)
-    except registry.BackendError as error:
-        pytest.skip(str(error))
+    backend = load(name)
     leaks.warm(backend, small.url)
 
     @settings(

@@ -11,8 +11,8 @@ import pytest
 from crawlers.job import CrawlReport, Job, JobError
 from crawlers.recorder import NullRecorder
 from crawlers.variants import loop_per_thread
+from tests.crawlers.backends import slots_meet
 from tests.crawlers.conftest import FixtureServer
-from tests.crawlers.meeting import slots_meet
 
 THREADS = 5
 

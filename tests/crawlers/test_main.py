@@ -18,6 +18,7 @@ from bench.launch import ROOT
 from crawlers import registry
 from crawlers.__main__ import main
 from crawlers.terminal import forget_impossible_size
+from tests.crawlers.backends import models
 from tests.crawlers.conftest import FixtureServer
 
 pytestmark = pytest.mark.timeout(600)
@@ -37,7 +38,7 @@ def test_list_names_every_backend() -> None:
     assert json.loads(run("--list", "--json").stdout).keys() == set(registry.names())
 
 
-@pytest.mark.parametrize("name", registry.MODELS)
+@models
 def test_json_is_one_object_with_all_that_was_promised(name: str, tree: FixtureServer) -> None:
     done = run(name, tree.url, "--json", "--concurrency", "20")
     assert done.returncode == 0, done.stderr

@@ -16,11 +16,12 @@ from crawlers.frontier import Frontier
 from crawlers.job import LONGEST_S, Address, Job, JobError, Origin, PageResult
 from crawlers.manners import RobotsManners, on_this_machine
 from crawlers.recorder import NullRecorder
-from tests.crawlers.test_hostile import load
+from tests.crawlers import backends
+from tests.crawlers.backends import each, load, models, outcomes
 from tests.crawlers.test_main import run
 
 DELAY_S = 0.05
-HERE = [name for name in registry.names() if not registry.about(name).alone and name != "partition"]
+HERE = [name for name in backends.HERE if name != "partition"]
 """Without those whose frontiers are in other processes, where this server is on their machine."""
 
 
@@ -37,12 +38,10 @@ def crawl(server: ScriptedServer, name: str = "callbacks") -> dict[str, int | st
     report = registry.load(name).crawl(job, NullRecorder())
     asked = sum(row.status is not None for row in report.rows.values())
     assert report.elapsed_s >= DELAY_S * (asked - 1)
-    return {
-        url.removeprefix(server.url): row.error or row.status for url, row in report.rows.items()
-    }
+    return outcomes(report, server.url)
 
 
-@pytest.mark.parametrize("name", registry.MODELS)
+@models
 def test_robots_txt_is_obeyed(server: ScriptedServer, name: str) -> None:
     server.script["/robots.txt"] = ok(
         b"User-agent: *\nDisallow: /private\nAllow: /private/not\n", "text/plain"
@@ -66,7 +65,7 @@ def test_a_byte_order_mark_hides_no_rule(server: ScriptedServer) -> None:
     assert crawl(server) == {"": 200, "private": "forbidden"}
 
 
-@pytest.mark.parametrize("name", registry.MODELS)
+@models
 def test_a_whole_site_may_be_forbidden(server: ScriptedServer, name: str) -> None:
     server.script["/robots.txt"] = ok(b"User-agent: c10k-crawlers\nDisallow: /\n", "text/plain")
     assert crawl(server, name) == {"": "forbidden"}
@@ -115,7 +114,7 @@ def test_robots_txt_has_the_time_of_an_exchange(server: ScriptedServer) -> None:
     assert left.wait(300)
 
 
-@pytest.mark.parametrize("name", HERE)
+@each(HERE)
 def test_a_slow_robots_txt_holds_up_its_own_server_only(server: ScriptedServer, name: str) -> None:
     """It was fetched on the loop: pages of other servers timed out meanwhile."""
     asked, answered = threading.Event(), threading.Event()
@@ -138,8 +137,7 @@ def test_a_slow_robots_txt_holds_up_its_own_server_only(server: ScriptedServer, 
         server.script.update({"/": page("/behind"), "/behind": behind, "/last": last})
         job = Job((other.url, server.url), slots=2, any_host=True, delay_s=0.0, max_tries=1)
         report = load(name).crawl(job, NullRecorder())
-        found = {url: row.error or row.status for url, row in report.rows.items()}
-        assert found == {
+        assert outcomes(report) == {
             server.url: 200,
             f"{server.url}behind": 200,
             f"{server.url}last": 200,
@@ -149,7 +147,7 @@ def test_a_slow_robots_txt_holds_up_its_own_server_only(server: ScriptedServer, 
         assert other.requests == {"/robots.txt": 1, "/": 1}
 
 
-@pytest.mark.parametrize("name", HERE)
+@each(HERE)
 def test_a_deadline_does_not_wait_for_robots_txt(server: ScriptedServer, name: str) -> None:
     """Pages that wait for it are left, not forbidden."""
     server.script["/robots.txt"] = Connection.hang
@@ -190,6 +188,18 @@ def obeying(rules: str, delay_s: float) -> RobotsManners:
     manners = RobotsManners(delay_s)
     assert manners.read(answer) is None
     return manners
+
+
+@pytest.mark.parametrize("name", ["callbacks", "processes"])
+def test_a_delay_opens_no_further_connection(server: ScriptedServer, name: str) -> None:
+    """A process took every page that was due later for another try."""
+    server.script["/"] = page("/a", "/b", "/c")
+    server.script.update({path: page() for path in ("/a", "/b", "/c")})
+    assert set(crawl(server, name).values()) == {200}
+    one = server.connections
+    job = Job((server.url,), slots=1, any_host=True, delay_s=0.01)
+    assert registry.load(name).crawl(job, NullRecorder()).pages == 4
+    assert server.connections == one + 1
 
 
 def test_the_longer_delay_counts() -> None:

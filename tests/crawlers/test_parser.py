@@ -88,7 +88,7 @@ def outcome(data: bytes, cuts: list[int]) -> tuple[object, ...]:
     return exchange.status, exchange.error, exchange.body, exchange.keep_alive, kept
 
 
-@settings(max_examples=300)
+@settings(max_examples=3 * settings().max_examples)
 @given(st.lists(RESPONSES, min_size=1, max_size=3), st.lists(st.integers(0, 500), max_size=6))
 def test_agrees_with_httptools(responses: list[bytes], cuts: list[int]) -> None:
     # The last line is a whole one: faults in lines show at their end.
@@ -98,7 +98,7 @@ def test_agrees_with_httptools(responses: list[bytes], cuts: list[int]) -> None:
         assert outcome(data, cuts) == expected
 
 
-@settings(max_examples=300)
+@settings(max_examples=3 * settings().max_examples)
 @given(
     RESPONSES,
     st.integers(0, 500),

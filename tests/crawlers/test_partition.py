@@ -16,8 +16,8 @@ from crawlers.job import CrawlReport, Fetch, Job, PageResult
 from crawlers.recorder import NullRecorder
 from crawlers.variants import partition
 from crawlers.variants._share import Parcel, Share
+from tests.crawlers.backends import slots_meet
 from tests.crawlers.conftest import FixtureServer
-from tests.crawlers.meeting import slots_meet
 
 PROCESSES = 4
 

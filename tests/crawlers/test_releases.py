@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
 
 from bench.launch import ROOT
-from bench.plan import interpreters
+from bench.machine import interpreters
 from crawlers.registry import MODELS
 from tests.crawlers.conftest import FixtureServer
 
@@ -93,39 +90,3 @@ def test_the_models_find_every_page_on_every_release(tree: FixtureServer) -> Non
         )
         assert done.returncode == 0, (each.name, done.stderr)
         assert json.loads(done.stdout) == dict.fromkeys(MODELS, tree.digest), each.name
-
-
-@pytest.fixture(scope="module")
-def pytest_alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with pytest and what it needs, all pure Python, so that any release can use it."""
-    folder = tmp_path_factory.mktemp("pytest")
-    for package in ("pytest", "_pytest", "py", "pluggy", "iniconfig", "packaging", "pygments"):
-        spec = find_spec(package)
-        if spec is not None and spec.origin is not None:
-            file = Path(spec.origin)
-            source = file.parent if file.name == "__init__.py" else file
-            (folder / source.name).symlink_to(source)
-    return folder
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(600)
-@pytest.mark.parametrize("name", MODELS)
-def test_a_model_conforms_on_every_release(name: str, pytest_alone: Path, tmp_path: Path) -> None:
-    """The whole conformance suite, with the parser in Python and the ``re`` that is there."""
-    arguments = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(ROOT)]
-    arguments += [str(ROOT / "crawlers/conformance"), "--backend", name]
-    running = {
-        each.name: subprocess.Popen(
-            [*each.command, *arguments, f"--basetemp={tmp_path / each.name}"],
-            cwd=ROOT,
-            env=os.environ | {"PYTHONPATH": f"{pytest_alone}{os.pathsep}{ROOT}"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        for each in interpreters.find()[0]
-    }
-    outputs = {release: suite.communicate()[0] for release, suite in running.items()}
-    for release, suite in running.items():
-        assert suite.returncode == 0, f"{release}\n{outputs[release]}"

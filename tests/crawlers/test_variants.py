@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import re
 import shutil
 import signal
 import socket
@@ -14,8 +13,6 @@ import subprocess
 import sys
 import threading
 import time
-import tomllib
-from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -27,26 +24,14 @@ import pytest
 from crawlers import registry
 from crawlers.catalogue import OURS
 from crawlers.conformance.scripted import Connection, ScriptedServer, html, page
-from crawlers.job import CrawlReport, Job, JobError
+from crawlers.job import Job, JobError
 from crawlers.recorder import NullRecorder
 from crawlers.registry import BackendError
+from tests.crawlers.backends import HERE, STACKS, crawl, each, load
 from tests.crawlers.conftest import FixtureServer
 
 NAMES = [name for name in registry.names() if find_spec(f"crawlers.variants.{name}")]
 FAMILIES = {"threads", "callbacks", "generators", "async", "stack"}
-
-
-def load(name: str) -> registry.Backend:
-    """A backend, or a skip that says why it cannot run here."""
-    try:
-        return registry.load(name)
-    except BackendError as error:
-        pytest.skip(str(error))
-
-
-def crawl(name: str, *urls: str, **settings: object) -> CrawlReport:
-    """Crawl with a backend by name."""
-    return load(name).crawl(Job(urls, **settings), NullRecorder())  # type: ignore[arg-type]
 
 
 def test_every_variant_has_its_file_and_every_file_its_variant() -> None:
@@ -91,7 +76,7 @@ thread.join()
 ON_ASYNCIO = ("async_await", "asyncio_buffered", "anyio", "aiohttp", "httpx", "tornado")
 
 
-@pytest.mark.parametrize("name", ON_ASYNCIO)
+@each(ON_ASYNCIO)
 def test_no_backend_changes_the_private_parts_of_asyncio(name: str) -> None:
     """Stock means stock: the size of a receive was patched, and the models gained from it."""
     load(name)
@@ -119,7 +104,7 @@ def test_names_and_descriptions_import_no_library() -> None:
     assert done.stdout.strip() == b"[]"
 
 
-@pytest.mark.parametrize("name", [n for n in NAMES if not registry.about(n).alone])
+@pytest.mark.parametrize("name", [name for name in HERE if name in NAMES])
 def test_a_variant_says_what_it_changes_and_against_what(name: str) -> None:
     backend = load(name)
     assert backend.name == name
@@ -174,7 +159,7 @@ def test_what_the_interpreter_lacks_is_said() -> None:
         registry.load("asyncio_eager")
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each(NAMES)
 def test_a_full_crawl_equals_the_digest_and_the_ledger(name: str, tree: FixtureServer) -> None:
     """Every variant fetches what the models fetch, over no more connections than slots."""
     tree.control("/reset", {})
@@ -204,12 +189,11 @@ def test_select_refuses_more_than_it_can_express() -> None:
         crawl("callbacks_select", "http://127.0.0.1:1/", slots=1024)
 
 
-STACKS = [name for name in NAMES if registry.about(name).family == "stack"]
 DECODING = [name for name in STACKS if not name.endswith("_tuned")]
 """As they ship: they ask for compressed bodies, or decode them, and a crawl does not notice."""
 
 
-@pytest.mark.parametrize("name", DECODING)
+@each(DECODING)
 @pytest.mark.parametrize("length", [True, False])
 def test_a_compressed_page_is_decoded_by_the_library(name: str, length: bool) -> None:
     """Its links are found, and its checksum is that of the page."""
@@ -231,7 +215,7 @@ def test_a_compressed_page_is_decoded_by_the_library(name: str, length: bool) ->
         assert report.rows[server.url].size == len(html("/next"))
 
 
-@pytest.mark.parametrize("name", DECODING)
+@each(DECODING)
 def test_a_decoded_body_is_cut_at_its_limit(name: str) -> None:
     """A small compressed body must not fill the memory."""
     body = gzip.compress(bytes(3_000_000))
@@ -242,7 +226,7 @@ def test_a_decoded_body_is_cut_at_its_limit(name: str) -> None:
         assert report.errors == {"too_large": 1}
 
 
-@pytest.mark.parametrize("name", STACKS)
+@each(STACKS)
 def test_a_chunk_of_negative_size_ends_its_page_and_not_the_crawl(name: str) -> None:
     """urllib3 lets http.client read it as a length, which is a ValueError there."""
     with ScriptedServer() as server:
@@ -399,103 +383,3 @@ def test_a_process_that_dies_ends_the_crawl_with_an_error(name: str) -> None:
         with pytest.raises(RuntimeError, match="ended too early"):
             crawl(name, server.url, slots=2)
     assert children() == before
-
-
-USUAL = (*registry.MODELS, "uvloop", "trio", "aiohttp")
-"""Their conformance is tested each time, less what is slow; all of it with the slow tests."""
-
-OWN_TLS = (
-    *("asyncio_protocol", "uvloop_protocol", "curio", "anyio", "gevent", "tornado"),
-    *("urllib3", "requests", "aiohttp_uvloop", "httpx", "httpx_tuned", "httpx2"),
-)
-"""Others with a way of their own to do TLS: all of it with the slow tests."""
-
-OTHERS = [name for name in registry.names() if name not in USUAL]
-AT_ONCE = 4
-"""Suites that run at the same time: each of them spends most of its time waiting."""
-
-
-def groups(names: Sequence[str]) -> list[Sequence[str]]:
-    """The names, as many in each group as are tested at once."""
-    return [names[n : n + AT_ONCE] for n in range(0, len(names), AT_ONCE)]
-
-
-@pytest.mark.timeout(600)
-@pytest.mark.parametrize("names", groups(USUAL), ids=",".join)
-def test_conformance(names: Sequence[str]) -> None:
-    """What is quick of the suite."""
-    conformance(names, "-m", "not slow")
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(1500)
-@pytest.mark.parametrize("names", groups([*OTHERS, *USUAL]), ids=",".join)
-def test_whole_conformance(names: Sequence[str]) -> None:
-    """The whole suite, as a third party runs it; about twenty seconds each."""
-    conformance(names)
-
-
-def conformance(names: Sequence[str], *options: str) -> None:
-    """Run the suite on some backends at once."""
-    running = {
-        name: subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                "crawlers",
-                "conformance",
-                name,
-                "-q",
-                *options,
-                *less_tls(name),
-            ],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )
-        for name in names
-    }
-    outputs = {name: suite.communicate(timeout=1400)[0].decode() for name, suite in running.items()}
-    for name, suite in running.items():
-        assert suite.returncode == 0 or why_not(outputs[name]), outputs[name]
-
-
-def less_tls(name: str) -> list[str]:
-    """What is left out over TLS: a rung does TLS as the backend that it changes.
-
-    All of it takes a quarter of an hour: set ``CONFORMANCE_TLS=all``.
-    """
-    if name in (*USUAL, *OWN_TLS) or os.environ.get("CONFORMANCE_TLS") == "all":
-        return []
-    return ["-k", "not tls or crawled_once or every_framing or end_of_tls"]
-
-
-def why_not(output: str) -> bool:
-    """Whether all that failed is that the backend cannot run here, which its own tests report."""
-    return "passed" not in output and ("pip install" in output or " needs " in output)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(600)
-def test_the_backend_of_the_documentation_is_conformant(tmp_path: Path) -> None:
-    """docs/adding-a-backend.md: its distribution, found by its entry point."""
-    text = (Path(registry.__file__).parents[1] / "docs" / "adding-a-backend.md").read_text()
-    (toml,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
-    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    points = tomllib.loads(toml)["project"]["entry-points"]["crawlers.backends"]
-    (tmp_path / "c10k_futures.py").write_text(code)
-    metadata = tmp_path / "c10k_futures-0.1.dist-info"
-    metadata.mkdir()
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: c10k-futures\nVersion: 0.1\n")
-    lines = "".join(f"{name} = {value}\n" for name, value in points.items())
-    (metadata / "entry_points.txt").write_text(f"[crawlers.backends]\n{lines}")
-    done = subprocess.run(
-        [sys.executable, "-m", "crawlers", "conformance", *points, "-q"],
-        env=os.environ | {"PYTHONPATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert re.search(r"(?m)^\d+ passed, \d+ skipped in ", done.stdout), (
-        "more than TLS was skipped, or a test was expected to fail"
-    )

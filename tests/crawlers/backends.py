@@ -1,0 +1,71 @@
+"""Backends by name, for tests of many: loaded or skipped, the usual ones in the default tests."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+
+from crawlers import registry
+from crawlers.conformance.scripted import Connection, ScriptedServer, page
+from crawlers.job import CrawlReport, Job
+from crawlers.recorder import NullRecorder
+
+HERE = [name for name in registry.names() if not registry.about(name).alone]
+STACKS = [name for name in HERE if registry.about(name).family == "stack"]
+OTHERS = ("uvloop", "asyncio_protocol", "trio", "tornado", "processes")
+USUAL = (*registry.MODELS, *OTHERS, "aiohttp", "httpx", "httpx_tuned", "requests", "urllib3")
+"""The models, and one of each way to be different: the others repeat what these do."""
+
+
+def each(names: Iterable[str]) -> pytest.MarkDecorator:
+    """One test for each of these backends; the unusual ones are slow."""
+    slow = pytest.mark.slow
+    return pytest.mark.parametrize(
+        "name", [name if name in USUAL else pytest.param(name, marks=slow) for name in names]
+    )
+
+
+models = pytest.mark.parametrize("name", registry.MODELS)
+
+
+def load(name: str) -> registry.Backend:
+    """A backend, or a skip that says why it cannot run here."""
+    try:
+        return registry.load(name)
+    except registry.BackendError as error:
+        pytest.skip(str(error))
+
+
+def crawl(name: str, *urls: str, **settings: Any) -> CrawlReport:
+    """Crawl with a backend by name."""
+    return load(name).crawl(Job(urls, **settings), NullRecorder())
+
+
+def outcomes(report: CrawlReport, prefix: str = "") -> dict[str, int | str | None]:
+    """URL, without what it begins with -> error kind or status."""
+    return {url.removeprefix(prefix): row.error or row.status for url, row in report.rows.items()}
+
+
+def slots_meet(
+    crawl: Callable[..., CrawlReport], slots: int, *, wait_s: float, timeout_s: float
+) -> None:
+    """The first page links to as many as there are slots, and none is answered before all asked.
+
+    All slots must be used at once, or the answers wait for ``wait_s`` and are missing.
+    """
+    met = threading.Barrier(slots, timeout=wait_s)
+
+    def answer(connection: Connection) -> None:
+        met.wait()
+        connection.send(page())
+
+    with ScriptedServer() as server:
+        paths = [f"/{number}" for number in range(slots)]
+        server.script["/"] = page(*paths)
+        server.script.update(dict.fromkeys(paths, answer))
+        report = crawl(server.url, slots=slots, timeout_s=timeout_s)
+    assert report.errors == {}
+    assert report.pages == slots + 1

@@ -1,0 +1,188 @@
+"""The conformance suite on every backend and release, and what it says of one that fails."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import threading
+import tomllib
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from bench.launch import ROOT
+from bench.machine import interpreters
+from crawlers import registry
+from crawlers.conformance.conftest import Resources
+from crawlers.registry import MODELS
+
+USUAL = (*MODELS, "uvloop", "trio", "aiohttp")
+OWN_TLS = (
+    *("asyncio_protocol", "uvloop_protocol", "curio", "anyio", "gevent", "tornado"),
+    *("urllib3", "requests", "aiohttp_uvloop", "httpx", "httpx_tuned", "httpx2"),
+)
+"""Others with a way of their own to do TLS. Variants of these do TLS as what they change."""
+
+AT_ONCE = 6
+"""Suites that run at the same time: each of them spends most of its time waiting."""
+
+
+def groups(names: Sequence[str]) -> list[Sequence[str]]:
+    """The names, as many in each group as are tested at once."""
+    return [names[n : n + AT_ONCE] for n in range(0, len(names), AT_ONCE)]
+
+
+@pytest.mark.quick
+def test_the_models_conform() -> None:
+    """What is quick of the suite; all of it is run once for every backend, with the slow tests."""
+    conformance(MODELS, "-m", "not slow")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1500)
+@pytest.mark.parametrize("names", groups([*USUAL, *OWN_TLS]), ids=",".join)
+def test_the_whole_suite(names: Sequence[str]) -> None:
+    """As a third party runs it; half a minute to a minute each."""
+    conformance(names)
+
+
+VARIANTS = [name for name in registry.names() if name not in (*USUAL, *OWN_TLS)]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1500)
+@pytest.mark.parametrize("names", groups(VARIANTS), ids=",".join)
+def test_all_but_repeats_over_tls(names: Sequence[str]) -> None:
+    """Set ``CONFORMANCE_TLS=all`` to repeat everything over TLS: a quarter of an hour."""
+    more = [] if os.environ.get("CONFORMANCE_TLS") == "all" else ["-m", "not slow"]
+    conformance(names, *more)
+
+
+def conformance(names: Sequence[str], *options: str) -> None:
+    """Run the suite on some backends at once."""
+    command = [sys.executable, "-m", "crawlers", "conformance"]
+    running = {
+        name: subprocess.Popen(
+            [*command, name, "-q", *options], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
+        for name in names
+    }
+    outputs = {name: suite.communicate(timeout=1400)[0].decode() for name, suite in running.items()}
+    for name, suite in running.items():
+        assert suite.returncode == 0 or why_not(outputs[name]), outputs[name]
+
+
+def why_not(output: str) -> bool:
+    """Whether all that failed is that the backend cannot run here, which its own tests report."""
+    return "passed" not in output and ("pip install" in output or " needs " in output)
+
+
+@pytest.fixture(scope="module")
+def pytest_alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with pytest and what it needs, all pure Python, so that any release can use it."""
+    folder = tmp_path_factory.mktemp("pytest")
+    for package in ("pytest", "_pytest", "py", "pluggy", "iniconfig", "packaging", "pygments"):
+        spec = find_spec(package)
+        if spec is not None and spec.origin is not None:
+            file = Path(spec.origin)
+            source = file.parent if file.name == "__init__.py" else file
+            (folder / source.name).symlink_to(source)
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_the_models_conform_on_other_releases(pytest_alone: Path, tmp_path: Path) -> None:
+    """With the parser in Python and the ``re`` that is there. All models on the newest alone."""
+    others = [each for each in interpreters.find()[0] if each.version[:2] != sys.version_info[:2]]
+    running = {}
+    for each in others:
+        for name in MODELS if each is others[-1] else ("threads",):
+            arguments = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(ROOT)]
+            arguments += [str(ROOT / "crawlers/conformance"), "--backend", name]
+            running[each.name, name] = subprocess.Popen(
+                [*each.command, *arguments, f"--basetemp={tmp_path / f'{each.name}-{name}'}"],
+                cwd=ROOT,
+                env=os.environ | {"PYTHONPATH": f"{pytest_alone}{os.pathsep}{ROOT}"},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
+    outputs = {which: suite.communicate()[0] for which, suite in running.items()}
+    for which, suite in running.items():
+        assert suite.returncode == 0, f"{which}\n{outputs[which]}"
+
+
+def third_party(
+    folder: Path, name: str, code: str, *options: str
+) -> subprocess.CompletedProcess[str]:
+    """Run the suite on a backend from a distribution of its own."""
+    (folder / f"c10k_{name}.py").write_text(code)
+    metadata = folder / f"c10k_{name}-0.1.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: c10k-{name}\nVersion: 0.1\n")
+    points = f"[crawlers.backends]\n{name} = c10k_{name}:BACKEND\n"
+    (metadata / "entry_points.txt").write_text(points)
+    return subprocess.run(
+        [sys.executable, "-m", "crawlers", "conformance", name, "-q", *options],
+        env=os.environ | {"PYTHONPATH": str(folder)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+@pytest.mark.slow
+def test_the_backend_of_the_documentation_is_conformant(tmp_path: Path) -> None:
+    """docs/adding-a-backend.md: its distribution, found by its entry point."""
+    text = (ROOT / "docs" / "adding-a-backend.md").read_text()
+    (toml,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    points = tomllib.loads(toml)["project"]["entry-points"]["crawlers.backends"]
+    assert points == {"futures": "c10k_futures:BACKEND"}
+    done = third_party(tmp_path, "futures", code)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"(?m)^\d+ passed, \d+ skipped in ", done.stdout), (
+        "more than TLS was skipped, or a test was expected to fail"
+    )
+
+
+LEAKY = """
+import socket
+from crawlers.backend import Backend
+from crawlers.threads import crawl
+
+kept = []
+
+def leaky(job, recorder):
+    kept.append(socket.socketpair())
+    return crawl(job, recorder)
+
+BACKEND = Backend("leaky", "threads", 999, "leaks", "against threads: it leaks", leaky)
+"""
+
+
+def test_a_backend_that_leaks_is_told_what_and_soon(tmp_path: Path) -> None:
+    """It waited for a minute after each test, and then said how many descriptors."""
+    done = third_party(tmp_path, "leaky", LEAKY, "-k", "many_small or more_slots")
+    assert done.returncode == 1, done.stdout
+    assert re.search(r"left behind: descriptor \d+ \(AF_UNIX socket .*\), descriptor", done.stdout)
+    assert float(re.findall(r" in ([\d.]+)s", done.stdout)[-1]) < 60
+
+
+def test_what_is_left_has_a_name() -> None:
+    before = Resources.now()
+    stop = threading.Event()
+    threading.Thread(target=stop.wait, name="waits").start()
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.socket() as client:
+        client.connect(server.getsockname())
+        left = Resources.now().beyond(before)
+        assert left.ending
+        assert "1 × thread waits" in str(left)
+        assert f"to {server.getsockname()}" in str(left)
+    stop.set()
