@@ -5,13 +5,12 @@ from __future__ import annotations
 from bench.cli.pytest_front import (
     pytest_addoption,
     pytest_collection_finish,
-    pytest_collection_modifyitems,
     pytest_configure,
     pytest_generate_tests,
     pytest_terminal_summary,
     replay,
 )
-from bench.machine.benchmark_info import pytest_benchmark_generate_machine_info
+from bench.machine.environment import pytest_benchmark_generate_machine_info
 
 # Micro-benchmarks run under pytest alone and are not part of a campaign.
 collect_ignore = ["micro"]
@@ -21,7 +20,6 @@ __all__ = [
     "pytest_addoption",
     "pytest_benchmark_generate_machine_info",
     "pytest_collection_finish",
-    "pytest_collection_modifyitems",
     "pytest_configure",
     "pytest_generate_tests",
     "pytest_terminal_summary",

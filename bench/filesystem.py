@@ -76,12 +76,10 @@ def replacing(file: Path) -> Iterator[Path]:
 
 
 def _part(target: Path, process: int) -> Path:
-    """Where a process writes until a file is complete."""
     return target.with_name(f".{target.name[:200]}.{process}.part")
 
 
 def _forget_parts(target: Path) -> None:
-    """Remove what processes left behind that are gone."""
     start, end = _part(target, 0).name.rsplit("0", 1)
     with os.scandir(target.parent) as entries:
         names = [each.name for each in entries if each.name.startswith(start)]

@@ -46,14 +46,12 @@ MAX_WORD_BYTES: Final = 7
 
 
 def bucket_of(us: IntArray) -> IntArray:
-    """The buckets of whole microseconds."""
     doublings = np.maximum(np.frexp(us)[1] - (HALF_BITS + 1), 0).astype(np.int64)
     buckets: IntArray = (doublings << HALF_BITS) + (us >> doublings)
     return buckets
 
 
 def highest_us(buckets: IntArray) -> IntArray:
-    """The highest value of each bucket."""
     doublings = np.maximum((buckets >> HALF_BITS) - 1, 0)
     highest: IntArray = ((buckets - (doublings << HALF_BITS) + 1) << doublings) - 1
     return highest
@@ -149,7 +147,6 @@ class Histogram:
     """A latency distribution: exact counts, values to three digits."""
 
     def __init__(self, counts: IntArray) -> None:
-        """Take the counts by bucket."""
         self.counts = counts
         filled = np.flatnonzero(counts)
         self._below = np.cumsum(counts[filled])
@@ -157,7 +154,6 @@ class Histogram:
 
     @property
     def count(self) -> int:
-        """Number of samples."""
         return int(self._below[-1]) if self._below.size else 0
 
     def at_ms(self, percentile: float) -> float:

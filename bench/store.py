@@ -12,7 +12,7 @@ import gzip
 import json
 import os
 import zlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,7 +37,7 @@ from bench.schema import (
 )
 
 FILE_NAME = "trials.jsonl"
-APART = ("recorder", "server", "processors", "mode", "side")
+APART = ("recorder", "server", "processors", "flipped", "mode", "side")
 """Parameters that set trials of one label at one point apart; ``side`` in old records only."""
 
 PACKED = f"{FILE_NAME}.gz"
@@ -47,6 +47,7 @@ MOST_DIGITS = 20
 MOST_LINE = 16 * 1024 * 1024
 """Bytes of a record: a hundred times as many as any has. pydantic needs several times as much, and
 ends the process when memory runs out."""
+REFERENCE = RESULTS / "reference"
 FIRST = "run one with: python -m bench run"
 AnyLine = TypeVar("AnyLine")
 
@@ -58,16 +59,22 @@ class StoreError(BenchError):
 # --- any file of records -----------------------------------------------------------------
 
 
-class Store:
-    """An open file of records, with one writer at a time."""
+class Log:
+    """An open file of records, with one writer at a time: trials, turns, and those of studies.
 
-    def __init__(self, path: Path, *, create: bool) -> None:
+    ``pack`` compresses what one call of :meth:`append` writes.
+    """
+
+    def __init__(
+        self, path: Path, *, create: bool, pack: Callable[[bytes], bytes] | None = None
+    ) -> None:
         self.path = path
-        if path.suffix == ".gz":
+        self._pack = pack
+        if path.suffix == ".gz" and pack is None:
             raise StoreError(f"{path}: compressed, so it cannot grow; unpack it with gunzip first")
         flags = os.O_RDWR | os.O_APPEND | (os.O_CREAT | os.O_EXCL if create else 0)
         try:
-            self._file = os.fdopen(os.open(path, flags, 0o644), "a+b")
+            self._file = os.fdopen(os.open(path, flags, 0o644), "a+b", buffering=0)
         except OSError as error:
             raise StoreError(f"{path}: {error.strerror}") from None
         try:
@@ -79,12 +86,13 @@ class Store:
             ) from None
 
     def append(self, *records: Record) -> None:
-        """Write records in one go and sync them; after a kill all of them are there, or none."""
+        """Write records in one go and sync them.
+
+        After a kill the last line may be torn. When they cannot be written, the file is as before.
+        """
         lines = b"".join(record.model_dump_json().encode() + b"\n" for record in records)
         try:
-            self._file.write(lines)
-            self._file.flush()
-            os.fsync(self._file.fileno())
+            self._write(self._pack(lines) if self._pack else lines)
         except OSError as error:
             hint = (
                 "; free some space and continue with --resume"
@@ -95,19 +103,35 @@ class Store:
                 f"{self.path}: {error.strerror}; the records before this one are safe{hint}"
             ) from None
 
+    def _write(self, data: bytes) -> None:
+        file = self._file.fileno()
+        size = os.fstat(file).st_size
+        rest = memoryview(data)
+        try:
+            while rest:
+                rest = rest[os.write(file, rest) :]
+            os.fsync(file)
+        except BaseException:
+            with suppress(OSError):  # a device has no length
+                os.ftruncate(file, size)
+            raise
+
     def cut(self, torn_bytes: int) -> None:
         """Cut off an incomplete last line."""
         if torn_bytes:
-            size = os.fstat(self._file.fileno()).st_size
-            os.ftruncate(self._file.fileno(), size - torn_bytes)
-            os.fsync(self._file.fileno())
+            try:
+                size = os.fstat(self._file.fileno()).st_size
+                os.ftruncate(self._file.fileno(), size - torn_bytes)
+                os.fsync(self._file.fileno())
+            except OSError as error:
+                raise StoreError(f"{self.path}: {error.strerror}") from None
 
     def close(self) -> None:
-        """Close the file, and drop what a failed write left in the buffer."""
+        """Close the file."""
         with suppress(OSError):  # append has reported it
             self._file.close()
 
-    def __enter__(self) -> Store:
+    def __enter__(self) -> Log:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -235,6 +259,19 @@ def trials_file(campaign: Path) -> Path:
         f"{campaign}: no campaign here (no {FILE_NAME}); "
         + (f"list them with: ls {shown(RESULTS)}" if RESULTS.is_dir() else FIRST)
     )
+
+
+def usual(named: Path | None) -> Path | None:
+    """The records' file of the campaign that is named, or else the newest, or the reference's.
+
+    None where there is no campaign. Raises :class:`StoreError` when the named one is none.
+    """
+    if named is not None:
+        return trials_file(named)
+    # The name of a campaign begins with the time. A published one has a word for a name.
+    newest = sorted(RESULTS.glob("[0-9]*"), reverse=True)
+    files = (folder / name for folder in (*newest, REFERENCE) for name in (FILE_NAME, PACKED))
+    return next((file for file in files if file.is_file()), None)
 
 
 def mode(path: Path) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, TextIO, cast
@@ -12,7 +13,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.segment import Segment
 
-from bench.text import printable
+from bench.text import minutes, printable
 from crawlers.terminal import forget_impossible_size
 
 
@@ -35,17 +36,51 @@ class Terminal(Console):
             yield segment if segment.control else Segment(printable(segment.text), segment.style)
 
 
-def bar(console: Console) -> Progress:
-    """How far something is, and what is left; drawn on updates only, never by a timer."""
-    return Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=console,
-        auto_refresh=False,
-        transient=True,
-    )
+PLAIN_EVERY_S = 15.0
+
+
+class Phases:
+    """Phases, and how far each has come: a bar on a terminal, or a line every 15 s elsewhere.
+
+    It is drawn on calls only, never by a timer: that would use the processors that are measured.
+    """
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self._bar = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            console=console,
+            auto_refresh=False,
+            transient=True,
+        )
+        self._task = self._bar.add_task("", total=None)
+        self._what, self._total = "", 0
+        self._began = self._printed = time.monotonic()
+
+    def phase(self, what: str, total: int | None = None) -> None:
+        self._what, self._total = what, total or 0
+        if self.console.is_terminal:
+            self._bar.start()
+            self._bar.reset(self._task, description=what, total=total)
+            self._bar.refresh()
+
+    def to(self, done: int, doing: str = "") -> None:
+        """So much is done; ``doing`` names what comes next."""
+        what = f"{self._what} {doing}".rstrip()
+        if self.console.is_terminal:
+            self._bar.update(self._task, completed=done, description=what)
+            self._bar.refresh()
+        elif time.monotonic() - self._printed >= PLAIN_EVERY_S:
+            self._printed = time.monotonic()
+            elapsed = minutes(self._printed - self._began)
+            self.console.print(f"{elapsed}  {what}: {done:,} of {self._total:,}")
+
+    def close(self) -> None:
+        if self.console.is_terminal:
+            self._bar.stop()
 
 
 class Output:
@@ -60,7 +95,6 @@ class Output:
         self.error: OSError | None = None
 
     def write(self, text: str) -> int:
-        """Write, or remember why not."""
         try:
             return self.stream.write(text)
         except BrokenPipeError:
@@ -70,7 +104,6 @@ class Output:
             return len(text)
 
     def flush(self) -> None:
-        """Flush, or remember why not."""
         try:
             self.stream.flush()
         except BrokenPipeError:

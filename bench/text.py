@@ -98,7 +98,6 @@ def minutes(seconds: float) -> str:
 
 
 def size_words(value: float, digits: int = 3) -> str:
-    """Bytes in KiB, MiB or GiB."""
     for unit, scale in (("GiB", GIB), ("MiB", MIB)):
         if abs(value) >= 0.995 * scale:
             return f"{significant(value / scale, digits)} {unit}"
@@ -109,7 +108,6 @@ def size_words(value: float, digits: int = 3) -> str:
 
 
 def capital(text: str) -> str:
-    """The text with its first letter as a capital, the rest as it is."""
     return text[:1].upper() + text[1:]
 
 
@@ -144,7 +142,6 @@ def markdown_text(text: str) -> str:
 
 
 def marks(name: str) -> tuple[str, str]:
-    """The comments around the generated part ``name`` of a Markdown file."""
     return f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
 
 
@@ -163,7 +160,6 @@ def with_block(document: str, name: str, content: str) -> str:
 
 
 def _cut(document: str, name: str) -> tuple[str, str, str]:
-    """The document up to and with the opening mark, the block, the closing mark and the rest."""
     begin, end = marks(name)
     before, begun, rest = document.partition(begin)
     content, ended, after = rest.partition(end)

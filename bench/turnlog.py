@@ -8,44 +8,30 @@ their scatter (:mod:`bench.analysis.scatter`), and lets you pair and weigh turns
 
 from __future__ import annotations
 
-import os
+import gzip
 import zlib
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from bench.schema import TurnsRecord
-from bench.store import MOST_LINE, StoreError, refuse_long
+from bench.store import MOST_LINE, Log, StoreError, refuse_long
 
 FILE_NAME = "turns.jsonl.gz"
-FEWEST_ROUNDS = 10
-"""A block with fewer counted rounds than this says little."""
+FEWEST_ROUNDS = 5
+"""A block with fewer counted rounds than this says little; the A/A pairs say how little."""
 
-GZIP = 16 + zlib.MAX_WBITS
+
+def packed(lines: bytes) -> bytes:
+    """A gzip member, the same to the byte whenever it is made."""
+    return gzip.compress(lines, mtime=0)
 
 
 def append(folder: Path, record: TurnsRecord) -> None:
-    """Add one block's turns and see them to the disk.
-
-    Raises :class:`bench.store.StoreError` when they cannot be written. The file is then what it
-    was: nothing could be read behind a torn member.
-    """
-    packer = zlib.compressobj(9, zlib.DEFLATED, GZIP)
-    data = packer.compress(record.model_dump_json().encode() + b"\n") + packer.flush()
+    """Add one block's turns and sync them. Raises :class:`bench.store.StoreError`."""
     file = folder / FILE_NAME
-    try:
-        with open(file, "ab", buffering=0) as opened:
-            size = os.fstat(opened.fileno()).st_size
-            try:
-                rest = memoryview(data)
-                while rest:
-                    rest = rest[opened.write(rest) :]
-                os.fsync(opened.fileno())
-            except BaseException:
-                os.ftruncate(opened.fileno(), size)
-                raise
-    except OSError as error:
-        raise StoreError(f"{file}: {error.strerror}") from None
+    with Log(file, create=not file.exists(), pack=packed) as log:
+        log.append(record)
 
 
 def load(folder: Path) -> list[TurnsRecord]:
@@ -65,24 +51,21 @@ def cut(folder: Path) -> None:
 
     Raises :class:`bench.store.StoreError` when that is not possible.
     """
-    file = folder / FILE_NAME
-    _, torn_bytes = _read(file)
+    _, torn_bytes = _read(folder / FILE_NAME)
     if torn_bytes:
-        try:
-            os.truncate(file, file.stat().st_size - torn_bytes)
-        except OSError as error:
-            raise StoreError(f"{file}: {error.strerror}") from None
+        with Log(folder / FILE_NAME, create=False, pack=packed) as log:
+            log.cut(torn_bytes)
 
 
 def _read(file: Path) -> tuple[list[TurnsRecord], int]:
-    """Every complete record of the file, and the length of a torn end in bytes."""
+    # Every complete record, and the length of a torn end in bytes.
     try:
         data = file.read_bytes() if file.exists() else b""
     except OSError as error:
         raise StoreError(f"{file}: {error.strerror}") from None
     found = []
     while data:
-        unpacker = zlib.decompressobj(GZIP)
+        unpacker = zlib.decompressobj(16 + zlib.MAX_WBITS)
         try:
             line = unpacker.decompress(data, MOST_LINE + 1)
         except zlib.error:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import pytest
 from hypothesis import settings
+
+ROOT = Path(__file__).parents[1]
 
 # Other programs share the machine, so the time of a single example says nothing.
 settings.register_profile("full", deadline=None)
@@ -29,7 +34,8 @@ def pytest_configure(config: pytest.Config) -> None:
     for number in (signal.SIGINT, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, _pass if number is signal.SIGHUP else signal.default_int_handler)
-    settings.load_profile("quick" if config.getoption("markexpr") == "not slow" else "full")
+    usual = "quick" if config.getoption("markexpr") == "not slow" else "full"
+    settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or usual)
 
 
 def _pass(number: int, frame: FrameType | None) -> None:
@@ -37,41 +43,61 @@ def _pass(number: int, frame: FrameType | None) -> None:
 
 
 LONGEST = (
-    "tests/crawlers/test_variants.py",
-    "tests/tools/test_site.py",
+    "tests/server/models/test_conformance.py",
     "tests/bench/run/test_campaign.py",
-    "tests/test_attacks.py",
-    "tests/bench/cli/test_pytest_front.py",
-    "tests/bench/report/charts/test_story.py",
-    "tests/bench/fleet/test_fleet.py",
+    "tests/crawlers/test_conformance.py",
+    "tests/tools/test_site.py",
     "tests/tools/test_rebuild.py",
-    "tests/crawlers/test_main.py",
-    "tests/crawlers/test_leaks.py",
-    "tests/crawlers/test_releases.py",
-    "tests/crawlers/test_internet.py",
-    "tests/bench/report/test_page.py",
-    "tests/bench/micro/test_micro.py",
-    "tests/bench/plan/test_interpreters.py",
-    "tests/bench/report/charts/test_slide.py",
     "tests/bench/report/charts/test_drawing.py",
-    "tests/bench/machine/test_limits.py",
-    "tests/bench/cli/test_manners.py",
+    "tests/bench/report/test_page.py",
+    "tests/crawlers/test_leaks.py",
+    "tests/crawlers/test_internet.py",
+    "tests/crawlers/test_releases.py",
+    "tests/bench/fleet/test_fleet.py",
+    "tests/bench/machine/test_doctor.py",
+    "tests/crawlers/test_main.py",
+    "tests/test_attacks.py",
+    "tests/crawlers/test_variants.py",
     "tests/crawlers/test_backends.py",
     "tests/crawlers/test_faults.py",
 )
-"""Files that take a quarter of a minute or more, the longest first.
+"""Files that take long, the longest first.
 
 Run in parallel, a long file that begins last would keep one process busy and let all others wait.
 """
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the longest files, and set the time limit of every test that has none."""
+    """Begin with the longest files, and set the time limit of every test that has none.
+
+    What is tried in a browser is slow.
+    """
     turn = {file: number for number, file in enumerate(LONGEST)}
     items.sort(key=lambda item: turn.get(item.nodeid.partition("::")[0], len(turn)))
     for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.slow)
         if item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(TIMEOUT_S))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give each file to one process, and all that use a committed campaign to the same one."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            file: str = super()._split_scope(nodeid)
+            return "committed campaigns" if uses_committed(file) else file
+
+    return Scheduling(config, log)
+
+
+@cache
+def uses_committed(file: str) -> bool:
+    """Whether a file has tests with the campaigns of :mod:`tests.bench.committed`."""
+    return "import committed" in (ROOT / file).read_text("utf-8")
 
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench.launch import ROOT
-from bench.plan.interpreters import RELEASES
+from bench.machine.interpreters import RELEASES
 
 TIMEOUT_S = 300
 

@@ -8,44 +8,25 @@ nothing above it computes a statistic of its own.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import TypeVar, cast
 
 from bench import store, turnlog
-from bench.analysis import (
-    crossover,
-    encryption,
-    fairness,
-    ladder,
-    mixed,
-    places,
-    processors,
-    segments,
-    stats,
-    summary,
-    timeouts,
-    validity,
-)
-from bench.analysis.crossover import Crossover
-from bench.analysis.encryption import Encryption
-from bench.analysis.fairness import FairnessRow
-from bench.analysis.family import Family
-from bench.analysis.ladder import Ladder
-from bench.analysis.mixed import Mixed
-from bench.analysis.places import Places
-from bench.analysis.processors import Processors
-from bench.analysis.releases import Releases
-from bench.analysis.segments import Segments
+from bench.analysis import stats, summary
 from bench.analysis.stats import Comparison, Metric, Spread
-from bench.analysis.summary import MemoryRow, SummaryRow
-from bench.analysis.timeouts import Timeout
-from bench.analysis.validity import Validity
+from bench.analysis.stats.comparisons import Family, declared
+from bench.analysis.summary import Places, SummaryRow
 from bench.schema import TrialRecord, TurnsRecord
 from bench.store import Records
 
+Found = TypeVar("Found")
+
 #: If a workload was measured at this many slots, that point stands for it.
 REFERENCE_SLOTS = 100
+#: The family of whole HTTP stacks: no concurrency models, so they stand apart.
+STACK = "stack"
 
 
 class Analysis:
@@ -63,9 +44,16 @@ class Analysis:
         self.records = records
         self.turns = turns
         self.campaign = records.campaign
-        self._families: dict[str, Family] = {}
-        self._others: dict[tuple[str, str | None], Family] = {}
+        self._families: dict[Metric, Family] = {}
+        self._others: dict[tuple[Metric, str | None], Family] = {}
         self._floors: dict[str, stats.NoiseFloor] = {}
+        self._made: dict[Callable[[Analysis], object], object] = {}
+
+    def once(self, make: Callable[[Analysis], Found]) -> Found:
+        """What a function finds in this campaign, computed when it is first asked for."""
+        if make not in self._made:
+            self._made[make] = make(self)
+        return cast("Found", self._made[make])
 
     # --- which backends and points ------------------------------------------------------
 
@@ -76,7 +64,7 @@ class Analysis:
 
     @cached_property
     def main(self) -> list[str]:
-        """Labels measured at many slots; the others stand on the ladder alone.
+        """Labels measured at many slots; the others stand among the variants alone.
 
         All of them where no throughput was measured.
         """
@@ -93,6 +81,11 @@ class Analysis:
         named = list(self.campaign.backends)
         everyone = named + [label for label in self.labels if label not in named]
         return sorted(everyone, key=lambda label: label not in self.main)
+
+    @cached_property
+    def stacks(self) -> frozenset[str]:
+        """The whole HTTP stacks among the backends."""
+        return frozenset(one.name for one in self.campaign.rungs if one.family == STACK)
 
     @property
     def base(self) -> str:
@@ -130,13 +123,16 @@ class Analysis:
     # --- comparisons --------------------------------------------------------------------
 
     def family(self, metric: Metric) -> Family:
-        """Every pair that the tables and the ladder compare by one metric."""
-        if metric.name not in self._families:
-            pairs = stats.star(self.records, metric, self.base)
-            if metric is stats.CPU_PER_1000:
-                pairs += ladder.pairs(self.records)
-            self._families[metric.name] = Family(self.records, metric, pairs)
-        return self._families[metric.name]
+        """Each backend with the base, and every pair that a question declares, by one metric.
+
+        Across interpreters, whose builds differ, nothing is compared with one base.
+        """
+        if metric not in self._families:
+            across = self.campaign.interpreters
+            star = [] if across else stats.star(self.records, metric, self.base)
+            pairs = [*star, *declared(self.records, metric)]
+            self._families[metric] = Family(self.records, metric, pairs)
+        return self._families[metric]
 
     def compare(self, metric: Metric, base: str | None = None) -> list[Comparison]:
         """Every backend against the base at every point by one metric.
@@ -148,10 +144,10 @@ class Analysis:
         family = self.family(metric)
         if base in (None, self.base):
             return family.of(pairs)
-        if (metric.name, base) not in self._others:
+        if (metric, base) not in self._others:
             others = [pair for pair in pairs if family.get(pair) is None]
-            self._others[metric.name, base] = Family(self.records, metric, others)
-        further = self._others[metric.name, base]
+            self._others[metric, base] = Family(self.records, metric, others)
+        further = self._others[metric, base]
         found = (family.get(pair) or further.get(pair) for pair in pairs)
         return [comparison for comparison in found if comparison]
 
@@ -160,21 +156,6 @@ class Analysis:
         if metric.name not in self._floors:
             self._floors[metric.name] = stats.aa_noise_floor(self.records, metric)
         return self._floors[metric.name]
-
-    @cached_property
-    def ladder(self) -> Ladder | None:
-        """Every backend against the one it changes; None when the records do not say."""
-        return ladder.ladder(self.records, self.family(stats.CPU_PER_1000))
-
-    @cached_property
-    def releases(self) -> Releases | None:
-        """The comparisons between interpreters; None when the campaign ran on its own alone."""
-        return Releases(self.records) if self.campaign.interpreters else None
-
-    @cached_property
-    def segments(self) -> list[Segments]:
-        """What a page's processor time is made of; empty without the controls."""
-        return segments.segments(self.records)
 
     # --- figures ------------------------------------------------------------------------
 
@@ -199,49 +180,9 @@ class Analysis:
         return stats.fit_memory(self.records, over_tls=True)
 
     @cached_property
-    def memory_rows(self) -> list[MemoryRow]:
-        """One row per backend with barrier trials."""
-        return summary.memory_rows(self.memory)
-
-    @cached_property
-    def encryption(self) -> Encryption:
-        """What TLS adds; empty where nothing was measured over it."""
-        return encryption.encryption(self.records)
-
-    @cached_property
-    def measures_tls(self) -> bool:
-        """Whether the campaign has trials over TLS; older ones have none."""
-        return encryption.measured(self.records)
-
-    @cached_property
-    def timeouts(self) -> list[Timeout]:
-        """What a timeout for each exchange costs; empty where it was not measured."""
-        return timeouts.timeouts(self.ladder)
-
-    @cached_property
-    def mixed(self) -> list[Mixed]:
-        """What work on some pages does to the others; empty where it was not measured."""
-        return mixed.mixed(self.records)
-
-    @cached_property
-    def fairness(self) -> list[FairnessRow]:
-        """How evenly the slots were served, one row per backend."""
-        return fairness.fairness_rows(self.records)
-
-    @cached_property
-    def crossover(self) -> Crossover | None:
-        """Threads against async_await by slots and delay; None where never compared."""
-        return crossover.crossover(self.records)
-
-    @cached_property
-    def processors(self) -> Processors | None:
-        """Backends on every processor against the models on one; None where not measured."""
-        return processors.processors(self.records)
-
-    @cached_property
     def places(self) -> Places | None:
         """Which backends ran on several processors, and where; None where all had one."""
-        return places.places(self.records)
+        return summary.places(self.records)
 
     # --- can it be trusted? -------------------------------------------------------------
 
@@ -249,11 +190,6 @@ class Analysis:
     def aa(self) -> stats.AaResult:
         """The A/A comparisons by all metrics."""
         return stats.aa_check(self.records)
-
-    @cached_property
-    def validity(self) -> Validity | None:
-        """Turns against whole trials of the same crawl; None without both."""
-        return validity.validity(self.records)
 
     @classmethod
     def load(cls, file: Path) -> Analysis:
@@ -274,9 +210,9 @@ class Analysis:
         return stats.host_spread(self.records)
 
     @cached_property
-    def parity(self) -> stats.Parity:
+    def equal_work(self) -> stats.EqualWork:
         """The server's ledger compared between backends."""
-        return stats.parity(self.records)
+        return stats.equal_work(self.records)
 
     @cached_property
     def instrument_cost(self) -> dict[tuple[str, str], stats.Ratio]:

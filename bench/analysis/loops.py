@@ -1,7 +1,17 @@
-"""What an event loop makes of a schedule, followed step by step.
+"""What theory says about one processor and a schedule of pages: a queue, and an event loop.
 
-:mod:`bench.analysis.queue` serves a page in one piece, as soon as the processor is free. A loop
-does two things otherwise, and both make pages wait longer:
+A page that is due while a loop works on another one waits, whatever it needs itself. That is a
+queue with Poisson arrivals, service times of any kind and one server, M/G/1. The mean wait is
+known (Pollaczek and Khinchine)::
+
+    wait = rate * E[S²] / (2 * (1 - rate * E[S]))
+
+where S is what a page needs of the processor. The formula is about the long run. A trial has one
+schedule and few pages with work, so :func:`waits` follows the same queue along that very schedule
+(Lindley): what every page would have waited, with nothing left to chance.
+
+The queue serves a page in one piece, as soon as the processor is free. A loop does two things
+otherwise, and both make pages wait longer (:func:`responses` follows it step by step):
 
 - **It waits for a time in steps.** ``epoll_wait`` takes whole milliseconds, so Python's selectors
   round the time until the next request is due up (:meth:`selectors.EpollSelector.select`; asyncio
@@ -17,12 +27,43 @@ A slot has one request in flight, so a request may also have to wait for a slot.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Final
 
-from bench.schema import TrialRecord
+from bench import arrivals
+from bench.analysis.stats import number_param
+from bench.schema import TrialRecord, Work
+
+
+def mean_wait_s(rate: float, services: Sequence[tuple[float, float]]) -> float | None:
+    """The mean wait in the long run; None if the queue would grow for ever.
+
+    ``services`` has pairs of a share of the pages and the seconds that each of these needs.
+    """
+    mean = sum(share * seconds for share, seconds in services)
+    square = sum(share * seconds**2 for share, seconds in services)
+    busy = rate * mean
+    return rate * square / (2 * (1 - busy)) if busy < 1 else None
+
+
+def waits(
+    due: Sequence[float], worked: Collection[int], page_s: float, work_s: float
+) -> list[float]:
+    """What each request waits in a queue that is served in its order, in seconds.
+
+    ``worked`` are the places of the pages that need ``work_s`` besides ``page_s``.
+    """
+    free, found = 0.0, []
+    for place, at in enumerate(due):
+        begins = max(at, free)
+        found.append(begins - at)
+        free = begins + page_s + (work_s if place in worked else 0.0)
+    return found
+
+
+# --- a loop, step by step ------------------------------------------------------------
 
 SLACK_S: Final = 50e-6
 """How much later than asked Linux wakes a thread that waits for a time, if it may."""
@@ -201,3 +242,131 @@ class _Crawl:
             self.now += self.load.work_s
         self.left -= 1
         self.take()
+
+
+# --- what both make of a trial --------------------------------------------------------
+
+PHASES: Final = 4
+"""Where in a step of its clock a schedule began is not recorded, so several are followed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Response times of pages without work, calculated, in milliseconds."""
+
+    mean_ms: float
+    p50_ms: float
+    tail_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Predicted:
+    """What theory makes of the same schedules, with what pages and work took of the processor."""
+
+    queue: Times  # one server that is never late, each page in one piece
+    loop: Times | None  # as a loop with such timers; None: it is not known how it waits for a time
+    long_run_ms: float | None  # Pollaczek and Khinchine, and the exchange; None: it grows
+
+    @property
+    def best(self) -> Times:
+        """The one that knows more."""
+        return self.loop or self.queue
+
+
+def page_s(trial: TrialRecord, work: Work) -> float:
+    """Processor seconds of a page without its work: all of the client's, less all work."""
+    if trial.cpu is None or not trial.pages:
+        return 0.0
+    used = trial.cpu.client_user_s + trial.cpu.client_system_s - work.pages * work.cpu_ms / 1000
+    return max(used, 0.0) / trial.pages
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """When the requests of a trial were due, and which pages needed work."""
+
+    due: Sequence[float]
+    worked: Collection[int]
+
+    def others(self, times: Sequence[float]) -> list[float]:
+        """Of times in the order of the requests, those of pages without work."""
+        return [time for place, time in enumerate(times) if place not in self.worked]
+
+
+def schedule(trial: TrialRecord, work: Work) -> Schedule:
+    """The schedule of a trial, drawn again from its seed."""
+    count = int(number_param(trial, "urls") or work.expected * work.every)
+    return Schedule(
+        arrivals.poisson(rate_of(trial), work.seed, count),
+        arrivals.chosen(count, work.every, work.seed),
+    )
+
+
+def followed(plan: Schedule, load: Load, timers: Timers) -> list[float]:
+    """Response times of pages without work, as a loop with these timers would have them."""
+    phases = PHASES if timers.counted else 1
+    begins = [(number + 0.5) / phases * timers.step_s for number in range(phases)]
+    return [
+        time
+        for begin in begins
+        for time in plan.others(responses(plan.due, plan.worked, load, timers, begin))
+    ]
+
+
+def predicted(found: Sequence[tuple[TrialRecord, Work]], tail: float) -> Predicted:
+    """The same schedules in a queue with one server, and on a loop.
+
+    Work takes what it took by the clock: a loop waits for it whoever has the processor. What an
+    exchange takes without a wait is the fastest one of the trial.
+    """
+    queued: list[float] = []
+    looped: list[float] | None = []
+    long_run: list[tuple[float | None, int]] = []
+    for trial, work in found:
+        own_s, work_s, rate = page_s(trial, work), work.wall_ms / 1000, rate_of(trial)
+        plan, timers = schedule(trial, work), timers_of(trial)
+        alone_s = work.others.min_ms / 1000 if work.others else own_s
+        waited = waits(plan.due, plan.worked, own_s, work_s)
+        queued += [wait + alone_s for wait in plan.others(waited)]
+        share = 1 / work.every
+        mean_s = mean_wait_s(rate, [(share, own_s + work_s), (1 - share, own_s)])
+        long_run.append((None if mean_s is None else mean_s + alone_s, len(plan.due)))
+        if timers is None or trial.service_time is None or looped is None:
+            looped = None
+            continue
+        slots = int(number_param(trial, "slots") or len(plan.due))
+        load = Load(own_s, work_s, trial.service_time.min_ms / 1000, slots)
+        looped += followed(plan, load, timers)
+    known = [(seconds, count) for seconds, count in long_run if seconds is not None]
+    return Predicted(
+        queue=_times(queued, tail),
+        loop=_times(looped, tail) if looped else None,
+        long_run_ms=1000 * mean(known) if len(known) == len(long_run) else None,
+    )
+
+
+def _times(seconds: Sequence[float], tail: float) -> Times:
+    ordered = sorted(seconds)
+    return Times(
+        mean_ms=1000 * sum(ordered) / len(ordered),
+        p50_ms=1000 * _at(ordered, 50),
+        tail_ms=1000 * _at(ordered, tail),
+    )
+
+
+def rate_of(trial: TrialRecord) -> float:
+    """Requests per second on the schedule."""
+    return number_param(trial, "rate") or 0.0
+
+
+def _at(ordered: Sequence[float], percentile: float) -> float:
+    """The value of that rank, as :meth:`bench.histograms.Histogram.at_ms` has it."""
+    rank = max(1, int(percentile * len(ordered) / 100 + 0.5))
+    return ordered[min(rank, len(ordered)) - 1]
+
+
+def mean(weighted: Iterable[tuple[float, int]]) -> float:
+    """Of values with their counts."""
+    values = list(weighted)
+    total = sum(count for _, count in values)
+    return sum(value * count for value, count in values) / total if total else 0.0

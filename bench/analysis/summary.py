@@ -1,17 +1,18 @@
-"""The campaign in rows: one per backend and point, one per backend's memory."""
+"""The campaign in rows, one per backend and point; and where the backends ran."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from bench.analysis import stats
-from bench.analysis.stats import Comparison, MemoryFit, Ratio, Spread
+from bench.analysis.stats import Comparison, Ratio, Spread
+from bench.plan.cast import FREE
 from bench.schema import Latency, Limiter, TrialRecord
 from bench.store import Records
-from bench.text import KIB, MIB
+from bench.text import listing, plural
 
 #: Slots at which the shares of the server's ceiling are listed, or the point nearest to it.
 CEILING_SLOTS: Final = 64
@@ -41,6 +42,12 @@ class SummaryRow:
     late_starts: int | None
     ceiling_share: Spread | None  # of the server's ceiling, by requests/s
     limiter: Limiter | None
+    base: bool  # whether ratios are against it
+
+    @property
+    def counted(self) -> str:
+        """``10 (+1 unusable)``."""
+        return str(self.trials) + (f" (+{self.unusable} unusable)" if self.unusable else "")
 
     @property
     def struck(self) -> bool:
@@ -53,27 +60,10 @@ class SummaryRow:
         return "#" in self.label
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryRow:
-    """One backend's memory per connection in KiB, with its fixed part in MiB."""
-
-    label: str
-    parts: dict[str, float | None]  # one for each of stats.MEMORY_PARTS, in their order
-    total: float | None
-    user_interval: tuple[float, float] | None
-    fixed_mib: float | None
-    server_sockets: float | None  # the other end, never charged to the client
-    highest: int  # the largest N
-    user_at_highest: float | None  # (held - before) / N at that N
-    agreement: float | None  # sum of parts over the drop in free memory
-    fitted: bool  # False: too few connection counts, columns are those of the largest N
-    reasons: dict[str, str]  # part -> why it has no slope
-
-
 def summary_rows(records: Records, comparisons: Iterable[Comparison]) -> list[SummaryRow]:
     """One row per workload point and label, in the campaign's order, twin included.
 
-    Trials in modes have rows of their own (:mod:`bench.analysis.encryption`), and so have
+    Trials in modes have rows of their own (:mod:`bench.questions.tls`), and so have
     interrupted crawls.
     """
     ratios = {(c.point, c.label): c.ratio for c in comparisons}
@@ -121,6 +111,7 @@ def _row(records: Records, everything: Sequence[TrialRecord], ratio: Ratio | Non
         late_starts=sum(late) if late else None,
         ceiling_share=stats.share_of_ceiling(records, trials) if closed else None,
         limiter=stats.limiter_of(trials),
+        base=first.label == records.campaign.base,
     )
 
 
@@ -131,40 +122,6 @@ def _median(values: Iterable[float | None]) -> float | None:
 
 def _p99(times: Iterable[Latency]) -> float | None:
     return _median(time.p99_ms for time in times if time.count >= 100 * stats.MIN_BEYOND)
-
-
-def memory_rows(fits: Mapping[str, MemoryFit]) -> list[MemoryRow]:
-    """One row per backend with barrier trials."""
-    return [_memory_row(label, fit) for label, fit in fits.items()]
-
-
-def _memory_row(label: str, fit: MemoryFit) -> MemoryRow:
-    fitted = any(part.slope is not None for part in fit.parts.values())
-
-    def kib(part: stats.PartFit) -> float | None:
-        value = part.slope if fitted else fit.at_highest[part.name]
-        return None if value is None else value / KIB
-
-    parts = {name: kib(fit.parts[name]) for name in stats.MEMORY_PARTS}
-    known = [value for value in parts.values() if value is not None]
-    user, top = fit.parts["user"], fit.at_highest["user"]
-    interval = None
-    if user.low is not None and user.high is not None:
-        interval = user.low / KIB, user.high / KIB
-    every = [*fit.parts.values(), fit.server]
-    return MemoryRow(
-        label=label,
-        parts=parts,
-        total=sum(known) if len(known) == len(parts) else None,
-        user_interval=interval,
-        fixed_mib=fit.fixed / MIB if fit.fixed is not None else None,
-        server_sockets=kib(fit.server),
-        highest=fit.connections[-1],
-        user_at_highest=top / KIB if top is not None else None,
-        agreement=fit.agreement,
-        fitted=fitted,
-        reasons={part.name: part.reason for part in every if part.reason is not None},
-    )
 
 
 def ceiling_shares(records: Records) -> list[tuple[str, Spread]]:
@@ -183,3 +140,62 @@ def ceiling_shares(records: Records) -> list[tuple[str, Spread]]:
         if share:
             rows.append((label, share))
     return rows
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The labels that had more than one processor where every other label had one."""
+
+    labels: tuple[str, ...]
+    processors: int
+    shared: bool  # with the server, which slept
+    base: str
+
+    @property
+    def brief(self) -> str:
+        """For a chart: ``threads: 2 processors, shared with the server``."""
+        first = FREE if FREE in self.labels else self.labels[0]
+        who = first if len(self.labels) == 1 else f"{first} and all with several threads"
+        return f"{who}: {self._where}."
+
+    @property
+    def words(self) -> str:
+        """For a table, with what that does to ratios."""
+        text = f"{listing(self.labels)}: {self._where}; every other backend: one."
+        if self.shared:
+            text += (
+                " The server slept for them, and their ratios are to trials whose server slept, "
+                f"too: {self.base} has further ones for that, which no other figure has in it."
+            )
+        return text
+
+    @property
+    def _where(self) -> str:
+        shared = ", shared with the server" if self.shared else ""
+        return f"{plural(self.processors, 'processor')}{shared}"
+
+
+def places(records: Records) -> Places | None:
+    """The labels with several processors; None in campaigns where all had one."""
+    mine = [trial for trial in stats.trials_of(records, twins=False) if unpinned(trial)]
+    if not mine:
+        return None
+    here = {trial.label for trial in mine}
+    sides = [(processors(trial, "client"), processors(trial, "server")) for trial in mine]
+    return Places(
+        tuple(label for label in stats.labels_of(records) if label in here),
+        max(len(client) for client, _ in sides),
+        any(client & server for client, server in sides),
+        records.campaign.base,
+    )
+
+
+def unpinned(trial: TrialRecord) -> bool:
+    """Whether it ran on several processors because its backend has several threads."""
+    return len(processors(trial, "client")) > 1 and "processors" not in trial.params
+
+
+def processors(trial: TrialRecord, side: str) -> set[int]:
+    """The processors of ``client`` or ``server``; none where nothing was pinned."""
+    found = trial.pinning.get(side)
+    return set(found) if isinstance(found, list) else set()

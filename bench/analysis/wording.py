@@ -1,11 +1,15 @@
-"""Backends and ratios in sentences: "threads fetch", "35 % fewer"."""
+"""Backends, ratios and interpreters in sentences: "threads fetch", "35 % fewer"."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from typing import Final
 
 from bench.analysis.stats import Comparison
-from bench.text import times
+from bench.plan.labels import Label
+from bench.schema import Interpreter, TrialRecord
+from bench.text import listing, plural, times
 from crawlers.registry import MODELS
 
 #: Names that take a plural verb.
@@ -64,3 +68,56 @@ def percent(ratio: float) -> str:
     """How far a ratio is from 1 in percent: "35" for 0.65, "52" for 1.52, "0.4" for 1.004."""
     value = 100 * abs(ratio - 1)
     return f"{value:.0f}" if value >= 0.95 else f"{value:.1f}"
+
+
+SWITCHES: Final = {"gil": "Interpreter lock", "jit": "JIT"}
+"""What a trial's mechanism says of its interpreter when it ends, and how a page calls it."""
+
+
+def build_words(build: dict[str, str | bool | None]) -> str:
+    """How an interpreter was built, as far as it tells: "GCC 12.2.0, no PGO, no LTO"."""
+    compiler = str(build.get("compiler") or "unknown compiler")
+    version = re.match(r"\S+ [\d.]+", compiler)
+    known = [name for name in ("pgo", "lto") if build.get(name) is not None]
+    flags = [("" if build[name] else "no ") + name.upper() for name in known]
+    words = [version[0] if version else compiler]
+    words += [str(build["level"])] if build.get("level") else []
+    words += flags or ["PGO and LTO unknown"]
+    return ", ".join([*words, "debug"] if build.get("debug") else words)
+
+
+def by_build(interpreters: Iterable[Interpreter]) -> dict[str, list[str]]:
+    """Kind of build, in words -> names of its interpreters, in the order given."""
+    kinds: dict[str, list[str]] = {}
+    for interpreter in interpreters:
+        kinds.setdefault(build_words(interpreter.build), []).append(interpreter.name)
+    return kinds
+
+
+def differing_builds(interpreters: Iterable[Interpreter]) -> str | None:
+    """A warning where interpreters are built in several ways; None when all are built alike."""
+    kinds = by_build(interpreters)
+    if len(kinds) < 2:
+        return None
+    listed = "; ".join(f"{', '.join(names)}: {build}" for build, names in kinds.items())
+    return (
+        f"These interpreters are built in {len(kinds)} ways ({listed}). A build can change more "
+        "than a release does, so ratios stay within one kind of build. Do not compare figures of "
+        "two kinds."
+    )
+
+
+def switches(trials: Iterable[TrialRecord]) -> list[str]:
+    """How the trials left the interpreter's lock and JIT, which each reads when it ends."""
+    found: dict[str, list[str]] = {}
+    for trial in trials:
+        # Old records say nothing of a JIT.
+        read = [(name, trial.mechanism.get(key)) for key, name in SWITCHES.items()]
+        if words := ", ".join(f"{name} {state}" for name, state in read if state):
+            found.setdefault(words, []).append(Label.parse(trial.backend).interpreter)
+    lines = []
+    for words, names in sorted(found.items()):
+        on = listing(sorted({name for name in names if name}))
+        where = f" on {on}" if on else ""
+        lines.append(f"{words} at the end of {plural(len(names), 'trial')}{where}.")
+    return lines

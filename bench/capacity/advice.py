@@ -9,9 +9,7 @@ from typing import Final, Literal
 
 from bench.analysis.stats.ratios import MARGINS
 from bench.capacity import model
-from bench.capacity.costs import Backend, Costs
-from bench.capacity.model import Limit
-from bench.capacity.need import Need
+from bench.capacity.model import Backend, Costs, Limit, Need
 from bench.capacity.validation import Check, Validation
 from bench.text import count, listing, plural, significant, times
 
@@ -54,7 +52,6 @@ class Row:
 
     @property
     def in_flight(self) -> float:
-        """Exchanges in flight in a process."""
         return (self.in_use or 0.0) / (self.processes or 1)
 
 
@@ -69,12 +66,10 @@ class Advice:
 
     @property
     def able(self) -> list[Row]:
-        """Those that carry the load."""
         return [row for row in self.rows if row.can == "yes"]
 
 
 def advise(costs: Costs, validation: Validation, need: Need) -> Advice:
-    """Weigh every backend of a campaign."""
     rows = [weigh(costs, validation, backend, need) for backend in costs.backends]
     able = grouped(costs, need, [row for row in rows if row.can == "yes"])
     rest = [row for can in ("left out", "no") for row in rows if row.can == can]
@@ -82,16 +77,20 @@ def advise(costs: Costs, validation: Validation, need: Need) -> Advice:
 
 
 def weigh(costs: Costs, validation: Validation, backend: Backend, need: Need) -> Row:
-    """One backend: whether it can, and what it needs."""
-    added = model.added_us(backend, need)
     if need.tls and backend.no_tls:
         return Row(backend.name, "no", f"It refuses TLS: {backend.no_tls}.")
     if backend.most < need.connections:
         return Row(backend.name, "no", backend.why_most)
     if backend.page is None:
         return Row(backend.name, "left out", "What a page costs was not measured often enough.")
+    added = model.added_us(backend, need)
     if added is None:
-        return Row(backend.name, "left out", f"{_what(need)} was not measured.")
+        further = [
+            *(["TLS"] if need.tls else []),
+            *(["opening"] if need.pages_per_connection else []),
+        ]
+        what = listing(further).replace("opening", "opening a connection")
+        return Row(backend.name, "left out", f"What {what} adds to a page was not measured.")
     limit: Limit | None = None
     if need.rate is None:
         rate, limit = model.most_rate(costs, backend, need, added)
@@ -130,14 +129,8 @@ def weigh(costs: Costs, validation: Validation, backend: Backend, need: Need) ->
     return replace(row, notes=(*row.notes, *_beyond(backend, need, row, check)))
 
 
-def _what(need: Need) -> str:
-    """What a need asks for beyond a page on a kept connection of plain HTTP."""
-    opening = ["opening a connection"] if need.pages_per_connection else []
-    return f"What {listing([*(['TLS'] if need.tls else []), *opening])} adds to a page"
-
-
 def _with_queue(row: Row, validation: Validation, backend: Backend, need: Need) -> Row:
-    """Mean time in the queue for the processor; with work, only as far as that was right."""
+    # With work, only as far as the prediction of such queues was right.
     if need.work_s:
         if backend.in_turn:
             return row
@@ -172,7 +165,6 @@ def _with_memory(row: Row, validation: Validation, backend: Backend, need: Need)
 
 
 def _beyond(backend: Backend, need: Need, row: Row, check: Check | None) -> list[str]:
-    """What was not measured, and by how much the need is beyond it."""
     notes = []
     fewest, most = backend.factors[0][0], backend.factors[-1][0]
     at = f"{count(fewest)} to {count(most)}" if fewest != most else f"{count(most)} only"
@@ -244,7 +236,6 @@ def half_width(costs: Costs, logs: Sequence[float]) -> float | None:
 
 
 def _blocks(costs: Costs, backend: Backend, need: Need, in_flight: float) -> Blocks:
-    """What a page takes in all, block by block of the reference point."""
     scale = model.factor_at(backend.factors, in_flight) * costs.alone
     added = model.added_us(backend, need) or 0.0
     return {block: value * scale + added for block, value in backend.blocks.items()}

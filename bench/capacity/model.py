@@ -1,4 +1,4 @@
-"""The model: a few lines, from costs that were measured to a load that was not.
+"""The model: from costs that a campaign measured to a load that it did not.
 
 A page takes processor time: what was measured for a crawled page, times a factor for the
 number of exchanges in flight and one for a program alone on its processor, and what TLS, a new
@@ -6,16 +6,111 @@ connection and the reader's own work add. A page occupies a connection while it 
 answer and for the processor, so by Little's law the connections in use are the rate times that
 time. :file:`templates/capacity.js` has the same formulas for the page of a campaign, and a test
 compares the two.
+
+The costs are those that the report has: each is read from the same answers.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
 from typing import Final, Literal
 
-from bench.capacity.costs import Backend, Costs
-from bench.capacity.need import Need
+from scipy import stats as sps
+
+from bench.analysis import stats
+from bench.analysis.analysis import REFERENCE_SLOTS, Analysis
+from bench.analysis.stats import CPU_PER_1000, MEMORY_PARTS, MemoryFit
+from bench.analysis.stats.records import number_param, widest_point
+from bench.machine.doctor import MAPS_PER_THREAD, SPARE_MAPS
+from bench.plan.cast import SPREADING
+from bench.plan.workloads import mean_delay_s
+from bench.questions import churn, tls
+from bench.schema import TrialRecord
+from bench.show.measured import Measured
+from bench.store import Records
+from bench.text import count
+from crawlers.catalogue import HANDED_OVER
+
+# --- costs, all of which can be written as JSON ------------------------------------------------
+
+USER: Final = "user"
+FEWEST_BLOCKS: Final = 2
+"""An interval needs two blocks."""
+
+SCANNING: Final = ("SelectSelector", "PollSelector")
+"""Selectors that look at every connection at each wake-up, whether anything happened on it."""
+
+FURTHEST: Final = 10
+"""Memory is calculated for up to so many times the connections that it was measured with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Memory of the client: bytes for a connection, and bytes of a process without any."""
+
+    user: float
+    kernel: float
+    fixed_user: float
+    fixed_kernel: float
+    highest: int  # the most connections of a process at which it was read
+    missing: tuple[str, ...] = ()  # parts of the kernel's memory that could not be read
+
+
+@dataclass(frozen=True, slots=True)
+class Extra:
+    """What a page costs beyond one on a kept connection of plain HTTP; None: not measured."""
+
+    tls: float | None = None  # for each page over TLS
+    opening: float | None = None  # for a page on a new connection
+    handshake: float | None = None  # for a full handshake of a new connection
+    tls_of: str | None = None  # the backend that TLS and handshakes were measured with
+    opening_of: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """What one backend costs. Times are microseconds of processor time."""
+
+    name: str
+    in_turn: bool  # work on one page lets others go on, so they are not in one queue
+    most: float  # connections that a process can hold, or for which its costs are known
+    why_most: str  # what more of them is refused with
+    no_tls: str | None  # why it refuses TLS
+    page: float | None  # a crawled page at the reference point
+    blocks: Mapping[int, float]  # the same in each block
+    factors: Sequence[tuple[int, float]]  # slots -> times the page at the reference point
+    extra: Extra = field(default_factory=Extra)
+    plain: Held | None = None
+    encrypted: Held | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """The costs of every backend of a campaign, and what limits all of them."""
+
+    campaign: str
+    machine: str
+    point: str | None  # where pages were compared; None where they were not
+    slots: int  # at that point
+    floor: float  # of the noise, as a log ratio
+    quantiles: Mapping[int, float]  # of Student's t, by the number of blocks
+    files: int | None  # that one process of the measured machine may open
+    longest_delay_ms: float
+    processors: int  # the most that one backend was spread over
+    alone: float = 1.0  # a page of a program alone on its processor, over one in turns
+    backends: Sequence[Backend] = ()
+
+    def of(self, name: str) -> Backend:
+        return next(each for each in self.backends if each.name == name)
+
+
+# --- the formulas ------------------------------------------------------------------------------
+
+MOST_LOAD: Final = 0.95
+"""Of a processor: a queue without room has no end."""
 
 ROUNDS: Final = 4
 """Cost and exchanges in flight depend on each other; this many rounds settle them."""
@@ -25,6 +120,30 @@ ROUNDED: Final = 1.001
 
 Limit = Literal["connections", "processor"]
 LIMITS: Final[tuple[Limit, Limit]] = ("connections", "processor")
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """A load in steady state; times in seconds."""
+
+    connections: int = 1000
+    rate: float | None = None  # pages per second, over all processes; None: as many as they can
+    delay_s: float = 0.1  # from the request to the answer, at the server and on the way
+    tls: bool = False
+    work_s: float = 0.0  # of the processor, on top of fetching and reading a page
+    share: float = 1.0  # of the pages that need the work
+    pages_per_connection: int | None = None  # None: connections are kept
+    load: float = 0.7  # of what a processor can do, that you plan to use
+
+    @property
+    def mean_work_us(self) -> float:
+        """The work of an average page, in microseconds."""
+        return 1e6 * self.work_s * self.share
+
+
+EXAMPLE: Final = Need(5000, 2000.0, 0.2, tls=True, work_s=0.001)
+PLAIN: Final = Need(rate=1000.0)
+"""The loads of first views: where TLS was measured, and elsewhere."""
 
 
 def factor_at(factors: Sequence[tuple[int, float]], in_flight: float) -> float:
@@ -61,7 +180,6 @@ def added_us(backend: Backend, need: Need) -> float | None:
 
 
 def page_us(costs: Costs, backend: Backend, in_flight: float) -> float:
-    """Processor time of a crawled page without anything added; the backend must have one."""
     assert backend.page is not None
     return backend.page * factor_at(backend.factors, in_flight) * costs.alone
 
@@ -139,3 +257,222 @@ def waiting_s(rate: float, page_s: float, work_s: float, share: float) -> float:
     mean = page_s + share * work_s
     square = (1.0 - share) * page_s**2 + share * (page_s + work_s) ** 2
     return rate * square / (2.0 * (1.0 - rate * mean))
+
+
+# --- the costs of a campaign -------------------------------------------------------------------
+
+Pages = Mapping[tuple[str, str], Mapping[int, float]]
+"""(point, label) -> block -> microseconds of processor time per page."""
+
+
+def costs(analysis: Analysis) -> Costs | None:
+    """The costs that a campaign measured; None where it compared interpreters, or no backends."""
+    if analysis.campaign.interpreters or not analysis.labels:
+        return None
+    records = analysis.records
+    point = widest_point(records) if analysis.campaign.rungs else None
+    point = point or analysis.reference_point("throughput")
+    pages = page_blocks(records)
+    at_point = [blocks for (where, _), blocks in pages.items() if where == point]
+    sample = next((t for t in stats.trials_of(records) if t.point == point), None)
+    most = max(map(len, at_point), default=0)
+    floor = stats.aa_noise_floor(records, CPU_PER_1000, "turns").log
+    if floor is None:
+        floor = analysis.floor(CPU_PER_1000).log
+    environment = analysis.campaign.environment
+    spread = [t.pinning.get("client") for t in records.trials if t.backend in SPREADING]
+    return Costs(
+        campaign=analysis.campaign.campaign,
+        machine=f"{environment.cpu_model or environment.machine}, {environment.python}",
+        point=point if at_point else None,
+        slots=int((sample and number_param(sample, "slots")) or REFERENCE_SLOTS),
+        floor=floor or 0.0,
+        quantiles={n: float(sps.t.ppf(0.5 + stats.LEVEL / 2, n - 1)) for n in range(2, most + 1)},
+        files=limits_of(analysis).get("nofile_hard"),
+        longest_delay_ms=max((1000 * delay_of(t) for t in records.trials), default=0.0),
+        processors=max((len(cores) for cores in spread if isinstance(cores, list)), default=1),
+        backends=[_backend(analysis, label, point, pages) for label in analysis.labels],
+    )
+
+
+def limits_of(analysis: Analysis) -> dict[str, int]:
+    limits = analysis.campaign.environment.limits
+    return {name: value for name, value in limits.items() if isinstance(value, int)}
+
+
+def delay_of(trial: TrialRecord) -> float:
+    """The mean of the server's delay in seconds."""
+    return mean_delay_s(str(trial.params.get("delay") or "none"))
+
+
+def page_blocks(records: Records) -> Pages:
+    """What pages cost, in turns or in whole trials."""
+    trials = stats.trials_of(records, *CPU_PER_1000.workloads, twins=False)
+    return stats.block_values(trials, CPU_PER_1000)
+
+
+def by_slots(records: Records, pages: Pages, workload: str, label: str) -> dict[int, float]:
+    """Slots -> a page of a workload, by rising slots: the median over blocks, as in the report."""
+    trials = stats.trials_of(records, workload, twins=False)
+    slots = {t.point: int(number_param(t, "slots") or 0) for t in trials if t.label == label}
+    known = {n: pages[point, label] for point, n in slots.items() if (point, label) in pages}
+    return {n: median(blocks.values()) for n, blocks in sorted(known.items())}
+
+
+def _backend(analysis: Analysis, label: str, point: str | None, pages: Pages) -> Backend:
+    blocks = pages.get((point or "", label), {})
+    mine = [t for t in analysis.records.trials if t.label == label]
+    # How a page's cost changes with the slots, by the crawl of throughput.
+    crawled = by_slots(analysis.records, pages, "throughput", label)
+    base = crawled.get(REFERENCE_SLOTS)
+    factors = [(n, value / base) for n, value in crawled.items() if n > 1] if base else []
+    factors = factors or [(REFERENCE_SLOTS, 1.0)]
+    capacity = next((rung.most for rung in analysis.campaign.rungs if rung.name == label), None)
+    plain, encrypted = (
+        _held(analysis.records, fits[label], over_tls=over_tls) if label in fits else None
+        for over_tls, fits in ((False, analysis.memory), (True, analysis.memory_over_tls))
+    )
+    bounds = list(_bounds(analysis, mine, factors, max(_highest(plain), _highest(encrypted))))
+    if capacity is not None:
+        bounds.append((capacity, f"A process of it holds at most {count(capacity)} connections."))
+    most, why = min(bounds, default=(math.inf, ""))
+    handed_over = any(t.backend in (*HANDED_OVER, *SPREADING) for t in mine)
+    return Backend(
+        name=label,
+        in_turn=handed_over or any(_a_thread_each(t) for t in mine),
+        most=most,
+        why_most=why,
+        no_tls=_no_tls(mine, capacity),
+        page=median(blocks.values()) if len(blocks) >= FEWEST_BLOCKS else None,
+        blocks=blocks,
+        factors=factors,
+        extra=_extra(analysis, label),
+        plain=plain,
+        encrypted=encrypted,
+    )
+
+
+def _highest(held: Held | None) -> int:
+    return held.highest if held else 0
+
+
+def _bounds(
+    analysis: Analysis,
+    trials: Sequence[TrialRecord],
+    factors: Sequence[tuple[int, float]],
+    highest: int,
+) -> Iterator[tuple[float, str]]:
+    """The most connections of a process, with the reason: threads, selector, what was measured."""
+    limits = limits_of(analysis)
+    threads = [n for name in ("threads_max", "pid_max") if (n := limits.get(name)) is not None]
+    if (maps := limits.get("max_map_count")) is not None:
+        threads.append((maps - SPARE_MAPS) // MAPS_PER_THREAD)
+    if threads and any(_a_thread_each(t) for t in trials):
+        yield (
+            min(threads),
+            f"The settings of the measured machine allow {count(min(threads))} threads at most: "
+            "see python -m bench doctor.",
+        )
+    if any(t.mechanism.get("selector") in SCANNING for t in trials):
+        measured = factors[-1][0]
+        yield (
+            measured,
+            "Its selector looks at every connection at each wake-up, idle or not, and its "
+            f"processor time was measured with at most {count(measured)}.",
+        )
+    if highest:
+        yield (
+            FURTHEST * highest,
+            f"At most {count(highest)} connections in a process were measured: that says nothing "
+            f"about more than {count(FURTHEST * highest)}.",
+        )
+
+
+def _a_thread_each(trial: TrialRecord) -> bool:
+    """Whether it had as many threads as slots, so that each holds one connection."""
+    threads = trial.memory.held.threads if trial.memory else trial.mechanism.get("threads")
+    return isinstance(threads, int) and threads >= (number_param(trial, "slots") or 0) > 1
+
+
+def _no_tls(trials: Sequence[TrialRecord], capacity: int | None) -> str | None:
+    """Why it refuses TLS: a refusal that the number of connections does not explain."""
+    for trial in trials:
+        if trial.status != "refused" or not trial.params.get("tls"):
+            continue
+        if capacity is None or (number_param(trial, "slots") or 0) <= capacity:
+            return (trial.reason or "no reason given").partition("no HTTPS: ")[2] or trial.reason
+    return None
+
+
+def changed(analysis: Analysis, label: str) -> Iterator[str]:
+    """A backend, the one that it changes, the one that this changes, and so on.
+
+    A whole HTTP stack does more than a model, so neither stands for the other.
+    """
+    rungs = {rung.name: rung for rung in analysis.campaign.rungs}
+    seen: set[str | None] = {None}
+    source: str | None = label
+    while source is not None and source not in seen:
+        yield source
+        seen.add(source)
+        against = rungs[source].against if source in rungs else None
+        same = (against in analysis.stacks) == (source in analysis.stacks)
+        source = against if against in rungs and same else None
+
+
+def _extra(analysis: Analysis, label: str) -> Extra:
+    """What TLS and new connections add, as the report has it.
+
+    What was not measured for a variant is what the backend that it changes has, see
+    :data:`bench.plan.workloads.PAGES_OF`.
+    """
+    opened, encrypted = (analysis.once(each) for each in (churn.measured, tls.measured))
+    names = list(changed(analysis, label))
+    over = {name for name in encrypted.values if encrypted.spread(name, tls.HANDSHAKE)}
+    page, opening = (next((n for n in names if n in of), None) for of in (over, opened.values))
+
+    def added(found: Measured, name: str | None, key: str) -> float | None:
+        spread = found.spread(name, key) if name else None
+        return max(spread.median, 0.0) if spread else None
+
+    return Extra(
+        tls=added(encrypted, page, tls.ENCRYPTION),
+        opening=added(opened, opening, churn.OPENING),
+        handshake=added(encrypted, page, tls.HANDSHAKE),
+        tls_of=page,
+        opening_of=opening,
+    )
+
+
+OWN: Final = {
+    USER: "user_bytes",
+    "page tables": "page_table_bytes",
+    "kernel stacks": "kernel_stack_bytes",
+}
+"""Parts that a process has before its first connection, and their names in a record."""
+
+
+def _held(records: Records, fit: MemoryFit, *, over_tls: bool) -> Held | None:
+    each = fit.each
+    if USER not in each:
+        return None
+    before = [
+        t.memory.before
+        for t in stats.held_trials(records, over_tls=over_tls)[fit.label]
+        if t.memory
+    ]
+
+    def fixed(part: str) -> float:
+        if (found := fit.parts[part].fixed) is not None:
+            return max(found, 0.0)
+        spread = stats.spread(getattr(memory, OWN[part]) for memory in before)
+        return max(spread.median, 0.0) if spread else 0.0
+
+    return Held(
+        user=each[USER],
+        kernel=fit.total - each[USER],
+        fixed_user=fixed(USER),
+        fixed_kernel=sum(fixed(part) for part in OWN if part != USER),
+        highest=max(fit.connections),
+        missing=tuple(name for name in MEMORY_PARTS if name not in each),
+    )

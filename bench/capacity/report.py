@@ -1,24 +1,35 @@
-"""An advice as an answer, a short table and what to know about it; its numbers as JSON."""
+"""An advice as a table and what to know about it: on the terminal, as JSON, in a report.
+
+The report's page needs no server: it holds the costs as JSON and the formulas as a script. Without
+scripts it shows the numbers for one load.
+"""
 
 from __future__ import annotations
 
+import json
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any, Final
 
+from markupsafe import Markup
 from rich.console import Console
 from rich.text import Text
 
-from bench.capacity.advice import BEYOND, Advice, Row
-from bench.capacity.costs import Costs
-from bench.capacity.need import EXAMPLE, PLAIN, Need
-from bench.capacity.validation import KINDS, WORST, Validation
-from bench.machine.doctor.limits import SPARE_DESCRIPTORS
-from bench.report.tables import terminal
+from bench.analysis.analysis import Analysis
+from bench.capacity import model
+from bench.capacity.advice import BEYOND, Advice, Row, advise
+from bench.capacity.model import EXAMPLE, MOST_LOAD, PLAIN, Costs, Need
+from bench.capacity.validation import KINDS, WORST, Validation, measured, validation
+from bench.machine.doctor import SPARE_DESCRIPTORS
+from bench.questions import mixed
+from bench.report import markup, tables
+from bench.report.page import Extension, Extra, Section
 from bench.show.table import MISSING, Column, Table, name
-from bench.text import capital, count, duration, listing, plural, significant, size_words, times
+from bench.text import MIB, capital, count, duration, listing, plural, significant, size_words
 
 PEOPLE: Final = (
     *("threads", "callbacks", "generators", "async_await", "uvloop"),
@@ -26,12 +37,12 @@ PEOPLE: Final = (
 )
 """What people choose between; all others are shown if they are asked for."""
 
+BESIDE: Final = mixed.NAME
+"""The question whose finding says what work on a part of the pages does to the others."""
+
 WIDTH: Final = 80
 LIGHT: Final = 0.1
 """Of a processor: who needs no more than this may choose by other things."""
-
-MATTERS: Final = 1.2
-"""Memory decides, if the most is so many times the least."""
 
 COLUMNS: Final = (
     name("backend"),
@@ -39,8 +50,7 @@ COLUMNS: Final = (
 )
 
 
-def cells(row: Row) -> list[str]:
-    """The texts of a row."""
+def _cells(row: Row) -> list[str]:
     return [
         row.name,
         MISSING if row.group is None else str(row.group),
@@ -52,18 +62,16 @@ def cells(row: Row) -> list[str]:
 
 
 def able_table(advice: Advice) -> Table:
-    """The backends that carry the load."""
     column, further = (
         ("pages/s", [count(row.rate or 0) for row in advice.able])
         if advice.need.rate is None
-        else ("wait", [wait(row) for row in advice.able])
+        else ("wait", [_wait(row) for row in advice.able])
     )
-    rows = [[*cells(row), last] for row, last in zip(advice.able, further, strict=True)]
+    rows = [[*_cells(row), last] for row, last in zip(advice.able, further, strict=True)]
     return Table("", [*COLUMNS, Column(column)], rows)
 
 
-def wait(row: Row) -> str:
-    """The mean wait for the processor, where it can be felt."""
+def _wait(row: Row) -> str:
     if row.wait_ms is None:
         return MISSING
     return "< 1 µs" if row.wait_ms < 1e-3 else duration(row.wait_ms)
@@ -75,35 +83,39 @@ def show(
     """Print the advice: the answer, a table, and what to know about it."""
     console.width = min(WIDTH, console.width)
     console.print(Text(answer(advice), style="bold"))
-    terminal.show(able_table(advice), console)
-    for line in (*beside, *left(advice.rows), *remarks(costs, advice), doubt(validation)):
+    tables.show(able_table(advice), console)
+    for line in (*beside, *_left(advice.rows), *remarks(costs, advice), doubt(validation)):
         console.print(Text.assemble(("• ", "dim"), line))
     console.print(
         Text(
-            f"From campaign {advice.campaign}: {advice.machine}. docs/advice.md explains it.", "dim"
+            f"From campaign {advice.campaign}: {advice.machine}. These are costs of a client that "
+            "fetches pages of 2 KB and follows their links: see docs/advice.md.",
+            "dim",
         )
     )
 
 
-# --- the answer --------------------------------------------------------------------------
-
-
 def answer(advice: Advice) -> str:
-    """What the advice comes to, in two or three plain sentences."""
     able = advice.able
     if not able:
         reasons = Counter(row.reason for row in advice.rows)
         most = reasons.most_common(1)[0][0] if reasons else "Nothing was measured."
         return f"None of these is known to carry it. {most}"
     if advice.need.rate is None:
-        return f"{reached(advice)} {memory(able)}"
+        rates = sorted(row.rate or 0.0 for row in able)
+        ends = dict.fromkeys(
+            significant(rate, 2).removesuffix(".0") for rate in (rates[0], rates[-1])
+        )
+        delay = all(row.limit == "connections" for row in able)
+        why = "the delay sets the rate" if delay else "the processor, or the delay, sets the rate"
+        return f"One process of these fetches about {' to '.join(ends)} pages/s: {why}."
     if len(able) == 1:
-        return f"Only {able[0].name} carries it. {memory(able)} {processes(able)}"
+        return f"Only {able[0].name} carries it."
     alike = [row for row in able if row.group == 1]
     light = [row for row in able if (row.processors or 0.0) <= LIGHT]
     will_do = max(alike, light, key=len)
     if 2 * len(will_do) <= len(able):
-        return f"{least(able, alike)} {memory(able)} {processes(able)}"
+        return f"The least processor time is that of {listing([row.name for row in alike])}."
     rest = [row.name for row in able if row not in will_do]
     share = min(advice.need.mean_work_us / (row.total_us or 1.0) for row in will_do)
     used = max(row.processors or 0.0 for row in will_do)
@@ -113,71 +125,29 @@ def answer(advice: Advice) -> str:
     elif used <= LIGHT:
         why = f"none uses more than {math.ceil(100 * used)} % of what a processor can do"
     but = f" but {listing(rest)}" if rest else ""
-    return f"Any of these{but} will do: {why}. {memory(will_do, 'decides')} {processes(will_do)}"
-
-
-def least(able: Sequence[Row], first: Sequence[Row]) -> str:
-    """Who needs the least processor time, and how much more the others need."""
-    most = max(able, key=lambda row: row.processors or 0.0)
-    more = times((most.processors or 0.0) / (first[0].processors or 1.0))
-    return (
-        f"The least processor time is that of {listing([row.name for row in first])}; "
-        f"{most.name} needs {more} times as much."
-    )
-
-
-def reached(advice: Advice) -> str:
-    """How many pages per second one process can fetch, and what ends that."""
-    need, able = advice.need, advice.able
-    waiting = [row for row in able if row.limit == "connections"]
-    full = sorted((row for row in able if row not in waiting), key=lambda row: -(row.rate or 0.0))
-    said = []
-    if waiting:
-        whom = "any of these" if not full else listing([row.name for row in waiting])
-        said.append(
-            f"{plural(need.connections, 'connection')} behind {duration(1e3 * need.delay_s)} fetch "
-            f"about {pages(min(row.rate or 0.0 for row in waiting))} pages/s with {whom}: "
-            "the delay sets the rate."
-        )
-    if full:
-        ends = [f"{pages(row.rate or 0.0)} with {row.name}" for row in full]
-        if len(ends) > 2:
-            ends = [ends[0], ends[-1]]
-        said.append(
-            f"One processor is {100 * need.load:.0f} % busy at {' and at '.join(ends)} (pages/s)."
-        )
-    return " ".join(said)
-
-
-def pages(rate: float) -> str:
-    """A rate to two digits."""
-    return significant(rate, 2).removesuffix(".0")
-
-
-def memory(rows: Sequence[Row], verb: str = "differs") -> str:
-    """From the least to the most memory."""
-    known = sorted((row for row in rows if row.user_bytes is not None), key=lambda r: r.memory)
-    if not known:
-        return "Memory was not measured."
-    first, last = known[0], known[-1]
-    if last.memory < MATTERS * first.memory:
-        return f"Memory: {size_words(last.memory)}."
-    ends = " to ".join(f"{size_words(row.memory)} ({row.name})" for row in (first, last))
-    return f"Memory {verb}: {ends}."
-
-
-def processes(rows: Sequence[Row]) -> str:
-    """How many processes."""
-    needed = sorted({row.processes or 1 for row in rows})
-    several = "1 process" if needed[-1] == 1 else f"{count(needed[-1])} processes"
-    return f"{several}." if len(needed) == 1 else f"{count(needed[0])} to {several}."
+    return f"Any of these{but} will do: {why}. Memory decides."
 
 
 # --- what to know about it ---------------------------------------------------------------
 
 
-def left(rows: Sequence[Row]) -> Iterator[str]:
-    """Who does not carry it or is left out, and what was not measured; each thing once."""
+def beside(found: str | None, need: Need) -> list[str]:
+    """What work on a part of the pages does to the others, by the finding about it.
+
+    Nothing for another need.
+    """
+    if not need.work_s or need.share == 1:
+        return []
+    if found is None:
+        return [
+            "A thread or a pool of processes for the work lets the other pages go on. Measure it: "
+            "python -m bench run --only mixed."
+        ]
+    return [re.sub(r"\*\*|`", "", found.partition("** ")[0]) + " (workload mixed)"]
+
+
+def _left(rows: Sequence[Row]) -> Iterator[str]:
+    # Who does not carry it or is left out, and what was not measured; each thing once.
     said: dict[str, list[str]] = defaultdict(list)
     for row in rows:
         for note in row.notes if row.can == "yes" else [row.reason]:
@@ -187,28 +157,12 @@ def left(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def remarks(costs: Costs, advice: Advice) -> Iterator[str]:
-    """What holds for every row of an advice."""
+    """What of the need is beyond what was measured, for every row."""
     need = advice.need
-    yield (
-        "These are costs of a client that fetches pages of 2 KB and follows their links. "
-        f"Processors: planned to be {100 * need.load:.0f} % busy. Group: nothing tells its "
-        "backends apart in processor time."
-    )
-    if need.work_s:
-        yield (
-            "Your work is added as you give it. Wait: for the processor, calculated for loops; "
-            "threads and processes take turns."
-        )
     if 1e3 * need.delay_s >= BEYOND * costs.longest_delay_ms:
         delays = duration(1e3 * need.delay_s), duration(costs.longest_delay_ms)
         yield f"The delay is {delays[0]}, measured up to {delays[1]}."
-    if any((row.processors or 1.0) <= 0.5 for row in advice.able):
-        yield (
-            "Processors are shares of what one can do when it is busy. At part load top shows "
-            "more, because sleeping and waking cost time as well."
-        )
-    most = max((row.processes or 1 for row in advice.able), default=1)
-    if most > costs.processors:
+    if max((row.processes or 1 for row in advice.able), default=1) > costs.processors:
         yield (
             f"More than {plural(costs.processors, 'processor')} were not measured: so many "
             "processes are calculated as so many times one."
@@ -222,7 +176,6 @@ def remarks(costs: Costs, advice: Advice) -> Iterator[str]:
 
 
 def doubt(validation: Validation) -> str:
-    """How good the predictions of the campaign are, in a sentence."""
     said = [
         f"{what} {100 * error:.0f} %"
         for kind, what in KINDS.items()
@@ -234,7 +187,6 @@ def doubt(validation: Validation) -> str:
 
 
 def checks(validation: Validation) -> Table:
-    """How far off each kind of prediction was, for the page of a campaign."""
     rows = []
     for kind, what in KINDS.items():
         kept, out = validation.kept(kind), validation.left_out(kind)
@@ -287,5 +239,93 @@ def chosen(costs: Costs, named: Sequence[str] | None = None, *, everything: bool
 
 
 def example(costs: Costs) -> Need:
-    """The load of a first view."""
     return EXAMPLE if any(backend.encrypted for backend in costs.backends) else PLAIN
+
+
+# --- on a page ---------------------------------------------------------------------------
+
+TITLES: Final = ("processors", "processes", "memory, MiB", "per page, µs", "pages/s")
+
+
+def extra(analysis: Analysis, folder: Path) -> Extra:
+    """The section; nothing for a campaign that cannot compare backends."""
+    del folder
+    costs = measured(analysis)
+    if costs is None or costs.point is None:
+        return Extra()
+    checked, need = validation(analysis, costs), example(costs)
+    people = chosen(costs, everything=False)
+    shown = replace(costs, backends=[costs.of(name) for name in people])
+    templates = markup.templates(__name__)
+    body = templates.get_template("section.html").render(
+        costs=costs,
+        need=need,
+        titles=TITLES,
+        rows=[(row, cells(row)) for row in advise(shown, checked, need).rows],
+        checks=checks(checked),
+        doubt=doubt(checked),
+        most_load=round(100 * MOST_LOAD),
+        data=in_script(data(costs, checked, people)),
+    )
+    section = Section(
+        anchor="advice",
+        link="Advice",
+        title="Which backend for your program?",
+        body=Markup(body),  # nosec B704: the template escapes all text but its own script
+        first=True,
+    )
+    return Extra([section])
+
+
+def cells(row: Row) -> list[str]:
+    return [MISSING if n is None else significant(n, 3) for n in numbers(row)]
+
+
+def numbers(row: Row) -> list[float | None]:
+    memory = None if row.user_bytes is None else row.memory / MIB
+    return [row.processors, row.processes, memory, row.total_us, row.rate]
+
+
+def data(costs: Costs, checked: Validation, people: list[str]) -> dict[str, Any]:
+    """What the script on the page calculates with: nothing in it is typed by hand."""
+    backends = [
+        replace(
+            each,
+            plain=None if wrong(checked, each.name, tls=False) else each.plain,
+            encrypted=None if wrong(checked, each.name, tls=True) else each.encrypted,
+        )
+        for each in costs.backends
+    ]
+    found = asdict(replace(costs, backends=backends))
+    for backend in found["backends"]:
+        backend["most"] = None if math.isinf(backend["most"]) else backend["most"]
+        del backend["blocks"], backend["why_most"]
+    return {
+        "costs": found,
+        "people": people,
+        "checks": [
+            {
+                **{name: getattr(check, name) for name in ("label", "slots", "load")},
+                "usable": checked.wrong(check) is None,
+            }
+            for check in checked.checks
+            if check.kind in ("processor", "delay")
+        ],
+        "rounds": model.ROUNDS,
+        "rounded": model.ROUNDED,
+        "beyond": BEYOND,
+    }
+
+
+def wrong(checked: Validation, label: str, *, tls: bool) -> bool:
+    return checked.wrong(checked.worst("memory", label, tls=tls)) is not None
+
+
+def in_script(value: dict[str, Any]) -> Markup:
+    """JSON that cannot end the element it stands in."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    safe = text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    return Markup(safe)  # nosec B704: no character of HTML is left in it
+
+
+ADVICE = Extension({}, extra)

@@ -3,7 +3,11 @@
 It is made from turns: a crawled page at 10, 100 and 1,000 slots without delay, and from memory
 at up to 2,500 connections. It predicts whole trials, which run alone, at other delays and with
 thousands of connections that wait, memory at the most connections, and the queue of mixed load.
-What the fixture server adds is in :mod:`bench.capacity.fixture`.
+
+The way of measuring adds what no other program has. The fixture server answers late by the
+resolution of its timer, and where it sleeps, the client's ``send`` wakes it. In turns, every other
+backend leaves cold caches behind: one point that was measured in turns and in whole trials says
+what a page takes of a program that runs alone. All of this is from trials of the base.
 """
 
 from __future__ import annotations
@@ -11,19 +15,28 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Final, Literal
 
-from bench.analysis import mixed, stats
+from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.loops import Load, timers_of
-from bench.analysis.stats import MEMORY_PARTS, memory_growth
+from bench.analysis.loops import Load, followed, schedule, timers_of
+from bench.analysis.stats import CPU_PER_1000, MEMORY_PARTS, memory_growth
 from bench.analysis.stats.records import number_param
-from bench.capacity.costs import USER, Costs, delay_of, middle, page_blocks
-from bench.capacity.fixture import fixture, pages_of
-from bench.capacity.model import closed_loop, factor_at, page_us
+from bench.capacity.model import (
+    USER,
+    Costs,
+    by_slots,
+    closed_loop,
+    costs,
+    delay_of,
+    factor_at,
+    page_blocks,
+    page_us,
+)
 from bench.plan.cast import SPREADING
+from bench.questions import mixed
 from bench.schema import TrialRecord
 
 MEDIAN: Final = 0.10
@@ -34,9 +47,6 @@ WORST: Final = 0.25
 
 BUSY: Final = 0.5
 """From this load up, the processor decides on the rate more than the delay does."""
-
-MOST_SLOTS: Final = 100_000
-"""No point has more; the records of another program may say anything."""
 
 FITTED: Final = 2500
 """Connections up to which memory is fitted when the rest is predicted."""
@@ -84,12 +94,9 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """All predictions of a campaign."""
-
     checks: Sequence[Check]
 
     def kept(self, kind: Kind) -> list[Check]:
-        """Those that hold."""
         return [c for c in self.checks if c.holds and c.kind == kind]
 
     def left_out(self, kind: Kind | None = None) -> list[Check]:
@@ -130,7 +137,6 @@ class Validation:
 
 
 def validation(analysis: Analysis, costs: Costs) -> Validation:
-    """Every prediction that the records of a campaign allow."""
     return Validation([*rates(analysis, costs), *queues(analysis, costs), *memory(analysis)])
 
 
@@ -142,18 +148,24 @@ def rates(analysis: Analysis, costs: Costs) -> Iterator[Check]:
     start has its slots full, and its pages are only fetched. With more slots than a page was
     measured at, a rate is predicted where the delay decides on it.
     """
-    server, fetched = fixture(analysis), fetched_pages(analysis)
-    for point, sample in points(analysis).items():
+    server, pages = fixture(analysis), page_blocks(analysis.records)
+    # A trial of each point whose rate is predicted.
+    trials = stats.trials_of(analysis.records, *CRAWLS, PACED, twins=False)
+    fetched = {
+        label: list(by_slots(analysis.records, pages, "fetch", label).items())
+        for label in analysis.labels
+    }
+    for point, sample in {trial.point: trial for trial in trials}.items():
         slots, delay = int(number_param(sample, "slots") or 0), delay_of(sample)
         tree, paced = pages_of(sample), sample.workload == PACED
-        if not (tree or paced) or delay is None or not 1 <= slots <= MOST_SLOTS:
+        if slots < 1 or not (tree or paced):
             continue
         polls = not delay and not sample.params.get("processors")
         delay_s = delay + server.late_s if delay else 0.0
         for label, mine in analysis.at_point(point).items():
             backend, measured = costs.of(label), stats.spread(t.pages_per_s for t in mine)
-            factors = fetched.get(label, []) if paced else backend.factors
-            if backend.page is None or not factors or measured is None or measured.median <= 0:
+            factors = fetched[label] if paced else backend.factors
+            if backend.page is None or not factors or measured is None:
                 continue
             if (point, label) in server.fitted or any(_many_processors(t) for t in mine):
                 continue
@@ -171,25 +183,10 @@ def rates(analysis: Analysis, costs: Costs) -> Iterator[Check]:
             yield Check(kind, point, label, rate, measured.median, slots, load)
 
 
-def points(analysis: Analysis) -> dict[str, TrialRecord]:
-    """A trial of each point whose rate is predicted."""
-    trials = stats.trials_of(analysis.records, *CRAWLS, PACED, twins=False)
-    return {trial.point: trial for trial in trials}
-
-
 def _many_processors(trial: TrialRecord) -> bool:
     """Whether it did the work of several processors, which the model is not of."""
     cores = trial.pinning.get("client")
     return trial.backend in SPREADING and isinstance(cores, list) and len(cores) > 1
-
-
-def fetched_pages(analysis: Analysis) -> dict[str, list[tuple[int, float]]]:
-    """Label -> (slots, microseconds of a fetched page), by rising slots."""
-    pages, found = page_blocks(analysis.records), defaultdict[str, dict[int, float]](dict)
-    for trial in stats.trials_of(analysis.records, "fetch", twins=False):
-        if blocks := pages.get((trial.point, trial.label)):
-            found[trial.label][int(number_param(trial, "slots") or 0)] = middle(blocks)
-    return {label: sorted(by_slots.items()) for label, by_slots in found.items()}
 
 
 def queues(analysis: Analysis, costs: Costs) -> Iterator[Check]:
@@ -201,7 +198,7 @@ def queues(analysis: Analysis, costs: Costs) -> Iterator[Check]:
     processor: the reader gives that as well.
     """
     server = fixture(analysis)
-    for row in analysis.mixed:
+    for row in analysis.once(mixed.rows):
         backend = costs.of(row.label)
         if row.predicted is None or row.predicted.loop is None or backend.page is None:
             continue
@@ -212,11 +209,11 @@ def queues(analysis: Analysis, costs: Costs) -> Iterator[Check]:
             timers, work = timers_of(trial), trial.work
             if timers is None or work is None:
                 continue
-            plan = mixed.schedule(trial, work)
-            slots = min(int(number_param(trial, "slots") or 1), MOST_SLOTS, len(plan.due))
+            plan = schedule(trial, work)
+            slots = min(int(number_param(trial, "slots") or 1), len(plan.due))
             opening = (backend.extra.opening or 0.0) * slots / len(plan.due)
             load = Load((page + opening) / 1e6, work.cpu_ms / 1000, 0.0, slots)
-            times += mixed.followed(plan, load, timers)
+            times += followed(plan, load, timers)
             used = row.rate * (load.page_s + load.work_s / row.every)
         if times:
             mean_s = math.fsum(times) / len(times)
@@ -250,3 +247,85 @@ def growth(trial: TrialRecord) -> float | None:
     if grown is None or grown[USER] is None:
         return None
     return sum(value for name in MEMORY_PARTS if (value := grown[name]) is not None)
+
+
+# --- what the way of measuring adds ------------------------------------------------------
+
+
+def measured(analysis: Analysis) -> Costs | None:
+    """The costs of a campaign, for programs that run alone; None where it has none."""
+    found = costs(analysis)
+    return None if found is None else replace(found, alone=alone(analysis, found))
+
+
+def alone(analysis: Analysis, found: Costs) -> float:
+    """A page of the base alone over its page in turns; 1 where that was not measured."""
+    if analysis.base not in analysis.labels:
+        return 1.0
+    base = found.of(analysis.base)
+    taken = [
+        1e6 / trial.pages_per_s - slots * (base.extra.opening or 0.0) / pages
+        for trial in alone_trials(analysis)
+        if trial.pages_per_s and (pages := pages_of(trial))
+        for slots in [number_param(trial, "slots") or 0.0]
+    ]
+    if base.page is None or not taken:
+        return 1.0
+    slots = number_param(alone_trials(analysis)[0], "slots") or 1.0
+    return median(taken) / page_us(found, base, slots)
+
+
+def alone_trials(analysis: Analysis) -> list[TrialRecord]:
+    point = analysis.reference_point("whole")
+    return analysis.at_point(point).get(analysis.base, []) if point else []
+
+
+@dataclass(frozen=True, slots=True)
+class Fixture:
+    """What the fixture server adds, which no network does."""
+
+    late_s: float  # an answer after its delay
+    waking_us: Mapping[int, float]  # slots -> of the client's time, to wake a server that sleeps
+    fitted: frozenset[tuple[str, str]]  # (point, label) of what these are made from
+
+    def waking(self, slots: int) -> float:
+        """For the measured number of slots that is nearest."""
+        near = min(self.waking_us, key=lambda n: abs(math.log(n / slots)), default=None)
+        return 0.0 if near is None else self.waking_us[near]
+
+
+def fixture(analysis: Analysis) -> Fixture:
+    """The server of this campaign, by the base on its shortest delay and by ``awake``."""
+    records, base = analysis.records, analysis.base
+    single = [
+        (delay_of(trial), trial.point)
+        for trial in stats.trials_of(records, "regime", "waiting", twins=False)
+        if trial.label == base and number_param(trial, "slots") == 1
+    ]
+    delay, point = min(single, default=(0.0, ""))
+    times = [t.service_time for t in analysis.at_point(point).get(base, ()) if t.service_time]
+    served = stats.spread(t.mean_ms for t in times)
+    modes: dict[tuple[int, str], list[TrialRecord]] = defaultdict(list)
+    for trial in stats.trials_of(records, "awake", twins=False):
+        if trial.label == base:
+            slots = int(number_param(trial, "slots") or 0)
+            modes[slots, str(trial.params.get("server"))].append(trial)
+    return Fixture(
+        late_s=max(served.median / 1000 - delay, 0.0) if served else 0.0,
+        waking_us={
+            slots: cost(modes[slots, "asleep"]) - cost(modes[slots, "awake"])
+            for slots in sorted({slots for slots, _ in modes})
+            if {(slots, "asleep"), (slots, "awake")} <= modes.keys()
+        },
+        fitted=frozenset({(point, base), *((t.point, base) for t in alone_trials(analysis))}),
+    )
+
+
+def cost(trials: Sequence[TrialRecord]) -> float:
+    return median(value for t in trials if (value := CPU_PER_1000.value(t)) is not None)
+
+
+def pages_of(trial: TrialRecord) -> int | None:
+    """The pages of a trial's site, if it is a tree."""
+    kind, *rest = str(trial.params.get("site")).split(":")
+    return int(rest[0]) if kind == "tree" else None

@@ -1,7 +1,6 @@
-"""Cards: one for each backend, with all that a reader needs to choose, to doubt and to cite it.
+"""Cards: all that a reader needs to choose a backend, to doubt its numbers and to cite them.
 
-:mod:`~bench.cards.libraries` holds what a library's documentation recommends,
-:mod:`~bench.cards.card` collects a backend's numbers from the records,
-:mod:`~bench.cards.advantages` says where it comes out ahead, and the cards are shown as
-Markdown (:mod:`~bench.cards.document`) and in reports (:mod:`~bench.cards.extension`).
+:mod:`~bench.cards.document` collects a backend's numbers from the records and shows them: in
+docs/cards, and as HTML in a report.
+:mod:`~bench.cards.libraries` holds what a library's documentation recommends.
 """

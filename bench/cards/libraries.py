@@ -1,11 +1,10 @@
-"""What each library's documentation recommends: a table, and its text in docs/fairness.md."""
+"""What each library's documentation recommends: a table, and its text."""
 
 from __future__ import annotations
 
 import textwrap
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Annotated, Final
@@ -13,7 +12,7 @@ from typing import Annotated, Final
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
 NAME: Final = "libraries"
-"""Of the generated part of docs/fairness.md."""
+"""Of the generated part of docs/notebook/libraries.md."""
 
 COLUMNS: Final = 100
 
@@ -33,23 +32,10 @@ class Library(BaseModel):
     still: Text  # what its author could say against them
 
 
-class _File(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    library: tuple[Library, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    word: str
-    text: str
-
-
 @cache
 def libraries() -> tuple[Library, ...]:
-    """All of them, in the order of the page."""
     text = files("bench.cards").joinpath("libraries.toml").read_text(encoding="utf-8")
-    return _File.model_validate(tomllib.loads(text)).library
+    return tuple(map(Library.model_validate, tomllib.loads(text)["library"]))
 
 
 def of(backend: str) -> Library | None:
@@ -58,17 +44,12 @@ def of(backend: str) -> Library | None:
 
 
 def markdown(found: Sequence[Library]) -> str:
-    """The generated part of docs/fairness.md."""
     lines = []
     for library in found:
         lines += [f"### {library.heading}", ""]
-        for part in (
-            _Part("Recommended", library.recommended),
-            _Part("Here", library.here),
-            _Part("Still to be said", library.still),
-        ):
-            lines += bullet(f"**{part.word}.** {part.text}")
-        lines.append("")
+        lines += bullet(f"**Recommended.** {library.recommended}")
+        lines += bullet(f"**Here.** {library.here}")
+        lines += [*bullet(f"**Still to be said.** {library.still}"), ""]
     return "\n".join(lines).rstrip()
 
 

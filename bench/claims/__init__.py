@@ -2,7 +2,7 @@
 
 Each claim is one file in ``sentences/``, measured either by the trials of a campaign
 or by a small experiment in ``experiments/``. Data flows one way: ``measure`` runs the
-experiments and keeps their results, ``readings`` turns records into numbers with
-intervals, ``verdict`` compares these with the claim, ``ledger`` and ``chart`` show the
-result. No verdict is stored: all are computed from the records.
+experiments and keeps their results, ``verdict`` turns records into numbers with intervals and
+compares these with the claim, ``ledger`` shows the result. No verdict is stored: all are computed
+from the records.
 """

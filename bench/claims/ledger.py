@@ -1,56 +1,69 @@
-"""The ledger as a Markdown page and as a table on the terminal."""
+"""The ledger: a Markdown page, a chart, a table on the terminal, a section of a campaign's report.
+
+The chart is then and now: the measured number divided by the number given, a row per number.
+"""
 
 from __future__ import annotations
 
+import os
+from collections import Counter
 from collections.abc import Sequence
-from math import inf
+from dataclasses import dataclass
+from functools import partial
+from math import inf, sqrt
+from pathlib import Path
 from typing import Final
 
+from markupsafe import Markup
+from matplotlib.axes import Axes
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from bench.claims import records
-from bench.claims.definition import TOPICS, Claim, Topic, bounds_words
-from bench.claims.readings import Evidence, Missing, Number
-from bench.claims.verdict import Judged, Position, Ruling, Verdict
-from bench.schema import Environment
+from bench import filesystem
+from bench.analysis.analysis import Analysis
+from bench.claims import measure
+from bench.claims.verdict import (
+    TOPICS,
+    Claim,
+    Evidence,
+    Judged,
+    Missing,
+    Number,
+    Position,
+    Range,
+    Verdict,
+    bounds_words,
+    judge,
+    of_campaign,
+)
+from bench.launch import RESULTS, shown
+from bench.palette import readable
+from bench.report import charts, markup
+from bench.report import files as report_files
+from bench.report.charts import Design, Skip
+from bench.report.charts.slide import Slide
+from bench.report.page import Extension, Extra, Section
+from bench.show.table import MISSING
+from bench.show.words import commit_words, footer, machine_words
+from bench.text import significant
 
-POSITIONS: dict[Position, tuple[str, str]] = {
+PAGE: Final = "claims.md"
+USUAL: Final = ("reference", "claims", "interpreters")
+"""The default campaigns; those after the first have the trials that only some claims need."""
+
+CHART: Final = "then-and-now"
+TITLE: Final = "Well-known numbers, then and now"
+POSITIONS: Final[dict[Position, tuple[str, str]]] = {
     "inside": ("reproduced", "green"),
     "outside": ("not reproduced", "red"),
     "undecided": ("undecided", "yellow"),
     "missing": ("not tested", "dim"),
 }
-UNJUDGED: frozenset[Ruling] = frozenset({"cannot be tested here", "not tried"})
-"""Rulings whose reasons are long, and stand with the claim."""
-TODAY: Final[Topic] = "today"
-WHOSE: Final = {"author": "its author's, or the closest", "suite": "ours"}
-OWNERS: Final = {"author": "its author's experiment", "suite": "another experiment"}
-HEAD = """\
-# Claims, then and now
 
-<!-- Made by `{command}`: do not edit. A claim is a file in bench/claims/sentences/. -->
 
-Well-known claims about Python concurrency, tested on one current machine. Every number and
-verdict is computed from the records of campaigns and of small experiments; none is written by
-hand. Most claims were made about other systems, so they are paraphrased here with their
-conditions, and a link to the place. Where an author made an experiment, that experiment or the
-closest one is the first reading, and a crawl the second.
-
-A claim is **reproduced here** if the whole interval of the measurement lies within the bounds given
-for the claim, and **not reproduced here** if it lies outside. Both say something of this machine
-and these versions, not of the author's. What needs a system or a CPython that cannot be had here is
-**not tried**. Intervals are 95 %, or the whole range where values may be 0.
-"""
-FOOT = """\
-## Add a claim
-
-Add one file to `bench/claims/sentences/`: the claim, its source, date and conditions, how it is
-measured, and one or more readings, each with the bounds within which the claim counts as true. A
-reading takes its number from a campaign (`kind` is `ratio`, `memory` or `barrier`) or from an
-experiment in `bench/claims/experiments/`. Then run `{command}` to rebuild this page.
-"""
+# --- numbers in words ----------------------------------------------------------------------
 
 
 def figure(value: float) -> str:
@@ -61,143 +74,73 @@ def figure(value: float) -> str:
 
 
 def stated(judged: Judged) -> str:
-    """The number that was given."""
-    then = judged.reading.then_range
-    if then is None:
-        return "–"
-    return f"{'–'.join(figure(v) for v in dict.fromkeys(then))} {judged.reading.unit}"
+    if judged.reading.then is None:
+        return MISSING
+    return f"{'–'.join(map(figure, dict.fromkeys(judged.reading.then)))} {judged.reading.unit}"
 
 
 def all_stated(verdict: Verdict) -> str:
     """The numbers that were given for all readings, each once."""
-    return ", ".join(dict.fromkeys(s for j in verdict.judged if (s := stated(j)) != "–")) or "–"
+    every = dict.fromkeys(map(stated, verdict.judged))
+    return ", ".join(each for each in every if each != MISSING) or MISSING
 
 
 def now(judged: Judged) -> str:
-    """The measured number, with its interval."""
     found = judged.now
     if isinstance(found, Missing):
-        return "–"
+        return MISSING
     text = f"{figure(found.value)} {judged.reading.unit}"
     if found.low == found.high:
         return text
     return f"{text} [{figure(found.low)}, {figure(found.high)}]"
 
 
-def markdown(
-    verdicts: Sequence[Verdict], evidence: Sequence[Evidence], command: str, picture: str | None
-) -> str:
-    """The whole page; ``picture`` is the chart's address relative to it."""
-    lines = [HEAD.format(command=command)]
-    if picture:
-        lines += [f"![Well-known numbers, then and now]({picture})\n"]
-    lines += ["| claim | then | now | verdict |", "| --- | --- | --- | --- |"]
-    for verdict in verdicts:
-        claim = verdict.claim
-        today = "<br>".join(s for j in verdict.judged if (s := now(j)) != "–")
-        lines.append(
-            f"| [{claim.title}](#{anchor(claim.title)}) | {all_stated(verdict)} | {today or '–'} "
-            f"| {verdict.ruling if verdict.ruling in UNJUDGED else verdict.words} |"
-        )
-    topic = None
-    for verdict in verdicts:
-        if verdict.claim.topic != topic:
-            topic = verdict.claim.topic
-            lines.append(f"\n## {TOPICS[topic]}")
-            if topic == TODAY:
-                lines += side_by_side([v for v in verdicts if v.claim.topic == TODAY])
-        lines += details(verdict)
-    lines += ["", FOOT.format(command=command), "## Sources of the numbers", ""]
-    lines += [f"- {line}" for one in evidence for line in origin(one)]
-    return "\n".join(lines) + "\n"
-
-
-def side_by_side(verdicts: Sequence[Verdict]) -> list[str]:
-    """Numbers that are quoted today: ours, theirs, and the conditions of theirs."""
-    lines = [
-        "\nNumbers that release notes, READMEs and issues give now. *Ours* comes from the "
-        "experiment closest to theirs that was run here.\n",
-        "| claim | theirs | their conditions | ours | ours was |",
-        "| --- | --- | --- | --- | --- |",
-    ]
-    for verdict in verdicts:
-        claim = verdict.claim
-        known = next((j for j in verdict.judged if isinstance(j.now, Number)), None)
-        ours = now(known) if known else verdict.ruling
-        lines.append(
-            f"| [{claim.title}](#{anchor(claim.title)}) | {all_stated(verdict)} "
-            f"| {claim.conditions or '–'} ({claim.date}) | {ours} "
-            f"| {OWNERS[known.reading.whose] if known else '–'} |"
-        )
-    return lines
+def basis(found: Number | Missing) -> str:
+    if isinstance(found, Number):
+        return "; ".join(filter(None, (found.basis, found.python, found.note)))
+    return f"not tried: {found.reason}" if found.untried else found.reason
 
 
 def anchor(title: str) -> str:
-    """GitHub's anchor of a heading."""
     kept = "".join(c for c in title.lower() if c.isalnum() or c in " -_")
     return kept.replace(" ", "-")
 
 
-def details(verdict: Verdict) -> list[str]:
-    """One claim: its words, how it is measured, its readings, and the verdict."""
-    claim = verdict.claim
-    lines = [
-        f"\n### {claim.title}\n",
-        f"> {claim.sentence}\n>\n> {origin_of(claim)}\n",
-        " ".join(claim.measured.split()) + "\n",
-        "| if | experiment | then | now | true within | based on |",
-        "| --- | --- | --- | --- | --- | --- |",
-    ]
-    for judged in verdict.judged:
-        bounds = bounds_words(judged.reading.holds, judged.reading.unit)
-        found = judged.now
-        if isinstance(found, Number):
-            basis = f"{found.basis}{'; ' + found.note if found.note else ''}"
-        else:
-            basis = f"not tried: {found.reason}" if found.untried else found.reason
-        lines.append(
-            f"| {judged.reading.meant} | {WHOSE[judged.reading.whose]} | {stated(judged)} "
-            f"| {now(judged)} | {bounds} | {basis} |"
-        )
-    return [*lines, f"\n**Verdict: {verdict.words}.**"]
+def interpreters(verdicts: Sequence[Verdict]) -> str:
+    """On which interpreters the numbers were measured, most first: not all are of the campaign."""
+    found = (judged.now for verdict in verdicts for judged in verdict.judged)
+    counts = Counter(each.python for each in found if isinstance(each, Number))
+    each = [f"{python} ({number})" for python, number in counts.most_common()]
+    return f"Numbers by interpreter: {', '.join(each) or 'none'}."
 
 
-def origin_of(claim: Claim) -> str:
-    """Source and date of a claim, its conditions, and whether the words are its author's."""
-    words = "" if claim.quote else "Paraphrase of "
-    place = f", “{claim.place}”" if claim.place else ""
-    text = f"{words}[{claim.source}]({claim.url}){place}, {claim.date}"
-    return f"{text}. Conditions: {claim.conditions}." if claim.conditions else text
+# --- the page, the terminal, and a section of a report -----------------------------------------
 
 
-def origin(evidence: Evidence) -> list[str]:
-    """The sources of the numbers: the campaign, and the last run of the experiments."""
-    head = evidence.analysis.campaign
-    lines = [
-        f"Campaign `{head.campaign}`, profile {head.profile}, {head.created[:10]}: "
-        f"{machine(head.environment)}."
-    ]
-    runs = records.runs(evidence.measured)
-    lines += [
-        f"Experiments `{run.run}` beside it, {run.repeats} repeats of {len(run.experiments)}, "
-        f"{run.started[:10]}: {machine(run.environment)}."
-        for run in runs[-1:]
-    ]
-    return lines
-
-
-def machine(environment: Environment) -> str:
-    """Machine, system, Python and commit in one line."""
-    commit = (environment.commit or "unknown")[:10] + ("+dirty" if environment.dirty else "")
-    return (
-        f"{environment.cpu_model or environment.machine}, {environment.cpu_count} processors, "
-        f"{environment.kernel}, {environment.python}, commit {commit}"
+def markdown(
+    verdicts: Sequence[Verdict], evidence: Sequence[Evidence], command: str, picture: str | None
+) -> str:
+    return rendered(
+        PAGE,
+        verdicts=verdicts,
+        command=command,
+        picture=picture,
+        interpreters=interpreters(verdicts),
+        heads=[(one.analysis.campaign, measure.runs(one.measured)[-1:]) for one in evidence],
+        topics=TOPICS,
     )
 
 
+def rendered(template: str, **names: object) -> str:
+    templates = markup.templates(__name__)
+    own = (all_stated, anchor, basis, bounds_words, commit_words, machine_words, now, stated)
+    templates.filters.update({function.__name__: function for function in own})
+    return templates.get_template(template).render(names)
+
+
 def show(verdicts: Sequence[Verdict], console: Console) -> None:
-    """Print the ledger on the terminal."""
-    table = Table("claim", "if", "then", "now", "", title="Claims, then and now")
+    title = f"Claims, then and now. {interpreters(verdicts)}"
+    table = Table("claim", "if", "then", "now", "", title=title)
     for verdict in verdicts:
         for place, judged in enumerate(verdict.judged):
             table.add_row(
@@ -209,3 +152,222 @@ def show(verdicts: Sequence[Verdict], console: Console) -> None:
                 end_section=place == len(verdict.judged) - 1,
             )
     console.print(table)
+
+
+def usual() -> list[Path]:
+    """The campaigns of :data:`USUAL` that exist; always includes the first."""
+    first, *rest = (RESULTS / name for name in USUAL)
+    return [first, *(path for path in rest if path.is_dir())]
+
+
+def write(folders: Sequence[Path], page: Path, console: Console) -> None:
+    """Judge every claim by these campaigns; write the page and the chart, print the table.
+
+    The chart goes to the first campaign's charts. Raises :class:`bench.store.StoreError` if
+    records cannot be read or files not written.
+    """
+    evidence = [Evidence.load(folder) for folder in folders]
+    verdicts = judge(evidence)
+    if isinstance(drawing := design(verdicts), Design):
+        outdir = folders[0] / report_files.CHARTS
+        filesystem.make_folder(outdir)
+        analysis = evidence[0].analysis
+        charts.Sheet(outdir, analysis.backends, footer(analysis)).draw(drawing)
+    filesystem.write_text(page, text(folders, page, evidence, verdicts))
+    if not console.is_terminal:
+        console.width = max(report_files.PLAIN_WIDTH, console.width)
+    show(verdicts, console)
+    console.print(f"page: {page}", soft_wrap=True)
+
+
+def text(
+    folders: Sequence[Path], page: Path, evidence: Sequence[Evidence], verdicts: Sequence[Verdict]
+) -> str:
+    """The page, with the chart's address and the command that rebuilds it from the root."""
+    picture = None
+    if rows_of(verdicts):
+        file = folders[0] / report_files.CHARTS / f"{CHART}.svg"
+        picture = Path(os.path.relpath(file, page.parent)).as_posix()
+    campaigns = [f"results/{folder.name}" for folder in folders]
+    words = [] if list(folders) == usual() else campaigns
+    out = [] if page.parent in folders else ["--out", str(shown(page))]
+    command = " ".join(["python -m bench claims", *words, *out])
+    return markdown(verdicts, evidence, command, picture)
+
+
+def extra(analysis: Analysis, folder: Path) -> Extra:
+    """The verdicts of one campaign and of the experiments kept in its folder, if there are any."""
+    verdicts = of_campaign(analysis, folder)
+    if not verdicts:
+        return Extra()
+    body = rendered("section.html", claims=verdicts, interpreters=interpreters(verdicts))
+    section = Section(
+        anchor="claims",
+        link="Then and now",
+        title="Well-known claims, then and now",
+        body=Markup(body),  # nosec B704: the template escapes all text
+    )
+    return Extra([section], [design(verdicts)])
+
+
+CLAIMS = Extension({measure.FILE_NAME: "raw records of the experiments for the claims"}, extra)
+
+
+# --- the chart -----------------------------------------------------------------------------
+
+COLOURS: Final[dict[str, dict[Position, str]]] = {
+    "light": {"inside": "#009e73", "outside": "#d55e00", "undecided": "#5b636e"},
+    "dark": {"inside": "#2ed3a0", "outside": "#ff8a3d", "undecided": "#a3abb5"},
+}
+MARKERS: Final[dict[Position, str]] = {"inside": "o", "outside": "X", "undecided": "D"}
+WORDS: Final[dict[Position, str]] = {
+    "inside": "reproduced here",
+    "outside": "not reproduced here",
+    "undecided": "undecided",
+}
+TICKS: Final = (0.1, 0.2, 0.5, 1, 2, 5, 10)
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A reading with a number then, above 0, and a number now, which is drawn as a multiple."""
+
+    claim: Claim
+    judged: Judged
+    then: Range
+    now: Number
+
+    def multiple(self, value: float) -> float:
+        """Of the number that was given; of the geometric mean of a range."""
+        return value / sqrt(self.then[0] * self.then[1])
+
+    @property
+    def text(self) -> str:
+        """``50 → 21.1 KiB``."""
+        then = "–".join(f"{value:g}" for value in dict.fromkeys(self.then))
+        return f"{then} → {significant(self.now.value, 3)} {self.judged.reading.unit}"
+
+    @property
+    def label(self) -> str:
+        """The claim's title and, if it has several readings, what is meant on a second line."""
+        if len(self.claim.reading) == 1:
+            return self.claim.title
+        return f"{self.claim.title}\n{self.judged.reading.meant}"
+
+
+def rows_of(verdicts: Sequence[Verdict]) -> list[Bar]:
+    """The rows that can be drawn, in the order of the page.
+
+    Where the author's experiment gave a number, a claim has no other row.
+    """
+    rows = []
+    for verdict in verdicts:
+        known = [j for j in verdict.judged if isinstance(j.now, Number)]
+        authors = [j for j in known if j.reading.whose == "author"]
+        for judged in authors or known:
+            then, now = judged.reading.then, judged.now
+            if then and then[0] > 0 and isinstance(now, Number) and now.low > 0:
+                rows.append(Bar(verdict.claim, judged, then, now))
+    return rows
+
+
+def design(verdicts: Sequence[Verdict]) -> Design | Skip:
+    """Now divided by then on a logarithmic axis, with the interval and the claim's bounds."""
+    rows = rows_of(verdicts)
+    if not rows:
+        return Skip(CHART, TITLE, "no claim has a number then and a number now")
+    each = [
+        f"“{row.claim.sentence}” ({row.judged.reading.meant}): {row.text}, "
+        f"{WORDS[row.judged.position]}."
+        for row in rows
+    ]
+    return Design(
+        name=CHART,
+        title=TITLE,
+        finding=tally(rows) if len(rows) > 1 else None,
+        subtitle="Bars: 95 % interval; grey: where the claim counts as true; "
+        "dashed: the number given (the middle of a range)",
+        alt=f"Dot chart of claims, now over then. {' '.join(each)}",
+        draw=partial(_draw, rows),
+        notes=(
+            "Round: reproduced here. Cross: not reproduced here. "
+            "Diamond: undecided, because the interval overlaps a bound. Where an author's "
+            f"experiment was run, other readings are on the page only. {interpreters(verdicts)}",
+        ),
+    )
+
+
+def tally(rows: Sequence[Bar]) -> str:
+    """``12 well-known numbers: 1 reproduced here, 7 not reproduced here, 4 undecided``."""
+    counts = Counter(row.judged.position for row in rows)
+    found = [f"{counts[position]} {words}" for position, words in WORDS.items() if counts[position]]
+    return f"{len(rows)} well-known numbers: {', '.join(found)}"
+
+
+def _draw(bars: Sequence[Bar], slide: Slide) -> None:
+    wide, palette = slide.look.wide, slide.palette
+    size = slide.label_size(round(1.3 * len(bars)), 17.0 if wide else 13.0)
+    axes = slide.panels(right=slide.label_room([bar.text for bar in bars], size))[0]
+    # A square has no room beside the bars, so the claims go above them.
+    height = 0.62 if wide else 0.34
+    ends = [bar.multiple(end) for bar in bars for end in (bar.now.low, bar.now.high)]
+    low, high = min(*ends, 0.45) / 1.15, max(*ends, 2.2) * 1.15
+    axes.set_xscale("log")
+    axes.set_xlim(low, high)
+    axes.axvline(1.0, color=palette.muted, linewidth=1.4, linestyle=(0, (3, 3)))
+    for place, bar in enumerate(bars):
+        position = bar.judged.position
+        colour = COLOURS[slide.look.theme][position]
+        holds = [bar.multiple(bound) for bound in bar.judged.reading.holds]
+        left, right = max(holds[0], low), min(holds[1], high)
+        axes.barh(place, right - left, left=left, height=height, color=palette.band, zorder=1)
+        interval = [bar.multiple(bar.now.low), bar.multiple(bar.now.high)]
+        axes.plot(interval, [place] * 2, color=colour, linewidth=4, solid_capstyle="butt", zorder=3)
+        axes.plot(
+            [bar.multiple(bar.now.value)],
+            [place],
+            marker=MARKERS[position],
+            markersize=13 if wide else 11,
+            color=colour,
+            linestyle="none",
+            zorder=4,
+        )
+        axes.annotate(
+            bar.text,
+            (1.0, place),
+            xycoords=("axes fraction", "data"),
+            xytext=(12, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=size,
+            fontweight="bold",
+            color=readable(colour, palette.background),
+            annotation_clip=False,
+        ).set_in_layout(False)
+    _labels(slide, axes, bars)
+    axes.xaxis.set_major_locator(FixedLocator([t for t in TICKS if low <= t <= high]))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"×{v:g}"))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.grid(axis="x")
+    axes.grid(visible=False, axis="y")
+    axes.set_xlabel("now, as a multiple of the number given")
+
+
+def _labels(slide: Slide, axes: Axes, bars: Sequence[Bar]) -> None:
+    size = slide.label_size(2 * len(bars), 15.0)
+    if slide.look.wide:
+        axes.set_yticks(range(len(bars)), [bar.label for bar in bars])
+        axes.tick_params(axis="y", labelsize=size, labelcolor=slide.palette.ink)
+        axes.set_ylim(len(bars) - 0.5, -0.5)
+        return
+    axes.set_yticks([])
+    axes.set_ylim(len(bars) - 0.7, -0.75)
+    for place, bar in enumerate(bars):
+        axes.annotate(
+            bar.label.replace("\n", ": "),
+            (0, place - 0.39),
+            xycoords=("axes fraction", "data"),
+            va="center",
+            fontsize=0.8 * size,
+            annotation_clip=False,
+        ).set_in_layout(False)

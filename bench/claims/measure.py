@@ -1,4 +1,9 @@
-"""Runs the experiments, each in a fresh process, and keeps the results beside a campaign."""
+"""Runs the experiments, each in a fresh process, and keeps the results beside a campaign.
+
+They are in ``experiments.jsonl``, append-only, beside the trials. Each run begins with a
+:class:`RunRecord`, followed by its :class:`MeasurementRecord` lines. For each experiment, the last
+run that includes it counts.
+"""
 
 from __future__ import annotations
 
@@ -8,26 +13,77 @@ import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Annotated, Any, Final, Literal
 
+from pydantic import Field, TypeAdapter
 from rich.console import Console
 
 from bench import store
-from bench.claims import records
-from bench.claims.experiments import MOST_REPEATS, NAMES
-from bench.claims.records import MeasurementRecord, RunRecord
+from bench.claims.experiments import EXPERIMENTS, main, running
 from bench.errors import BenchError
 from bench.launch import ROOT
-from bench.machine.probes import cpu, environment
-from bench.run import interrupts
-from bench.run.process import Child, ProcessError
+from bench.machine import cpu, environment
+from bench.run.process import Child, ProcessError, deferred
+from bench.schema import Environment, Record
 from bench.text import minutes
 
-REPEATS = 10
-DEADLINE_S = 120.0
+FILE_NAME: Final = "experiments.jsonl"
+REPEATS: Final = 10
+DEADLINE_S: Final = 120.0
 
 
 class MeasureError(BenchError):
     """The experiments cannot be run; the message says what to do."""
+
+
+class RunRecord(Record):
+    """One ``claims --measure``: time, machine and repeats."""
+
+    kind: Literal["run"] = "run"
+    run: str
+    started: str  # ISO 8601, UTC
+    repeats: int
+    experiments: list[str]
+    pinning: dict[str, list[int] | str | None]
+    environment: Environment
+
+
+class MeasurementRecord(Record):
+    """One run of one experiment in a fresh process: one sample."""
+
+    kind: Literal["measurement"] = "measurement"
+    run: str
+    experiment: str
+    repeat: int
+    started: str
+    wall_s: float
+    values: dict[str, float | None]  # None: see reasons
+    facts: dict[str, str | int | float | list[str]]  # that explain the values
+    reasons: dict[str, str]  # value's name, or "experiment" for all of them -> why it is missing
+
+
+AnyLine = Annotated[RunRecord | MeasurementRecord, Field(discriminator="kind")]
+LINE: TypeAdapter[AnyLine] = TypeAdapter(AnyLine)
+
+
+def load(folder: Path) -> list[AnyLine]:
+    """The measurements beside a campaign; empty if there are none.
+
+    Ignores an incomplete last line. Raises :class:`bench.store.StoreError` for a line that is
+    not a record.
+    """
+    file = folder / FILE_NAME
+    return store.load_lines(file, LINE)[0] if file.is_file() else []
+
+
+def latest(lines: list[AnyLine], experiment: str) -> list[MeasurementRecord]:
+    every = (line for line in lines if isinstance(line, MeasurementRecord))
+    mine = [line for line in every if line.experiment == experiment]
+    return [line for line in mine if line.run == mine[-1].run]
+
+
+def runs(lines: list[AnyLine]) -> list[RunRecord]:
+    return [line for line in lines if isinstance(line, RunRecord)]
 
 
 def choose(names: Sequence[str] | None) -> list[str]:
@@ -36,9 +92,9 @@ def choose(names: Sequence[str] | None) -> list[str]:
     Raises :class:`MeasureError` for one that does not exist.
     """
     for name in names or ():
-        if name not in NAMES:
-            raise MeasureError(f"no experiment {name!r}: choose from {', '.join(NAMES)}")
-    return [name for name in NAMES if not names or name in names]
+        if name not in EXPERIMENTS:
+            raise MeasureError(f"no experiment {name!r}: choose from {', '.join(EXPERIMENTS)}")
+    return [name for name in EXPERIMENTS if not names or name in names]
 
 
 def run(folder: Path, names: Sequence[str], repeats: int, console: Console) -> Path:
@@ -47,7 +103,7 @@ def run(folder: Path, names: Sequence[str], repeats: int, console: Console) -> P
     Rounds spread a slow minute of the machine over all experiments. Ctrl-C keeps all
     measurements so far.
     """
-    file = folder / records.FILE_NAME
+    file = folder / FILE_NAME
     pinning = cpu.split_cores()
     now = datetime.now(UTC)
     head = RunRecord(
@@ -62,10 +118,10 @@ def run(folder: Path, names: Sequence[str], repeats: int, console: Console) -> P
         (repeat, name)
         for repeat in range(repeats)
         for name in names
-        if repeat < MOST_REPEATS.get(name, repeats)
+        if (most := EXPERIMENTS[name][1]) is None or repeat < most
     ]
     began = time.monotonic()
-    with store.Store(file, create=not file.exists()) as kept, interrupts.deferred():
+    with store.Log(file, create=not file.exists()) as kept, deferred():
         kept.append(head)
         with console.status("starting") as status:
             for done, (repeat, name) in enumerate(turns):
@@ -77,22 +133,18 @@ def run(folder: Path, names: Sequence[str], repeats: int, console: Console) -> P
                     console.print(text)
                 found = measure(name, pinning.client, head.run, repeat)
                 kept.append(found)
-                for what, reason in found.reasons.items():
-                    if repeat == 0:
-                        console.print(f"{name}: no {what}: {reason}")
-    console.print(
-        f"{len(turns)} measurements in {minutes(time.monotonic() - began)}: {file}",
-        soft_wrap=True,
-    )
+                for what, reason in found.reasons.items() if repeat == 0 else ():
+                    console.print(f"{name}: no {what}: {reason}")
+    spent = time.monotonic() - began
+    console.print(f"{len(turns)} measurements in {minutes(spent)}: {file}", soft_wrap=True)
     return file
 
 
 def measure(name: str, cores: list[int], run_id: str, repeat: int) -> MeasurementRecord:
-    """Run one experiment in a process of its own; records a failure as such."""
     started = datetime.now(UTC).isoformat(timespec="seconds")
     began = time.monotonic()
-    result: dict[str, dict[str, float | None] | dict[str, str]]
-    with Child(f"the experiment {name}", ["-m", "bench.claims.experiments", name]) as child:
+    result: dict[str, Any]
+    with Child(f"the experiment {name}", [*running(main), name]) as child:
         if cores:
             cpu.pin(child.pid, cores)
         try:
@@ -102,13 +154,11 @@ def measure(name: str, cores: list[int], run_id: str, repeat: int) -> Measuremen
             words = (child.stderr_tail() or "").splitlines()
             reason = f"{error}{': ' + words[-1] if words else ''}"
             result = {"values": {}, "facts": {}, "reasons": {"experiment": reason}}
-    return MeasurementRecord.model_validate(
-        {
-            "run": run_id,
-            "experiment": name,
-            "repeat": repeat,
-            "started": started,
-            "wall_s": time.monotonic() - began,
-            **result,
-        }
+    return MeasurementRecord(
+        run=run_id,
+        experiment=name,
+        repeat=repeat,
+        started=started,
+        wall_s=time.monotonic() - began,
+        **result,
     )

@@ -1,20 +1,348 @@
-"""Compares measurements with claims.
+"""A claim, the number now, and the verdict that follows from both.
 
-The interval of a reading lies inside the claim's bounds, outside them, or overlaps a
-bound. The verdict follows from these positions alone.
+A claim is a file of ``sentences/``: its source, and readings, each with the bounds within which it
+counts as true. A ratio is the paired bootstrap of :mod:`bench.analysis.stats`; where the statistics
+show no difference, its interval is drawn out to 1, because 1 is not excluded. A slope of memory has
+Theil and Sen's interval, a share Clopper and Pearson's, and an experiment's value the bootstrap
+over its repeats or, if values may be 0, the whole range. The interval of a reading lies inside the
+claim's bounds, outside them, or overlaps a bound. The verdict follows from these positions alone.
 """
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import exp, inf, log
 from pathlib import Path
-from typing import Final, Literal
+from statistics import median
+from typing import Annotated, Final, Literal
 
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
+from scipy import stats as sps
+
+from bench import store
+from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.claims import records as experiments
-from bench.claims.definition import Claim, Reading, load_all
-from bench.claims.readings import Evidence, Missing, Number, read
+from bench.claims import measure
+from bench.errors import BenchError
+from bench.text import KIB, plural
+
+SENTENCES: Final = Path(__file__).parent / "sentences"
+ELSEWHERE: Final = "on CPython "
+"""Starts the note of an experiment that ran on an interpreter of its own."""
+
+Range = tuple[float, float]
+Values = tuple[float, float, float]
+"""A value and its interval."""
+
+Topic = Literal["memory", "threads", "waiting", "speed", "language", "safety", "today"]
+TOPICS: Final[dict[Topic, str]] = {
+    "memory": "What a connection costs",
+    "threads": "How far threads go",
+    "waiting": "How to wait for many sockets",
+    "speed": "Which is faster",
+    "language": "What await does",
+    "safety": "What goes wrong",
+    "today": "Claims of today",
+}
+"""The topics, in the order of the page."""
+
+
+class ClaimError(BenchError):
+    """A claim's file is not valid; the message names the file and the field."""
+
+
+# --- the number now ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A value, its 95 % interval or whole range, and its basis."""
+
+    value: float
+    low: float
+    high: float
+    basis: str  # "10 blocks", "3 trials"
+    python: str  # the interpreter that was measured
+    note: str = ""  # a caveat
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """The reason for a missing number; ``absent`` if nothing was measured that could give one."""
+
+    reason: str
+    absent: bool = False
+    untried: bool = False  # cannot be measured here at all
+
+
+@dataclass(slots=True)
+class Evidence:
+    """One campaign's numbers, and the experiments run beside it."""
+
+    name: str  # the campaign's folder, for commands in messages
+    analysis: Analysis
+    measured: list[measure.AnyLine]
+
+    @classmethod
+    def load(cls, campaign: Path) -> Evidence:
+        """Read a campaign's folder; raises :class:`bench.store.StoreError`."""
+        file = store.trials_file(campaign)
+        return cls(file.parent.name, Analysis(store.load(file)), measure.load(file.parent))
+
+    def number(self, values: Values, basis: str, note: str = "", python: str = "") -> Number:
+        here = self.analysis.campaign.environment.python
+        return Number(*values, basis, python or here, note)
+
+
+# --- a claim and its readings --------------------------------------------------------------
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class _Reading(_Strict):
+    """One way to measure the claim.
+
+    ``meant`` completes the verdict "reproduced here if …": it says how to understand
+    the claim. ``then`` is the number that its author gave, or both ends of a range.
+    The claim counts as true if the number lies within ``holds``.
+    """
+
+    meant: str
+    whose: Literal["author", "suite"] = "suite"  # whose experiment it is, or comes closest to
+    unit: str
+    then: Annotated[
+        Range | None, BeforeValidator(lambda v: (v, v) if isinstance(v, int | float) else v)
+    ] = None
+    holds: Range
+
+    @model_validator(mode="after")
+    def _in_order(self) -> _Reading:
+        if not self.holds[0] <= self.holds[1]:
+            raise ValueError("holds: the lower end comes first")
+        return self
+
+
+class RatioReading(_Reading):
+    """A backend divided by a base at one point of a campaign, paired within blocks."""
+
+    kind: Literal["ratio"]
+    metric: str
+    point: str
+    backend: str
+    base: str
+
+    def number(self, evidence: Evidence) -> Number | Missing:
+        trials = stats.trials_of(evidence.analysis.records)
+        labels = {trial.label for trial in trials if trial.point == self.point}
+        if lacking := [name for name in (self.backend, self.base) if name not in labels]:
+            return _no_trials(lacking, self.point, [self.base, self.backend])
+        metric = next(m for m in stats.METRICS if m.name == self.metric)
+        compared = evidence.analysis.compare(metric, self.base)
+        mine = (c for c in compared if (c.point, c.label) == (self.point, self.backend))
+        found = next(mine, None)
+        if found is None or found.ratio.value is None:
+            return Missing(f"no block of {self.point} has both with {metric.title}")
+        ratio = found.ratio
+        if ratio.value is None or ratio.low is None or ratio.high is None:
+            return Missing(f"no interval at {self.point}: {ratio.reason}")
+        low, high, notes = ratio.low, ratio.high, []
+        if not ratio.shown:
+            low, high = min(low, 1.0), max(high, 1.0)
+            notes.append(f"{ratio.verdict}: {ratio.reason}")
+        if found.server_limited:
+            notes.append("limited by the server, so no bound on the backend")
+        blocks = plural(ratio.blocks, "block")
+        return evidence.number((ratio.value, low, high), blocks, "; ".join(notes))
+
+
+class MemoryReading(_Reading):
+    """KiB per connection, or a multiple of another backend's: slopes over held connections."""
+
+    kind: Literal["memory"]
+    backend: str
+    base: str | None = None
+    part: Literal["user", "total"]
+    over_tls: bool = False
+
+    def number(self, evidence: Evidence) -> Number | Missing:
+        analysis, names = evidence.analysis, [self.backend, *([self.base] if self.base else [])]
+        fits = analysis.memory_over_tls if self.over_tls else analysis.memory
+        if lacking := [name for name in names if name not in fits]:
+            return _no_trials(lacking, stats.OVER_TLS if self.over_tls else "c10k", names)
+        trials = plural(sum(fits[name].trials for name in names), "trial")
+        slopes: list[Values] = []
+        for name in names:
+            found = _slope(fits[name], self.part)
+            if isinstance(found, Missing):
+                return found
+            slopes.append(found)
+        value, low, high = slopes[0]
+        if self.base is None:
+            return evidence.number((value / KIB, low / KIB, high / KIB), trials)
+        base, least, most = slopes[1]
+        if least <= 0:
+            return Missing(f"the slope of {self.base} is not above 0")
+        # Both ends at their worst: wider than an interval of the ratio would be.
+        return evidence.number((value / base, max(low, 0.0) / most, high / least), trials)
+
+
+class BarrierReading(_Reading):
+    """The share of a point's trials that held all their connections and were valid."""
+
+    kind: Literal["barrier"]
+    point: str
+    backend: str
+
+    def number(self, evidence: Evidence) -> Number | Missing:
+        mine = [
+            t
+            for t in stats.trials_of(evidence.analysis.records, status=None, twins=False)
+            if (t.point, t.label) == (self.point, self.backend) and t.status != "refused"
+        ]
+        if not mine:
+            return _no_trials([self.backend], self.point, [self.backend])
+        reached = sum(t.status == "ok" for t in mine)
+        ends = sps.binomtest(reached, len(mine)).proportion_ci(stats.LEVEL)
+        values = 100 * reached / len(mine), 100 * float(ends.low), 100 * float(ends.high)
+        return evidence.number(values, f"{reached} of {plural(len(mine), 'trial')}")
+
+
+class ExperimentReading(_Reading):
+    kind: Literal["experiment"]
+    experiment: str
+    value: str
+
+    def number(self, evidence: Evidence) -> Number | Missing:
+        mine = measure.latest(evidence.measured, self.experiment)
+        if not mine:
+            return Missing(
+                f"the experiment {self.experiment} was not run beside this campaign; run "
+                f"`python -m bench claims results/{evidence.name} --measure`",
+                absent=True,
+            )
+        kept = [value for m in mine if (value := m.values.get(self.value)) is not None]
+        if not kept:
+            reasons = (m.reasons.get(self.value) or m.reasons.get("experiment") for m in mine)
+            return Missing(next(filter(None, reasons), f"it has no value {self.value}"))
+        note = str(mine[-1].facts.get("note", ""))
+        runs = {run.run: run.environment.python for run in measure.runs(evidence.measured)}
+        python = runs.get(mine[-1].run, "")
+        if note.startswith(ELSEWHERE):
+            python = f"CPython {note.removeprefix(ELSEWHERE)}"
+        return evidence.number(interval_of(kept), plural(len(kept), "repeat"), note, python)
+
+
+class UntriedReading(_Reading):
+    """What this machine cannot measure, and why; the claim is still told."""
+
+    kind: Literal["untried"]
+    reason: str
+
+    def number(self, _: Evidence) -> Number | Missing:
+        return Missing(self.reason, untried=True)
+
+
+Reading = Annotated[
+    RatioReading | MemoryReading | BarrierReading | ExperimentReading | UntriedReading,
+    Field(discriminator="kind"),
+]
+
+
+def _slope(fit: stats.MemoryFit, which: str) -> Values | Missing:
+    """Bytes per connection of the user part or of all parts, with their interval."""
+    value = low = high = 0.0
+    for name in ("user",) if which == "user" else stats.MEMORY_PARTS:
+        part = fit.parts[name]
+        if part.slope is None or part.low is None or part.high is None:
+            return Missing(f"{name} was not read: {part.reason}")
+        value, low, high = value + part.slope, low + part.low, high + part.high
+    return value, low, high
+
+
+def interval_of(values: Sequence[float]) -> Values:
+    """Value and interval over repeats: bootstrap if possible, otherwise the whole range."""
+    if len(set(values)) > 1 and len(values) >= stats.MIN_BLOCKS and min(values) > 0:
+        logs = [log(value) for value in values]
+        low, high = stats.log_interval(logs)
+        return exp(sum(logs) / len(logs)), exp(low), exp(high)
+    return float(median(values)), float(min(values)), float(max(values))
+
+
+def _no_trials(lacking: Sequence[str], where: str, backends: Sequence[str]) -> Missing:
+    once = where.startswith(("c10k", stats.OVER_TLS))
+    return Missing(
+        f"this campaign has no valid trials of {' and '.join(lacking)} at {where}; run "
+        f"`python -m bench run --only {where} --backends {','.join(dict.fromkeys(backends))}"
+        f"{'' if once else f' --blocks {2 * stats.MIN_BLOCKS}'}`",
+        absent=True,
+    )
+
+
+class Claim(_Strict):
+    name: str  # the file's, without its ending
+    title: str  # a few words, for headings and charts
+    topic: Topic
+    sentence: str
+    quote: bool = False  # the exact words of the source; otherwise a paraphrase
+    conditions: str = ""  # under which its author made the claim
+    source: str
+    url: str
+    place: str = ""  # where in the source: a section, a message
+    date: str  # when it was made: "2016", "2016-01-11"
+    measured: str  # how, in words for the page
+    reading: tuple[Reading, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _author_first(self) -> Claim:
+        whose = [reading.whose for reading in self.reading]
+        if whose != sorted(whose):
+            raise ValueError("the author's experiment comes before the suite's readings")
+        return self
+
+
+def load(file: Path) -> Claim:
+    """Read one claim; raises :class:`ClaimError`."""
+    try:
+        found = tomllib.loads(file.read_text(encoding="utf-8"))
+        return Claim.model_validate({**found, "name": file.stem})
+    except tomllib.TOMLDecodeError as error:
+        raise ClaimError(f"{file.name}: not TOML: {error}") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"]) or "file"
+        raise ClaimError(f"{file.name}: {place}: {first['msg']}") from None
+
+
+def load_all(folder: Path = SENTENCES) -> list[Claim]:
+    order = list(TOPICS)
+    claims = [load(file) for file in folder.glob("*.toml")]
+    return sorted(claims, key=lambda claim: (order.index(claim.topic), claim.name))
+
+
+def bounds_words(holds: Range, unit: str) -> str:
+    """The bounds within which the claim counts as true: ``25 to 100 KiB``, ``2 times or more``."""
+    low, high = holds
+    if low == high:
+        return f"{low:g} {unit}"
+    if high == inf:
+        return f"{low:g} {unit} or more"
+    if low in (0.0, -inf):
+        return f"{high:g} {unit} or less"
+    return f"{low:g} to {high:g} {unit}"
+
+
+# --- the verdict ---------------------------------------------------------------------------
 
 Position = Literal["inside", "outside", "undecided", "missing"]
 Ruling = Literal[
@@ -25,8 +353,6 @@ Ruling = Literal[
     "cannot be tested here",
     "not tried",
 ]
-
-
 SECOND: Final[dict[Position, str]] = {
     "inside": "within the bounds",
     "outside": "outside them",
@@ -44,7 +370,6 @@ class Judged:
 
     @property
     def position(self) -> Position:
-        """Where the whole interval lies relative to the bounds."""
         low, high = self.reading.holds
         if isinstance(self.now, Missing):
             return "missing"
@@ -57,18 +382,14 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A claim and the result of testing it."""
-
     claim: Claim
     judged: tuple[Judged, ...]
 
     @property
     def tried(self) -> bool:
         """Whether anything was measured that could give a number, even if it did not."""
-        return any(
-            not (isinstance(j.now, Missing) and (j.now.absent or j.now.untried))
-            for j in self.judged
-        )
+        found = (j.now for j in self.judged)
+        return any(not (isinstance(n, Missing) and (n.absent or n.untried)) for n in found)
 
     @property
     def untried(self) -> list[str]:
@@ -77,12 +398,8 @@ class Verdict:
         reasons = [now.reason for now in mine if isinstance(now, Missing) and now.untried]
         return list(dict.fromkeys(reasons)) if len(reasons) == len(mine) else []
 
-    def _meant(self, position: Position) -> list[str]:
-        return [j.reading.meant for j in self.judged if j.position == position]
-
     @property
     def ruling(self) -> Ruling:
-        """The verdict in a few words."""
         positions = {j.position for j in self.judged}
         if self.untried:
             return "not tried"
@@ -96,43 +413,48 @@ class Verdict:
 
     @property
     def words(self) -> str:
-        """The verdict in a sentence."""
-        inside, outside = self._meant("inside"), self._meant("outside")
-        undecided, untested = self._meant("undecided"), self._meant("missing")
-        match self.ruling:
-            case "cannot be tested here":
-                reasons = [j.now.reason for j in self.judged if isinstance(j.now, Missing)]
-                return f"cannot be tested here because {'; '.join(dict.fromkeys(reasons))}"
-            case "not tried":
-                text = f"not tried because {'; '.join(self.untried)}"
-                others = [j for j in self.judged if j.position in SECOND]
-                seconds = [f"{SECOND[j.position]} if {j.reading.meant}" for j in others]
-                return text + (f". Another experiment: {'; '.join(seconds)}" if seconds else "")
-            case "undecided":
-                text = "undecided: the interval overlaps a bound"
-                if len(self.judged) > 1:
-                    text += f" if {_or(undecided)}"
-            case "reproduced here if":
-                text = f"reproduced here if {_or(inside)}"
-                if outside:
-                    text += f"; not if {_or(outside)}"
-            case "not reproduced here":
-                text = "not reproduced here"
-                if len(outside) < len(self.judged):
-                    text += f" if {_or(outside)}"
-            case _:
-                return "reproduced here"
-        if undecided and self.ruling != "undecided":
-            text += f"; undecided if {_or(undecided)}"
-        return text + (f"; not tested if {_or(untested)}" if untested else "")
+        ruling = self.ruling
+        if ruling == "reproduced here":
+            return ruling
+        if ruling == "cannot be tested here":
+            reasons = [j.now.reason for j in self.judged if isinstance(j.now, Missing)]
+            return f"{ruling} because {'; '.join(dict.fromkeys(reasons))}"
+        text = f"{ruling}"
+        if ruling == "not tried":
+            others = [j for j in self.judged if j.position in SECOND]
+            seconds = "; ".join(f"{SECOND[j.position]} if {j.reading.meant}" for j in others)
+            text += f" because {'; '.join(self.untried)}"
+            return text + (f". Another experiment: {seconds}" if seconds else "")
+        if ruling == "undecided":
+            text += ": the interval overlaps a bound"
+            text += f" if {self._or('undecided')}" if len(self.judged) > 1 else ""
+        elif ruling == "reproduced here if":
+            text += f" {self._or('inside')}"
+            text += f"; not if {outside}" if (outside := self._or("outside")) else ""
+        elif any(j.position != "outside" for j in self.judged):
+            text += f" if {self._or('outside')}"
+        if ruling != "undecided" and (undecided := self._or("undecided")):
+            text += f"; undecided if {undecided}"
+        return text + (f"; not tested if {missing}" if (missing := self._or("missing")) else "")
+
+    def _or(self, position: Position) -> str:
+        words = [j.reading.meant for j in self.judged if j.position == position]
+        return " or ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
-def _or(words: Sequence[str]) -> str:
-    return " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+def read(reading: Reading, evidence: Sequence[Evidence]) -> Number | Missing:
+    """The number now, from the first campaign that has one."""
+    missing = []
+    for one in evidence:
+        found = reading.number(one)
+        if isinstance(found, Number):
+            return found
+        missing.append(found)
+    # A campaign with some data gives a better reason than one with none.
+    return min(missing, key=lambda one: one.absent)
 
 
 def judge(evidence: Sequence[Evidence], claims: Sequence[Claim] | None = None) -> list[Verdict]:
-    """The verdicts on all claims, in the order of the page."""
     return [
         Verdict(claim, tuple(Judged(r, read(r, evidence)) for r in claim.reading))
         for claim in (load_all() if claims is None else claims)
@@ -145,6 +467,6 @@ def of_campaign(analysis: Analysis, folder: Path) -> list[Verdict]:
     Leaves out claims for which nothing was measured; empty if there is no number at
     all. Raises :class:`bench.store.StoreError`.
     """
-    evidence = Evidence(analysis.campaign.campaign, analysis, experiments.load(folder))
+    evidence = Evidence(analysis.campaign.campaign, analysis, measure.load(folder))
     tried = [verdict for verdict in judge([evidence]) if verdict.tried]
     return tried if any(v.ruling != "cannot be tested here" for v in tried) else []

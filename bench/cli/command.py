@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import ast
 import importlib
-import importlib.abc
 import os
 import pkgutil
 import resource
@@ -18,14 +17,13 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from importlib.util import find_spec
+from pathlib import Path
 from typing import NoReturn, Protocol, cast
 
 from rich.console import Console
 
 from bench import launch
-from bench.cli import commands
-from bench.cli.exits import DONE, FAILED, INTERRUPTED, USAGE
+from bench.cli import DONE, FAILED, INTERRUPTED, USAGE, commands
 from bench.errors import BenchError
 from bench.terminal import Terminal, discard, prepare_streams
 from bench.text import one_line
@@ -52,7 +50,6 @@ class Parser(argparse.ArgumentParser):
     """A parser whose error messages are one line, whatever was typed."""
 
     def error(self, message: str) -> NoReturn:
-        """Print the usage and the message, and exit."""
         super().error(one_line(message))
 
 
@@ -80,7 +77,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     output = prepare_streams() if argv is None else None
     try:
-        code = execute(argv) if argv is not None else run_program()
+        code = run_program() if argv is None else execute(argv)
         sys.stdout.flush()
     except BenchError as error:
         return complain(str(error), USAGE)
@@ -112,13 +109,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def complain(message: str, code: int) -> int:
-    """Print one line about what went wrong, and return the exit code."""
     print(f"{launch.program()}: {one_line(with_program(message))}", file=sys.stderr)
     return code
 
 
 def run_program() -> int:
-    """Run the command of the real command line; returns its exit code."""
     try:
         return execute(sys.argv[1:], prepare=handle_signals)
     except SystemExit as stop:  # after help, or an error in the arguments
@@ -157,21 +152,17 @@ def handle_signals() -> None:
 
 
 def names() -> list[str]:
-    """The name of every command."""
     return sorted(module.name for module in pkgutil.iter_modules(commands.__path__))
 
 
 def load(name: str) -> Command:
-    """Import a command's module."""
     return cast("Command", importlib.import_module(f"{commands.__name__}.{name}"))
 
 
 def description(name: str) -> str:
     """A command's docstring, read without importing the command."""
-    spec = find_spec(f"{commands.__name__}.{name}")
-    loader = cast("importlib.abc.InspectLoader", spec.loader) if spec else None
-    source = loader.get_source(spec.name) if loader and spec else None
-    return with_program(ast.get_docstring(ast.parse(source or "")) or "")
+    source = Path(commands.__path__[0], f"{name}.py").read_text(encoding="utf-8")
+    return with_program(ast.get_docstring(ast.parse(source)) or "")
 
 
 def with_program(text: str) -> str:
@@ -180,7 +171,6 @@ def with_program(text: str) -> str:
 
 
 def overview() -> argparse.ArgumentParser:
-    """The parser of the first argument: which command."""
     made = Parser(
         prog=launch.program(),
         description=OVERVIEW.format(program=launch.program()),
@@ -195,7 +185,6 @@ def overview() -> argparse.ArgumentParser:
 
 
 def parser(name: str, command: Command) -> argparse.ArgumentParser:
-    """The parser of one command's own arguments."""
     made = Parser(
         prog=f"{launch.program()} {name}",
         description=description(name),

@@ -6,11 +6,14 @@ import argparse
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bench.launch import RESULTS
-from bench.run.runner import Options
+from bench.plan.profiles import PROFILES
 from bench.store import MOST_DIGITS
+
+if TYPE_CHECKING:  # it imports what measures, and some commands only read
+    from bench.run.runner import Options
 
 MAX_SECONDS = 1_000_000
 MAX_PERCENT = 1000
@@ -23,7 +26,6 @@ and two backends at one point already take eight hours."""
 
 
 def names(text: str) -> list[str]:
-    """A comma-separated list of names."""
     found = [name.strip() for name in text.split(",") if name.strip()]
     if not found:
         raise argparse.ArgumentTypeError("no name given")
@@ -31,7 +33,6 @@ def names(text: str) -> list[str]:
 
 
 def positive(text: str, most: int = MAX_COUNT) -> int:
-    """A whole number above 0 that some machine could handle."""
     digits = text if text.isascii() and text.isdigit() and len(text) < MOST_DIGITS else "0"
     if not 0 < int(digits) <= most:
         shown = text if len(text) < MOST_DIGITS else f"{text[:MOST_DIGITS]}..."
@@ -42,7 +43,6 @@ def positive(text: str, most: int = MAX_COUNT) -> int:
 
 
 def blocks(text: str) -> int:
-    """How often to repeat something."""
     return positive(text, MAX_BLOCKS)
 
 
@@ -55,7 +55,6 @@ def number(text: str) -> float:
 
 
 def seconds(text: str) -> float:
-    """A time above 0 that a clock can wait for."""
     value = number(text)
     if not 0 < value <= MAX_SECONDS:
         raise argparse.ArgumentTypeError(
@@ -65,7 +64,6 @@ def seconds(text: str) -> float:
 
 
 def budget(text: str) -> float:
-    """Minutes, in seconds."""
     try:
         return 60 * seconds(text)
     except argparse.ArgumentTypeError:
@@ -73,7 +71,6 @@ def budget(text: str) -> float:
 
 
 def percent(text: str) -> float:
-    """A percentage from 0 on."""
     value = number(text.removesuffix("%"))
     if not 0 <= value <= MAX_PERCENT:
         raise argparse.ArgumentTypeError(
@@ -83,7 +80,6 @@ def percent(text: str) -> float:
 
 
 def seed(text: str) -> int:
-    """A whole number that records can keep."""
     if not (text.removeprefix("-").isascii() and text.removeprefix("-").isdigit()):
         raise argparse.ArgumentTypeError(f"must be a whole number, not {text!r}")
     if len(text.removeprefix("-")) > MAX_SEED_DIGITS:
@@ -98,7 +94,7 @@ def campaign(add: Callable[..., Any], profile: str = "quick") -> None:
     """
     add(
         "--profile", default=profile, metavar="NAME",
-        help=f"how much to measure: smoke, quick, full or interpreters (default: {profile})",
+        help=f"how much to measure: {', '.join(PROFILES)} (default: {profile})",
     )  # fmt: skip
     add(
         "--backends", type=names, metavar="A,B", help="only these backends (default: the profile's)"
@@ -126,7 +122,8 @@ def campaign(add: Callable[..., Any], profile: str = "quick") -> None:
 
 
 def chosen(arguments: argparse.Namespace) -> Options:
-    """The campaign that these options describe."""
+    from bench.run.runner import Options
+
     return Options(
         profile=arguments.profile,
         backends=arguments.backends,
@@ -141,7 +138,6 @@ def chosen(arguments: argparse.Namespace) -> Options:
 
 
 def measuring(parser: argparse.ArgumentParser, profile: str = "quick") -> None:
-    """Declare the options of a command that runs a campaign."""
     campaign(parser.add_argument, profile)
     parser.add_argument(
         "--only", type=names, metavar="W,P", help="only these workloads or points; see list"
@@ -150,10 +146,13 @@ def measuring(parser: argparse.ArgumentParser, profile: str = "quick") -> None:
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
-    """Declare ``--json``."""
     parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
 
 
-def add_campaign(parser: argparse.ArgumentParser) -> None:
-    """Declare the argument of a command that reads one campaign."""
-    parser.add_argument("campaign", type=Path, help="a folder under results/, or a trials.jsonl")
+def add_campaign(parser: argparse.ArgumentParser, *, usual: bool = True) -> None:
+    """Declare the campaign; without it, ``usual`` is the one of :func:`bench.store.usual`."""
+    parser.add_argument(
+        "campaign", type=Path, nargs="?" if usual else None,
+        help="a folder under results/, or a trials.jsonl"
+        + (" (default: the newest, or the reference)" if usual else ""),
+    )  # fmt: skip

@@ -28,6 +28,7 @@ from rich.console import Console
 from bench import store
 from bench.cli import options
 from bench.cli.command import draw_to_files
+from bench.cli.commands.run import publish
 from bench.controls import CONTROLS
 from bench.errors import BenchError
 from bench.plan import backends, plan, profiles
@@ -44,7 +45,6 @@ FINISHED = pytest.StashKey[Finished]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The same options of a campaign as ``python -m bench run``."""
     group = parser.getgroup("campaign", "the campaign to measure")
     options.campaign(group.addoption)
     # What --deadline was called before pytest and the commands shared their options.
@@ -86,32 +86,23 @@ def entries(config: pytest.Config) -> list[tuple[str, str, str]]:
     ]
 
 
-def workload_of(test: str) -> str:
-    """The workload that a test of this name is for: ``test_tls_c10k`` for ``tls-c10k``."""
-    return test.removeprefix("test_").replace("_", "-")
-
-
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Make one test of ``test_<workload>`` for each backend at each of its points."""
+    """Make one test for each backend at each point."""
     if ENTRY not in metafunc.fixturenames:
         return
-    wanted = workload_of(metafunc.function.__name__)
     try:
-        found = [e for e in entries(metafunc.config) if e[0] == wanted]
+        found = entries(metafunc.config)
     except BenchError as error:
         raise pytest.UsageError(printable(str(error))) from None
     metafunc.parametrize(
         ENTRY,
         [(point, backend) for _, point, backend in found],
-        ids=[f"{backend}-{point.rpartition('-')[2]}" for _, point, backend in found],
+        ids=[f"{work}-{backend}-{point.rpartition('-')[2]}" for work, point, backend in found],
     )
 
 
 def entry_of(item: pytest.Item) -> tuple[str, str] | None:
-    """(point id, backend) of a test; None for tests that are not ours.
-
-    Also None for the test of a workload that is not in the profile.
-    """
+    """(point id, backend) of a test; None for tests that are not ours."""
     callspec = getattr(item, "callspec", None)
     value = callspec.params.get(ENTRY) if callspec is not None else None
     if not isinstance(value, tuple):
@@ -120,20 +111,7 @@ def entry_of(item: pytest.Item) -> tuple[str, str] | None:
     return point, backend
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Drop the tests of workloads that are not in the profile."""
-    empty = [
-        item
-        for item in items
-        if ENTRY in getattr(item, "fixturenames", ()) and entry_of(item) is None
-    ]
-    if empty:
-        config.hook.pytest_deselected(items=empty)
-        items[:] = [item for item in items if item not in empty]
-
-
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Run the campaign for the selected tests."""
     config = session.config
     selection = {entry for item in session.items if (entry := entry_of(item)) is not None}
     if not selection or config.option.collectonly or config.getoption("benchmark_skip"):
@@ -163,23 +141,17 @@ def terminal(config: pytest.Config) -> Iterator[Console]:
 
 
 def show_results(finished: Finished, console: Console) -> None:
-    """Draw the charts, write the report, print the table."""
-    # matplotlib and all it needs: not before everything is measured.
-    from bench.cli.publishing import publish_campaign
-
     console.print()
-    file = finished.folder / store.FILE_NAME
     with warnings.catch_warnings():
         # pytest may turn warnings into errors, which must not stop the drawing.
         warnings.simplefilter("default")
-        publish_campaign(finished.records, finished.folder, console, file)
+        publish(finished, console)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """Show the results after pytest-benchmark's own table."""
     finished = config.stash.get(FINISHED, None)
     if finished and finished.end.complete and not config.getoption("--no-charts"):
         with terminal(config) as console:
@@ -204,7 +176,6 @@ def replaying(durations: Sequence[float]) -> Callable[[], float]:
 
 
 def hand_over(benchmark: BenchmarkFixture, durations: Sequence[float], group: str) -> None:
-    """Give durations to pytest-benchmark as rounds of this test."""
     if not hasattr(benchmark, "_timer"):
         raise RuntimeError(
             "this release of pytest-benchmark has no _timer; see bench/cli/pytest_front.py"
@@ -212,16 +183,6 @@ def hand_over(benchmark: BenchmarkFixture, durations: Sequence[float], group: st
     benchmark.group = group
     benchmark._timer = replaying(durations)
     benchmark.pedantic(lambda: None, rounds=len(durations))  # type: ignore[no-untyped-call]
-
-
-def describe(trials: Sequence[TrialRecord]) -> dict[str, float | str | None]:
-    """Further values for pytest-benchmark's JSON file."""
-    rates = [trial.pages_per_s for trial in trials if trial.pages_per_s]
-    stamps = sorted({trial.limiter for trial in trials if trial.limiter})
-    return {
-        "pages_per_s": median(rates) if rates else None,
-        "limiter": ", ".join(stamps) or None,
-    }
 
 
 class NothingToReplayError(Exception):
@@ -260,18 +221,17 @@ def replay(
         if finished is None:
             pytest.skip("no campaign was run")
         point, backend = entry
-        mine = [
-            trial
-            for trial in finished.records.trials
-            if trial.point == point and backend == owner(trial)
-        ]
-        good = [
-            trial
-            for trial in mine
-            if trial.status == "ok" and trial.elapsed_s is not None and named(trial)
-        ]
+        trials = finished.records.trials
+        mine = [trial for trial in trials if trial.point == point and backend == owner(trial)]
+        ok = [trial for trial in mine if trial.status == "ok" and named(trial)]
+        good = [trial for trial in ok if trial.elapsed_s is not None]
         bad = [trial for trial in mine if trial.status in ("void", "failed")]
-        benchmark.extra_info.update(campaign=finished.records.campaign.campaign, **describe(good))
+        rates = [trial.pages_per_s for trial in good if trial.pages_per_s]
+        benchmark.extra_info.update(
+            campaign=finished.records.campaign.campaign,
+            pages_per_s=median(rates) if rates else None,
+            limiter=", ".join(sorted({t.limiter for t in good if t.limiter})) or None,
+        )
         if good:
             hand_over(benchmark, [trial.elapsed_s or 0.0 for trial in good], point)
         elif not bad:

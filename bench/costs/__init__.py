@@ -5,7 +5,7 @@ backend on ``fetch`` and ``crawl``. Another machine gets the same; a busy one bl
 backends that do more when a connection is late. They are never called speed: see docs/costs.md for
 what they leave out.
 
-``instruments`` says how each cost is counted and with which tool, ``crawls`` runs one crawl under
-an instrument, ``measure`` all of them; ``record`` keeps them, ``account`` makes costs per page,
-``gate`` compares two records, ``report`` and ``chart`` show one.
+``measure`` runs crawls under an instrument (:mod:`bench.machine.instruments`); ``record`` keeps
+them and makes costs per page, ``guard`` compares two records, or our models with their baseline,
+and ``report`` shows one.
 """

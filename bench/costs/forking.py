@@ -23,10 +23,10 @@ from typing import TextIO
 from bench import controls
 from bench.run import worker
 from bench.run.protocol import Command, Failed, Ready, decode, encode
+from crawlers import heap
 
 
 def command_of(line: str) -> Command:
-    """The command in a line."""
     command = decode(line)
     if not isinstance(command, Command):
         raise TypeError(f"expected a command, got {line[:80]!r}")
@@ -43,6 +43,7 @@ def serve(commands: TextIO, replies: TextIO) -> int:
     if not line:
         return 2
     command = command_of(line)
+    heap.settle()  # as in every worker: what is counted must be what is measured
     loaded: tuple[str, worker.Crawl] | None = worker.load(command, worker.make_job(command))
     if command.backend in controls.CONTROLS:
         loaded = None  # it is made for a job, so here only its imports were of use
@@ -63,7 +64,6 @@ def serve(commands: TextIO, replies: TextIO) -> int:
 
 
 def main() -> int:
-    """Serve. What fails is reported before this process, or its child, ends."""
     faulthandler.enable()
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)

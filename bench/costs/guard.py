@@ -1,4 +1,4 @@
-"""Do our own four models take more instructions than they used to?
+"""Does a page take more than it did? Two records compared, and our models with their baseline.
 
 The baseline, ``baseline.json``, is committed. It holds for the interpreters it names and for no
 other: see :mod:`bench.costs.fingerprint`. Anything but more instructions passes, with a message:
@@ -9,24 +9,148 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import ValidationError
 
 from bench import filesystem
 from bench.costs import measure
-from bench.costs.account import per_page
 from bench.costs.measure import CostsOptions, Progress
-from bench.costs.record import CostsError
+from bench.costs.record import Account, Cost, Costs, CostsError, Header, accounts, per_page
 from bench.launch import OWN_PYTHON, run_module
 from bench.machine import instruments
-from bench.machine.instruments import INSTRUCTIONS
+from bench.machine.instruments import ALLOCATED, ALLOCATIONS, INSTRUCTIONS, WORKING
 from bench.schema import Record
 from bench.text import now
 from crawlers.registry import MODELS
+
+# --- two records -----------------------------------------------------------------------------
+
+GATED = {
+    INSTRUCTIONS: "instructions",
+    WORKING: "system calls",
+    ALLOCATIONS: "allocations",
+    ALLOCATED: "allocations",
+    "bytes_sent": "kernel",
+}
+"""The costs that code decides and not the moment; each with its instrument."""
+
+WITHIN = 0.02
+"""By how much a cost may grow before it counts as more."""
+
+Verdict = Literal["more", "fewer", "same"]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    workload: str
+    backend: str
+    cost: str
+    a: Cost
+    b: Cost
+    verdict: Verdict
+
+    @property
+    def ratio(self) -> float | None:
+        """B over A; None if A is 0."""
+        return self.b.middle / self.a.middle if self.a.middle else None
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    rows: tuple[Row, ...]
+    lost: tuple[str, ...]  # counted in A, and not in B
+    notes: tuple[str, ...]  # what could not be compared, and why
+    python: str  # the interpreter of both, or of A and of B
+
+    @property
+    def more(self) -> list[Row]:
+        return [row for row in self.rows if row.verdict == "more"]
+
+    @property
+    def failed(self) -> bool:
+        return bool(self.more or self.lost)
+
+
+def differences(a: Header, b: Header) -> list[str]:
+    """Why two records count different things; empty if they can be compared."""
+    first, second = a.environment, b.environment
+    found = [
+        f"{what}: {x} and {y}"
+        for what, x, y in (
+            ("pages", a.pages, b.pages),
+            ("slots", a.slots, b.slots),
+            ("interpreter", first.python, second.python),
+            ("machine", first.machine, second.machine),
+        )
+        if x != y
+    ]
+    if first.python == second.python and first.python_build != second.python_build:
+        found.append("the build of the interpreter")
+    found += [
+        f"{package}: {version} and {second.packages[package]}"
+        for package, version in first.packages.items()
+        if package in second.packages and second.packages[package] != version
+    ]
+    return found
+
+
+def compare(a: Costs, b: Costs, within: float = WITHIN, *, force: bool = False) -> Gate:
+    """Compare record B with record A.
+
+    A cost grew if the lowest of B's seeds is above the highest of A's by more than ``within``.
+    Raises :class:`CostsError` when the two were counted differently, unless ``force``.
+    """
+    notes = differences(a.header, b.header)
+    if notes and not force:
+        raise CostsError(
+            f"the two records were counted differently ({'; '.join(notes)}); "
+            "use --force to compare them anyway"
+        )
+    tools_a, tools_b = a.header.tools, b.header.tools
+    usable = set()
+    for instrument in tools_a:
+        if instrument not in tools_b:
+            notes.append(f"{instrument}: not counted in B")
+        elif tools_a[instrument] != tools_b[instrument] and not force:
+            notes.append(
+                f"{instrument}: counted with {tools_a[instrument]} and {tools_b[instrument]}"
+            )
+        else:
+            usable.add(instrument)
+    second = {(each.workload, each.backend): each for each in accounts(b)}
+    rows: list[Row] = []
+    lost: list[str] = []
+    for before in accounts(a):
+        after = second.get((before.workload, before.backend))
+        if after is None:
+            notes.append(f"{before.workload}, {before.backend}: not counted in B")
+            continue
+        rows += compared(before, after, usable, within)
+        lost += [f"{after.workload}, {after.backend}: {reason}" for reason in after.bad]
+    if not rows and not lost:
+        raise CostsError("the two records have nothing in common that could be compared")
+    both = dict.fromkeys(each.header.environment.python for each in (a, b))
+    return Gate(tuple(rows), tuple(lost), tuple(notes), " and ".join(both))
+
+
+def compared(before: Account, after: Account, usable: set[str], within: float) -> Iterator[Row]:
+    for cost, instrument in GATED.items():
+        if instrument not in usable or cost not in before.costs or cost not in after.costs:
+            continue
+        a, b = before.costs[cost], after.costs[cost]
+        verdict: Verdict = "same"
+        if b.low > a.high * (1 + within):
+            verdict = "more"
+        elif b.high < a.low / (1 + within):
+            verdict = "fewer"
+        yield Row(before.workload, before.backend, cost, a, b, verdict)
+
+
+# --- our models and the baseline ---------------------------------------------------------------
 
 FILE = Path(__file__).with_name("baseline.json")
 PAGES, SLOTS, SEED = 500, 100, 1
@@ -36,16 +160,13 @@ MARGINS = {"threads": 0.2}
 
 Threads take turns as the moment has it, and theirs differ by 5 %.
 """
-SCHEDULES = 3
-"""How often threads are counted for the baseline: it holds the most that a schedule took."""
-AGAIN = 2
-"""How often a model that exceeds it is counted again; the lowest count decides."""
-CROWD = {"fetch": MODELS, "crawl": ("callbacks",)}
+CROWD: Final[Mapping[str, tuple[str, ...]]] = {"fetch": MODELS, "crawl": ("callbacks",)}
 """Who is counted where: on crawl only the shared parts are new."""
 FINGERPRINT_S = 60.0
 UPDATE = "python -m bench costs --update-baseline"
 
 Status = Literal["passed", "more", "not checked"]
+Count = Callable[[], dict[str, float]]
 
 
 class Entry(Record):
@@ -67,8 +188,6 @@ class Baseline(Record):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the guard found, in lines for people."""
-
     status: Status
     lines: tuple[str, ...]
 
@@ -94,8 +213,8 @@ def fingerprint(tool: str) -> tuple[str, str]:
     return found["python"], f"{found['digest']} {tool}"
 
 
-def count(wanted: Mapping[str, tuple[str, ...]]) -> dict[str, float]:
-    """Instructions per page of the named backends on each workload, without those that failed."""
+def count() -> dict[str, float]:
+    """Instructions per page of :data:`CROWD`, without those that failed."""
     found: dict[str, float] = {}
 
     def keep(progress: Progress) -> None:
@@ -104,7 +223,7 @@ def count(wanted: Mapping[str, tuple[str, ...]]) -> dict[str, float]:
             key = f"{sample.workload} {sample.backend}"
             found[key] = round(per_page(sample, PAGES)[INSTRUCTIONS], 1)
 
-    for workload, backends in wanted.items():
+    for workload, backends in CROWD.items():
         options = CostsOptions(
             backends=backends,
             workloads=(workload,),
@@ -112,7 +231,6 @@ def count(wanted: Mapping[str, tuple[str, ...]]) -> dict[str, float]:
             pages=PAGES,
             slots=SLOTS,
             seeds=(SEED,),
-            source="valgrind",
             jobs=measure.processors(),
         )
         measure.run(options, keep)
@@ -120,20 +238,10 @@ def count(wanted: Mapping[str, tuple[str, ...]]) -> dict[str, float]:
 
 
 def margin(name: str) -> float:
-    """By how much "fetch callbacks" may exceed its baseline."""
     return MARGINS.get(name.partition(" ")[2], MARGIN)
 
 
-def scattered() -> dict[str, tuple[str, ...]]:
-    """Who is counted where and has a margin of its own."""
-    found = {
-        workload: tuple(who for who in crowd if who in MARGINS) for workload, crowd in CROWD.items()
-    }
-    return {workload: crowd for workload, crowd in found.items() if crowd}
-
-
 def exceeding(counted: Mapping[str, float], entry: Entry) -> list[str]:
-    """The names whose counts are above the baseline by more than their margins."""
     return [
         name
         for name, value in counted.items()
@@ -142,7 +250,6 @@ def exceeding(counted: Mapping[str, float], entry: Entry) -> list[str]:
 
 
 def lines(counted: Mapping[str, float], entry: Entry | None) -> list[str]:
-    """A line for each count."""
     made = []
     for name, value in counted.items():
         line = f"{name}: {value:,.0f} instructions a page"
@@ -153,17 +260,13 @@ def lines(counted: Mapping[str, float], entry: Entry | None) -> list[str]:
     return made
 
 
-Count = Callable[[Mapping[str, tuple[str, ...]]], dict[str, float]]
-
-
 def check(file: Path = FILE, count: Count = count) -> Outcome:
-    """Compare this tree with the baseline."""
     tool = instruments.cachegrind()
     if tool.missing is not None:
         return Outcome("not checked", (f"instructions are not checked: {tool.missing}",))
     python, key = fingerprint(tool.tool)
     entry = load(file).entries.get(key)
-    counted = count(CROWD)
+    counted = count()
     if entry is None:
         return Outcome(
             "not checked",
@@ -173,16 +276,6 @@ def check(file: Path = FILE, count: Count = count) -> Outcome:
                 f"To add one: {UPDATE}",
             ),
         )
-    for _ in range(AGAIN):
-        names = exceeding(counted, entry)
-        if not names:
-            break
-        wanted = {
-            workload: tuple(who for who in crowd if f"{workload} {who}" in names)
-            for workload, crowd in CROWD.items()
-        }
-        again = count({workload: crowd for workload, crowd in wanted.items() if crowd})
-        counted |= {name: min(value, counted[name]) for name, value in again.items()}
     made = lines(counted, entry)
     made += [f"{name}: not counted" for name in entry.instructions if name not in counted]
     if names := exceeding(counted, entry):
@@ -204,10 +297,7 @@ def update(file: Path = FILE, count: Count = count) -> Outcome:
     if tool.missing is not None:
         raise CostsError(f"no baseline can be made: {tool.missing}")
     python, key = fingerprint(tool.tool)
-    counted = count(CROWD)
-    for _ in range(SCHEDULES - 1):
-        for name, value in count(scattered()).items():
-            counted[name] = max(value, counted.get(name, 0.0))
+    counted = count()
     wanted = {f"{workload} {who}" for workload, crowd in CROWD.items() for who in crowd}
     if lost := wanted - counted.keys():
         raise CostsError(f"not counted, so the baseline stays as it is: {', '.join(sorted(lost))}")

@@ -1,31 +1,446 @@
-"""Counts everything: each backend, workload, instrument and hash seed, at N and at 2 N pages."""
+"""Counts everything: each backend, workload, instrument and hash seed, at N and at 2 N pages.
+
+A :class:`Task` is one backend with one hash seed under one instrument. Several run at a time
+(:class:`Lanes`), each with servers (:class:`Sites`) and a folder of its own.
+"""
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import tempfile
+import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
+from typing import Final, Self
 
 from bench import controls
-from bench.costs import lanes, record, tasks
+from bench.costs import record
 from bench.costs.record import Costs, CostsError, Header, Key, Part, Sample
-from bench.costs.sites import WORKLOADS
-from bench.costs.tasks import FLOOR, Task
-from bench.launch import ROOT
-from bench.machine import instruments
-from bench.machine.probes import environment
-from bench.plan import backends
+from bench.launch import OWN_PYTHON, ROOT
+from bench.machine import environment, instruments
+from bench.machine.instruments import Counts, Instrument
+from bench.plan import backends, workloads
+from bench.plan.cast import MAIN_VARIANTS, Cast
+from bench.plan.labels import Label
+from bench.plan.sizes import LISTED, OTHER
+from bench.plan.tls import Way
+from bench.plan.workloads import SITE_SEED, WARMUP_SITE, Point
+from bench.run import judge
+from bench.run.process import ProcessError, WorkerError, WorkerProcess
+from bench.run.protocol import Command, Result
 from bench.run.runner import own_command
+from bench.run.servers import Server, ServerError
 from bench.text import now
+from crawlers.backend import Backend
+from crawlers.registry import MODELS
+
+# --- what is crawled -------------------------------------------------------------------------
+
+OPENED: Final = "churn"
+"""The list of ``fetch`` with a connection for each page."""
+
+
+def opened(slots: int, urls: int, cast: Cast) -> Point:
+    return replace(workloads.fetch(slots, urls, cast), workload=OPENED, modes=(OPENED,))
+
+
+WORKLOADS: dict[str, Callable[[int, int, Cast], Point]] = {
+    "fetch": workloads.fetch,
+    "crawl": workloads.throughput,
+    OPENED: opened,
+}
+"""What is crawled, by the names of DESIGN and of the charts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    point: Point
+    server: Server
+
+
+@dataclass(slots=True)
+class Sites:
+    """Servers that are started when they are first needed, and run until the end.
+
+    Each lane has its own: the ledger of a server is of one crawl.
+    """
+
+    slots: int
+    _running: dict[tuple[str, int], Site] = field(default_factory=dict)
+    _warmup: Server | None = None
+    _stack: ExitStack = field(default_factory=ExitStack)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    @property
+    def warmup(self) -> Server:
+        """The server of the warm-up. Raises :class:`bench.run.servers.ServerError`."""
+        if self._warmup is None:
+            self._warmup = self._serve(WARMUP_SITE)
+        return self._warmup
+
+    def pair(self, workload: str, pages: int) -> tuple[Site, Site]:
+        """A workload with so many pages, and with twice as many. Raises as ``warmup`` does."""
+        return self._site(workload, pages), self._site(workload, 2 * pages)
+
+    def _site(self, workload: str, pages: int) -> Site:
+        if (workload, pages) not in self._running:
+            point = WORKLOADS[workload](self.slots, pages, Cast(1))
+            self._running[workload, pages] = Site(point, self._serve(point.site))
+        return self._running[workload, pages]
+
+    def _serve(self, site: str) -> Server:
+        return self._stack.enter_context(Server(site, seed=SITE_SEED, cores=[]))
+
+
+# --- one crawl under an instrument, checked like any trial ----------------------------------------
+
+READY_S = 20.0
+"""How long a worker may take to start and warm up, for an instrument that does not slow it."""
+
+CRAWL_S = 20.0
+"""How long a crawl may take, by the same standard: a hundred times what it should."""
+
+ENDING_S = 60.0
+"""An instrument writes its counts when the worker ends."""
+
+
+class CrawlError(Exception):
+    """A crawl gave no counts; the message says why. ``void``: it was wrong, it did not fail."""
+
+    def __init__(self, reason: str, *, void: bool = False) -> None:
+        super().__init__(reason)
+        self.void = void
+
+
+class Counted:
+    """One backend with one hash seed under one instrument.
+
+    With an instrument that wraps the worker, each crawl runs in a fork of one process
+    (:mod:`bench.costs.forking`); otherwise in a fresh worker.
+    """
+
+    def __init__(
+        self, backend: str, instrument: Instrument, seed: int, sites: Sites, scratch: Path
+    ) -> None:
+        self._backend, self._instrument, self._seed = backend, instrument, seed
+        self._sites, self._scratch = sites, scratch
+        self._worker: WorkerProcess | None = None
+        self._stopped = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._close()
+
+    def stop(self) -> None:
+        """Kill what runs, which is one group of processes; for another thread."""
+        self._stopped = True
+        if self._worker is not None:
+            kill(self._worker.pid)
+
+    def count(self, site: Site) -> Counts:
+        """What one crawl took.
+
+        Raises :class:`CrawlError` when the crawl failed, or was not correct. The process is then
+        gone, and the next crawl starts another.
+        """
+        crawl = self._forked if self._instrument.forks else self._fresh
+        try:
+            return crawl(site)
+        except TimeoutError:
+            if self._worker is not None:
+                self._worker.abort()
+            self._close()
+            raise CrawlError("no result in time; the worker was ended") from None
+        except (ProcessError, WorkerError, ServerError, ValueError) as error:
+            last = self._last_words()
+            self._close()
+            raise CrawlError(": ".join([str(error), *last])) from None
+        except CrawlError:
+            self._close()
+            raise
+
+    def _fresh(self, site: Site) -> Counts:
+        worker = self._worker = self._start("bench.run.worker")
+        try:
+            worker.command(self._command(site))
+            result = self._crawl(site)
+            worker.end(ENDING_S)
+            counted = self._instrument.results(self._scratch)
+            return {**of_the_kernel(result), **site.server.traffic(), **counted}
+        finally:
+            if sys.exc_info()[0] is None:
+                self._close()
+
+    def _forked(self, site: Site) -> Counts:
+        """A crawl in a fork of the process, which is started by the first."""
+        command = self._command(site)
+        if self._worker is None:
+            self._worker = self._start("bench.costs.forking")
+            self._worker.command(command)
+            self._worker.ready(READY_S * self._instrument.slowness)
+        others = self._instrument.files(self._scratch)
+        self._worker.command(command)
+        self._crawl(site)
+        self._worker.ready(ENDING_S * self._instrument.slowness)
+        return self._instrument.results(self._scratch, others)
+
+    def _start(self, module: str) -> WorkerProcess:
+        tool = self._instrument.tool
+        if self._stopped:
+            raise CrawlError("stopped")
+        for left in self._instrument.files(self._scratch):
+            left.unlink()
+        return WorkerProcess(
+            f"the worker under {tool}" if self._instrument.slowness > 1 else "the worker",
+            python=[*self._instrument.wrap(self._scratch), *OWN_PYTHON],
+            hash_seed=self._seed,
+            extra_environment=self._instrument.environment,
+            module=module,
+        )
+
+    def _command(self, site: Site) -> Command:
+        return Command(
+            backend=self._backend,
+            prefix=site.server.prefix,
+            warmup_prefix=self._sites.warmup.prefix,
+            urls=site.point.urls,
+            slots=site.point.slots,
+            timeout_s=CRAWL_S * self._instrument.slowness,
+            schedule=None,
+            switch_interval_s=switch_interval_s(self._instrument),
+            recorder="times",
+            out=str(self._scratch / "times"),
+            keep_alive=self._way(site.point).keep_alive,
+        )
+
+    def _crawl(self, site: Site) -> Result:
+        """Wait for the worker, start the crawl, check it."""
+        worker, instrument = self._worker, self._instrument
+        assert worker is not None, "nothing was started"
+        worker.ready(READY_S * instrument.slowness)
+        site.server.reset()
+        worker.go()
+        result = worker.result(time.monotonic() + CRAWL_S * instrument.slowness)
+        control = self._backend if self._backend in controls.CONTROLS else None
+        ledger = site.server.ledger()
+        digest, way = site.server.digest, self._way(site.point)
+        if reason := judge.void_reason(site.point, result, ledger, digest, control, way):
+            raise CrawlError(reason, void=True)
+        return result
+
+    def _way(self, point: Point) -> Way:
+        """How the pages are fetched: a workload that is counted has one mode at most."""
+        return point.way(Label(self._backend, mode=next(iter(point.modes), "")))
+
+    def _last_words(self) -> list[str]:
+        if self._worker is None:
+            return []
+        self._worker.end(0.5)
+        return (self._worker.stderr_tail() or "").splitlines()[-1:]
+
+    def _close(self) -> None:
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            worker.end()
+            kill(worker.pid)  # a fork that hangs
+            worker.close(0.0)
+
+
+def kill(group: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, signal.SIGKILL)
+
+
+def switch_interval_s(instrument: Instrument) -> float | None:
+    """How long a thread waits for the interpreter's lock before it asks for it; None: as usual.
+
+    The 5 ms are a time, which a tool does not slow. A hundred threads that wait for one that is
+    40 times slower would ask 40 times as often for each page.
+    """
+    return None if instrument.slowness == 1 else sys.getswitchinterval() * instrument.slowness
+
+
+def of_the_kernel(result: Result) -> Counts:
+    return {"switches": result.switches_voluntary, "page_faults": result.page_faults}
+
+
+# --- what is to be counted -------------------------------------------------------------------
+
+STACK_SHARE = 0.4
+"""Of the pages, for an HTTP stack under an instrument that is sparing."""
+
+FLOOR = "bare"
+"""The control that is counted, on lists only: see :mod:`bench.controls`."""
+
+OPENING = (*MODELS, *MAIN_VARIANTS)
+"""Who is counted with a connection for each page."""
+
+START_S = {"instructions": 5.0, "allocations": 10.0, "system calls": 0.6, "kernel": 0.8}
+PAGE_S = {"instructions": 0.8e-3, "allocations": 1.8e-3, "system calls": 0.4e-3, "kernel": 1e-4}
+"""Roughly what a start and a page of ``callbacks`` take; only the time that is left uses it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One backend with one hash seed under one instrument, on some workloads."""
+
+    backend: str
+    instrument: Instrument
+    seed: int
+    pages: int  # N
+    workloads: tuple[str, ...]
+
+    @property
+    def repeats(self) -> int:
+        """How often each page is fetched: a control goes through its job several times."""
+        return controls.REPEATS if self.backend in controls.CONTROLS else 1
+
+    def key(self, workload: str) -> Key:
+        return self.backend, workload, self.instrument.name, self.seed
+
+    @property
+    def weight_s(self) -> float:
+        """Roughly how long it takes; wrong for most, but equally wrong."""
+        page_s = PAGE_S[self.instrument.name] * LISTED.get(self.backend, OTHER)
+        return START_S[self.instrument.name] + 3 * self.pages * page_s * len(self.workloads)
+
+
+def plan(
+    known: Iterable[Backend],
+    names: Sequence[str],
+    usable: Sequence[Instrument],
+    seeds: Sequence[int],
+    workloads: Sequence[str],
+    pages: int,
+) -> list[Task]:
+    """Every task: all of the first hash seed, then of the next, so that a part is of use.
+
+    What must be counted alone is the end of each.
+    """
+    stacks = {backend.name for backend in known if backend.family == "stack"}
+    return [
+        Task(
+            name,
+            instrument,
+            seed,
+            max(1, round(pages * STACK_SHARE)) if instrument.sparing and name in stacks else pages,
+            crawled,
+        )
+        for place, seed in enumerate(seeds)
+        for alone in (False, True)
+        for name in names
+        if (crawled := tuple(w for w in workloads if takes_part(name, w)))
+        for instrument in usable
+        if instrument.alone is alone and not (instrument.sparing and place)
+    ]
+
+
+def takes_part(name: str, workload: str) -> bool:
+    if workload == OPENED:
+        return name in OPENING
+    return workload == "fetch" or name != FLOOR
+
+
+def without(tasks: Iterable[Task], done: Collection[Key]) -> list[Task]:
+    left = [
+        replace(task, workloads=tuple(w for w in task.workloads if task.key(w) not in done))
+        for task in tasks
+    ]
+    return [task for task in left if task.workloads]
+
+
+def in_order(tasks: Iterable[Task], workloads: Sequence[str], names: Sequence[str]) -> list[Key]:
+    keys = [task.key(workload) for task in tasks for workload in task.workloads]
+    return sorted(keys, key=lambda key: (workloads.index(key[1]), names.index(key[0])))
+
+
+# --- how it is counted -----------------------------------------------------------------------
+
+
+class Lanes:
+    """Counts tasks, several at a time: each thread has servers and a folder of its own."""
+
+    def __init__(self, slots: int, jobs: int) -> None:
+        self._slots, self._stopped = slots, False
+        self._pool, self._own = ThreadPoolExecutor(jobs), threading.local()
+        self._stack = ExitStack()
+        self._futures: dict[Future[list[Sample]], Task] = {}
+        self._counted: list[Counted] = []
+
+    def count(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, list[Sample]]]:
+        """Each task with its samples, as it is done.
+
+        Raises :class:`CostsError` without the fixture server.
+        """
+        self._futures = {self._pool.submit(self._count, task): task for task in tasks}
+        for future in as_completed(self._futures):
+            try:
+                yield self._futures[future], future.result()
+            except ServerError as error:
+                raise CostsError(str(error)) from None
+
+    def _count(self, task: Task) -> list[Sample]:
+        own = self._own
+        if not hasattr(own, "sites"):
+            folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="c10k-"))
+            own.sites = self._stack.enter_context(Sites(self._slots))
+            own.scratch = Path(folder)
+        with Counted(task.backend, task.instrument, task.seed, own.sites, own.scratch) as counted:
+            self._counted.append(counted)
+            if self._stopped:
+                return []
+            return [take(task, workload, counted, own.sites) for workload in task.workloads]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End what runs; what is being counted is lost."""
+        self._stopped = True
+        for future in self._futures:
+            future.cancel()
+        for counted in self._counted:
+            counted.stop()
+        with suppress(KeyboardInterrupt):  # a second one ends the wait
+            wait(self._futures)
+            self._stack.close()  # the servers end with the threads that started them
+            self._pool.shutdown()
+
+
+def take(task: Task, workload: str, counted: Counted, sites: Sites) -> Sample:
+    """One sample: the counts of N and of 2 N pages, or why there are none."""
+    made = Sample(
+        backend=task.backend,
+        workload=workload,
+        instrument=task.instrument.name,
+        seed=task.seed,
+        pages=task.pages * task.repeats,
+        status="ok",
+    )
+    try:
+        small, large = map(counted.count, sites.pair(workload, task.pages))
+    except CrawlError as error:
+        status = "void" if error.void else "failed"
+        return made.model_copy(update={"status": status, "reason": str(error)})
+    costs = {cost: (small.get(cost, 0), large.get(cost, 0)) for cost in {**small, **large}}
+    return made.model_copy(update={"counts": costs})
 
 
 def processors() -> int:
-    """How many processors this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -41,18 +456,17 @@ class CostsOptions:
     pages: int = 500
     slots: int = 100
     seeds: Sequence[int] = (1, 2, 3)
-    source: str = "auto"
     jobs: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far it is: a sample, and the seconds that are left; None before anything is done."""
+    """How far it is: a sample, and the seconds that are left."""
 
     sample: Sample
     done: int
     planned: int
-    left_s: float | None
+    left_s: float
 
 
 def run(
@@ -76,7 +490,7 @@ def run(
         wanted = [name for name in wanted if name not in controls.CONTROLS]
     known = backends.look_up(wanted) if wanted != [] else []
     names = [*floor, *(backends.choose(known, wanted) if known else [])]
-    found = instruments.find(options.instruments, options.source)
+    found = instruments.find(options.instruments)
     usable = [each for each in found if each.missing is None]
     if not usable:
         raise CostsError("; ".join(each.missing or "" for each in found))
@@ -91,15 +505,15 @@ def run(
         missing={each.name: each.missing for each in found if each.missing},
         absent={each.name: each.missing for each in known if each.missing},
     )
-    planned = tasks.plan(known, names, usable, options.seeds, options.workloads, options.pages)
-    order = tasks.in_order(planned, options.workloads, names)
+    planned = plan(known, names, usable, options.seeds, options.workloads, options.pages)
+    order = in_order(planned, options.workloads, names)
     with ExitStack() as stack:
         part = stack.enter_context(Part.of(folder, header, resume=resume)) if folder else None
         kept: dict[Key, Sample] = {}
         if part is not None:
             header = part.header.model_copy(update={"seeds": header.seeds})
             kept = {s.key: s for s in part.samples if s.status == "ok" and s.key in set(order)}
-        count(options, tasks.without(planned, kept), len(kept), kept, part, report)
+        count(options, without(planned, kept), len(kept), kept, part, report)
         costs = Costs(header, tuple(kept[key] for key in order if key in kept))
         if part is not None and len(kept) == len(order):
             record.save(costs, part.folder)
@@ -123,20 +537,16 @@ def count(
     total_s, done_s = sum(task.weight_s for task in todo), 0.0
     planned = before + sum(len(task.workloads) for task in todo)
     number = before
-    try:
+    with suppress(KeyboardInterrupt):
         for alone, group in groupby(todo, key=lambda task: task.instrument.alone):
-            jobs = 1 if alone else options.jobs
-            with closing(lanes.run(list(group), options.slots, jobs)) as found:
-                for each in found:
-                    if isinstance(each, Task):
-                        done_s += each.weight_s
-                        continue
-                    kept[each.key] = each
-                    if part is not None:
-                        part.append(each)
-                    number += 1
+            with Lanes(options.slots, 1 if alone else options.jobs) as lanes:
+                for task, samples in lanes.count(group):
+                    done_s += task.weight_s
                     spent_s = time.monotonic() - began
-                    left_s = spent_s * (total_s - done_s) / done_s if done_s else None
-                    report(Progress(each, number, planned, left_s))
-    except KeyboardInterrupt:
-        return
+                    left_s = spent_s * (total_s - done_s) / done_s
+                    for sample in samples:
+                        kept[sample.key] = sample
+                        if part is not None:
+                            part.append(sample)
+                        number += 1
+                        report(Progress(sample, number, planned, left_s))

@@ -1,24 +1,27 @@
-"""The records of counted crawls: ``costs.jsonl``, one line for what was planned, one a sample.
+"""Counted crawls: ``costs.jsonl``, and costs per page from it.
 
-While crawls are counted, the lines are appended to ``costs.part.jsonl``; the record takes its
-place when all are there. So a crash loses at most what was being counted, and no older record.
+The first line says what was planned, each further one is a sample. While crawls are counted, the
+lines are appended to ``costs.part.jsonl``; the record takes its place when all are there. So a
+crash loses at most what was being counted, and no older record.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from statistics import median
+from typing import Annotated, Final, Literal
 
 from pydantic import Field, TypeAdapter
 
 from bench import filesystem
 from bench.errors import BenchError
 from bench.launch import shown
+from bench.machine.instruments import SYSCALL, SYSCALLS
 from bench.schema import Environment, Record
-from bench.store import Store, load_lines
+from bench.store import Log, load_lines
 from bench.text import plural
 
 FILE_NAME = "costs.jsonl"
@@ -48,6 +51,11 @@ class Header(Record):
     missing: dict[str, str] = Field(default_factory=dict)  # instrument -> reason
     absent: dict[str, str] = Field(default_factory=dict)  # backend that cannot run -> reason
 
+    @property
+    def stamp(self) -> str:
+        """When and on which interpreter: every table, chart and block says it."""
+        return f"Counted on {self.created[:10]} with {self.environment.python}"
+
 
 class Sample(Record):
     """One backend on one workload with one hash seed under one instrument: two crawls.
@@ -74,20 +82,56 @@ class Sample(Record):
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """A whole record."""
-
     header: Header
     samples: tuple[Sample, ...]
 
 
-class Part:
-    """A record that is being made: a file to which samples are appended, and what it has."""
+# --- the file --------------------------------------------------------------------------------
 
-    def __init__(
-        self, folder: Path, file: Store, header: Header, samples: Sequence[Sample]
-    ) -> None:
+LINES: TypeAdapter[Header | Sample] = TypeAdapter(
+    Annotated[Header | Sample, Field(discriminator="kind")]
+)
+
+
+def read(file: Path) -> tuple[Costs, int]:
+    """The record in a file, and the length of a torn last line. Raises :class:`CostsError`."""
+    if file.exists() and not is_costs(file):
+        raise CostsError(f"{file}: not a record of costs")
+    lines, torn = load_lines(file, LINES)
+    if not lines or not isinstance(lines[0], Header):
+        raise CostsError(f"{file}: not a record of costs")
+    return Costs(lines[0], tuple(line for line in lines if isinstance(line, Sample))), torn
+
+
+def load(path: Path) -> Costs:
+    """The record in a file or folder. Raises :class:`CostsError`."""
+    return read(file_of(path))[0]
+
+
+def file_of(path: Path) -> Path:
+    return path / FILE_NAME if path.is_dir() else path
+
+
+def is_costs(path: Path) -> bool:
+    """Whether a path that a user gave is a record of costs, or a folder with one."""
+    try:
+        with file_of(path).open(encoding="utf-8") as lines:
+            return bool(json.loads(lines.readline()).get("kind") == "costs")
+    except (OSError, ValueError, AttributeError):
+        return False
+
+
+def save(costs: Costs, folder: Path) -> None:
+    lines = [costs.header.model_dump_json(), *(s.model_dump_json() for s in costs.samples)]
+    filesystem.write_text(folder / FILE_NAME, "\n".join(lines) + "\n")
+
+
+class Part:
+    """A record that is being made: a log to which samples are appended, and what it has."""
+
+    def __init__(self, folder: Path, log: Log, header: Header, samples: Sequence[Sample]) -> None:
         self.folder, self.header, self.samples = folder, header, samples
-        self._file = file
+        self._log = log
 
     @classmethod
     def of(cls, folder: Path, header: Header, *, resume: bool) -> Part:
@@ -103,42 +147,33 @@ class Part:
                     f"{shown(path)} is unfinished: continue with --resume, or delete it"
                 )
             filesystem.make_folder(folder)
-            file = Store(path, create=True)
-            file.append(header)
-            return cls(folder, file, header, ())
+            log = Log(path, create=True)
+            log.append(header)
+            return cls(folder, log, header, ())
         if not path.exists():
             raise CostsError(f"{shown(path)}: nothing to resume; start without --resume")
-        lines, torn = load_lines(path, LINES)
-        if not lines or not isinstance(lines[0], Header):
-            raise CostsError(f"{shown(path)}: not a record of costs; delete it")
-        first, samples = lines[0], [line for line in lines if isinstance(line, Sample)]
-        if what := changed(first, header):
+        found, torn = read(path)
+        if what := changed(found.header, header):
             raise CostsError(
                 f"{shown(path)} was counted differently ({', '.join(what)}); delete it to start "
                 "from the beginning"
             )
-        file = Store(path, create=False)
-        file.cut(torn)
-        return cls(folder, file, first, samples)
+        log = Log(path, create=False)
+        log.cut(torn)
+        return cls(folder, log, found.header, found.samples)
 
     def append(self, sample: Sample) -> None:
-        """Write a sample and sync it."""
-        self._file.append(sample)
+        self._log.append(sample)
 
     def remove(self) -> None:
         """Remove the file: the record is whole, and elsewhere."""
-        self._file.path.unlink()
+        self._log.path.unlink()
 
     def __enter__(self) -> Part:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._file.close()
-
-
-LINES: TypeAdapter[Header | Sample] = TypeAdapter(
-    Annotated[Header | Sample, Field(discriminator="kind")]
-)
+        self._log.close()
 
 
 def changed(a: Header, b: Header) -> list[str]:
@@ -157,44 +192,102 @@ def changed(a: Header, b: Header) -> list[str]:
     ]
 
 
-def save(costs: Costs, folder: Path) -> None:
-    """Write the record completely or not at all."""
-    lines = [costs.header.model_dump_json(), *(s.model_dump_json() for s in costs.samples)]
-    filesystem.write_text(folder / FILE_NAME, "\n".join(lines) + "\n")
+# --- costs per page --------------------------------------------------------------------------
+
+STOPS: Final = "strace"
+"""The tool that stops a thread at each of its calls."""
+LOCK: Final = f"{SYSCALL}futex"
+MEETS: Final = 0.5
+"""Backends whose threads wait for one another this often a page have several that work."""
+SHADOW: Final = (
+    "strace stops a thread at each of its calls, so several threads meet at the interpreter's lock "
+    "far more often than at full speed"
+)
 
 
-def file_of(path: Path) -> Path:
-    """The record in a folder, or the path itself."""
-    return path / FILE_NAME if path.is_dir() else path
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a page takes of one thing: the median over samples, and the range."""
+
+    middle: float
+    low: float
+    high: float
+
+    @property
+    def spread(self) -> float:
+        """The width of the range over its middle; 0 where the middle is 0."""
+        return (self.high - self.low) / self.middle if self.middle else 0.0
 
 
-def is_costs(path: Path) -> bool:
-    """Whether a path that a user gave is a record of costs, or a folder with one."""
-    file = file_of(path)
-    try:
-        with file.open(encoding="utf-8") as lines:
-            return bool(json.loads(lines.readline()).get("kind") == "costs")
-    except (OSError, ValueError, AttributeError):
-        return False
+@dataclass(frozen=True, slots=True)
+class Account:
+    """The costs of one backend on one workload, per page."""
+
+    backend: str
+    workload: str
+    costs: Mapping[str, Cost]
+    bad: tuple[str, ...]  # why samples do not count
+    untold: str | None = None  # why system calls were counted and are not told
+    python: str = ""  # the interpreter that was counted
+
+    def calls(self) -> dict[str, Cost]:
+        """The system calls by name, without those that pages do not make."""
+        return {
+            name.removeprefix(SYSCALL): cost
+            for name, cost in self.costs.items()
+            if name.startswith(SYSCALL) and abs(cost.middle) >= 0.0005
+        }
 
 
-def load(path: Path) -> Costs:
-    """The record in a file or folder. Raises :class:`CostsError`."""
-    file = file_of(path)
-    if file.exists() and not is_costs(file):
-        raise CostsError(f"{file}: not a record of costs")
-    lines, _ = load_lines(file, LINES)
-    if not lines or not isinstance(lines[0], Header):
-        raise CostsError(f"{file}: not a record of costs")
-    return Costs(lines[0], tuple(line for line in lines if isinstance(line, Sample)))
+def per_page(sample: Sample, pages: int) -> dict[str, float]:
+    """What start, warm-up and end take is in both totals, so it cancels.
+
+    ``pages`` is the record's number, for a sample that has none of its own.
+    """
+    pages = sample.pages or pages
+    return {cost: (large - small) / pages for cost, (small, large) in sample.counts.items()}
 
 
-def merged(samples: Iterable[Sample]) -> dict[tuple[str, str], list[Sample]]:
-    """The samples of each workload and backend, in the order of the record."""
-    found: dict[tuple[str, str], list[Sample]] = {}
+def account(samples: Iterable[Sample], header: Header, workload: str, backend: str) -> Account:
+    values: dict[str, list[float]] = {}
+    taken: dict[str, int] = {}
+    bad = []
+    of_sample: dict[str, str] = {}
     for sample in samples:
+        if sample.status != "ok":
+            bad.append(f"{sample.instrument}, seed {sample.seed}: {sample.status}: {sample.reason}")
+            continue
+        taken[sample.instrument] = taken.get(sample.instrument, 0) + 1
+        for name, value in per_page(sample, header.pages).items():
+            values.setdefault(name, []).append(value)
+            of_sample[name] = sample.instrument
+    costs = {}
+    for name, found in values.items():
+        # A system call that some samples did not make at all.
+        found += [0.0] * (taken[of_sample[name]] - len(found))
+        costs[name] = Cost(median(found), min(found), max(found))
+    middles = {name: cost.middle for name, cost in costs.items()}
+    untold = shadow(middles, header.tools.get("system calls", ""))
+    if untold:
+        # Calls that do not wait (WORKING) stay, for the gate: no lock changes their number.
+        costs = {k: v for k, v in costs.items() if k != SYSCALLS and not k.startswith(SYSCALL)}
+    python = header.environment.python
+    return Account(backend, workload, costs, tuple(bad), untold, python)
+
+
+def shadow(per_page: Mapping[str, float], tool: str = STOPS) -> str | None:
+    """Why system calls are the tracer's more than the backend's; None where they are its own.
+
+    This is the one rule: every table, card and slide shows what an :class:`Account` has.
+    """
+    return SHADOW if tool.startswith(STOPS) and per_page.get(LOCK, 0.0) >= MEETS else None
+
+
+def accounts(costs: Costs) -> list[Account]:
+    found: dict[tuple[str, str], list[Sample]] = {}
+    for sample in costs.samples:
         found.setdefault((sample.workload, sample.backend), []).append(sample)
-    return found
+    return [account(samples, costs.header, *place) for place, samples in found.items()]
 
 
 def seed_words(costs: Costs) -> str:

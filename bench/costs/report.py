@@ -1,27 +1,205 @@
-"""The results for readers: lines while counting, tables, ``summary.md``, the chart."""
+"""Counted costs for readers: tables, charts, ``summary.md``, and a section of a report.
+
+Every table and chart names the interpreter on which it was counted, because a campaign's report
+shows them beside measurements on another one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from operator import attrgetter
 from pathlib import Path
+from typing import Final
 
+from markupsafe import Markup
 from rich.console import Console
 
 from bench import filesystem
-from bench.costs import chart, opening
-from bench.costs.account import Account, Cost, per_page
-from bench.costs.gate import Gate
-from bench.costs.measure import Progress
-from bench.costs.record import Costs, seed_words
-from bench.costs.sites import OPENED
-from bench.costs.tasks import FLOOR
+from bench.analysis.analysis import Analysis
+from bench.analysis.stats import Spread
+from bench.costs import record
+from bench.costs.guard import Gate
+from bench.costs.measure import FLOOR, OPENED, Progress
+from bench.costs.record import Account, Cost, Costs, per_page, seed_words, shadow
 from bench.machine.instruments import ALLOCATED, ALLOCATIONS, INSTRUCTIONS, SYSCALLS, WORKING
 from bench.plan.cast import MAIN_VARIANTS
-from bench.report import charts, files
-from bench.report.tables import markdown, terminal
+from bench.report import charts, files, markup
+from bench.report.charts import Design, Skip, kinds
+from bench.report.page import Extension, Extra, Section
+from bench.report.tables import section
+from bench.report.tables import show as show_table
+from bench.show.figures import Bars, Panel, Unit
+from bench.show.measured import TIMES
 from bench.show.table import MISSING, Cell, Column, Row, Table, Tone, name, words
-from bench.text import minutes
+from bench.show.words import commit_words, machine_words
+from bench.text import count, minutes, number, times
 from crawlers.registry import MODELS
+
+CHOSEN = (FLOOR, *MODELS, *MAIN_VARIANTS)
+"""The backends of README's tables, and of a chart that would have too many."""
+
+# --- charts: instructions of a page, and of a connection -------------------------------------
+
+NAME, CHURN = "costs", "costs-churn"
+MOST = 16
+"""With more backends in a panel only the main ones are drawn, so that each can be read."""
+HEADS = {"fetch": "a fetched page: a list, no links", "crawl": "a crawled page: links too"}
+COMMAND = "python -m bench costs --workload churn"
+
+
+INSTRUCTIONS_UNIT: Final = Unit("", number, number)
+
+
+def design(costs: Costs, made: Sequence[Account]) -> Design | Skip:
+    title = "Instructions that a page needs"
+    rows: dict[str, dict[str, Cost]] = {workload: {} for workload in HEADS}
+    for each in made:
+        if each.workload in HEADS and INSTRUCTIONS in each.costs:
+            rows[each.workload][each.backend] = each.costs[INSTRUCTIONS]
+    rows = {workload: found for workload, found in rows.items() if found}
+    if not rows:
+        return Skip(NAME, title, "no instructions were counted")
+    most = max(map(len, rows.values()))
+    left_out: tuple[str, ...] = ()
+    main = {w: {who: found[who] for who in found if who in CHOSEN} for w, found in rows.items()}
+    if most > MOST and all(main.values()):
+        rows = main
+        left_out = (f"The models and the main variants; the tables have all {most}.",)
+    header = costs.header
+    return Design(
+        name=NAME,
+        title=title,
+        finding=finding(*next(iter(rows.items()))),
+        subtitle=f"Instructions in user space per page at {header.slots} slots, {counter(costs)}",
+        alt="Bar charts, instructions per page. "
+        + " ".join(
+            f"{workload}: " + "; ".join(f"{w} {c.middle:,.0f}" for w, c in found.items()) + "."
+            for workload, found in rows.items()
+        ),
+        draw=partial(kinds.draw, Bars([_panel(HEADS[w], found) for w, found in rows.items()])),
+        notes=(
+            f"Crawls of {header.pages:,} and {2 * header.pages:,} pages subtracted; median and "
+            f"range of {seed_words(costs)}. Not in it: the kernel’s time, "
+            "cache and branch misses.",
+            *left_out,
+        ),
+        footer=footer(costs),
+    )
+
+
+def counter(costs: Costs) -> str:
+    """What counted, on which interpreter."""
+    tool = costs.header.tools.get("instructions", "valgrind")
+    return f"{costs.header.environment.python}, by {tool}: a count, not a speed"
+
+
+def footer(costs: Costs) -> tuple[str, str]:
+    environment = costs.header.environment
+    return (
+        machine_words(environment, costs.header.created),
+        f"python -m bench costs · commit {commit_words(environment)}",
+    )
+
+
+def _panel(axis: str, found: Mapping[str, Cost], unit: Unit = INSTRUCTIONS_UNIT) -> Panel:
+    rows = {
+        who: [Spread(cost.middle, cost.low, cost.high, 1 if cost.low == cost.high else 2)]
+        for who, cost in found.items()
+    }
+    return Panel(axis, rows, unit)
+
+
+def finding(workload: str, found: Mapping[str, Cost]) -> str | None:
+    models = sorted((who for who in found if who in MODELS), key=lambda who: found[who].middle)
+    if len(models) < 2 or found[models[-1]].low <= found[models[0]].high:
+        return None
+    least, most = found[models[0]].middle, found[models[-1]].middle
+    what = "fetched" if workload == "fetch" else "crawled"
+    return (
+        f"A {what} page needs {number(least)} instructions with {models[0]}, "
+        f"{times(most / least)} times as many with {models[-1]}"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """A connection for each page: the counts of ``churn`` minus those of ``fetch``, medians."""
+
+    backend: str
+    instructions: float  # of opening and closing a connection
+    page: float  # instructions of a page on a kept connection
+    calls: float | None  # system calls of opening and closing
+
+    @property
+    def pages(self) -> float:
+        """How many pages on a kept connection take as many instructions."""
+        return self.instructions / self.page
+
+
+def openings(made: Sequence[Account]) -> list[Opening]:
+    by_place = {(each.backend, each.workload): each for each in made}
+    found = []
+    for (backend, workload), each in by_place.items():
+        kept = by_place.get((backend, "fetch"))
+        if workload != OPENED or kept is None:
+            continue
+        more, page = added(each, kept, INSTRUCTIONS), kept.costs.get(INSTRUCTIONS)
+        if more is not None and page is not None:
+            found.append(Opening(backend, more, page.middle, added(each, kept, SYSCALLS)))
+    return found
+
+
+def added(opened: Account, kept: Account, key: str) -> float | None:
+    """How much more of one cost a page takes; None where one of them was not counted."""
+    one, other = opened.costs.get(key), kept.costs.get(key)
+    return None if one is None or other is None else one.middle - other.middle
+
+
+def opening_design(costs: Costs, made: Sequence[Account]) -> Design | Skip:
+    title, rows = "Instructions that a connection for each page adds", openings(made)
+    if not rows:
+        return Skip(CHURN, title, f"no instructions of churn were counted: {COMMAND}")
+    panels = [
+        _panel(axis, {row.backend: Cost(*[value(row)] * 3) for row in rows}, unit)
+        for axis, value, unit in (
+            ("instructions of opening and closing", attrgetter("instructions"), INSTRUCTIONS_UNIT),
+            ("the same in pages on a kept connection", attrgetter("pages"), TIMES),
+        )
+    ]
+    return Design(
+        name=CHURN,
+        title=title,
+        finding=opening_finding(rows),
+        subtitle="Instructions in user space to open and close a connection, at "
+        f"{costs.header.slots} slots, {counter(costs)}",
+        alt="Bar chart, instructions that a connection for each page adds. "
+        + "; ".join(
+            f"{row.backend} {row.instructions:,.0f}, or {times(row.pages)} pages" for row in rows
+        )
+        + ".",
+        draw=partial(kinds.draw, Bars(panels)),
+        notes=(
+            "Pages with a connection each minus pages on kept ones; medians of "
+            f"{seed_words(costs)}. Not in it: the kernel’s time.",
+        ),
+        footer=footer(costs),
+    )
+
+
+def opening_finding(rows: Sequence[Opening]) -> str | None:
+    found = sorted((row for row in rows if row.backend in MODELS), key=lambda row: -row.pages)
+    if len(found) < 2:
+        return None
+    most, least = found[0], found[-1]
+    return (
+        f"A connection costs as many instructions as {times(most.pages)} pages with "
+        f"{most.backend}, as {times(least.pages)} with {least.backend}"
+    )
+
+
+# --- tables ----------------------------------------------------------------------------------
 
 COLUMNS = {
     INSTRUCTIONS: Column("instructions"),
@@ -35,30 +213,15 @@ COLUMNS = {
     "segments_received": Column("segments received", drop=6),
 }
 """Every cost but the single system calls, in the order of tables."""
+SHORT = (INSTRUCTIONS, SYSCALLS, ALLOCATIONS)
 
 MANY_CALLS = 0.005
 """A system call has a column of its own if some backend makes so many for a page."""
 
-
-CONTENDED = (
-    "futex: strace pauses a thread at each call, so threads meet at the interpreter's lock more "
-    "often than at full speed. Take these for an upper bound."
+FLOOR_NOTE = (
+    f"× {FLOOR}: instructions, compared with the control {FLOOR}, which has no parser, no frontier "
+    "and no timeouts, and is no backend."
 )
-
-
-def progress(console: Console, progress: Progress) -> None:
-    """Print a line for a sample as it comes, and how long the rest takes."""
-    sample = progress.sample
-    if sample.status == "ok":
-        found = {key: figure(value) for key, value in per_page(sample, 1).items()}
-        named = (f"{found[key]} {COLUMNS[key].title}" for key in COLUMNS if key in found)
-        told = f"{', '.join(named)} a page"
-    else:
-        told = f"{sample.status}: {sample.reason}"
-    left = "" if progress.left_s is None else f", {minutes(progress.left_s)} left"
-    number = f"{progress.done}/{progress.planned}"
-    where = f"{sample.workload} {sample.backend} seed {sample.seed}"
-    console.print(f"{number}{left}  {where}: {told}", highlight=False, markup=False)
 
 
 def figure(value: float) -> str:
@@ -78,10 +241,17 @@ def cell(found: Cost | None) -> Cell:
     return Cell(middle if low == high else f"{middle} [{low}–{high}]", middle)
 
 
-FLOOR_NOTE = (
-    f"× {FLOOR}: instructions, compared with the control {FLOOR}, which has no parser, no frontier "
-    "and no timeouts, and is no backend."
-)
+def captioned(caption: str, made: Sequence[Account]) -> str:
+    return f"{caption} ({made[0].python})" if made else caption
+
+
+def untold(made: Iterable[Account]) -> list[str]:
+    """Whose system calls are not shown, and why: one note for each reason."""
+    reasons: dict[str, list[str]] = {}
+    for each in made:
+        if each.untold and each.backend not in reasons.setdefault(each.untold, []):
+            reasons[each.untold].append(each.backend)
+    return [f"No system calls of {', '.join(who)}: {why}." for why, who in reasons.items()]
 
 
 def costs_table(
@@ -90,38 +260,28 @@ def costs_table(
     """A page of one workload: one row for each backend, with its multiple of the floor."""
     rows = [each for each in made if each.workload == workload and each.costs]
     used = [key for key in keys if any(key in each.costs for each in rows)]
-    least = floor(made, workload)
     columns = [name("backend"), *(COLUMNS[key] for key in used)]
-    if least is None or INSTRUCTIONS not in used:
-        body: list[Row] = [[each.backend, *cells(each, used)] for each in rows]
-        return Table(f"A page of {workload} takes", columns, body)
-    columns.insert(1, Column(f"× {FLOOR}"))
-    body = [[each.backend, multiple(each, least), *cells(each, used)] for each in rows]
-    return Table(f"A page of {workload} takes", columns, body, notes=(FLOOR_NOTE,))
+    body: list[Row] = [[each.backend, *(cell(each.costs.get(k)) for k in used)] for each in rows]
+    notes = untold(rows) if SYSCALLS in keys else []
+    least = next((each.costs.get(INSTRUCTIONS) for each in rows if each.backend == FLOOR), None)
+    if least and INSTRUCTIONS in used:
+        columns.insert(1, Column(f"× {FLOOR}"))
+        body = [
+            [row[0], multiple(each.costs.get(INSTRUCTIONS), least), *row[1:]]
+            for each, row in zip(rows, body, strict=True)
+        ]
+        notes = [FLOOR_NOTE, *notes]
+    return Table(captioned(f"A page of {workload} needs", rows), columns, body, notes=notes)
 
 
-def cells(account: Account, keys: Sequence[str]) -> list[Cell]:
-    """The costs of one backend."""
-    return [cell(account.costs.get(key)) for key in keys]
-
-
-def multiple(account: Account, least: float) -> str:
-    """Its instructions, in multiples of the floor's."""
-    found = account.costs.get(INSTRUCTIONS)
-    return MISSING if found is None else f"{found.middle / least:.2f}"
-
-
-def floor(made: Sequence[Account], workload: str) -> float | None:
-    """The instructions of the control; None where it was not counted."""
-    for each in made:
-        if (each.backend, each.workload) == (FLOOR, workload) and INSTRUCTIONS in each.costs:
-            return each.costs[INSTRUCTIONS].middle
-    return None
+def multiple(found: Cost | None, least: Cost) -> str:
+    return MISSING if found is None else f"{found.middle / least.middle:.2f}"
 
 
 def calls_table(made: Sequence[Account], workload: str) -> Table:
-    """The system calls by name: medians, one row for each backend."""
-    rows = [each for each in made if each.workload == workload and SYSCALLS in each.costs]
+    """The system calls by name: medians, one row for each backend whose own they are."""
+    mine = [each for each in made if each.workload == workload]
+    rows = [each for each in mine if SYSCALLS in each.costs]
     most: dict[str, float] = {}
     for each in rows:
         for key, cost in each.calls().items():
@@ -132,33 +292,43 @@ def calls_table(made: Sequence[Account], workload: str) -> Table:
         found = each.calls()
         figures = [figure(found[key].middle) if key in found else "0" for key in used]
         body.append([each.backend, *figures])
-    columns = [Column(key, drop=place) for place, key in enumerate(used)]
-    contended = any("futex" in each.calls() for each in rows)
+    columns = [name("backend"), *(Column(key, drop=place) for place, key in enumerate(used))]
+    caption = captioned(f"System calls for a page of {workload}", rows)
+    return Table(caption, columns, body, notes=untold(mine))
+
+
+def openings_table(made: Sequence[Account]) -> Table:
     return Table(
-        f"System calls for a page of {workload}",
-        [name("backend"), *columns],
-        body,
-        notes=(CONTENDED,) if contended else (),
+        captioned("A connection of its own adds to a page of fetch", made),
+        [name("backend"), Column("instructions"), Column("in kept pages"), Column("system calls")],
+        [
+            [
+                row.backend,
+                count(row.instructions),
+                times(row.pages),
+                MISSING if row.calls is None else f"{row.calls:.1f}",
+            ]
+            for row in openings(made)
+        ],
+        about="The workload churn minus fetch, medians over hash seeds: opening and closing.",
+        notes=untold(each for each in made if each.workload == OPENED),
     )
 
 
 def tables(made: Sequence[Account]) -> list[Table]:
-    """Every table of a record."""
     found = [
         table
         for workload in workloads(made)
         for table in (costs_table(made, workload), calls_table(made, workload))
     ]
-    return [*found, opening.table(made)] if opening.openings(made) else found
+    return [*found, openings_table(made)] if openings(made) else found
 
 
 def workloads(made: Iterable[Account]) -> list[str]:
-    """The workloads that were counted, in the order of the record."""
     return list(dict.fromkeys(each.workload for each in made))
 
 
 def lost(costs: Costs, made: Sequence[Account]) -> list[str]:
-    """What was not counted, and why."""
     return [
         *(f"{instrument}: {reason}" for instrument, reason in costs.header.missing.items()),
         *(f"{backend}: {reason}" for backend, reason in costs.header.absent.items()),
@@ -166,21 +336,12 @@ def lost(costs: Costs, made: Sequence[Account]) -> list[str]:
     ]
 
 
-def show(costs: Costs, made: Sequence[Account], console: Console) -> None:
-    """Print the tables."""
-    for table in tables(made):
-        terminal.show(table, console)
-    for reason in lost(costs, made):
-        console.print(f"not counted: {reason}", markup=False)
-
-
 TONES: dict[str, Tone] = {"more": "bad", "fewer": "good"}
 
 
 def gate_table(gate: Gate) -> Table:
-    """Two records compared."""
     return Table(
-        "A page in B takes, compared with A",
+        f"A page in B needs, compared with A ({gate.python})",
         [
             name("backend"),
             name("workload"),
@@ -206,44 +367,64 @@ def gate_table(gate: Gate) -> Table:
     )
 
 
+# --- where they are shown --------------------------------------------------------------------
+
+
+def progress(console: Console, progress: Progress) -> None:
+    """Print a line for a sample as it comes, and how long the rest takes."""
+    sample = progress.sample
+    if sample.status == "ok":
+        costs = per_page(sample, 1)
+        if shadow(costs):
+            costs.pop(SYSCALLS)
+        named = [f"{figure(costs[key])} {COLUMNS[key].title}" for key in COLUMNS if key in costs]
+        told = f"{', '.join(named)} a page" if named else "counted"
+    else:
+        told = f"{sample.status}: {sample.reason}"
+    done = f"{progress.done}/{progress.planned}, {minutes(progress.left_s)} left"
+    where = f"{sample.workload} {sample.backend} seed {sample.seed}"
+    console.print(f"{done}  {where}: {told}", highlight=False, markup=False)
+
+
+def show(costs: Costs, made: Sequence[Account], console: Console) -> None:
+    for table in tables(made):
+        show_table(table, console)
+    for reason in lost(costs, made):
+        console.print(f"not counted: {reason}", markup=False)
+
+
 def show_gate(gate: Gate, console: Console) -> None:
-    """Print a comparison."""
-    terminal.show(gate_table(gate), console)
+    show_table(gate_table(gate), console)
     for note in gate.notes:
         console.print(f"not compared: {note}", markup=False)
     for reason in gate.lost:
         console.print(f"not counted in B: {reason}", markup=False)
     more = len(gate.more)
     console.print(
-        f"A page takes more in {more} of {len(gate.rows)} comparisons."
+        f"A page needs more in {more} of {len(gate.rows)} comparisons."
         if more
-        else "No page takes more."
+        else "No page needs more."
     )
 
 
-def as_json(made: Sequence[Account]) -> dict[str, dict[str, dict[str, list[float]]]]:
-    """Workload -> backend -> cost -> median, lowest, highest."""
-    return {
-        workload: {
-            each.backend: {
-                key: [found.middle, found.low, found.high] for key, found in each.costs.items()
-            }
-            for each in made
-            if each.workload == workload
-        }
-        for workload in workloads(made)
-    }
+def as_json(made: Sequence[Account]) -> dict[str, dict[str, dict[str, list[float] | None]]]:
+    """Workload -> backend -> cost -> median, lowest, highest; null for calls that are not shown."""
+    found: dict[str, dict[str, dict[str, list[float] | None]]] = {}
+    for each in made:
+        costs: dict[str, list[float] | None] = {SYSCALLS: None} if each.untold else {}
+        costs |= {key: [one.middle, one.low, one.high] for key, one in each.costs.items()}
+        found.setdefault(each.workload, {})[each.backend] = costs
+    return found
 
 
 def summary(costs: Costs, made: Sequence[Account]) -> str:
-    """The text of ``summary.md``."""
     header = costs.header
     environment = header.environment
     tools = "; ".join(f"{instrument}: {tool}" for instrument, tool in header.tools.items())
     lines = [
-        "# What a page takes",
+        "# What a page costs",
         "",
-        f"{header.created[:10]}, {environment.python}, {environment.os}, {environment.machine}; "
+        f"{header.stamp}, {environment.os}, {environment.machine}; "
         f"{header.slots} slots; crawls of {header.pages:,} and {2 * header.pages:,} pages. "
         f"Counted with {tools}. Brackets: the range over {seed_words(costs)}; none where there "
         "is one seed, or no difference. These are counts, not speed: docs/costs.md says what they "
@@ -251,53 +432,62 @@ def summary(costs: Costs, made: Sequence[Account]) -> str:
         "",
     ]
     for table in tables(made):
-        lines += markdown.section(table)
+        lines += section(table)
     if missing := lost(costs, made):
         lines += ["## Not counted", "", *(f"- {reason}" for reason in missing), ""]
     return "\n".join(lines)
 
 
 def excerpt(costs: Costs, made: Sequence[Account], chart_file: str) -> str:
-    """The generated part of docs/costs.md: the chart and the tables."""
-    drawing = chart.design(costs, made)
-    environment = costs.header.environment
+    """The generated part of docs/costs.md: the chart, the models and the main variants."""
+    drawing = design(costs, made)
     lines = []
-    if isinstance(drawing, charts.Design):
+    if isinstance(drawing, Design):
         lines += [f"![{drawing.headline}]({chart_file})", ""]
     lines += [
-        f"Counted on {costs.header.created[:10]} with {environment.python}: the median over "
-        f"{seed_words(costs)}, and the range where there is one.",
+        f"{costs.header.stamp}: the median over {seed_words(costs)}, and the range where there "
+        "is one.",
         "",
     ]
-    for table in tables(made):
-        lines += markdown.section(table, 3)
+    rows = [each for each in made if each.backend in CHOSEN]
+    for workload in workloads(rows):
+        lines += section(costs_table(rows, workload, SHORT), 3)
     return "\n".join(lines).rstrip()
 
 
-SHORT = (INSTRUCTIONS, SYSCALLS, ALLOCATIONS)
-
-
-def short(costs: Costs, made: Sequence[Account]) -> str:
-    """The generated part of README.md: the models and the main variants."""
-    chosen = (FLOOR, *MODELS, *MAIN_VARIANTS)
-    rows = [each for each in made if each.backend in chosen]
-    lines = []
-    for workload in workloads(rows):
-        if workload != OPENED:
-            lines += markdown.section(costs_table(rows, workload, SHORT), 3)
-    lines += [
-        f"Counted on {costs.header.created[:10]} with {costs.header.environment.python}; in "
-        "brackets the range over hash seeds. Every backend, and what these numbers leave out: "
-        "[docs/costs.md](docs/costs.md).",
-    ]
-    return "\n".join(lines)
-
-
 def write(costs: Costs, made: Sequence[Account], folder: Path) -> None:
-    """Draw the charts and write the summary."""
     filesystem.make_folder(folder / files.CHARTS)
-    for drawing in (chart.design(costs, made), opening.design(costs, made)):
-        if isinstance(drawing, charts.Design):
-            backends = list(dict.fromkeys(each.backend for each in made))
-            charts.Sheet(folder / files.CHARTS, backends, chart.footer(costs)).draw(drawing)
+    backends = list(dict.fromkeys(each.backend for each in made))
+    for drawing in (design(costs, made), opening_design(costs, made)):
+        if isinstance(drawing, Design):
+            charts.Sheet(folder / files.CHARTS, backends, ()).draw(drawing)
     filesystem.write_text(folder / files.SUMMARY, summary(costs, made))
+
+
+def extra(analysis: Analysis, folder: Path) -> Extra:
+    """The section and the charts of a campaign; nothing without a record in its folder.
+
+    The costs have a machine, a time and pages of their own, which the section names.
+    """
+    file = folder / record.FILE_NAME
+    if not file.exists():
+        return Extra()
+    costs = record.load(file)
+    made = record.accounts(costs)
+    body = markup.templates(__name__).get_template("section.html").render(
+        header=costs.header,
+        seeds=seed_words(costs),
+        tables=[table for table in tables(made) if table.rows],
+        lost=lost(costs, made),
+    )  # fmt: skip
+    section = Section(
+        anchor="costs",
+        link="Exact costs",
+        title="What a page costs, counted",
+        body=Markup(body),  # nosec B704: the template escapes all text
+    )
+    further = [opening_design(costs, made)] if openings(made) else []
+    return Extra([section], [design(costs, made), *further])
+
+
+COSTS = Extension({record.FILE_NAME: "counts of instructions, calls and allocations"}, extra)

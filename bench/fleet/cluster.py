@@ -42,19 +42,6 @@ class FleetFault(Exception):
     """A host or a process of the fleet failed or was lost; the message names it."""
 
 
-def settings() -> dict[str, object]:
-    """dask's settings in this process and in the workers that it starts.
-
-    Its profiler looks at the frames of running threads a hundred times a second. Nobody reads
-    what it finds, it takes processor time from what is measured, and CPython 3.11 is known to
-    crash there (dask/distributed#8616, #8916): a host died at 950,000 of a million connections.
-    """
-    return {
-        "distributed.comm.timeouts.connect": f"{CONNECT_S:g}s",
-        "distributed.worker.profile.enabled": False,
-    }
-
-
 @contextmanager
 def connect(scheduler: str | None) -> Iterator[Client]:
     """A client of the cluster at ``scheduler``, or of a local one.
@@ -69,7 +56,15 @@ def connect(scheduler: str | None) -> Iterator[Client]:
         raise ClusterError(f"the fleet needs dask.distributed: {install('fleet')}") from None
     # The fleet reports lost hosts itself.
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    with dask.config.set(settings()):
+    settings = {
+        "distributed.comm.timeouts.connect": f"{CONNECT_S:g}s",
+        # It looks at the frames of running threads a hundred times a second. Nobody reads what
+        # it finds, it takes processor time from what is measured, and CPython 3.11 is known to
+        # crash there (dask/distributed#8616, #8916): a host died at 950,000 of a million
+        # connections.
+        "distributed.worker.profile.enabled": False,
+    }
+    with dask.config.set(settings):
         if scheduler is None:
             with (
                 uninterrupted() as close,
@@ -133,7 +128,6 @@ def uninterrupted() -> Iterator[ExitStack]:
 
 
 def addresses(client: Client) -> list[str]:
-    """The dask workers of the cluster now, sorted by address."""
     return sorted(client.scheduler_info(n_workers=-1)["workers"])
 
 
@@ -166,7 +160,6 @@ class Hosts:
 
     @property
     def names(self) -> list[str]:
-        """The names of the hosts, in order."""
         return list(self._actors)
 
     def each(self, calls: Sequence[HostCall], deadline_s: float | None = None) -> Iterator[Any]:
@@ -180,7 +173,6 @@ class Hosts:
             yield self._answer(host, future, deadline_s or self.answer_s)
 
     def all(self, method: str, *arguments: object, deadline_s: float | None = None) -> list[Any]:
-        """Make one call on every host; returns the answers."""
         calls: list[HostCall] = [(name, method, arguments) for name in self._actors]
         return list(self.each(calls, deadline_s))
 

@@ -4,22 +4,45 @@ Every server withholds its answers. The barrier is reached when all servers toge
 hold as many requests as the fleet has slots. Then every host reads its memory, and
 only after that do the servers release their answers. If a host or a process is lost
 on the way, the trial ends at once and is void, and its record names what was lost.
+
+Many results are merged into one record exactly: counts are added, never averaged.
 """
 
 from __future__ import annotations
 
+import hashlib
 import time
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from bench.fleet.cluster import START_S, FleetFault, HostCall, Hosts, addresses, name_of
-from bench.fleet.hold_record import HoldState, trial_record, worker_record
-from bench.fleet.host import READY_S, Host
-from bench.fleet.messages import Assignment, HostStatus
+from bench.fleet.host import (
+    READY_S,
+    Assignment,
+    Host,
+    HostStatus,
+    KernelReport,
+    Served,
+    ServerReport,
+    WorkerReport,
+)
 from bench.fleet.plan import FleetPlan, Share
-from bench.fleet.progress import Progress
-from bench.fleet.schema import FleetTrialRecord, HostFacts, Sample, WorkerRecord
-from bench.plan.workloads import PAGE_BYTES
+from bench.fleet.records import (
+    FleetTrialRecord,
+    Growth,
+    HostFacts,
+    LeftBehind,
+    Sample,
+    WorkerRecord,
+)
+from bench.histograms import MIN_BEYOND, encode, merge_histograms
+from bench.machine import memory
+from bench.plan.cast import Cast
+from bench.plan.workloads import PAGE_BYTES, Point
+from bench.run.judge import void_reason
+from bench.schema import Handshakes, Latency, Ledger, Status
+from bench.terminal import Phases
 from bench.text import now
 from crawlers.backend import Backend
 
@@ -38,9 +61,19 @@ READ_S = 60.0
 STOP_S = 60.0
 
 
-def patience_s(plan: FleetPlan) -> float:
-    """Seconds after which the trial gives up on a ramp or a release."""
-    return PATIENCE * plan.ramp_s + SPARE_S
+@dataclass(slots=True)
+class HoldState:
+    status: Status = "ok"
+    reason: str | None = None
+    served: dict[int, Served] = field(default_factory=dict)
+    samples: list[Sample] = field(default_factory=list)
+    held: int | None = None
+    opened_s: float | None = None
+    released_s: float | None = None
+    workers: dict[int, WorkerReport] = field(default_factory=dict)
+    servers: dict[int, ServerReport] = field(default_factory=dict)
+    kernels: list[KernelReport] = field(default_factory=list)
+    left_behind: list[LeftBehind] = field(default_factory=list)
 
 
 def run(
@@ -49,10 +82,9 @@ def run(
     known: Backend,
     facts: Mapping[str, HostFacts],
     number: int,
-    progress: Progress,
+    progress: Phases,
     answer_s: float,
 ) -> tuple[FleetTrialRecord, list[WorkerRecord]]:
-    """Run one trial; returns its records, whatever happens."""
     began, started = time.monotonic(), now()
     state = HoldState()
     try:
@@ -61,7 +93,7 @@ def run(
         state.status, state.reason = "failed", str(fault)
     else:
         try:
-            measure(hosts, plan, facts, state, progress)
+            Trial(hosts, plan, facts, state, progress).measure()
         except FleetFault as fault:
             state.status, state.reason = "void", str(fault)
         finally:
@@ -77,40 +109,7 @@ def run(
     return record.model_copy(update={"trial_s": time.monotonic() - began}), workers
 
 
-def measure(
-    hosts: Hosts,
-    plan: FleetPlan,
-    facts: Mapping[str, HostFacts],
-    state: HoldState,
-    progress: Progress,
-) -> None:
-    """The trial itself; fills in ``state`` as it goes."""
-    start(hosts, plan, state, progress)
-    progress.phase("reading memory")
-    hosts.all("arm", deadline_s=READ_S)
-    began = time.monotonic()
-    hosts.all("go", deadline_s=READ_S)
-    barrier(hosts, plan, facts, state, progress, began)
-    progress.phase("all held; reading memory")
-    time.sleep(SETTLE_S)
-    hosts.all("read", deadline_s=READ_S)
-    released = time.monotonic()
-    hosts.all("release", plan.ramp_per_s / len(plan.shares), deadline_s=READ_S)
-    results(hosts, plan, progress, released)
-    state.released_s = time.monotonic() - released
-    progress.phase("collecting")
-    numbers = [share.number for share in plan.shares]
-    calls: list[HostCall] = [
-        (share.host, "worker_report", (share.number,)) for share in plan.shares
-    ]
-    state.workers = dict(zip(numbers, hosts.each(calls, READ_S), strict=True))
-    calls = [(share.server_host, "server_report", (share.number,)) for share in plan.shares]
-    state.servers = dict(zip(numbers, hosts.each(calls, READ_S), strict=True))
-    state.kernels = hosts.all("kernel", deadline_s=READ_S)
-
-
 def where(client: Client, facts: Mapping[str, HostFacts]) -> list[str]:
-    """The addresses of the planned hosts, in order."""
     there = {name_of(address): address for address in addresses(client)}
     for host in facts:
         if host not in there:
@@ -118,103 +117,341 @@ def where(client: Client, facts: Mapping[str, HostFacts]) -> list[str]:
     return [there[host] for host in facts]
 
 
-def start(hosts: Hosts, plan: FleetPlan, state: HoldState, progress: Progress) -> None:
-    """Start the servers, then the workers, which need the servers' addresses."""
-    progress.phase("starting servers", len(plan.shares))
-    sites: list[HostCall] = [
-        (
-            *(share.server_host, "serve"),
-            (share.number, f"list:{share.connections}:{PAGE_BYTES}", plan.tls),
+@dataclass(slots=True)
+class Trial:
+    """The trial itself; fills in ``state`` as it goes."""
+
+    hosts: Hosts
+    plan: FleetPlan
+    facts: Mapping[str, HostFacts]
+    state: HoldState
+    progress: Phases
+
+    def measure(self) -> None:
+        """From the start to the reports. Raises :class:`FleetFault`."""
+        hosts, plan, state, progress = self.hosts, self.plan, self.state, self.progress
+        self._start()
+        progress.phase("reading memory")
+        hosts.all("arm", deadline_s=READ_S)
+        began = time.monotonic()
+        hosts.all("go", deadline_s=READ_S)
+        self._barrier(began)
+        progress.phase("all held; reading memory")
+        time.sleep(SETTLE_S)
+        hosts.all("read", deadline_s=READ_S)
+        released = time.monotonic()
+        hosts.all("release", plan.ramp_per_s / len(plan.shares), deadline_s=READ_S)
+        self._results(released)
+        state.released_s = time.monotonic() - released
+        progress.phase("collecting")
+        numbers = [share.number for share in plan.shares]
+        calls: list[HostCall] = [(s.host, "worker_report", (s.number,)) for s in plan.shares]
+        state.workers = dict(zip(numbers, hosts.each(calls, READ_S), strict=True))
+        calls = [(s.server_host, "server_report", (s.number,)) for s in plan.shares]
+        state.servers = dict(zip(numbers, hosts.each(calls, READ_S), strict=True))
+        state.kernels = hosts.all("kernel", deadline_s=READ_S)
+
+    def _start(self) -> None:
+        # The servers, then the workers, which need the servers' addresses.
+        hosts, plan, progress = self.hosts, self.plan, self.progress
+        progress.phase("starting servers", len(plan.shares))
+        calls: list[HostCall] = [
+            (
+                *(share.server_host, "serve"),
+                (share.number, f"list:{share.connections}:{PAGE_BYTES}", plan.tls),
+            )
+            for share in plan.shares
+        ]
+        for share, served in zip(plan.shares, hosts.each(calls, START_S), strict=True):
+            self.state.served[share.number] = served
+            progress.to(share.number + 1)
+        progress.phase("starting workers", len(plan.shares))
+        calls = [(share.host, "start", (self._assignment(share),)) for share in plan.shares]
+        list(hosts.each(calls, START_S))
+        calls = [(share.host, "ready", (share.number,)) for share in plan.shares]
+        for done, _ in enumerate(hosts.each(calls, READY_S), 1):
+            progress.to(done)
+
+    def _assignment(self, share: Share) -> Assignment:
+        return Assignment(
+            number=share.number,
+            backend=self.plan.backend,
+            served=self.state.served[share.number],
+            connections=share.connections,
+            rate=self.plan.ramp_per_s * share.connections / self.plan.connections,
+            timeout_s=2 * self._patience_s,
         )
-        for share in plan.shares
-    ]
-    for share, served in zip(plan.shares, hosts.each(sites, START_S), strict=True):
-        state.served[share.number] = served
-        progress.to(share.number + 1)
-    progress.phase("starting workers", len(plan.shares))
-    calls: list[HostCall] = [
-        (share.host, "start", (assignment(share, plan, state),)) for share in plan.shares
-    ]
-    list(hosts.each(calls, START_S))
-    calls = [(share.host, "ready", (share.number,)) for share in plan.shares]
-    for done, _ in enumerate(hosts.each(calls, READY_S), 1):
-        progress.to(done)
+
+    def _barrier(self, began: float) -> None:
+        """Wait until the servers hold a request from every slot; sample the way there.
+
+        Raises :class:`FleetFault` if a host or process is lost, or when the time is up.
+        """
+        wanted, state = self.plan.connections, self.state
+        self.progress.phase("opening connections", wanted)
+        first: int | None = None
+        for looks in self._looks():
+            at = time.monotonic() - began
+            held = sum(sum(one.held.values()) for one in looks)
+            each = zip(self.facts.values(), looks, strict=True)
+            free = {fact.machine: one.free_bytes for fact, one in each}
+            total = None if None in free.values() else sum(value or 0 for value in free.values())
+            first = total if first is None else first
+            used = None if total is None or first is None else first - total
+            state.samples.append(Sample(at_s=at, connections=held, used_bytes=used))
+            state.held = held
+            self.progress.to(held)
+            if held >= wanted:
+                state.opened_s = at
+                return
+            if at > self._patience_s:
+                raise FleetFault(f"only {held:,} of {wanted:,} connections after {at:.0f} s")
+
+    def _results(self, released: float) -> None:
+        wanted = len(self.plan.shares)
+        self.progress.phase("releasing", wanted)
+        for looks in self._looks():
+            done = sum(one.results for one in looks)
+            self.progress.to(done)
+            if done == wanted:
+                return
+            if time.monotonic() - released > self._patience_s:
+                raise FleetFault(f"only {done} of {wanted} workers gave a result")
+
+    def _looks(self) -> Iterator[list[HostStatus]]:
+        """The status of every host, again and again. Raises the first fault."""
+        while True:
+            looked = time.monotonic()
+            looks: list[HostStatus] = self.hosts.all("look")
+            for host, one in zip(self.hosts.names, looks, strict=True):
+                if one.faults:
+                    raise FleetFault(f"host {host}: {one.faults[0]}")
+            yield looks
+            took = time.monotonic() - looked
+            time.sleep(max(LOOK_EVERY_S - took, LOOK_REST * took))
+
+    @property
+    def _patience_s(self) -> float:
+        return PATIENCE * self.plan.ramp_s + SPARE_S
 
 
-def assignment(share: Share, plan: FleetPlan, state: HoldState) -> Assignment:
-    """One worker's part of the connections and of the ramp."""
-    return Assignment(
-        number=share.number,
-        backend=plan.backend,
-        served=state.served[share.number],
-        connections=share.connections,
-        rate=plan.ramp_per_s * share.connections / plan.connections,
-        timeout_s=2 * patience_s(plan),
+# --- records ---------------------------------------------------------------------------
+
+
+def worker_record(share: Share, plan: FleetPlan, number: int, state: HoldState) -> WorkerRecord:
+    worker, server = state.workers.get(share.number), state.servers.get(share.number)
+    served = state.served.get(share.number)
+    values: dict[str, Any] = {
+        "trial": number,
+        "worker": share.number,
+        "host": share.host,
+        "server": served and served.prefix,
+        "connections": share.connections,
+    }
+    if worker is None or server is None:
+        return WorkerRecord(**values, status="failed", reason="no result")
+    result = worker.result
+    point = Point(
+        id="fleet",
+        workload="hold",
+        kind="hold",
+        site="",
+        slots=share.connections,
+        cast=Cast(1),
+        tls=plan.tls,
+    )
+    reason = void_reason(point, result, server.ledger, server.digest)
+    own = worker.growth.model_dump(exclude_none=True) | server.growth.model_dump(exclude_none=True)
+    taken = ("pages", "bytes", "statuses", "errors", "elapsed_s", "user_s", "system_s", "digest")
+    return WorkerRecord(
+        **values,
+        **{name: getattr(result, name) for name in taken},
+        status="ok" if reason is None else "void",
+        reason=reason,
+        digest_expected=server.digest,
+        service_time=worker.service_time,
+        ledger=server.ledger,
+        growth=Growth(**own),
+        mechanism=result.mechanism,
     )
 
 
-def barrier(
-    hosts: Hosts,
-    plan: FleetPlan,
-    facts: Mapping[str, HostFacts],
-    state: HoldState,
-    progress: Progress,
-    began: float,
-) -> None:
-    """Wait until the servers hold a request from every slot in the fleet; sample the way there.
+def machine_growth(
+    facts: Mapping[str, HostFacts], plan: FleetPlan, kernels: Iterable[KernelReport]
+) -> tuple[list[memory.KernelGrowth], int | None]:
+    """What each machine's kernel gained, and the drop in their free memory together.
 
-    Raises :class:`FleetFault` if a host or process is lost, or when the time is up.
+    Hosts that share a kernel all report the same growth, so only the first one's
+    reading counts, for the connections of all of them.
     """
-    progress.phase("opening connections", plan.connections)
-    deadline = began + patience_s(plan)
-    first: int | None = None
-    while True:
-        looked = time.monotonic()
-        looks = look(hosts)
-        at = time.monotonic() - began
-        held = sum(sum(one.held.values()) for one in looks)
-        free = {
-            fact.machine: one.free_bytes for fact, one in zip(facts.values(), looks, strict=True)
+    growths: dict[int, memory.KernelGrowth] = {}
+    drops: list[int | None] = []
+    for fact, kernel in zip(facts.values(), kernels, strict=True):
+        if fact.machine in growths:
+            continue
+        before, held = kernel.before, kernel.held
+        mine = (s.connections for s in plan.shares if facts[s.host].machine == fact.machine)
+        growths[fact.machine] = (
+            memory.KernelGrowth()
+            if before.slabs is None or held.slabs is None
+            else memory.from_slabs(before.slabs, held.slabs, sum(mine))
+        )
+        drops.append(memory.gain(held.free, before.free))
+    return list(growths.values()), added(drops)
+
+
+def added(values: Iterable[int | None]) -> int | None:
+    """The sum; None without any value, or if one of them is unknown."""
+    every = list(values)
+    known = [value for value in every if value is not None]
+    return sum(known) if known and len(known) == len(every) else None
+
+
+def trial_record(
+    plan: FleetPlan,
+    known: Backend,
+    facts: Mapping[str, HostFacts],
+    number: int,
+    state: HoldState,
+    workers: list[WorkerRecord],
+    started: str,
+) -> FleetTrialRecord:
+    """The record of the whole fleet, merged from its workers' records."""
+    values: dict[str, Any] = {}
+    if state.kernels:  # these come last, so everything else is there
+        kernels, drop = machine_growth(facts, plan, state.kernels)
+        sums = ("pages", "bytes", "user_s", "system_s")
+        values = {
+            **{name: sum(getattr(worker, name) or 0 for worker in workers) for name in sums},
+            **{
+                name: digests((worker.worker, getattr(worker, name)) for worker in workers)
+                for name in ("digest", "digest_expected")
+            },
+            "elapsed_s": max(worker.elapsed_s or 0.0 for worker in workers),
+            "ledger": ledgers([w.ledger for w in workers if w.ledger is not None]),
+            "service_time": latencies(worker.service_time for worker in workers),
+            "growth": growth([w.growth for w in workers if w.growth is not None], kernels, drop),
+            "kernel": kernel_counters([kernel.counters for kernel in state.kernels]),
         }
-        total = None if None in free.values() else sum(value or 0 for value in free.values())
-        first = total if first is None else first
-        used = None if total is None or first is None else first - total
-        state.samples.append(Sample(at_s=at, connections=held, used_bytes=used))
-        state.held = held
-        progress.to(held)
-        if held >= plan.connections:
-            state.opened_s = at
-            return
-        if time.monotonic() > deadline:
-            raise FleetFault(f"only {held:,} of {plan.connections:,} connections after {at:.0f} s")
-        pause(looked)
+    seen = ("status", "reason", "held", "opened_s", "released_s", "samples", "left_behind")
+    return FleetTrialRecord(
+        trial=number,
+        workload="hold",
+        backend=plan.backend,
+        family=known.family,
+        started=started,
+        trial_s=0.0,
+        workers=len(plan.shares),
+        hosts=len(facts),
+        connections=plan.connections,
+        tls=plan.tls.words if plan.tls else None,
+        params={
+            "ramp_per_s": plan.ramp_per_s,
+            "share": max(share.connections for share in plan.shares),
+            "page_bytes": PAGE_BYTES,
+        },
+        **{name: getattr(state, name) for name in seen},
+        **values,
+    )
 
 
-def results(hosts: Hosts, plan: FleetPlan, progress: Progress, released: float) -> None:
-    """Wait until every worker has given its result."""
-    progress.phase("releasing", len(plan.shares))
-    deadline = released + patience_s(plan)
-    while True:
-        looked = time.monotonic()
-        done = sum(one.results for one in look(hosts))
-        progress.to(done)
-        if done == len(plan.shares):
-            return
-        if time.monotonic() > deadline:
-            raise FleetFault(f"only {done} of {len(plan.shares)} workers gave a result")
-        pause(looked)
+def refused(
+    plan: FleetPlan, known: Backend, number: int, reason: str, hosts: int
+) -> FleetTrialRecord:
+    return trial_record(
+        plan, known, {}, number, HoldState(status="refused", reason=reason), [], now()
+    ).model_copy(update={"hosts": hosts})
 
 
-def look(hosts: Hosts) -> list[HostStatus]:
-    """The status of every host. Raises :class:`FleetFault` with the first fault."""
-    looks: list[HostStatus] = hosts.all("look")
-    for host, one in zip(hosts.names, looks, strict=True):
-        if one.faults:
-            raise FleetFault(f"host {host}: {one.faults[0]}")
-    return looks
+def latencies(parts: Iterable[Latency | None]) -> Latency | None:
+    """One distribution of all samples, from their histograms; None without any."""
+    found = [part for part in parts if part is not None]
+    if not found:
+        return None
+    merged = merge_histograms(part.hdr for part in found)
+    count = sum(part.count for part in found)
+    at = merged.at_ms
+    return Latency(
+        count=count,
+        min_ms=min(part.min_ms for part in found),
+        mean_ms=sum(part.mean_ms * part.count for part in found) / count,
+        p50_ms=at(50),
+        p90_ms=at(90),
+        p99_ms=at(99),
+        p99_9_ms=at(99.9) if count >= 1000 * MIN_BEYOND else None,
+        max_ms=max(part.max_ms for part in found),
+        hdr=encode(merged.counts),
+    )
 
 
-def pause(since: float) -> None:
-    """Sleep until the next look; longer if the last one took long."""
-    took = time.monotonic() - since
-    time.sleep(max(LOOK_EVERY_S - took, LOOK_REST * took))
+def ledgers(parts: Sequence[Ledger]) -> Ledger:
+    """What all servers saw together.
+
+    Each has a site of its own, so distinct URLs add up. The peaks add up too, if the
+    trial held everything at one barrier, because they then occurred at the same time.
+    """
+    counts = (
+        *("requests", "distinct", "repeated"),
+        *("connections_opened", "peak_connections", "peak_in_flight"),
+    )
+    # On plain HTTP no server counts handshakes.
+    shaken = [part.handshakes for part in parts if part.handshakes is not None]
+    kinds = ("full", "resumed", "failed")
+    return Ledger(
+        **{name: sum(getattr(part, name) for part in parts) for name in counts},
+        requests_per_connection_max=max(
+            (part.requests_per_connection_max for part in parts), default=0
+        ),
+        handshakes=Handshakes(**{k: sum(getattr(each, k) for each in shaken) for k in kinds})
+        if shaken and len(shaken) == len(parts)
+        else None,
+    )
+
+
+def digests(parts: Iterable[tuple[int, str | None]]) -> str | None:
+    """SHA-256 over every worker's number and digest; None if a digest is missing."""
+    found = sorted(parts)
+    if any(digest is None for _, digest in found):
+        return None
+    lines = "".join(f"{number} {digest}\n" for number, digest in found)
+    return hashlib.sha256(lines.encode()).hexdigest()
+
+
+def kernel_counters(parts: Sequence[Mapping[str, int | None]]) -> dict[str, int | None]:
+    """The sums of counters of several network namespaces; None if one of them lacks it."""
+    names = dict.fromkeys(name for part in parts for name in part)
+    return {name: added(part.get(name, 0) for part in parts) for name in names}
+
+
+OWN_PARTS = (
+    *("user_bytes", "page_table_bytes", "kernel_stack_bytes", "send_buffer_bytes"),
+    *("server_user_bytes", "server_page_table_bytes"),
+)
+"""Parts that belong to a process, and can therefore be added over processes."""
+
+
+def growth(
+    processes: Sequence[Growth], kernels: Sequence[memory.KernelGrowth], drop: int | None
+) -> Growth:
+    """What the whole trial took: its processes and each machine's kernel.
+
+    ``drop`` is how much the free or anonymous memory of all machines shrank. Adding
+    what the trial's processes took gives the sum of the second method.
+    """
+    # A worker has no server parts, and a server no worker parts: absent, not unknown.
+    values = {
+        name: added(value for part in processes if (value := getattr(part, name)) is not None)
+        for name in OWN_PARTS
+    }
+    of_kernel = {
+        "kernel_socket_bytes": added(kernel.sockets for kernel in kernels),
+        "kernel_other_bytes": added(kernel.other for kernel in kernels),
+        "server_kernel_bytes": added(
+            added((kernel.server_sockets, kernel.server_other)) for kernel in kernels
+        ),
+    }
+    reasons = {name: memory.NO_SLABINFO for name, value in of_kernel.items() if value is None}
+    both = added((drop, values["user_bytes"], values["server_user_bytes"]))
+    if both is None:
+        reasons["machine_drop_bytes"] = memory.NO_PROC
+    return Growth(**values, **of_kernel, machine_drop_bytes=both, reasons=reasons)

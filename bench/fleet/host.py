@@ -1,4 +1,4 @@
-"""One host of the fleet, a dask actor: its servers, its workers, its readings.
+"""One host of the fleet, a dask actor: its servers, its workers, its readings, its messages.
 
 A worker is ``python -m bench.run.worker``, the same process that a trial on one
 machine measures; a server is ``python -m server``. Neither knows about the fleet.
@@ -19,27 +19,17 @@ from pathlib import Path
 
 import psutil
 
-from bench.fleet import limits
 from bench.fleet.cluster import FleetFault
-from bench.fleet.limits import Limits
-from bench.fleet.messages import (
-    Assignment,
-    HostStatus,
-    KernelReport,
-    Served,
-    ServerReport,
-    WorkerReport,
-)
-from bench.fleet.schema import Growth, LeftBehind
-from bench.machine.probes import kernel, memory, slabs
-from bench.machine.probes.memory import OwnMemory
+from bench.fleet.records import Growth, LeftBehind
+from bench.machine import kernel, memory
+from bench.machine.memory import OwnMemory, Slabs
 from bench.plan import workloads
 from bench.plan.tls import Tls
-from bench.run.process import ProcessError, dies_with_parent
+from bench.run.process import ProcessError, WorkerError, WorkerProcess
 from bench.run.protocol import Command, Result, Schedule
 from bench.run.record import latency
 from bench.run.servers import Server, ServerError
-from bench.run.workers import WorkerError, WorkerProcess
+from bench.schema import Latency, Ledger
 
 LOOK_S = 0.001
 READY_S = 120.0
@@ -47,34 +37,78 @@ POOL_SIZE = 32
 LOOPBACK = "127."
 
 
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A server: its URL, and over TLS the certificate of its authority, in PEM.
+
+    The text, not the file: the worker may run on another machine.
+    """
+
+    prefix: str
+    authority: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    number: int
+    backend: str
+    served: Served
+    connections: int
+    rate: float
+    timeout_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class HostStatus:
+    """A host at one moment: connections held per server, results so far, and faults."""
+
+    held: dict[int, int]
+    results: int
+    free_bytes: int | None
+    faults: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerReport:
+    result: Result
+    service_time: Latency | None
+    growth: Growth
+
+
+@dataclass(frozen=True, slots=True)
+class ServerReport:
+    digest: str | None
+    ledger: Ledger
+    growth: Growth
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A host at one moment: its machine, and its processes by their ids."""
+
+    slabs: Slabs | None = None
+    free: int | None = None
+    own: dict[int, OwnMemory | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class KernelReport:
+    """The machine of a host before the first connection and with all held.
+
+    It covers every host of that machine. ``counters`` are differences.
+    """
+
+    before: Reading
+    held: Reading
+    counters: dict[str, int | None]
+
+
 @dataclass(slots=True)
 class FleetWorker:
-    """A worker process on this host."""
-
     child: WorkerProcess
-    assignment: Assignment
+    connections: int
     times: Path
-    before: OwnMemory | None = None
-    held: OwnMemory | None = None
     result: Result | None = None
-
-
-@dataclass(slots=True)
-class FleetServer:
-    """A server process on this host."""
-
-    server: Server
-    before: OwnMemory | None = None
-    held: OwnMemory | None = None
-
-
-@dataclass(slots=True)
-class MachineReading:
-    """The machine of this host at one moment."""
-
-    slabs: slabs.Slabs | None = None
-    free: int | None = None
-    counters: dict[str, int | None] = field(default_factory=dict)
 
 
 @contextmanager
@@ -88,55 +122,42 @@ def fleet_faults() -> Iterator[None]:
 
 
 class Host:
-    """The servers and workers of one trial on this host."""
-
     def __init__(self, name: str) -> None:
         self.name = name
         address = name.rpartition(":")[0]
         self.address = "127.0.0.1" if address.startswith(LOOPBACK) else address
         self.workers: dict[int, FleetWorker] = {}
-        self.servers: dict[int, FleetServer] = {}
+        self.servers: dict[int, Server] = {}
+        # Over TLS if the trial is: importing ssl must not fall into it.
         self.warmup: Server | None = None
-        """Over TLS if the trial is: importing ssl must not fall into it."""
         self.scratch = tempfile.TemporaryDirectory(prefix="fleet-")
         # Asks all servers at once: asking a hundred busy ones in turn takes too long. Processes
         # are started by the actor's own thread, because they end with the thread.
         self.pool = ThreadPoolExecutor(POOL_SIZE, thread_name_prefix="ask")
-        self.before = MachineReading()
-        self.held = MachineReading()
+        self.before = self.held = Reading()
+        self.counters: dict[str, int | None] = {}
         self.sockets_before = kernel.sockets_in_use()
 
-    def limits(self) -> Limits:
-        """The limits of this host."""
-        return limits.read(self.name)
-
     def serve(self, number: int, site: str, tls: Tls | None = None) -> Served:
-        """Start a server for a site."""
         with fleet_faults():
-            server = Server(
-                site,
-                seed=workloads.SITE_SEED,
-                cores=[],
-                address=self.address,
-                tls=tls,
-            )
-            self.servers[number] = FleetServer(server)
+            server = Server(site, seed=workloads.SITE_SEED, cores=[], address=self.address, tls=tls)
+            self.servers[number] = server
             authority = None if server.cafile is None else server.cafile.read_bytes()
         return Served(server.prefix, authority)
 
     def start(self, assignment: Assignment) -> None:
         """Start a worker and assign its connections; :meth:`ready` waits until it has warmed up."""
-        served = assignment.served
+        served, number = assignment.served, assignment.number
         with fleet_faults():
             if self.warmup is None:
                 tls = Tls() if served.authority else None
                 self.warmup = Server(
                     workloads.WARMUP_SITE, seed=workloads.SITE_SEED, cores=[], tls=tls
                 )
-            cafile = self.authorities(assignment.number, served)
-            child = WorkerProcess(f"worker {assignment.number}")
-        times = Path(self.scratch.name) / f"times-{assignment.number}"
-        self.workers[assignment.number] = FleetWorker(child, assignment, times)
+            cafile = self.authorities(number, served)
+            child = WorkerProcess(f"worker {number}")
+        times = Path(self.scratch.name) / f"times-{number}"
+        self.workers[number] = FleetWorker(child, assignment.connections, times)
         child.command(
             Command(
                 backend=assignment.backend,
@@ -149,7 +170,6 @@ class Host:
                 switch_interval_s=workloads.HOLD_SWITCH_S,
                 recorder="times",
                 out=str(times),
-                watch_parent=dies_with_parent() is None,
                 cafile=None if cafile is None else str(cafile),
             )
         )
@@ -166,26 +186,27 @@ class Host:
         return file
 
     def ready(self, number: int) -> None:
-        """Wait until a worker has warmed up."""
         with fleet_faults():
             self.workers[number].child.ready(READY_S)
 
     def arm(self) -> None:
         """Hold every answer from now on, and read the memory before the first connection."""
         with fleet_faults():
-            for serving in self.servers.values():
-                serving.server.reset()
-                serving.server.hold()
+            for server in self.servers.values():
+                server.reset()
+                server.hold()
         memory.wait_until_settled()
-        for worker in self.workers.values():
-            worker.before = memory.own_memory(worker.child.pid)
-        for serving in self.servers.values():
-            serving.before = memory.own_memory(serving.server.pid)
-        free = memory.free_memory(or_anonymous=True)
-        self.before = MachineReading(slabs.read(), free, kernel.counters())
+        self.before, self.counters = self._reading(), kernel.counters()
+
+    def _reading(self) -> Reading:
+        slabs, free = memory.read_slabs(), memory.free_memory(or_anonymous=True)
+        pids = [
+            *(worker.child.pid for worker in self.workers.values()),
+            *(server.pid for server in self.servers.values()),
+        ]
+        return Reading(slabs, free, {pid: memory.own_memory(pid) for pid in pids})
 
     def go(self) -> None:
-        """Start every worker's crawl."""
         for worker in self.workers.values():
             worker.child.go()
 
@@ -193,10 +214,7 @@ class Host:
         """The connections held, the results so far, and what went wrong."""
         faults: list[str] = []
         held: dict[int, int] = {}
-        asked = {
-            number: self.pool.submit(serving.server.barrier)
-            for number, serving in self.servers.items()
-        }
+        asked = {n: self.pool.submit(server.barrier) for n, server in self.servers.items()}
         for number, answer in asked.items():
             try:
                 held[number], _ = answer.result()
@@ -213,71 +231,51 @@ class Host:
         return HostStatus(held, results, memory.free_memory(), faults)
 
     def read(self) -> None:
-        """Read the memory again, now that all connections are held."""
-        self.held = MachineReading(slabs.read(), memory.free_memory(or_anonymous=True))
-        for worker in self.workers.values():
-            worker.held = memory.own_memory(worker.child.pid)
-        for serving in self.servers.values():
-            serving.held = memory.own_memory(serving.server.pid)
+        self.held = self._reading()
 
     def release(self, per_s: float) -> None:
         """Release the held answers, ``per_s`` per second from each server."""
         with fleet_faults():
-            servers = [serving.server for serving in self.servers.values()]
-            list(self.pool.map(lambda server: server.release(per_s), servers))
+            list(self.pool.map(lambda server: server.release(per_s), self.servers.values()))
 
     def kernel(self) -> KernelReport:
-        """What the kernel gained during the trial."""
-        return KernelReport(
-            self.before.slabs,
-            self.held.slabs,
-            self.before.free,
-            self.held.free,
-            kernel.delta(self.before.counters, kernel.counters()),
-        )
+        return KernelReport(self.before, self.held, kernel.delta(self.counters, kernel.counters()))
 
     def worker_report(self, number: int) -> WorkerReport:
-        """The report on a worker that has given its result."""
         worker = self.workers[number]
         assert worker.result is not None
-        stack = memory.kernel_stack_bytes()
-        before, held = worker.before, worker.held
-        growth = Growth()
-        if before is not None and held is not None:
-            threads = held.threads - before.threads
-            growth = Growth(
-                user_bytes=memory.gain(before.user_bytes, held.user_bytes),
-                page_table_bytes=memory.gain(before.page_table_bytes, held.page_table_bytes),
-                kernel_stack_bytes=None if stack is None else threads * stack,
-                send_buffer_bytes=min(threads, worker.assignment.connections)
-                * memory.send_buffer(),
-            )
+        growth, threads = self._grown(worker.child.pid)
+        if threads is not None:
+            stack = memory.kernel_stack_bytes()
+            growth["kernel_stack_bytes"] = None if stack is None else threads * stack
+            growth["send_buffer_bytes"] = min(threads, worker.connections) * memory.send_buffer()
         service = latency(worker.times, "service", worker.result.service)
-        return WorkerReport(worker.result, service, growth)
+        return WorkerReport(worker.result, service, Growth.model_validate(growth))
 
     def server_report(self, number: int) -> ServerReport:
-        """The report on a server."""
-        serving = self.servers[number]
+        server = self.servers[number]
         with fleet_faults():
-            ledger = serving.server.ledger()
-        before, held = serving.before, serving.held
-        growth = Growth()
-        if before is not None and held is not None:
-            growth = Growth(
-                server_user_bytes=memory.gain(before.user_bytes, held.user_bytes),
-                server_page_table_bytes=memory.gain(before.page_table_bytes, held.page_table_bytes),
-            )
-        return ServerReport(
-            digest=serving.server.digest,
-            ledger=ledger,
-            growth=growth,
-        )
+            ledger = server.ledger()
+        grown, _ = self._grown(server.pid)
+        growth = {f"server_{name}": value for name, value in grown.items()}
+        return ServerReport(server.digest, ledger, Growth.model_validate(growth))
+
+    def _grown(self, pid: int) -> tuple[dict[str, int | None], int | None]:
+        # What a process took by itself, and the threads that it started; None if it has ended.
+        before, held = self.before.own.get(pid), self.held.own.get(pid)
+        if before is None or held is None:
+            return {}, None
+        grown = {
+            name: memory.gain(getattr(before, name), getattr(held, name))
+            for name in ("user_bytes", "page_table_bytes")
+        }
+        return grown, held.threads - before.threads
 
     def stop(self) -> LeftBehind:
         """End every process on this host, and report what is left of them."""
         ends: list[Callable[[], None]] = [
             *(worker.child.close for worker in self.workers.values()),
-            *(serving.server.stop for serving in self.servers.values()),
+            *(server.stop for server in self.servers.values()),
         ]
         if self.warmup is not None:
             ends.append(self.warmup.stop)

@@ -1,23 +1,77 @@
-"""How to divide a trial among the hosts, and which limits are too low: arithmetic only.
+"""How to divide a trial among the hosts, and which of their limits are too low.
 
-A *share* is one worker process with its slots, and one server process that holds
-the other ends. Both need a descriptor per connection, and the pair of addresses
-between them needs an ephemeral port per connection. The tighter of the two limits
-the size of a share, and the number of connections then decides how many shares
-there are. Everything else is counted per machine.
+A *share* is one worker process with its slots, and one server process that holds the other ends.
+Both need a descriptor per connection, and the pair of addresses between them needs an ephemeral
+port per connection. The tighter of the two limits the size of a share, and the number of
+connections then decides how many shares there are. Everything else is counted per machine.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import psutil
 
 from bench.errors import BenchError
-from bench.fleet.limits import UNKNOWN, Limits
-from bench.machine.doctor.limits import MAX_MAP_COUNT, SPARE_DESCRIPTORS, SPARE_TASKS
-from bench.machine.doctor.memory import BYTES_PER_CONNECTION, BYTES_PER_THREAD
+from bench.machine import kernel, procfs
+from bench.machine.doctor import (
+    BYTES_PER_CONNECTION,
+    BYTES_PER_THREAD,
+    MAX_MAP_COUNT,
+    SPARE_DESCRIPTORS,
+    SPARE_TASKS,
+    ThreadLimit,
+    available_bytes,
+    raise_descriptor_limit,
+    thread_limits,
+)
 from bench.plan.tls import SERVER_KIB, Tls, client_kib
 from bench.text import KIB, MIB, size_words
+
+UNKNOWN = 2**62
+"""Stands for a limit that is not set, or that this platform does not show."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one host allows.
+
+    Hosts with the same ``machine`` (the kernel's boot id) share a kernel, and with
+    it memory, the file table and the process table. Limits per process or per
+    network namespace belong to each host.
+    """
+
+    host: str
+    machine: str
+    cores: int
+    memory_bytes: int
+    descriptors: int  # per process, hard limit
+    files_left: int
+    files_max: int
+    ports: int  # per pair of addresses
+    watches: int  # epoll registrations of one user
+    tasks: tuple[ThreadLimit, ...]
+
+
+def limits(host: str) -> Limits:
+    """This machine's limits, read on it; changes only this process's soft descriptor limit."""
+    _, descriptors = raise_descriptor_limit()
+    files_used, files_max = kernel.files()
+    return Limits(
+        host=host,
+        machine=(procfs.read("proc/sys/kernel/random/boot_id") or host).strip(),
+        cores=psutil.cpu_count() or 1,
+        memory_bytes=available_bytes(),
+        descriptors=descriptors,
+        files_left=UNKNOWN if files_max is None else files_max - (files_used or 0),
+        files_max=files_max or UNKNOWN,
+        ports=kernel.ephemeral_ports() or UNKNOWN,
+        watches=procfs.read_int("proc/sys/fs/epoll/max_user_watches") or UNKNOWN,
+        tasks=tuple(thread_limits()),
+    )
+
 
 CONNECTION_BYTES = {
     "callbacks": 15 * KIB,
@@ -48,8 +102,8 @@ up, each further connection searches thousands of ports: with 16,667 connections
 for 28,232 ports, the ramp stalled at 14,000 with all processors busy in the kernel.
 """
 
-WATCHES = 2  # epoll registrations of a connection, one for each end
-FILES = 2
+Row = tuple[str, str, int, int, str, str]
+"""The fields of a :class:`Requirement`. Each end of a connection has a file and an epoll watch."""
 TASKS = 3  # threads of a share: the worker's, and the server's two
 RAMP_PER_S = 5000
 """Connections that the whole fleet opens per second, by default."""
@@ -84,7 +138,6 @@ class Requirement:
 
     @property
     def unmet(self) -> bool:
-        """Whether the limit is too low for the plan."""
         return self.needed > self.there
 
     def __str__(self) -> str:
@@ -94,40 +147,132 @@ class Requirement:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class FleetPlan:
-    """All shares, and every limit that they were checked against."""
-
-    connections: int
-    backend: str
-    ramp_per_s: float
-    shares: tuple[Share, ...]
-    requirements: tuple[Requirement, ...]
-    tls: Tls | None = None
-
-    @property
-    def unmet(self) -> list[Requirement]:
-        """The limits that are too low; empty if the plan is possible."""
-        return [requirement for requirement in self.requirements if requirement.unmet]
-
-    @property
-    def ramp_s(self) -> float:
-        """Seconds until the last connection is due."""
-        return self.connections / self.ramp_per_s
-
-
 def amount(number: int, unit: str) -> str:
-    """A number with its unit, for display."""
     if number >= UNKNOWN:
         return "no limit"
     return size_words(number) if unit == "bytes" else f"{number:,} {unit}".strip()
 
 
-def largest_share(hosts: Sequence[Limits]) -> int:
-    """Connections that one process can hold on any of these hosts."""
-    return min(
-        min(host.descriptors - SPARE_DESCRIPTORS, int(host.ports * PORTS_SHARE)) for host in hosts
-    )
+@dataclass(frozen=True)
+class FleetPlan:
+    """Connections divided evenly among hosts, and every limit that this was checked against.
+
+    ``threads`` means that the backend starts one thread per connection; ``largest`` is the most
+    connections per process. The server of each share runs on the next host, so that connections
+    cross the network if there are several hosts.
+    """
+
+    connections: int
+    backend: str
+    hosts: Sequence[Limits]
+    largest: int
+    ramp_per_s: float
+    threads: bool = False
+    tls: Tls | None = None
+
+    @cached_property
+    def shares(self) -> tuple[Share, ...]:
+        """As far as possible, every host gets the same number of shares."""
+        hosts, total = self.hosts, self.connections
+        count = max(-(-total // self.largest), min(len(hosts), total))
+        return tuple(
+            Share(
+                number=number,
+                connections=total // count + (number < total % count),
+                host=hosts[number % len(hosts)].host,
+                server_host=hosts[(number + 1) % len(hosts)].host,
+            )
+            for number in range(count)
+        )
+
+    @cached_property
+    def requirements(self) -> tuple[Requirement, ...]:
+        """All limits, first per host and then per machine."""
+        machines = dict.fromkeys(host.machine for host in self.hosts)
+        rows = [
+            *(row for host in self.hosts for row in self._of_host(host)),
+            *(row for machine in machines for row in self._of_machine(machine)),
+        ]
+        return tuple(Requirement(*row) for row in rows)
+
+    @property
+    def unmet(self) -> list[Requirement]:
+        return [requirement for requirement in self.requirements if requirement.unmet]
+
+    @cached_property
+    def most(self) -> int:
+        """How many of the connections fit, by bisection: every requirement grows with them."""
+        low, high = 0 if self.unmet else self.connections, self.connections
+        while low < high:
+            middle = (low + high + 1) // 2
+            if replace(self, connections=middle).unmet:
+                high = middle - 1
+            else:
+                low = middle
+        return low
+
+    @property
+    def ramp_s(self) -> float:
+        return self.connections / self.ramp_per_s
+
+    @property
+    def words(self) -> str:
+        """``1,000,000 connections of callbacks over TLS``."""
+        over = " over TLS" if self.tls else ""
+        return f"{self.connections:,} connections of {self.backend}{over}"
+
+    @property
+    def refusal(self) -> str:
+        why = "; ".join(map(str, self.unmet))
+        return f"{self.words} do not fit: {why}; at most {self.most:,} do"
+
+    @property
+    def connection_bytes(self) -> int:
+        """What a connection may take at both ends, rounded up, without its thread."""
+        plain = CONNECTION_BYTES.get(self.backend, BYTES_PER_CONNECTION)
+        if self.tls is None:
+            return plain
+        return plain + TLS_BYTES.get(self.backend, (client_kib(self.backend) + SERVER_KIB) * KIB)
+
+    def _of_host(self, host: Limits) -> Iterator[Row]:
+        largest, where = max(share.connections for share in self.shares), host.host
+        needed = largest + SPARE_DESCRIPTORS
+        fix = f"ulimit -Hn {needed}, or a smaller --share"
+        yield "descriptors per process", where, needed, host.descriptors, "", fix
+        fix = 'sysctl net.ipv4.ip_local_port_range="1024 65535", or a smaller --share'
+        yield "ephemeral ports per address pair", where, largest, host.ports, "", fix
+        for limit in host.tasks if self.threads else ():
+            if limit.name == MAX_MAP_COUNT:
+                fix = limit.fix.format(maps=4 * largest)
+                yield f"threads by {MAX_MAP_COUNT}", where, largest, limit.left, "", fix
+
+    def _of_machine(self, machine: str) -> Iterator[Row]:
+        """What the hosts of one machine need together; each end counts on its own machine."""
+        group = [host for host in self.hosts if host.machine == machine]
+        names, first = {host.host for host in group}, group[0]
+        where = " + ".join(host.host for host in group)
+        workers = [share for share in self.shares if share.host in names]
+        servers = [share for share in self.shares if share.server_host in names]
+        ends = sum(share.connections for share in (*workers, *servers))
+        threads = sum(share.connections for share in workers) if self.threads else 0
+        memory = (
+            ends * (self.connection_bytes // 2)
+            + (len(workers) + len(servers)) * SHARE_BYTES // 2
+            + len(group) * HOST_BYTES
+            + threads * BYTES_PER_THREAD
+        )
+        fix = "more memory, more machines, or fewer connections"
+        yield "memory", where, memory, first.memory_bytes, "bytes", fix
+        files = ends + len(self.shares) * SPARE_DESCRIPTORS
+        fix = f"sysctl fs.file-max={first.files_max + files}"
+        yield "file table", where, files, first.files_left, "", fix
+        fix = f"sysctl fs.epoll.max_user_watches={2 * ends}"
+        yield "epoll watches", where, ends, first.watches, "", fix
+        tasks = threads + len(self.shares) * TASKS + SPARE_TASKS
+        for limit in first.tasks:
+            if limit.name != MAX_MAP_COUNT:
+                fix = limit.fix.format(2 * tasks)
+                yield f"tasks by {limit.name}", where, tasks, limit.left, "", fix
 
 
 def make(
@@ -140,137 +285,16 @@ def make(
     ramp_per_s: float | None = None,
     tls: Tls | None = None,
 ) -> FleetPlan:
-    """Divide ``connections`` evenly among ``hosts``, and check their limits.
+    """Plan with the largest share that the limits of a process allow, unless it is given.
 
-    ``threads`` means that the backend starts one thread per connection; ``share``
-    is the most connections per process. The server of each share runs on the next
-    host, so that connections cross the network if there are several hosts. Raises
-    :class:`FleetPlanError` without hosts, or if a process cannot hold any connection.
+    Raises :class:`FleetPlanError` without hosts, or if a process cannot hold any connection.
     """
     if not hosts:
         raise FleetPlanError("the cluster has no worker; start one with: dask worker SCHEDULER")
-    most = largest_share(hosts) if share is None else share
-    if most < 1:
+    largest = share or min(
+        min(host.descriptors - SPARE_DESCRIPTORS, int(host.ports * PORTS_SHARE)) for host in hosts
+    )
+    if largest < 1:
         raise FleetPlanError("a process cannot hold a single connection here: ulimit -n is too low")
-    # As far as possible, every host gets the same number of shares.
-    count = max(-(-connections // most), min(len(hosts), connections))
-    shares = tuple(
-        Share(
-            number=number,
-            connections=connections // count + (number < connections % count),
-            host=hosts[number % len(hosts)].host,
-            server_host=hosts[(number + 1) % len(hosts)].host,
-        )
-        for number in range(count)
-    )
-    requirements = tuple(requirements_of(shares, hosts, backend, threads, tls))
     pace = ramp_per_s or (TLS_RAMP_PER_S if tls else RAMP_PER_S)
-    return FleetPlan(connections, backend, pace, shares, requirements, tls)
-
-
-def connection_bytes(backend: str, tls: Tls | None) -> int:
-    """What a connection may take at both ends, rounded up, without its thread."""
-    plain = CONNECTION_BYTES.get(backend, BYTES_PER_CONNECTION)
-    if tls is None:
-        return plain
-    return plain + TLS_BYTES.get(backend, (client_kib(backend) + SERVER_KIB) * KIB)
-
-
-def requirements_of(
-    shares: Sequence[Share],
-    hosts: Sequence[Limits],
-    backend: str,
-    threads: bool,
-    tls: Tls | None,
-) -> Iterator[Requirement]:
-    """All limits, first per host and then per machine."""
-    largest = max(share.connections for share in shares)
-    for host in hosts:
-        needed = largest + SPARE_DESCRIPTORS
-        yield Requirement(
-            "descriptors per process", host.host, needed, host.descriptors, "",
-            f"ulimit -Hn {needed}, or a smaller --share",
-        )  # fmt: skip
-        yield Requirement(
-            "ephemeral ports per address pair", host.host, largest, host.ports, "",
-            'sysctl net.ipv4.ip_local_port_range="1024 65535", or a smaller --share',
-        )  # fmt: skip
-        for limit in host.tasks:
-            if threads and limit.name == MAX_MAP_COUNT:
-                fix = limit.fix.format(maps=4 * largest)
-                yield Requirement(
-                    f"threads by {MAX_MAP_COUNT}", host.host, largest, limit.left, "", fix
-                )
-    for machine in dict.fromkeys(host.machine for host in hosts):
-        group = [host for host in hosts if host.machine == machine]
-        yield from machine_requirements(shares, group, backend, threads, tls)
-
-
-def machine_requirements(
-    shares: Sequence[Share],
-    group: Sequence[Limits],
-    backend: str,
-    threads: bool,
-    tls: Tls | None,
-) -> Iterator[Requirement]:
-    """What the hosts of one machine need together; each end counts on its own machine."""
-    names = {host.host for host in group}
-    where = " + ".join(host.host for host in group)
-    workers = [share for share in shares if share.host in names]
-    servers = [share for share in shares if share.server_host in names]
-    ends = sum(share.connections for share in (*workers, *servers))
-    connections = sum(share.connections for share in workers)
-    first = group[0]
-    per_end = connection_bytes(backend, tls) // 2
-    memory = (
-        ends * per_end
-        + (len(workers) + len(servers)) * SHARE_BYTES // 2
-        + len(group) * HOST_BYTES
-        + (connections * BYTES_PER_THREAD if threads else 0)
-    )
-    yield Requirement(
-        "memory", where, memory, first.memory_bytes, "bytes",
-        "more memory, more machines, or fewer connections",
-    )  # fmt: skip
-    files = ends * FILES // 2 + len(shares) * SPARE_DESCRIPTORS
-    yield Requirement(
-        "file table", where, files, first.files_left, "",
-        f"sysctl fs.file-max={first.files_max + files}",
-    )  # fmt: skip
-    yield Requirement(
-        "epoll watches", where, ends * WATCHES // 2, first.watches, "",
-        f"sysctl fs.epoll.max_user_watches={2 * ends}",
-    )  # fmt: skip
-    tasks = (connections if threads else 0) + len(shares) * TASKS + SPARE_TASKS
-    for limit in first.tasks:
-        if limit.name != MAX_MAP_COUNT:
-            fix = limit.fix.format(2 * tasks)
-            yield Requirement(f"tasks by {limit.name}", where, tasks, limit.left, "", fix)
-
-
-def most(
-    connections: int,
-    backend: str,
-    hosts: Sequence[Limits],
-    *,
-    threads: bool = False,
-    share: int | None = None,
-    tls: Tls | None = None,
-) -> int:
-    """How many of ``connections`` fit, by bisection: every requirement grows with them."""
-    low, high = 0, connections
-    while low < high:
-        middle = (low + high + 1) // 2
-        if make(middle, backend, hosts, threads=threads, share=share, tls=tls).unmet:
-            high = middle - 1
-        else:
-            low = middle
-    return low
-
-
-def refusal(plan: FleetPlan, possible: int) -> str:
-    """Why a plan is impossible, in one line."""
-    why = "; ".join(map(str, plan.unmet))
-    over = " over TLS" if plan.tls else ""
-    what = f"{plan.connections:,} connections of {plan.backend}{over}"
-    return f"{what} do not fit: {why}; at most {possible:,} do"
+    return FleetPlan(connections, backend, hosts, largest, pace, threads, tls)

@@ -2,100 +2,211 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 from bench import filesystem
-from bench.fleet.charts import memory, ramp
-from bench.fleet.schema import FleetTrialRecord
-from bench.fleet.sentence import BUDGET, per_connection, sentence
-from bench.fleet.store import FleetRecords
-from bench.report.charts import Sheet
+from bench.analysis.stats import Spread, spread
+from bench.fleet.records import (
+    BUDGET,
+    WHOLE,
+    FleetRecords,
+    FleetTrialRecord,
+    per_connection,
+    sentence,
+)
+from bench.report.charts import Design, Sheet, Skip, designed
 from bench.report.files import CHARTS, SUMMARY
+from bench.show.figures import Axis, Figure, Line, Lines, Plot, Point
+from bench.show.words import commit_words, machine_words
 from bench.store import StoreError
-from bench.text import KIB, markdown_table, with_block
+from bench.text import GIB, KIB, count, listing, markdown_table, size_words, with_block
 
-BLOCK = "fleet"
+RAMP: Final = "fleet-ramp"
+MEMORY: Final = "fleet-memory"
+BLOCK: Final = "fleet"
 """The name of the generated block in a Markdown file."""
 
-COUNTERS = ("ListenOverflows", "TCPTimeouts", "RetransSegs")
+COUNTERS: Final = ("ListenOverflows", "TCPTimeouts", "RetransSegs")
+CLIENT: Final = (
+    *("user_bytes", "page_table_bytes", "kernel_stack_bytes", "send_buffer_bytes"),
+    *("kernel_socket_bytes", "kernel_other_bytes"),
+)
+"""The parts of the client's side, including its half of the kernel memory."""
+
+FLAT: Final = 0.1
+"""A line that varies by less than a tenth counts as flat."""
+
+
+def drawn(figure: Figure, records: FleetRecords) -> Design:
+    """With the fleet under it, which is no campaign."""
+    environment = records.fleet.environment
+    below = (
+        machine_words(environment, records.fleet.created),
+        f"fleet {records.fleet.fleet} · commit {commit_words(environment)}",
+    )
+    return replace(designed(figure), footer=below)
+
+
+def ramp(records: FleetRecords) -> Design | Skip:
+    """Connections and memory against time, of a trial per label that held the most."""
+    title = "Connections and memory against time, up to the summit"
+    watched = [t for t in records.held if t.opened_s is not None and len(t.samples) > 1]
+    most = max((trial.connections for trial in watched), default=0)
+    trials = {trial.label: trial for trial in watched if trial.connections == most}
+    if not trials:
+        return Skip(RAMP, title, "no valid trial that held connections")
+    held: dict[str, Line] = {}
+    used: dict[str, Line] = {}
+    for label, trial in trials.items():
+        held[label] = [Point(s.at_s, exactly(s.connections)) for s in trial.samples]
+        read = [(s.at_s, s.used_bytes) for s in trial.samples if s.used_bytes is not None]
+        if read:
+            used[label] = [Point(at, exactly(max(value, 0) / GIB)) for at, value in read]
+    x, y = Axis("seconds since the start"), Axis("")
+    plots = [
+        Plot(lines, x, y, name, marks={label: line[-1] for label, line in lines.items()})
+        for name, lines in (
+            ("connections held, counted by the servers", held),
+            ("additional memory of the machines, GiB", used),
+        )
+        if lines
+    ]
+    workers = listing([f"{trial.told} {trial.workers}" for trial in trials.values()])
+    first = next(iter(trials.values()))
+    opened = [
+        f"{t.told} held {count(t.connections)} connections after {t.opened_s:.1f} s"
+        for t in trials.values()
+    ]
+    figure = Figure(
+        name=RAMP,
+        title=title,
+        headline=f"{first.told}: {count(most)} connections open at once, "
+        f"after {first.opened_s:.0f} s",
+        subtitle=f"The backends that held this many, with their workers: {workers}",
+        told=f"Two line charts against time. {'; '.join(opened)}.",
+        data=Lines(plots),
+        notes=("Memory of both ends: clients, servers and the kernel.",),
+    )
+    return drawn(figure, records)
+
+
+def exactly(value: float) -> Spread:
+    return Spread(value, value, value, 1)
+
+
+def memory(records: FleetRecords) -> Design | Skip:
+    """A connection's memory, one line per label, from the smallest fleet to the largest."""
+    title = "Memory per connection against connections held"
+    names = {trial.label: trial.told for trial in records.held}
+    found: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for trial in sorted(records.held, key=lambda trial: trial.connections):
+        if value := per_connection(trial, CLIENT):
+            found[trial.label][trial.connections].append(value / KIB)
+    sizes = {
+        label: {n: each for n, values in found[label].items() if (each := spread(values))}
+        for label in names
+        if label in found
+    }
+    if not sizes:
+        return Skip(MEMORY, title, "no valid trial with memory by owner, which requires root")
+    lines = {label: [Point(n, each) for n, each in line.items()] for label, line in sizes.items()}
+    said = [
+        f"{names[label]} "
+        + ", ".join(f"{size_words(KIB * v.median, 2)} at {count(n)}" for n, v in line.items())
+        for label, line in sizes.items()
+    ]
+    figure = Figure(
+        name=MEMORY,
+        title=title,
+        headline=memory_headline(names, sizes),
+        subtitle="The client’s side: all worker processes and their half of the kernel memory",
+        told=f"Line chart: memory per connection. {'; '.join(said)}.",
+        data=Lines(
+            [
+                Plot(
+                    lines,
+                    Axis("connections that the whole fleet holds at once", "values"),
+                    Axis("", "values"),
+                    "KiB per connection",
+                )
+            ]
+        ),
+        notes=("Without the memory of the processes before their first connection.",),
+    )
+    return drawn(figure, records)
+
+
+def memory_headline(
+    names: Mapping[str, str], sizes: Mapping[str, Mapping[int, Spread]]
+) -> str | None:
+    """Of the label with the most connections: whether each costs as much as with the fewest."""
+    label, longest = max(sizes.items(), key=lambda item: max(item[1]))
+    first, last = min(longest), max(longest)
+    if first == last:
+        return None
+    values = [each.median for each in longest.values()]
+    if max(values) / min(values) - 1 <= FLAT:
+        takes = f"as much memory with {count(last)} open as with {count(first)}"
+    else:
+        one, other = (size_words(KIB * longest[n].median, 2) for n in (first, last))
+        takes = f"{one} with {count(first)} open, {other} with {count(last)}"
+    return f"A connection of {names[label]} takes {takes}"
 
 
 def tables(records: FleetRecords) -> str:
-    """All tables of a fleet, in Markdown."""
     environment = records.fleet.environment
     lines = [
         f"Fleet {records.fleet.fleet}: {environment.cpu_count} processors "
         f"({environment.cpu_model or 'model unknown'}), "
-        f"{environment.memory_total_bytes / (1 << 30):.0f} GiB, {environment.kernel}, "
+        f"{environment.memory_total_bytes / GIB:.0f} GiB, {environment.kernel}, "
         f"{environment.python}, {environment.limits.get('nofile_hard')} descriptors per process, "
         f"{len(records.fleet.hosts)} host(s).",
     ]
-    for part in (held_table, budget_table, refused_list):
-        if found := part(records):
-            lines += ["", *found]
+    bad = [f"- {sentence(trial)}" for trial in records.trials if trial.status != "ok"]
+    for part in (held_table(records.held), budget_table(records.largest), bad):
+        lines += ["", *part] if part else []
     return "\n".join(lines) + "\n"
 
 
-def held_table(records: FleetRecords) -> list[str]:
-    """What was held, how fast, and what the kernel had to repeat."""
+def held_table(trials: Sequence[FleetTrialRecord]) -> list[str]:
     head = ("backend", "connections", "workers", "opened in s", "released in s", *COUNTERS)
-    rows = []
-    for trial in records.ok("hold"):
-        counters = [trial.kernel.get(name) for name in COUNTERS]
-        rows.append(
-            (
-                trial.told,
-                f"{trial.connections:,}",
-                trial.workers,
-                f"{trial.opened_s:.1f}",
-                f"{trial.released_s:.1f}",
-                *("not known" if value is None else f"{value:,}" for value in counters),
-            )
+    rows = [
+        (
+            trial.told,
+            f"{trial.connections:,}",
+            trial.workers,
+            f"{trial.opened_s:.1f}",
+            f"{trial.released_s:.1f}",
+            *(
+                "not known" if (value := trial.kernel.get(name)) is None else f"{value:,}"
+                for name in COUNTERS
+            ),
         )
+        for trial in trials
+    ]
     return markdown_table(head, rows, len(head) - 1) if rows else []
 
 
-def budget_table(records: FleetRecords) -> list[str]:
-    """KiB per connection by owner, for the largest trial of each backend."""
-    trials = list(largest(records.ok("hold")).values())
+def budget_table(trials: Sequence[FleetTrialRecord]) -> list[str]:
     if not trials:
         return []
-    everything = tuple(part for _, parts in BUDGET for part in parts)
-    totals = [kib(per_connection(trial, everything)) for trial in trials]
-    rows = [
-        (name, *(kib(per_connection(trial, parts)) for trial in trials)) for name, parts in BUDGET
-    ]
-    rows += [
-        ("**sum, both ends**", *(f"**{total}**" for total in totals)),
-        (
-            "second method: free memory",
-            *(kib(per_connection(trial, ("machine_drop_bytes",))) for trial in trials),
-        ),
-    ]
+
+    def row(name: str, parts: Sequence[str], cell: str = "{}") -> list[str]:
+        values = (per_connection(trial, parts) for trial in trials)
+        words = ("not measured" if value is None else f"{value / KIB:.2f}" for value in values)
+        return [name, *map(cell.format, words)]
+
+    rows = [row(name, parts) for name, parts in BUDGET]
+    rows.append(row("**sum, both ends**", WHOLE, "**{}**"))
+    rows.append(row("second method: free memory", ("machine_drop_bytes",)))
     head = ("owner", *(f"{trial.told}, {trial.connections:,}" for trial in trials))
     lines = ["Memory of one connection, in KiB:", "", *markdown_table(head, rows, len(trials))]
     reasons = {why for trial in trials if trial.growth for why in trial.growth.reasons.values()}
     return [*lines, "", f"Not measured: {'; '.join(sorted(reasons))}."] if reasons else lines
-
-
-def kib(value: float | None) -> str:
-    """Bytes in KiB, or "not measured"."""
-    return "not measured" if value is None else f"{value / KIB:.2f}"
-
-
-def largest(trials: Sequence[FleetTrialRecord]) -> dict[str, FleetTrialRecord]:
-    """By label, the trial that held the most connections: plain HTTP and TLS apart."""
-    found: dict[str, FleetTrialRecord] = {}
-    for trial in trials:
-        if trial.label not in found or trial.connections > found[trial.label].connections:
-            found[trial.label] = trial
-    return found
-
-
-def refused_list(records: FleetRecords) -> list[str]:
-    """The trials that do not count, with the reasons."""
-    return [f"- {sentence(trial)}" for trial in records.trials if trial.status != "ok"]
 
 
 def write(records: FleetRecords, folder: Path) -> list[Path]:
@@ -103,21 +214,12 @@ def write(records: FleetRecords, folder: Path) -> list[Path]:
 
     Raises :class:`bench.filesystem.FileError` if they cannot be written.
     """
-    environment = records.fleet.environment
     backends = list(dict.fromkeys(trial.backend for trial in records.trials))
-    footer = [
-        f"fleet {records.fleet.fleet} · commit {(environment.commit or 'unknown')[:10]} · "
-        f"{environment.python} · {environment.kernel} · "
-        f"{environment.cpu_count} × {environment.cpu_model or environment.machine}"
-    ]
-    charts = folder / CHARTS
-    files: list[Path] = []
-    filesystem.make_folder(charts)
-    for module in (ramp, memory):
-        drawn = Sheet(charts, backends, footer).draw(module.design(records))
-        files += drawn.files.values()
+    sheet = Sheet(folder / CHARTS, backends, ())
+    filesystem.make_folder(folder / CHARTS)
+    charts = [sheet.draw(design(records)) for design in (ramp, memory)]
     filesystem.write_text(folder / SUMMARY, tables(records))
-    return [*files, folder / SUMMARY]
+    return [*(file for chart in charts for file in chart.files.values()), folder / SUMMARY]
 
 
 def fill(file: Path, records: FleetRecords) -> None:

@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench.launch import environment
-from bench.machine.probes import instructions as counter
 
 Counts = Mapping[str, int]
 """What one crawl took in total: names of costs -> numbers."""
@@ -47,31 +46,19 @@ PROBE_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Instrument:
-    """One way to count.
-
-    ``tool`` names the program and its version for records. ``wrap`` gives the words before the
-    interpreter's, for output in a folder; ``read`` the counts from the texts that were written
-    there. ``attach`` instead starts to count in a running process. ``slowness`` is how many times
-    longer the worker may take. With ``forks``, crawls run in forks of one worker; ``alone``: what
-    else runs here would change the counts. ``sparing``: it is slow, and hash
-    seeds hardly change what it counts, so there is one seed, and a stack crawls fewer pages.
-    ``missing`` says why it cannot be used here, and what to do.
-    """
-
     name: str
-    tool: str
-    wrap: Callable[[Path], list[str]] = lambda _: []
-    read: Callable[[Iterable[str]], Counts] = lambda _: {}
+    tool: str  # the program and its version, for records
+    wrap: Callable[[Path], list[str]] = lambda _: []  # the words before the interpreter's
+    read: Callable[[Iterable[str]], Counts] = lambda _: {}  # the counts in what it wrote
     environment: Mapping[str, str] = field(default_factory=dict)
-    slowness: float = 1.0
-    attach: Callable[[int], counter.Counter] | None = None
-    forks: bool = False
-    alone: bool = False
+    slowness: float = 1.0  # how many times longer the worker may take
+    forks: bool = False  # crawls run in forks of one worker
+    alone: bool = False  # what else runs here would change the counts
+    # It is slow, and hash seeds hardly change what it counts: one seed, and fewer pages of a stack.
     sparing: bool = False
-    missing: str | None = None
+    missing: str | None = None  # why it cannot be used here, and what to do
 
     def files(self, folder: Path) -> frozenset[Path]:
-        """What it has left in the folder so far."""
         return frozenset(folder.glob(f"{OUTPUT}*"))
 
     def results(self, folder: Path, others: Collection[Path] = ()) -> Counts:
@@ -90,12 +77,10 @@ class Instrument:
 
 
 def whole(text: str) -> int:
-    """A number with commas."""
     return int(text.replace(",", ""))
 
 
 def read_instructions(texts: Iterable[str]) -> Counts:
-    """The sum over all processes, from cachegrind's logs."""
     found = [whole(n) for text in texts for n in re.findall(r"\bI\s+refs:\s+([\d,]+)", text)]
     if not found:
         raise ValueError("cachegrind wrote no count of instructions")
@@ -103,7 +88,6 @@ def read_instructions(texts: Iterable[str]) -> Counts:
 
 
 def read_allocations(texts: Iterable[str]) -> Counts:
-    """The sum over all processes, from memcheck's logs."""
     pattern = r"total heap usage: ([\d,]+) allocs, [\d,]+ frees, ([\d,]+) bytes"
     found = [pair for text in texts for pair in re.findall(pattern, text)]
     if not found:
@@ -115,7 +99,6 @@ def read_allocations(texts: Iterable[str]) -> Counts:
 
 
 CALL = re.compile(r"^(?:\d+ +)?(?:<\.\.\. (\w+) resumed>|(\w+)\()", re.MULTILINE)
-UNFINISHED = "<unfinished ...>"
 
 
 def read_system_calls(texts: Iterable[str]) -> Counts:
@@ -138,63 +121,51 @@ def read_system_calls(texts: Iterable[str]) -> Counts:
 # --- which programs are here -------------------------------------------------------------
 
 
-def works(words: Sequence[str], extra: Mapping[str, str] | None = None) -> bool:
-    """Whether a command runs and ends well."""
+def ran(
+    words: Sequence[str], extra: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str] | None:
+    """A program that has ended; None if there is none, or it does not end."""
     try:
-        done = subprocess.run(
+        return subprocess.run(
             words,
             stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=PROBE_S,
-            env=environment(extra),
-        )
-    except (OSError, subprocess.SubprocessError):
-        return False
-    return done.returncode == 0
-
-
-def version(program: str) -> str | None:
-    """A program and its version: "valgrind 3.19.0"; None if it is not installed."""
-    if shutil.which(program) is None:
-        return None
-    try:
-        done = subprocess.run(
-            [program, "--version"],
             capture_output=True,
             encoding="utf-8",
             errors="replace",
             timeout=PROBE_S,
-            env=environment(),
+            env=environment(extra),
         )
     except (OSError, subprocess.SubprocessError):
-        return program
-    found = re.search(r"\d+(?:\.\d+)+", done.stdout)
+        return None
+
+
+def works(words: Sequence[str], extra: Mapping[str, str] | None = None) -> bool:
+    done = ran(words, extra)
+    return done is not None and done.returncode == 0
+
+
+def version(program: str) -> str | None:
+    if shutil.which(program) is None:
+        return None
+    done = ran([program, "--version"])
+    found = re.search(r"\d+(?:\.\d+)+", done.stdout if done else "")
     return f"{program} {found.group()}" if found else program
 
 
 def missing(program: str) -> str:
-    """How to get a program."""
     return f"{program} is not installed; install it with: apt-get install {program}"
 
 
-def fixed_addresses() -> list[str]:
-    """The words that turn off the random layout of addresses; none where that is forbidden.
+def prefixed() -> list[str]:
+    """The words that let counts repeat: the server first, and no random layout of addresses.
 
-    A container may forbid it. The hashes of objects that have none of their own are their
-    addresses, so counts then repeat less well.
+    An answer that comes late makes one more round of an event loop. Few come late when the worker
+    is a hundred times slower than usual and lets the server go first, and a busy machine must not
+    change that. The hashes of objects that have none of their own are their addresses; a container
+    may forbid to fix those, and counts then repeat less well.
     """
-    words = ["setarch", "-R"]
-    return words if works([*words, "true"]) else []
-
-
-def politely() -> list[str]:
-    """The words that let the server go first where both want the processor.
-
-    An answer that comes late makes one more round of an event loop. Few come late when the
-    worker is a hundred times slower than usual, and a busy machine must not change that.
-    """
-    words = ["nice", "-n", "10"]
-    return words if works([*words, "true"]) else []
+    wanted = (["nice", "-n", "10"], ["setarch", "-R"])
+    return [word for words in wanted if works([*words, "true"]) for word in words]
 
 
 PROBE = (sys.executable, "-S", "-c", "")
@@ -204,7 +175,7 @@ def valgrind(
     options: Sequence[str], extra: Mapping[str, str]
 ) -> tuple[str, Callable[[Path], list[str]], str | None]:
     """A tool of valgrind: its version, the words before the interpreter, why it is missing."""
-    words = [*politely(), *fixed_addresses(), "valgrind", "--trace-children=yes", *options]
+    words = [*prefixed(), "valgrind", "--trace-children=yes", *options]
     tool = version("valgrind")
     if tool is None:
         return "", lambda _: [], missing("valgrind")
@@ -216,21 +187,10 @@ def valgrind(
 
 
 def cachegrind() -> Instrument:
-    """Instructions, counted by a simulated processor."""
     options = ("--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null")
     tool, wrap, reason = valgrind(options, {})
     return Instrument(
         "instructions", tool, wrap, read_instructions, slowness=60, forks=True, missing=reason
-    )
-
-
-def hardware() -> Instrument:
-    """Instructions, counted by the processor itself."""
-    return Instrument(
-        "instructions",
-        "hardware counter",
-        attach=counter.attach,
-        missing=counter.missing(),
     )
 
 
@@ -254,19 +214,8 @@ def memcheck() -> Instrument:
 
 
 def strace() -> Instrument:
-    """System calls, by name."""
     tool, reason = version("strace"), None
-    words = [
-        *politely(),
-        *fixed_addresses(),
-        "strace",
-        "-ff",
-        "-qq",
-        "-s",
-        "0",
-        "-e",
-        "signal=none",
-    ]
+    words = [*prefixed(), "strace", "-ff", "-qq", "-s", "0", "-e", "signal=none"]
     if tool is None:
         reason = missing("strace")
     elif not works([*words, "-o", "/dev/null", "true"]):
@@ -290,22 +239,8 @@ def kernel() -> Instrument:
 NAMES = ("instructions", "system calls", "allocations", "kernel")
 """Every instrument; see :func:`find`."""
 
-SOURCES = ("auto", "valgrind", "counter")
-"""What may count the instructions."""
 
-
-def find(names: Iterable[str], source: str = "auto") -> list[Instrument]:
-    """The instruments of these names.
-
-    ``source`` says what counts the instructions: the processor's counter where there is one
-    (``auto``), or one of the two.
-    """
-    makers: dict[str, Callable[[], Instrument]] = {
-        "instructions": cachegrind,
-        "system calls": strace,
-        "allocations": memcheck,
-        "kernel": kernel,
-    }
-    if source == "counter" or (source == "auto" and counter.missing() is None):
-        makers["instructions"] = hardware
-    return [makers[name]() for name in NAMES if name in names]
+def find(names: Iterable[str]) -> list[Instrument]:
+    """The instruments of these names."""
+    makers = (cachegrind, strace, memcheck, kernel)
+    return [make() for name, make in zip(NAMES, makers, strict=True) if name in names]

@@ -7,26 +7,52 @@ pytest-benchmark's own table and files are about one operation.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from typing import Any, Protocol
+from typing import Any
 
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from bench.machine.benchmark_info import pytest_benchmark_generate_machine_info
-from bench.machine.probes import cpu
-from bench.micro.walk import Visit, walk
-from bench.plan.workloads import SITE_SEED, tree
-from bench.run.servers import Server
+from bench.machine import cpu
+from bench.machine.environment import pytest_benchmark_generate_machine_info
+from crawlers.loop import Loop
 
 __all__ = ["pytest_benchmark_generate_machine_info"]
 
+AnyLoop = Loop | asyncio.AbstractEventLoop
+
 SLOTS = 100
-"""Sockets, tasks and connections of a batch, as many as the slots when pages are measured."""
+"""Sockets and tasks of a batch, as many as the slots when pages are measured."""
+
+TURNS, MANY = 20, 1000
+"""Iterations of a loop in a batch, and operations of a batch that need no socket."""
+
+
+def nothing() -> None:
+    """A callback that does nothing."""
+
+
+def turn(loop: AnyLoop, turns: int, each: Callable[[], object] = nothing) -> None:
+    """Run the loop for this many iterations, calling ``each`` in every one."""
+    left = turns
+
+    def again() -> None:
+        nonlocal left
+        each()
+        left -= 1
+        if left:
+            loop.call_soon(again)
+        else:
+            loop.stop()
+
+    loop.call_soon(again)
+    run = loop.run if isinstance(loop, Loop) else loop.run_forever
+    run()
 
 
 class CpuTime:
@@ -35,12 +61,14 @@ class CpuTime:
     operations = 1
 
     def __call__(self) -> float:
-        """Processor time of this process so far, divided by the operations of a batch."""
         return time.process_time() / self.operations
 
 
-class Measure(Protocol):
-    """Times ``target``, a batch of ``operations``."""
+class Measure:
+    """Times batches of one operation."""
+
+    def __init__(self, benchmark: BenchmarkFixture, timer: CpuTime, rounds: int) -> None:
+        self._benchmark, self._timer, self._rounds = benchmark, timer, rounds
 
     def __call__(
         self,
@@ -49,18 +77,21 @@ class Measure(Protocol):
         *,
         setup: Callable[[], object] | None = None,
         teardown: Callable[..., object] | None = None,
-        rounds: int | None = None,
     ) -> None:
-        """``setup`` returns the one argument of ``target`` and ``teardown``; neither is timed."""
+        """Time ``target``, a batch of ``operations``.
+
+        ``setup`` returns the one argument of ``target`` and ``teardown``; neither is timed.
+        """
+        self._timer.operations = operations
+        more: dict[str, Any] = {} if setup is None else {"setup": lambda: ((setup(),), {})}
+        self._benchmark.pedantic(  # type: ignore[no-untyped-call]
+            target, teardown=teardown, rounds=self._rounds, warmup_rounds=1, **more
+        )
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Options for how much to measure."""
     group = parser.getgroup("micro", "micro-benchmarks")
     group.addoption("--rounds", type=int, default=100, help="batches of each (default: 100)")
-    group.addoption(
-        "--pages", type=int, default=5000, help="pages of the site that is replayed (default: 5000)"
-    )
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -84,35 +115,8 @@ def pinning() -> Iterator[cpu.Pinning]:
 def measure(
     request: pytest.FixtureRequest, benchmark: BenchmarkFixture, pinning: cpu.Pinning
 ) -> Measure:
-    """See :class:`Measure`."""
-    marker = request.node.get_closest_marker("benchmark")
-    usual: int = request.config.getoption("--rounds")
-
-    def run(
-        target: Callable[..., object],
-        operations: int,
-        *,
-        setup: Callable[[], object] | None = None,
-        teardown: Callable[..., object] | None = None,
-        rounds: int | None = None,
-    ) -> None:
-        marker.kwargs["timer"].operations = operations
-        more: dict[str, Any] = {}
-        if setup is not None:
-            more["setup"] = lambda: ((setup(),), {})
-        benchmark.pedantic(  # type: ignore[no-untyped-call]
-            target, teardown=teardown, rounds=min(rounds or usual, usual), warmup_rounds=1, **more
-        )
-
-    return run
-
-
-@pytest.fixture(scope="session")
-def visits(request: pytest.FixtureRequest, pinning: cpu.Pinning) -> list[Visit]:
-    """Every page of the throughput site, in the order of a crawl."""
-    pages: int = request.config.getoption("--pages")
-    with Server(tree(pages), seed=SITE_SEED, cores=pinning.server) as server:
-        return walk(server.prefix)
+    timer = request.node.get_closest_marker("benchmark").kwargs["timer"]
+    return Measure(benchmark, timer, request.config.getoption("--rounds"))
 
 
 Pair = tuple[socket.socket, socket.socket]
@@ -120,7 +124,7 @@ Pair = tuple[socket.socket, socket.socket]
 
 @pytest.fixture(scope="session")
 def listener() -> Iterator[socket.socket]:
-    """A listening socket on this machine, with a backlog for connections not yet accepted."""
+    """A listening socket on this machine."""
     with socket.create_server(("127.0.0.1", 0), backlog=4 * SLOTS) as sock:
         yield sock
 
@@ -143,18 +147,3 @@ def pairs(listener: socket.socket) -> Iterator[list[Pair]]:
             for sock in pair:
                 stack.enter_context(sock)
         yield made
-
-
-@pytest.fixture
-def accept_all(listener: socket.socket) -> Callable[..., None]:
-    """A function that accepts and closes all waiting connections."""
-
-    def accept(*_: object) -> None:
-        listener.setblocking(False)
-        try:
-            while True:
-                listener.accept()[0].close()
-        except BlockingIOError:
-            listener.setblocking(True)
-
-    return accept

@@ -1,26 +1,120 @@
-"""The price of each operation: runs the micro-benchmarks and reads their times."""
+"""The price of each operation: runs the micro-benchmarks in two passes, and keeps ``micro.json``.
+
+If the machine drifts between the passes, the quartiles of the prices show it.
+"""
 
 from __future__ import annotations
 
 import json
 import re
+import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import quantiles
-from typing import Any
+from typing import Any, TypeVar
 
+from pydantic import ValidationError
+from rich.console import Console
+
+from bench import filesystem
+from bench.errors import BenchError
 from bench.launch import ROOT
-from bench.micro.record import MicroError, Price
-from bench.micro.steps import Steps
+from bench.machine import environment
 from bench.run.process import Child, ProcessError
+from bench.run.runner import own_command
+from bench.schema import Environment, Record
+from bench.show.words import commit_words, machine_words
+from bench.text import now
+
+FILE_NAME = "micro.json"
+
+
+class MicroError(BenchError):
+    """Operations cannot be timed, or a record not be read; the message says what to do."""
+
+
+class Price(Record):
+    """The cost of one operation in microseconds of processor time: quartiles over batches."""
+
+    group: str
+    median_us: float
+    q1_us: float
+    q3_us: float
+    min_us: float
+    batches: int
+
+
+class Run(Record):
+    """What every record of ``bench micro`` says of itself."""
+
+    created: str
+    command: list[str]
+    environment: Environment
+
+    @property
+    def stamp(self) -> str:
+        """When and on which interpreter: every table and chart says it."""
+        return f"{self.created[:10]}, {self.environment.python}"
+
+
+T = TypeVar("T", bound=Run)
+
+
+class MicroRecord(Run):
+    prices: dict[str, Price]
+
+
+def head() -> dict[str, Any]:
+    """What a record says of this run."""
+    return {
+        "created": now(),
+        "command": own_command(sys.argv),
+        "environment": environment.collect(ROOT),
+    }
+
+
+def save(record: T, folder: Path, name: str) -> T:
+    """Write a record completely or not at all; returns it."""
+    filesystem.write_text(folder / name, record.model_dump_json(indent=1) + "\n")
+    return record
+
+
+def load(folder: Path, name: str, kind: type[T]) -> T | None:
+    """A record of this kind in a folder; None without one. Raises :class:`MicroError`."""
+    file = folder / name
+    try:
+        return kind.model_validate_json(file.read_bytes())
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise MicroError(f"{file}: {error.strerror}") from None
+    except ValidationError as error:
+        raise MicroError(
+            f"{file}: not a record of bench micro: {error.errors()[0]['msg']}"
+        ) from None
+
+
+def answer(child: Child, patience_s: float) -> str:
+    """Its next line. Raises :class:`MicroError`."""
+    try:
+        return child.receive(time.monotonic() + patience_s)
+    except (TimeoutError, ProcessError) as error:
+        last = (child.stderr_tail() or "").splitlines()[-1:]
+        raise MicroError(": ".join([str(error), *last])) from None
+
+
+def footer(record: Run) -> tuple[str, str]:
+    """Where the numbers of a chart come from."""
+    return (
+        machine_words(record.environment, record.created),
+        f"python -m bench micro · commit {commit_words(record.environment)}",
+    )
+
 
 QUIET_S = 120.0
 """The longest that a micro-benchmark may print nothing."""
-SWITCH_OF_THREADS = "threads.hand_off per switch"
-"""A hand-off between threads, divided by the number of context switches it took."""
-COLLECTED = re.compile(r"collected (\d+) item")
 PASSED = " PASSED "
 TROUBLE = re.compile(r"^(FAILED|ERROR)|error:")
 US = 1e6
@@ -29,18 +123,28 @@ Times = dict[str, tuple[str, list[float]]]
 """Name of a micro-benchmark → its group, and the seconds per operation of each batch."""
 
 
-def benchmarks(rounds: int, pages: int, steps: Steps, phase: str) -> Times:
+def benchmarks(rounds: int, console: Console, phase: str) -> Times:
     """One pass of all micro-benchmarks, in a process of its own."""
-    steps.now(phase)
-    with tempfile.TemporaryDirectory(prefix="c10k-") as folder:
+    if not console.is_terminal:
+        console.print(phase)
+    with tempfile.TemporaryDirectory(prefix="c10k-") as folder, console.status(phase) as status:
         saved = Path(folder) / "saved.json"
         arguments = [
             *("-u", "-m", "pytest", str(ROOT / "bench" / "micro"), "-v"),
-            *("--rounds", str(rounds), "--pages", str(pages)),
-            *("--benchmark-json", str(saved)),
+            *("--rounds", str(rounds), "--benchmark-json", str(saved)),
         ]
+        lines: list[str] = []
         with Child("the micro-benchmarks", arguments) as child:
-            lines = follow(child, steps, phase)
+            try:
+                while True:
+                    lines.append(child.receive(time.monotonic() + QUIET_S))
+                    if PASSED in lines[-1]:
+                        name = lines[-1].partition(" ")[0].rpartition("::")[2]
+                        status.update(f"{phase}, after {name}")
+            except TimeoutError as error:
+                raise MicroError(f"{error}: {lines[-1] if lines else 'no output'}") from None
+            except ProcessError:
+                child.end()  # there is no more output
             if child.process.returncode:
                 words = [*lines, *(child.stderr_tail() or "").splitlines()]
                 named = [line for line in words if TROUBLE.search(line)]
@@ -51,40 +155,17 @@ def benchmarks(rounds: int, pages: int, steps: Steps, phase: str) -> Times:
         return read(json.loads(saved.read_text(encoding="utf-8")))
 
 
-def follow(child: Child, steps: Steps, phase: str) -> list[str]:
-    """Show progress from pytest's lines until it ends; returns the lines."""
-    lines: list[str] = []
-    try:
-        while True:
-            line = child.receive(time.monotonic() + QUIET_S)
-            lines.append(line)
-            if found := COLLECTED.search(line):
-                steps.expect(int(found[1]))
-            elif PASSED in line:
-                steps.done()
-                steps.now(phase, line.partition(" ")[0].rpartition("::")[2])
-    except TimeoutError as error:
-        raise MicroError(f"{error}: {lines[-1] if lines else 'no output'}") from None
-    except ProcessError:
-        child.end()  # there is no more output
-    return lines
-
-
 def read(saved: Mapping[str, Any]) -> Times:
     """The times in pytest-benchmark's file, by name: file and test."""
     found: Times = {}
     for row in saved["benchmarks"]:
         file, _, test = row["fullname"].rpartition("::")
         name = f"{Path(file).stem.removeprefix('test_')}.{test.removeprefix('test_')}"
-        batches = row["stats"]["data"]
-        found[name] = row["group"], batches
-        if switches := row["extra_info"].get("switches_per_operation"):
-            found[SWITCH_OF_THREADS] = "thread switch", [batch / switches for batch in batches]
+        found[name] = row["group"], row["stats"]["data"]
     return found
 
 
 def price(group: str, batches: Sequence[float]) -> Price:
-    """The quartiles of all batches of both passes."""
     q1, q2, q3 = quantiles(batches, n=4, method="inclusive")
     return Price(
         group=group,
@@ -94,3 +175,17 @@ def price(group: str, batches: Sequence[float]) -> Price:
         min_us=min(batches) * US,
         batches=len(batches),
     )
+
+
+def run(out: Path, rounds: int, console: Console) -> MicroRecord:
+    """Measure everything in two passes and write the record at the end.
+
+    Raises :class:`MicroError` if a micro-benchmark fails.
+    """
+    rounds = max(rounds // 2, 1)
+    times = benchmarks(rounds, console, "first pass")
+    later = benchmarks(rounds, console, "second pass")
+    for name, (_, more) in later.items():
+        times[name][1].extend(more)
+    prices = {name: price(group, batches) for name, (group, batches) in times.items()}
+    return save(MicroRecord(**head(), prices=prices), out, FILE_NAME)

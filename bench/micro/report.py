@@ -7,33 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
 
 from bench import filesystem
-from bench.analysis.analysis import Analysis
-from bench.micro import record as prices_record
-from bench.micro.record import MicroError, MicroRecord
-from bench.micro.startup import record as startup_record
-from bench.micro.startup import report as startup
-from bench.micro.startup.record import StartupRecord
-from bench.micro.waiting import chart as tasks_chart
-from bench.micro.waiting import record as tasks_record
-from bench.micro.waiting import report as tasks
-from bench.micro.waiting.beside import connections
-from bench.micro.waiting.kinds import KINDS
-from bench.micro.waiting.lines import lines as task_lines
-from bench.micro.waiting.record import TasksRecord
+from bench.micro import prices, startup, tasks
+from bench.micro.child import KINDS
+from bench.micro.prices import MicroError, MicroRecord
+from bench.micro.startup import StartupRecord
+from bench.micro.tasks import TasksRecord
 from bench.report import charts, files
-from bench.report.tables import markdown as tables_markdown
-from bench.report.tables import terminal
-from bench.schema import Environment
+from bench.report.tables import grid, section, show
 from bench.show import table as tables
-from bench.show.words import commit_words, machine_words
-from bench.text import markdown_table, significant
-
-HEAD = ["operation", "where", "median µs", "quartiles", "least"]
-WORDS = 2
-"""Columns of words, before those of numbers."""
+from bench.text import significant
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,82 +31,69 @@ class Found:
 
 def load(folder: Path) -> Found:
     """The records in a folder. Raises :class:`MicroError` if there is none at all."""
-    tasks, startup = tasks_record.load(folder), startup_record.load(folder)
-    try:
-        prices = prices_record.load(folder)
-    except MicroError:
-        if (folder / prices_record.FILE_NAME).exists() or not (tasks or startup):
-            raise
-        prices = None
-    return Found(prices, tasks, startup)
+    found = Found(
+        prices.load(folder, prices.FILE_NAME, MicroRecord),
+        prices.load(folder, tasks.FILE_NAME, TasksRecord),
+        prices.load(folder, startup.FILE_NAME, StartupRecord),
+    )
+    if found == Found():
+        raise MicroError(
+            f"{folder / prices.FILE_NAME}: no such file; measure with python -m bench micro "
+            f"--out {folder}"
+        )
+    return found
 
 
-def write(found: Found, folder: Path, console: Console, campaign: Analysis | None = None) -> None:
-    """Write the summary and the charts, print the tables.
-
-    The connections of a campaign stand beside waiting tasks, if it ran on the same machine.
-    """
-    filesystem.write_text(folder / files.SUMMARY, summary(found, campaign))
-    for design, shown, environment, created in designs(found, campaign):
+def write(found: Found, folder: Path, console: Console) -> None:
+    """Write the summary and the charts, print the tables."""
+    filesystem.write_text(folder / files.SUMMARY, summary(found))
+    for design, shown in designs(found):
         if isinstance(design, charts.Design):
             filesystem.make_folder(folder / files.CHARTS)
-            charts.Sheet(folder / files.CHARTS, shown, footer(environment, created)).draw(design)
-    if found.prices is not None:
-        table = Table(*HEAD, title="Processor time of one operation, µs")
-        for column in table.columns[WORDS:]:
-            column.justify = "right"
-        for line in lines(found.prices):
-            table.add_row(*line)
-        console.print(table)
-    for each in further(found, campaign):
-        terminal.show(each, console)
+            charts.Sheet(folder / files.CHARTS, shown, ()).draw(design)
+    prices = [prices_table(found.prices)] if found.prices else []
+    for each in (*prices, *further(found)):
+        show(each, console)
 
 
 def designs(
-    found: Found, campaign: Analysis | None
-) -> Iterator[tuple[charts.Design | charts.Skip, tuple[str, ...], Environment, str]]:
-    """Each chart, with what decides on its colours, and where and when it was measured."""
+    found: Found,
+) -> Iterator[tuple[charts.Design | charts.Skip, tuple[str, ...]]]:
     if (mine := found.tasks) is not None:
-        held, where = connections(campaign, mine.environment)
         shown = tuple(kind.backend or kind.name for kind in KINDS.values())
-        yield tasks_chart.design(mine, held, where), shown, mine.environment, mine.created
-    if (starts := found.startup) is not None:
-        yield startup.design(starts), startup.CHARTED, starts.environment, starts.created
+        yield tasks.design(mine), shown
+    if found.startup is not None:
+        yield startup.design(found.startup), startup.CHARTED
 
 
-def footer(environment: Environment, created: str) -> tuple[str, str]:
-    """Where the numbers of a chart come from."""
-    return (
-        machine_words(environment, created),
-        f"python -m bench micro · commit {commit_words(environment)}",
-    )
-
-
-def further(found: Found, campaign: Analysis | None) -> list[tables.Table]:
-    """The tables of waiting tasks and of start-up."""
+def further(found: Found) -> list[tables.Table]:
     made = []
     if found.tasks is not None:
-        held, _ = connections(campaign, found.tasks.environment)
-        made += [tasks.memory(found.tasks, held), tasks.times(found.tasks)]
+        made += [tasks.memory_table(found.tasks), tasks.times_table(found.tasks)]
     if found.startup is not None:
         made.append(startup.table(found.startup))
     return made
 
 
-def summary(found: Found, campaign: Analysis | None = None) -> str:
-    """The text of ``summary.md``."""
-    if found.prices is not None:
-        text = markdown(found.prices)
+def summary(found: Found) -> str:
+    text = "# What single operations cost\n\n"
+    if found.prices is None:
+        text += "Their prices were not measured.\n"
     else:
-        text = "# What single operations cost\n\nTheir prices were not measured.\n"
+        machine = found.prices.environment
+        table = "\n".join(grid(prices_table(found.prices)))
+        text += (
+            f"{found.prices.created[:10]}, {machine.cpu_model or machine.machine}, "
+            f"{machine.python}. Microseconds of processor time (user and system), over all "
+            "batches of two passes. Rebuild with `python -m bench micro --redraw`; docs/method.md "
+            f"says how they are measured.\n\n{table}\n"
+        )
     records = [record for record in (found.tasks, found.startup) if record is not None]
-    measured = {f"{r.created[:10]}, {r.environment.python}" for r in records}
+    measured = {record.stamp for record in records}
     if measured:
         text += f"\nWaiting tasks and start-up: {'; '.join(sorted(measured))}.\n"
-    if found.tasks is not None:
-        text += f"\n{connections(campaign, found.tasks.environment)[1]}\n"
-    for table in further(found, campaign):
-        text += "\n" + "\n".join(tables_markdown.section(table)).rstrip("\n") + "\n"
+    for each in further(found):
+        text += "\n" + "\n".join(section(each)).rstrip("\n") + "\n"
     return text
 
 
@@ -131,7 +102,7 @@ def as_json(found: Found) -> dict[str, float]:
     made: dict[str, float] = {}
     if found.prices is not None:
         made |= {name: price.median_us for name, price in found.prices.prices.items()}
-    for line in task_lines(found.tasks) if found.tasks else ():
+    for line in tasks.lines(found.tasks) if found.tasks else ():
         if line.total is not None:
             made[f"tasks.{line.kind.name}.bytes"] = line.total
         for what in ("spawn", "switch", "cancel"):
@@ -142,37 +113,15 @@ def as_json(found: Found) -> dict[str, float]:
     return made
 
 
-def us(value: float) -> str:
-    """Microseconds with three digits."""
-    return significant(value, 3)
-
-
-def lines(record: MicroRecord) -> list[list[str]]:
+def prices_table(record: MicroRecord) -> tables.Table:
     """Every micro-benchmark, grouped by operation."""
-    made = []
-    for name, price in sorted(record.prices.items(), key=lambda item: (item[1].group, item[0])):
-        where, _, test = name.partition(".")
+    rows = []
+    for key, price in sorted(record.prices.items(), key=lambda item: (item[1].group, item[0])):
+        where, _, test = key.partition(".")
         inside = test[test.index("[") :] if "[" in test else ""
-        made.append(
-            [
-                f"{price.group}{inside}",
-                where,
-                us(price.median_us),
-                f"{us(price.q1_us)} to {us(price.q3_us)}",
-                us(price.min_us),
-            ]
-        )
-    return made
-
-
-def markdown(record: MicroRecord) -> str:
-    """The whole summary."""
-    machine = record.environment
-    table = "\n".join(markdown_table(HEAD, lines(record), len(HEAD) - WORDS))
-    return (
-        "# What single operations cost\n\n"
-        f"{record.created[:10]}, {machine.cpu_model or machine.machine}, {machine.python}. "
-        "Microseconds of processor time (user and system), over all batches of two passes. "
-        "Rebuild with `python -m bench micro --redraw`; docs/method.md says how they are "
-        f"measured.\n\n{table}\n"
-    )
+        quartiles = f"{significant(price.q1_us, 3)} to {significant(price.q3_us, 3)}"
+        middle, least = significant(price.median_us, 3), significant(price.min_us, 3)
+        rows.append([f"{price.group}{inside}", where, middle, quartiles, least])
+    heads = [tables.Column(title) for title in ("median µs", "quartiles", "least")]
+    columns = [tables.name("operation"), tables.name("where"), *heads]
+    return tables.Table(f"Processor time of one operation, µs ({record.stamp})", columns, rows)

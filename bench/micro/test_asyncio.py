@@ -1,21 +1,15 @@
-"""asyncio's loop, Tasks and Futures (in C), and its streams."""
+"""asyncio's loop, Tasks and Futures (in C)."""
 
 from __future__ import annotations
 
 import asyncio
-import socket
-from collections.abc import Callable, Coroutine, Generator, Iterator
+from collections.abc import Coroutine, Generator, Iterator
 from types import coroutine
 from typing import Any
 
 import pytest
 
-from bench.micro.conftest import SLOTS, Measure, Pair
-from bench.micro.test_sockets import ANSWER, REQUEST
-from crawlers.http import RECV_SIZE
-
-TURNS = 20
-MANY = 1000
+from bench.micro.conftest import MANY, SLOTS, TURNS, Measure, Pair, nothing, turn
 
 
 @pytest.fixture
@@ -23,27 +17,6 @@ def loop() -> Iterator[asyncio.AbstractEventLoop]:
     """asyncio's own loop, as ``asyncio.run`` makes it."""
     with asyncio.Runner() as runner:
         yield runner.get_loop()
-
-
-def nothing() -> None:
-    """A callback that does nothing."""
-
-
-def turn(loop: asyncio.AbstractEventLoop, turns: int, each: Callable[[], object] = nothing) -> None:
-    """Run the loop for this many iterations, calling ``each`` in every one."""
-    left = turns
-
-    def again() -> None:
-        nonlocal left
-        each()
-        left -= 1
-        if left:
-            loop.call_soon(again)
-        else:
-            loop.stop()
-
-    loop.call_soon(again)
-    loop.run_forever()
 
 
 def test_loop_turn(measure: Measure, loop: asyncio.AbstractEventLoop) -> None:
@@ -139,7 +112,6 @@ def test_await_task(measure: Measure, loop: asyncio.AbstractEventLoop) -> None:
 
 @coroutine
 def pause() -> Generator[None, None, None]:
-    """Suspend again and again."""
     while True:
         yield
 
@@ -192,51 +164,6 @@ def test_lock_contended(measure: Measure, loop: asyncio.AbstractEventLoop) -> No
     measure(lambda: loop.run_until_complete(both()), MANY)
 
 
-def test_queue_put_and_get(measure: Measure, loop: asyncio.AbstractEventLoop) -> None:
-    """Put and get an item without waiting."""
-    queue: asyncio.Queue[None] = asyncio.Queue()
-
-    async def drive() -> None:
-        for _ in range(MANY):
-            await queue.put(None)
-            await queue.get()
-
-    measure(lambda: loop.run_until_complete(drive()), MANY)
-
-
-def test_queue_to_a_waiting_getter(measure: Measure, loop: asyncio.AbstractEventLoop) -> None:
-    """Put an item that another task is waiting for."""
-    queue: asyncio.Queue[None] = asyncio.Queue()
-    answers: asyncio.Queue[None] = asyncio.Queue()
-
-    async def get() -> None:
-        for _ in range(MANY // 2):
-            await queue.get()
-            await answers.put(None)
-
-    async def put() -> None:
-        getter = loop.create_task(get())
-        for _ in range(MANY // 2):
-            await queue.put(None)
-            await answers.get()
-        await getter
-
-    measure(lambda: loop.run_until_complete(put()), MANY)
-
-
-def test_timer_set_and_fire(measure: Measure, loop: asyncio.AbstractEventLoop) -> None:
-    """Set a timer that is already due, and run it."""
-
-    def batch() -> None:
-        now = loop.time()
-        for _ in range(MANY):
-            loop.call_at(now, nothing)
-        loop.call_at(now, loop.stop)
-        loop.run_forever()
-
-    measure(batch, MANY)
-
-
 def test_timer_set_and_cancel(measure: Measure, loop: asyncio.AbstractEventLoop) -> None:
     """Set a timer and cancel it, like every timeout that does not expire."""
 
@@ -246,56 +173,3 @@ def test_timer_set_and_cancel(measure: Measure, loop: asyncio.AbstractEventLoop)
         turn(loop, 1)  # here the loop drops them
 
     measure(batch, MANY)
-
-
-class Wire(socket.socket):
-    """A connected socket whose ``send`` leaves the kernel out."""
-
-    def send(self, data: Any, flags: int = 0) -> int:  # noqa: ANN401
-        """Report everything as sent."""
-        return len(data)
-
-
-def test_stream_exchange(
-    measure: Measure, loop: asyncio.AbstractEventLoop, pairs: list[Pair]
-) -> None:
-    """The overhead of streams in an exchange: write, drain, receive, read.
-
-    Without system calls and without waiting: the data has already arrived.
-    """
-    wire = Wire(fileno=pairs[0][0].detach())
-    reader, writer = loop.run_until_complete(asyncio.open_connection(sock=wire, limit=RECV_SIZE))
-    protocol = writer.transport.get_protocol()
-    assert isinstance(protocol, asyncio.StreamReaderProtocol)
-
-    async def drive() -> None:
-        for _ in range(MANY):
-            writer.write(REQUEST)
-            await writer.drain()
-            protocol.data_received(ANSWER)
-            await reader.read(RECV_SIZE)
-
-    measure(lambda: loop.run_until_complete(drive()), MANY)
-    writer.close()
-    loop.run_until_complete(writer.wait_closed())
-
-
-def test_connect_and_close(
-    measure: Measure,
-    loop: asyncio.AbstractEventLoop,
-    listener: socket.socket,
-    accept_all: Callable[..., Any],
-) -> None:
-    """Open a connection with streams and close it."""
-    host, port = listener.getsockname()
-
-    async def drive() -> None:
-        for _ in range(SLOTS):
-            _, writer = await asyncio.open_connection(host, port)
-            writer.close()
-            await writer.wait_closed()
-
-    measure(
-        lambda _: loop.run_until_complete(drive()),
-        SLOTS, setup=lambda: None, teardown=accept_all, rounds=10,
-    )  # fmt: skip

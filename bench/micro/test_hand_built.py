@@ -2,43 +2,14 @@
 
 from __future__ import annotations
 
-import socket
-from collections.abc import Callable, Generator
-from selectors import EVENT_READ, EVENT_WRITE
-from time import monotonic
-from typing import Any
+from collections.abc import Generator
+from selectors import EVENT_READ
 
 import pytest
 
-from bench.micro.conftest import SLOTS, Measure, Pair
+from bench.micro.conftest import MANY, SLOTS, TURNS, Measure, Pair, nothing, turn
 from crawlers.generators import Coroutine, Future, Task, run_until_complete
-from crawlers.job import Address
 from crawlers.loop import Loop
-from crawlers.sockets import begin_connect, end_connect
-
-TURNS = 20
-MANY = 1000
-
-
-def nothing() -> None:
-    """A callback that does nothing."""
-
-
-def turn(loop: Loop, turns: int, each: Callable[[], object] = nothing) -> None:
-    """Run the loop for this many iterations, calling ``each`` in every one."""
-    left = turns
-
-    def again() -> None:
-        nonlocal left
-        each()
-        left -= 1
-        if left:
-            loop.call_soon(again)
-        else:
-            loop.stop()
-
-    loop.call_soon(again)
-    loop.run()
 
 
 def test_callback_dispatch(measure: Measure) -> None:
@@ -155,39 +126,3 @@ def test_resume_at_depth(measure: Measure, depth: int) -> None:
             next(generator)
 
     measure(batch, MANY)
-
-
-def test_timer_set_and_fire(measure: Measure) -> None:
-    """Set a timer that is already due, and run it."""
-
-    def batch(loop: Loop) -> None:
-        now = monotonic()
-        for _ in range(MANY):
-            loop.call_at(now, nothing)
-        loop.call_at(now, loop.stop)
-        loop.run()
-
-    measure(batch, MANY, setup=Loop, teardown=Loop.close)
-
-
-def test_connect_and_close(
-    measure: Measure, listener: socket.socket, accept_all: Callable[..., Any]
-) -> None:
-    """Open a connection and close it."""
-    address = Address(listener.family, listener.getsockname())
-
-    def batch(loop: Loop) -> None:
-        selector = loop.selector
-        for _ in range(SLOTS):
-            sock = begin_connect(address)
-            selector.register(sock, EVENT_WRITE, nothing)
-            end_connect(sock)
-            selector.modify(sock, EVENT_READ, nothing)
-            selector.unregister(sock)
-            sock.close()
-
-    def after(loop: Loop) -> None:
-        loop.close()
-        accept_all()
-
-    measure(batch, SLOTS, setup=Loop, teardown=after, rounds=10)

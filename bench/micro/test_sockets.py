@@ -1,4 +1,4 @@
-"""Single system calls on TCP connections within this machine.
+"""The kernel's part: system calls on TCP connections within this machine, and page faults.
 
 On loopback, ``send`` also does the receiver's work up to its socket buffer, and
 ``recv`` finds everything there. The two are therefore timed separately, against
@@ -7,33 +7,23 @@ another process on another processor, as in a trial.
 
 from __future__ import annotations
 
+import mmap
 import selectors
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 
 import pytest
 
-from bench.machine.probes import cpu
-from bench.micro.conftest import SLOTS, Measure, Pair, connected
+from bench.machine import cpu
+from bench.micro.conftest import SLOTS, Measure, Pair
 from bench.plan.workloads import PAGE_BYTES
 from crawlers.http import RECV_SIZE, request_tail
 
 REQUEST = b"GET /s/1234/p.html" + request_tail("127.0.0.1:65535", keep_alive=True)
 ANSWER = bytes(PAGE_BYTES + 120)  # a page and its head
-FALL_ASLEEP_S = 300e-6
-
-ASLEEP = f"""
-import socket, sys
-sock = socket.socket(fileno=0)
-answer = bytes(int(sys.argv[1]))
-while sock.recv({RECV_SIZE}):
-    sock.send(answer)
-"""
-"""A process that sleeps in ``recv`` and answers with this many bytes, or not at all."""
 
 AWAKE = f"""
 import socket, sys
@@ -78,13 +68,11 @@ def await_all(sockets: list[socket.socket]) -> list[socket.socket]:
 
 
 def ask_all(sockets: list[socket.socket]) -> None:
-    """Send a request on each socket."""
     for sock in sockets:
         sock.send(REQUEST)
 
 
 def take_all(sockets: list[socket.socket]) -> None:
-    """Receive what has arrived on each socket."""
     for sock in sockets:
         sock.recv(RECV_SIZE)
 
@@ -119,70 +107,39 @@ def test_send_and_recv(measure: Measure, pairs: list[Pair]) -> None:
     measure(batch, SLOTS)
 
 
-@contextmanager
-def other_process(
-    listener: socket.socket, pinning: cpu.Pinning, answer: int
-) -> Iterator[socket.socket]:
-    """The near end of a connection to a process on the server's processor."""
-    near, far = connected(listener)
-    with near:
-        with far:
-            process = subprocess.Popen(
-                [sys.executable, "-S", "-c", ASLEEP, str(answer)], stdin=far.fileno()
-            )
-        with process:
-            cpu.pin(process.pid, pinning.server)
-            yield near
-            near.close()
-
-
-def test_send_to_sleeper(measure: Measure, listener: socket.socket, pinning: cpu.Pinning) -> None:
-    """Send a request to a process that sleeps on another processor, which wakes it.
-
-    One send per round, because the process has to fall asleep again first.
-    """
-    with other_process(listener, pinning, 0) as sock:
-
-        def asleep() -> socket.socket:
-            time.sleep(FALL_ASLEEP_S)
-            return sock
-
-        measure(lambda sock: sock.send(REQUEST), 1, setup=asleep)
-
-
-def test_round_trip(measure: Measure, listener: socket.socket, pinning: cpu.Pinning) -> None:
-    """Wake another process with a request, sleep in ``select``, receive its answer."""
-    with (
-        other_process(listener, pinning, len(ANSWER)) as sock,
-        selectors.DefaultSelector() as selector,
-    ):
-        selector.register(sock, selectors.EVENT_READ)
-        sock.send(REQUEST)
-
-        def batch() -> None:
-            for _ in range(100):
-                selector.select()
-                sock.recv(RECV_SIZE)
-                sock.send(REQUEST)
-
-        measure(batch, 100)
-        selector.select()
-
-
-@pytest.fixture
-def selector(pairs: list[Pair]) -> Iterator[selectors.BaseSelector]:
-    """A selector with every slot's connection."""
-    with selectors.DefaultSelector() as selector:
-        for near, _ in pairs:
-            selector.register(near, selectors.EVENT_READ)
-        yield selector
-
-
-def test_select(measure: Measure, selector: selectors.BaseSelector) -> None:
+def test_select(measure: Measure, pairs: list[Pair]) -> None:
     """Poll for ready sockets while none is ready."""
 
     def batch() -> None:
         for _ in range(100):
             selector.select(0)
 
-    measure(batch, 100)
+    with selectors.DefaultSelector() as selector:
+        for near, _ in pairs:
+            selector.register(near, selectors.EVENT_READ)
+        measure(batch, 100)
+
+
+MEMORY_PAGES = 512
+
+
+def test_page_fault(measure: Measure) -> None:
+    """Touch a page of new memory, and return it.
+
+    An allocator that returns memory and requests it again pays this each time.
+    """
+    size = MEMORY_PAGES * mmap.PAGESIZE
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+
+    def new() -> mmap.mmap:
+        memory = mmap.mmap(-1, size, flags=flags)
+        if hasattr(mmap, "MADV_NOHUGEPAGE"):
+            memory.madvise(mmap.MADV_NOHUGEPAGE)
+        return memory
+
+    def batch(memory: mmap.mmap) -> None:
+        for offset in range(0, size, mmap.PAGESIZE):
+            memory[offset] = 1
+        memory.close()
+
+    measure(batch, MEMORY_PAGES, setup=new)

@@ -3,8 +3,8 @@
 Backends are looked up in processes of their own: loading one may patch the
 standard library (gevent does), which must not affect the harness or the next
 backend. This module is also the program of those processes. It runs on every
-interpreter of a campaign, so it imports nothing but the standard library and
-``crawlers``.
+interpreter of a campaign, so it imports nothing but the standard library, ``crawlers`` and the
+table of servers.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from bench.errors import BenchError
 from bench.launch import OWN_PYTHON, run_module
@@ -22,9 +23,17 @@ from bench.plan.cast import BASE
 from bench.plan.labels import Label
 from crawlers import registry
 from crawlers.backend import Backend, BackendError
+from crawlers.catalogue import OURS
 from crawlers.registry import MODELS
+from server.models.catalogue import SERVERS
+
+if TYPE_CHECKING:  # this program runs on interpreters that have no pydantic
+    from bench.plan.workloads import Point
 
 TIMEOUT_S = 60.0
+
+ONLY_SERVERS = frozenset(SERVERS) - frozenset(OURS)
+"""Names of servers that no crawler has."""
 
 
 class BackendsError(BenchError):
@@ -87,8 +96,30 @@ def base_of(names: Sequence[str]) -> str:
     return names[0]
 
 
+def as_server(name: str) -> Backend:
+    """A server under test, described like a backend."""
+    one = SERVERS[name]
+    return Backend(
+        *(name, one.family, -1, one.summary, one.changes),
+        extra=one.extra,
+        no_https=None if one.tls else "as a server it speaks none",
+        several_threads=one.several_threads,
+    )
+
+
+def of_role(point: Point, label: Label, known: Mapping[str, Backend]) -> Backend:
+    """What a label is at this point: a backend or control, or the server of its name."""
+    return as_server(label.name) if point.role == "server" else known[label.backend]
+
+
 def describe(name: str) -> Backend:
     """One backend, with the reason in ``missing`` if it cannot be imported here."""
+    if name in ONLY_SERVERS:
+        try:
+            SERVERS[name].load()
+        except OSError as error:
+            return replace(as_server(name), missing=str(error))
+        return as_server(name)
     try:
         about = registry.about(name)
     except BackendError as error:
@@ -105,7 +136,7 @@ def main(wanted: Sequence[str]) -> int:
     Each is imported in a process of its own, because importing one may change
     what the next one sees.
     """
-    known = registry.names()
+    known = [*registry.names(), *(name for name in SERVERS if name in ONLY_SERVERS)]
     unknown = [name for name in wanted if name not in known]
     for name in [*(name for name in known if not wanted or name in wanted), *unknown]:
         sys.stdout.flush()

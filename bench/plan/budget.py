@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from bench.plan.labels import Label
 from bench.plan.plan import PlannedPoint
-from bench.plan.sizes import pages_of, sized, weight
+from bench.plan.sizes import pages_of, round_s, sized, weight
 from bench.plan.workloads import Point
 from bench.schema import Budget, Cut
 
@@ -42,6 +42,8 @@ FEWEST_BLOCKS = 3
 
 def trial_s(point: Point, label: Label, slowness: float = 1.0) -> float:
     """Seconds that one trial should take."""
+    if point.rounds:
+        return slowness * TOGETHER_S + TURNS * point.rounds * round_s(point, label)
     share = pages_of(sized(point, label)) / pages_of(point)
     work_s = point.work_s * weight(point, label) * share
     if point.interleaved:

@@ -21,9 +21,14 @@ if TYPE_CHECKING:  # bench.plan.backends runs on interpreters that have no pydan
 
 INTERPRETER = "@"
 TWIN = "#2"
-NULL = "/null"
-ASLEEP = "/asleep"
-WIDE = "/all"
+MARKS = {
+    "twin": TWIN,
+    "null_recorder": "/null",
+    "asleep": "/asleep",
+    "wide": "/all",
+    "flipped": "/flipped",
+}
+"""What stands behind a label's backend, in this order, before its mode."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +36,8 @@ class Label:
     """A registered backend, and what sets its trial apart from the backend's other trials.
 
     ``interpreter`` is "" for the harness's own. ``null_recorder``, ``asleep``,
-    ``wide`` and ``mode`` appear in plans only: the record of such a trial has them in its
-    parameters.
+    ``wide``, ``flipped`` and ``mode`` appear in plans only: the record of such a trial has
+    them in its parameters.
     """
 
     name: str
@@ -41,6 +46,7 @@ class Label:
     null_recorder: bool = False
     asleep: bool = False
     wide: bool = False
+    flipped: bool = False
     mode: Mode = ""
 
     @classmethod
@@ -48,34 +54,24 @@ class Label:
         """The label that :func:`str` turns into this text."""
         mode = next((mode for mode in WAYS if text.endswith(f"/{mode}")), "")
         text = text.removesuffix(f"/{mode}") if mode else text
-        pinned = text.removesuffix(WIDE)
-        awake = pinned.removesuffix(ASLEEP)
-        rest = awake.removesuffix(NULL)
-        backend = rest.removesuffix(TWIN)
-        name, _, interpreter = backend.partition(INTERPRETER)
-        return cls(
-            name,
-            interpreter,
-            twin=backend != rest,
-            null_recorder=rest != awake,
-            asleep=awake != pinned,
-            wide=pinned != text,
-            mode=cast("Mode", mode),
-        )
+        marks = {}
+        for name, mark in reversed(MARKS.items()):
+            marks[name] = text.endswith(mark)
+            text = text.removesuffix(mark)
+        backend, _, interpreter = text.partition(INTERPRETER)
+        return cls(backend, interpreter, mode=cast("Mode", mode), **marks)
 
     @classmethod
     def of(cls, record: TrialRecord) -> Label:
         """The label under which this trial was planned."""
-        recorder = record.params.get("recorder")
-        asleep = record.params.get("server") == "asleep"
-        mode = cast("Mode", record.params.get("mode") or "")
-        label = cls.parse(record.label)
+        params = record.params
         return replace(
-            label,
-            null_recorder=recorder == "null",
-            asleep=asleep,
-            wide=record.params.get("processors") == "all",
-            mode=mode,
+            cls.parse(record.label),
+            null_recorder=params.get("recorder") == "null",
+            asleep=params.get("server") == "asleep",
+            wide=params.get("processors") == "all",
+            flipped="flipped" in params,
+            mode=cast("Mode", params.get("mode") or ""),
         )
 
     @property
@@ -89,9 +85,8 @@ class Label:
         return self.backend + TWIN * self.twin
 
     def __str__(self) -> str:
-        apart = f"/{self.mode}" if self.mode else ""
-        kept = NULL * self.null_recorder + ASLEEP * self.asleep + WIDE * self.wide
-        return self.recorded + kept + apart
+        marks = "".join(mark for name, mark in MARKS.items() if getattr(self, name))
+        return self.backend + marks + (f"/{self.mode}" if self.mode else "")
 
 
 def twin_of(backend: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import secrets
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,14 +10,21 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 
 from bench.errors import BenchError
-from bench.plan import order
-from bench.plan.backends import base_of
+from bench.plan.backends import ONLY_SERVERS, base_of
 from bench.plan.labels import Label
-from bench.plan.order import Turn
 from bench.plan.profiles import ProfileError, profile
 from bench.plan.workloads import Point
-from bench.schema import Budget, CampaignRecord, Environment, Interpreter, PointPlan, Rung
+from bench.schema import (
+    Budget,
+    CampaignRecord,
+    Environment,
+    Interpreter,
+    PointPlan,
+    Rung,
+    TrialRecord,
+)
 from crawlers.backend import Backend
+from server.models.catalogue import SERVERS
 
 Selection = Collection[tuple[str, str]]
 """Pairs of point id and backend name."""
@@ -24,6 +32,26 @@ Selection = Collection[tuple[str, str]]
 
 class PlanError(BenchError):
     """Nothing to do, or a plan that does not fit this version of the program."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One trial to run: its place in the campaign and in its block, and its label."""
+
+    block: int
+    point: str
+    position: int
+    label: Label
+
+    @property
+    def key(self) -> tuple[int, str, Label]:
+        """What identifies this trial within the campaign."""
+        return self.block, self.point, self.label
+
+
+def key(record: TrialRecord) -> tuple[int, str, Label]:
+    """The :attr:`Turn.key` of the turn that gave this record."""
+    return record.block, record.point, Label.of(record)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +63,9 @@ class PlannedPoint:
 
     @property
     def blocks(self) -> int:
-        """How many blocks hold a trial of this point."""
         return max(self.cast.values())
 
     def resized(self, blocks: int) -> PlannedPoint:
-        """The same with no more than so many blocks."""
         return replace(self, cast={label: min(each, blocks) for label, each in self.cast.items()})
 
     @property
@@ -65,12 +91,10 @@ class Plan:
 
     @property
     def points(self) -> dict[str, Point]:
-        """The points by id."""
         return {entry.point.id: entry.point for entry in self.entries}
 
     @property
     def turns(self) -> list[Turn]:
-        """Every trial in the order it runs."""
         return [turn for block in self.blocks for turn in block]
 
 
@@ -89,37 +113,32 @@ def cast(
     companion (:data:`bench.plan.cast.PAIRED`).
     """
     rule = point.cast.opened() if named else point.cast
-    labels = map(Label.parse, backends)
+    here = SERVERS if point.role == "server" else None
+    labels = [
+        label
+        for label in map(Label.parse, backends)
+        if (label.name in here if here else label.name not in ONLY_SERVERS)
+    ]
     chosen = {label: blocks for label in labels if (blocks := rule.blocks_of(label.name))}
     if point.modes:
         return {replace(one, mode=mode): n for one, n in chosen.items() for mode in point.modes}
     # Of a backend on several interpreters the first has the twin.
     first = {label.name: label for label in reversed(chosen)}
     twins = [first[name] for name in point.twins if name in first]
-    twin = {replace(label, twin=True): chosen[label] for label in twins}
-    null = {replace(label, null_recorder=True): n for label, n in chosen.items()}
-    asleep = {replace(label, asleep=True): n for label, n in chosen.items()}
-    return {
-        **chosen,
-        **twin,
-        **(null if point.null_recorder else {}),
-        **{replace(one, wide=True): n for one, n in chosen.items() if one.name in point.wide},
-        **(asleep if point.asleep else companions(point, chosen, sharing)),
-    }
-
-
-def companions(
-    point: Point, chosen: Mapping[Label, int], sharing: Collection[str]
-) -> dict[Label, int]:
-    """Further trials, against a server that sleeps as that of a label in ``sharing`` does."""
-    theirs = max((n for label, n in chosen.items() if label.name in sharing), default=0)
-    if not theirs or not (point.polls and point.compares):
-        return {}
-    return {
-        replace(label, asleep=True): min(n, theirs)
-        for label, n in chosen.items()
-        if label.name in point.paired
-    }
+    found = dict(chosen) | {replace(label, twin=True): chosen[label] for label in twins}
+    if point.null_recorder:
+        found |= {replace(label, null_recorder=True): n for label, n in chosen.items()}
+    wide = [label for label in chosen if label.name in point.wide]
+    found |= {replace(label, wide=True): chosen[label] for label in wide}
+    if point.flip:
+        found |= {replace(label, flipped=True): n for label, n in chosen.items()}
+    if point.asleep:
+        return found | {replace(label, asleep=True): n for label, n in chosen.items()}
+    # Companions: in as many blocks as what shares the server's processor.
+    most = max((n for label, n in chosen.items() if label.name in sharing), default=0)
+    compares = most and point.polls and point.compares
+    paired = [label for label in chosen if compares and label.name in point.paired]
+    return found | {replace(label, asleep=True): min(chosen[label], most) for label in paired}
 
 
 def select(
@@ -172,7 +191,7 @@ def select(
 def make(entries: Sequence[PlannedPoint], seed: int) -> Plan:
     """The plan for these points and labels."""
     beside = {e.point.id: e.point.beside for e in entries if e.point.beside}
-    return Plan(entries, order.schedule({e.point.id: e.cast for e in entries}, seed, beside))
+    return Plan(entries, schedule({e.point.id: e.cast for e in entries}, seed, beside))
 
 
 def campaign_record(
@@ -208,22 +227,8 @@ def campaign_record(
         plan=[entry.record for entry in plan.entries],
         interpreters=list(interpreters),
         interpreters_missing=dict(missing),
-        rungs=list(map(rung, known)),
+        rungs=[Rung.model_validate(backend, from_attributes=True) for backend in known],
         budget=budget,
-    )
-
-
-def rung(backend: Backend) -> Rung:
-    """A backend's description as records keep it."""
-    return Rung(
-        name=backend.name,
-        family=backend.family,
-        rung=backend.rung,
-        summary=backend.summary,
-        changes=backend.changes,
-        against=backend.against,
-        most=backend.most,
-        missing=backend.missing,
     )
 
 
@@ -247,3 +252,113 @@ def rebuild(campaign: CampaignRecord) -> Plan:
     if not entries:
         raise PlanError(f"campaign {campaign.campaign} has no plan to resume; start a new one")
     return make(entries, campaign.seed)
+
+
+# --- the order of trials -----------------------------------------------------------------
+#
+# Drift, temperature and leftovers of the previous trial all depend on *when* a trial runs.
+# Within a point, the order of the labels in successive blocks is taken from a Williams design
+# (E. J. Williams, "Experimental designs balanced for the estimation of residual effects of
+# treatments", 1949): over as many blocks as there are labels every label holds every position
+# once and, for an even number of labels, follows every other label exactly once. The seed
+# decides which label plays which part and which row comes first. The points of a block are
+# shuffled too.
+
+
+def williams(size: int) -> list[list[int]]:
+    """Rows of a design for so many treatments, each row a permutation.
+
+    Square for an even size. An odd size needs the mirrored square as well, to
+    balance which treatment follows which.
+    """
+    # 0, 1, n-1, 2, n-2 ...
+    zigzag = [(step + 1) // 2 if step % 2 else (size - step // 2) % size for step in range(size)]
+    rows = [[(value + shift) % size for value in zigzag] for shift in range(size)]
+    if size % 2 and size > 1:
+        rows += [row[::-1] for row in rows]
+    return rows
+
+
+def orders(labels: Sequence[Label], blocks: int, rng: random.Random) -> list[list[Label]]:
+    """The order of the labels in each block of one point.
+
+    Positions are balanced over each full round of ``len(labels)`` blocks, and
+    no two blocks of a round have the same order.
+    """
+    result: list[list[Label]] = []
+    size = len(labels)
+    while len(result) < blocks:
+        parts = list(labels)
+        rng.shuffle(parts)
+        rows = williams(size)
+        # The two squares of an odd size are each balanced in position, so the
+        # rows are shuffled within a square, never across.
+        squares = [rows[start : start + size] for start in range(0, len(rows), size)]
+        rng.shuffle(squares)
+        for square in squares:
+            rng.shuffle(square)
+            result.extend([parts[index] for index in row] for row in square)
+    return result[:blocks]
+
+
+def takes_part(block: int, blocks: int, of: int, phase: int = 0) -> bool:
+    """Whether a point with ``blocks`` blocks has one of them in block number ``block`` of ``of``.
+
+    A point with fewer blocks than the campaign has them spread evenly;
+    ``phase``, from 0 to ``of - 1``, shifts them.
+    """
+    blocks = min(blocks, of)
+    return ((block + 1) * blocks + phase) // of > (block * blocks + phase) // of
+
+
+def blocks_in(of: int, blocks: int, phase: int = 0) -> list[int]:
+    return [block for block in range(of) if takes_part(block, blocks, of, phase)]
+
+
+def among(others: Sequence[int], blocks: int, of: int) -> list[int]:
+    """So many blocks: of those of another point if they are enough, and else some more."""
+    if blocks <= len(others):
+        return [others[place] for place in blocks_in(len(others), blocks)]
+    free = [block for block in range(of) if block not in others]
+    return sorted([*others, *(free[place] for place in blocks_in(len(free), blocks - len(others)))])
+
+
+def schedule(
+    cast: Mapping[str, Mapping[Label, int]],
+    seed: int,
+    beside: Mapping[str, str] = MappingProxyType({}),
+) -> list[list[Turn]]:
+    """All trials of a campaign, block by block, in the order they run.
+
+    ``cast`` says for each point in how many blocks each label takes part; the
+    largest of these is the point's number of blocks. Labels with the same
+    number are in the same blocks, and so are points of which ``beside`` says so. The same
+    arguments give the same schedule.
+    """
+    rng = random.Random(seed)
+    blocks = {point: max(cast[point].values()) for point in cast}
+    of = max(blocks.values(), default=0)
+    order = {point: iter(orders(list(cast[point]), blocks[point], rng)) for point in sorted(cast)}
+    # Points with a block or two must not all meet in the last block of the campaign.
+    phase = {point: rng.randrange(of) for point in sorted(cast)}
+    apart = {point: blocks_in(of, blocks[point], phase[point]) for point in cast}
+    # As many as both have; what one has more of lies between the other's.
+    for point, other in beside.items():
+        if point in apart and other in apart:
+            apart[point] = among(apart[other], blocks[point], of)
+    result: list[list[Turn]] = []
+    number = dict.fromkeys(cast, 0)
+    for block in range(of):
+        points = sorted(p for p in cast if block in apart[p])
+        rng.shuffle(points)
+        turns = []
+        for point in points:
+            present = [
+                label
+                for label in next(order[point])
+                if takes_part(number[point], cast[point][label], blocks[point])
+            ]
+            number[point] += 1
+            turns += [Turn(block, point, place, label) for place, label in enumerate(present)]
+        result.append(turns)
+    return result

@@ -4,45 +4,62 @@ A *profile* is a set of points, each with the number of blocks that a group of
 backends takes part in: ``Cast(models, main variants, all others)``. Profiles
 are sized for two processors; a slower machine gets fewer blocks, see
 :mod:`bench.plan.budget`. Pages are chosen so that
-``callbacks`` works for about 0.6 s in each block of a point in turns, which is sixty
-turns, and twice as long with a thousand slots, where a single turn says least; every
+``callbacks`` works for about 0.6 s in each block of a point in turns of the full profile, which is
+sixty turns, and twice as long with a thousand slots, where a single turn says least; every
 other label gets fewer pages (:mod:`bench.plan.sizes`). Whole trials of a model backend
 take half a second to two seconds. Blocks and pages come from the scatter of the A/A pairs
-in a reference campaign (docs/method.md, "How many blocks, and how long").
+in a reference campaign (docs/notebook/method-studies.md, "How many blocks, and how long").
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Final
 
 from bench.errors import BenchError
-from bench.plan.cancelling import cancel
 from bench.plan.cast import BASE, FREE, MAPPED, PAIRED, TWINS, Cast
-from bench.plan.churn import churn
-from bench.plan.crossover import crossover, with_long_switch
-from bench.plan.mixed import FEWER, LOOPS, OTHERS, mixed
-from bench.plan.over_tls import SMALL_BUFFER, tls_c10k, tls_fetch, tls_handshake
-from bench.plan.processors import processors, scaling
-from bench.plan.real import real
+from bench.plan.tls import Tls
 from bench.plan.workloads import (
+    FEWER_MIXED,
+    LOOPS,
+    REFERENCE_SLOTS,
+    REMEDIES,
+    SMALL_BUFFER,
     Point,
     awake,
+    bodies,
     c10k,
+    cancel,
+    churn,
+    closed_loop,
+    crossover,
     fairness,
     fetch,
+    garbage,
+    hold,
     ladder,
+    mixed,
     openloop,
     pinning,
+    processors,
+    real,
     recorder_cost,
     regime,
+    scaling,
+    serve,
     switch,
     throughput,
+    tls_c10k,
+    tls_fetch,
+    tls_handshake,
     waiting,
     whole,
+    with_long_switch,
 )
 from bench.schema import Spread
 from crawlers.registry import MODELS
+from server.models.catalogue import SERVERS
 
 REGIME = (
     *((1, 1, 300), (10, 1, 1500), (100, 1, 4000), (1000, 1, 4000)),
@@ -56,7 +73,18 @@ CROSSOVER = ((1000, 100, 2500), (3000, 1000, 2000))
 BARRED = ("uvloop_protocol",)
 """Further backends whose distance to the floor, ``bare``, is a goal: beside it in fetch."""
 
+LARGE_PAGES = (*MODELS, "aiohttp")
+"""The models, and the stack with most to do for a page."""
+
 SPREADS: tuple[Spread, ...] = ("apart", "shared")
+
+SERVING: Final = (*MODELS, "uvloop", "trio", "gevent", "aiohttp_web")
+"""The servers of a profile of their own: each changes one thing, but for the last."""
+
+SERVED_BY: Final = Cast(
+    5, 5, 5, only=tuple(name for name in SERVERS if name not in ("bare", "threads_pool"))
+)
+"""Every server that can serve a thousand clients at once."""
 
 ON_ALL = ("processes", "loop_per_thread")
 """What may use every processor on every interpreter; without its lock, the loops do."""
@@ -109,41 +137,44 @@ def smoke() -> Profile:
 
 
 def quick() -> Profile:
-    """First answers in a few minutes.
+    """First answers in two and a half minutes.
 
-    Its minutes go where a reader looks first: the models, uvloop, trio and
-    aiohttp at 100 slots, in turns. Where the delay sets the rate there is
-    hardly any spread, and one block is enough.
+    Its time goes where a reader looks first: five blocks of the models at 100 slots, in turns,
+    with uvloop, trio and aiohttp where they crawl. Most of a block is the start of its processes,
+    so turns are few: six rounds in each block leave `callbacks` below 2 %, and the others wider.
+    Everything else has one block, which shows an order of magnitude and claims no difference.
     """
     return Profile(
         "quick",
-        "under 5 minutes: the default; first answers, sharp where a reader looks first",
+        "under 3 minutes: the default; first answers, sharp where a reader looks first",
         points=(
-            replace(fetch(100, 36500, Cast(5, 5)), twins=(BASE, "async_await")),
+            replace(fetch(100, 14000, Cast(5)), twins=(BASE, "async_await")),
             replace(
-                throughput(100, 18300, Cast(5, 5, also=MAPPED[:1])),
+                throughput(100, 7000, Cast(5, 5, also=MAPPED[:1])),
                 twins=(BASE,),
                 controls=(),
                 paired=PAIRED,
             ),
-            replace(throughput(10, 18300, Cast(5)), twins=(), paired=PAIRED),
-            replace(throughput(1000, 25000, Cast(5)), twins=(), paired=PAIRED),
-            whole(100, 4000, Cast(5)),
-            waiting(1, 4, Cast(1)),
-            waiting(10, 60, Cast(1)),
-            waiting(100, 1000, Cast(1)),
-            waiting(1000, 3000, Cast(1)),
-            *(c10k(connections, Cast(1, 1)) for connections in (100, 1000, 2500)),
-            c10k(10000, Cast(1)),
-            tls_c10k(1000, Cast(1, 1)),
-            churn(100, 28000, Cast(1)),
-            crossover(1000, 100, 1500, Cast(1)),
+            replace(throughput(10, 7000, Cast(1)), twins=(), paired=PAIRED),
+            replace(throughput(1000, 16000, Cast(1)), twins=(), paired=PAIRED),
+            *(
+                replace(waiting(slots, pages, Cast(1)), twins=())
+                for slots, pages in ((1, 4), (10, 40), (100, 600), (1000, 2000))
+            ),
+            *(c10k(connections, Cast(1)) for connections in (100, 10000)),
+            *(c10k(connections, Cast(1, 1)) for connections in (300, 1000)),
+            tls_c10k(300, Cast(1, 1)),
+            churn(100, 12000, Cast(1)),
+            garbage(100, 1000, Cast(1, only=("async_await", "callbacks"))),
+            crossover(1000, 100, 1000, Cast(1)),
             cancel(1000, Cast(1)),
-            *(openloop(rate, 0.6, Cast(1)) for rate in (4000, 16000)),
-            mixed(10, 500, 0.8, Cast(1, 1, 1, only=(*LOOPS, *OTHERS))),
+            *(openloop(rate, 0.5, Cast(1)) for rate in (4000, 16000)),
+            mixed(10, 500, 0.6, Cast(1, 1, 1, only=(*LOOPS, *REMEDIES))),
+            serve(100, 30, Cast(1)),
+            hold(1000, Cast(1)),
         ),
-        backends=(*MODELS, "uvloop", "trio", "aiohttp", *OTHERS[:2], *MAPPED[:1]),
-        budget_s=276.0,
+        backends=(*MODELS, "uvloop", "trio", "aiohttp", *REMEDIES[:2], *MAPPED[:1]),
+        budget_s=165.0,
     )
 
 
@@ -155,7 +186,7 @@ def full() -> Profile:
     """
     return Profile(
         "full",
-        "under 45 minutes: every backend, five blocks or more in turns; what a talk should cite",
+        "under 50 minutes: every backend, five blocks or more in turns; what a talk should cite",
         points=(
             fetch(10, 50000, Cast(5, 5)),
             fetch(100, 50000, Cast(6, 6, also=BARRED)),
@@ -183,12 +214,13 @@ def full() -> Profile:
             tls_fetch(10, 28000, Cast(5, 5, 1)),
             tls_handshake(10, 28000, Cast(5, 5, 1)),
             churn(100, 27500, Cast(5, 5)),
+            garbage(100, 2000, Cast(1, 1, also=("httpx",))),
             *(tls_c10k(connections, Cast(1, 1, also=SMALL_BUFFER)) for connections in (100, 300)),
             tls_c10k(1000, Cast(1, 1, 1)),
             cancel(1, Cast(1, 1)),
             cancel(1000, Cast(5, 5)),
             *(openloop(rate, 0.8, Cast(5)) for rate in (1000, 4000, 16000, 32000)),
-            mixed(1, 3000, 0.5, Cast(2, 2, 2, only=FEWER)),
+            mixed(1, 3000, 0.5, Cast(2, 2, 2, only=FEWER_MIXED)),
             mixed(10, 500, 0.5, Cast(5, 5, 5)),
             *(processors(how, 10000, Cast(5, 0, 5)) for how in SPREADS),
             *scaling(10000, 5),
@@ -196,9 +228,12 @@ def full() -> Profile:
             recorder_cost(44000, 10),
             pinning(26000, 5),
             *(awake(slots, pages, 5) for slots, pages in ((1, 14000), (100, 28000))),
+            serve(100, 40, SERVED_BY),
+            hold(1000, replace(SERVED_BY, models=2, variants=2, rest=1)),
+            hold(1000, replace(SERVED_BY, models=1, variants=1, rest=1), Tls()),
         ),
         backends=None,
-        budget_s=2660.0,
+        budget_s=2880.0,
     )
 
 
@@ -214,12 +249,58 @@ def reference() -> Profile:
         points=(
             *full().points,
             tls_c10k(10000, Cast(1, 1)),
+            *(
+                bodies(size, urls, Cast(5, 5, only=LARGE_PAGES))
+                for size, urls in ((65_536, 18000), (2**20, 2000))
+            ),
             crossover(10_000, 1000, 5000, Cast(3, only=MODELS)),
             cancel(10000, Cast(1, 1)),
-            mixed(100, 50, 2.5, Cast(1, 1, 1, only=FEWER)),
+            mixed(100, 50, 2.5, Cast(1, 1, 1, only=FEWER_MIXED)),
+            serve(10, 40, SERVED_BY),
+            serve(1000, 40, SERVED_BY),
+            hold(10000, replace(SERVED_BY, models=2, variants=2, rest=1)),
         ),
         backends=None,
-        budget_s=3600.0,
+        budget_s=3660.0,
+    )
+
+
+FLIPS: Final = {
+    "heap": ("malloc has freed a block of 4 MiB", "malloc as it is when the interpreter starts"),
+    "asleep": ("the server polls", "it sleeps between requests"),
+    "processors": ("threads have all processors, loops one", "the other way round"),
+    "collector": ("the garbage collector is on", "it is off"),
+    "hash": ("one hash seed in a block", "another one"),
+    "bytecode": ("bytecode is cached", "it is compiled at the start"),
+    "cold": ("the backend has crawled a small site before", "it has not"),
+    "page": ("pages of 2 KB", "pages of 64 KB"),
+    "switch": ("threads switch after 5 ms", "after 0.5 ms"),
+    "selector": ("loops of selectors use epoll", "they use poll"),
+    "receive": ("our receives take 64 KiB", "they take 256 KiB"),
+}
+"""What is held equal, and what it is when it is flipped."""
+
+STARRING: Final = (*MODELS, "uvloop", "trio")
+MEMORY: Final = "memory"
+
+
+def equal() -> Profile:
+    """What the harness holds equal, each of it flipped once; goes with every reference.
+
+    Every backend takes part twice in a block, as always and flipped, in turns with each other. The
+    server sleeps, because threads on all of two processors share its own, except where that is
+    flipped. One more point compares memory on all processors.
+    """
+    cast = Cast(5, 5, 5, only=STARRING)
+    crawl = replace(
+        closed_loop("equal", REFERENCE_SLOTS, 14000, cast), interleaved=True, sole=True, twins=()
+    )
+    held = replace(c10k(1000, cast), workload="equal", id=f"equal-{MEMORY}", flip="processors")
+    return Profile(
+        "equal",
+        "ten minutes: does what the harness holds equal decide the order?",
+        points=(*(replace(crawl, id=f"equal-{flip}", flip=flip) for flip in FLIPS), held),
+        backends=STARRING,
     )
 
 
@@ -237,12 +318,31 @@ def interpreters() -> Profile:
     )
 
 
+def servers() -> Profile:
+    """The models as servers, with those that most people run; for results/servers."""
+    cast = Cast(5, 5, 5, only=SERVING)
+    return Profile(
+        "servers",
+        "twelve minutes: the models as servers under load, and what an idle connection costs them",
+        points=(
+            serve(10, 60, cast),
+            serve(100, 60, cast),
+            serve(1000, 40, cast),
+            hold(10000, cast),
+            hold(1000, cast, Tls()),
+        ),
+        backends=SERVING,
+    )
+
+
 PROFILES: dict[str, Callable[[], Profile]] = {
     "smoke": smoke,
     "quick": quick,
     "full": full,
     "reference": reference,
+    "equal": equal,
     "interpreters": interpreters,
+    "servers": servers,
 }
 
 

@@ -13,7 +13,7 @@ The weights were measured in turns, in a reference campaign; those of backends w
 on both of two processors, against a server that sleeps. They need not be exact. If one
 is wrong, a crawl ends early, and the turns of its block with it. The others' crawls then go on
 uncounted, and that time is lost. Where the first pages of a site cost more than the others, turns
-count up to the same place of every crawl (:func:`bench.run.places.level`).
+count up to the same place of every crawl (:func:`bench.run.turns.level`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dataclasses import replace
 from bench.plan.cast import BASE
 from bench.plan.labels import Label
 from bench.plan.tls import Mode
-from bench.plan.workloads import Point
+from bench.plan.workloads import PAGE_BYTES, REFERENCE_SLOTS, Point
 from crawlers.catalogue import OURS
 
 LISTED = {
@@ -43,7 +43,8 @@ LISTED = {
     **{"requests": 77.0, "requests_tuned": 61.0, "httpx": 100.0, "httpx_tuned": 38.0},
     **{"httpx2": 48.0, "asyncio_pure": 1.8, "asyncio_sockets": 2.2, "uvloop_sockets": 2.0},
     **{"tornado": 2.2, "twisted": 1.9, "anyio": 5.5, "anyio_trio": 3.0, "master_worker": 5.0},
-    **{"asyncio_small_tls": 1.5, "redis_queue": 5.7, "loop_per_thread": 3.0, "partition": 1.2},
+    **{"asyncio_small_tls": 1.5, "asyncio_eager": 1.5, "redis_queue": 5.7},
+    **{"loop_per_thread": 3.0, "partition": 1.2},
 }
 """Time of a page of a list, in multiples of that of ``callbacks``."""
 
@@ -54,7 +55,7 @@ CRAWLED = {
     **{"uvloop": 1.27, "uvloop_protocol": 1.12, "uvloop_sockets": 1.68, "asyncio_buffered": 1.26},
     **{"async_await": 1.4, "async_await_timeouts": 1.8, "asyncio_pure": 1.6},
     **{"async_await_mapped": 2.1, "asyncio_protocol_mapped": 1.98, "aiohttp_timeouts": 5.9},
-    **{"asyncio_small_tls": 1.4, "uvloop_timeouts": 1.59},
+    **{"asyncio_small_tls": 1.4, "asyncio_eager": 1.4, "uvloop_timeouts": 1.59},
     **{"asyncio_protocol": 1.26, "asyncio_sockets": 2.02, "processes": 1.59, "partition": 1.18},
     **{"threads": 3.3, "threads_small_stack": 3.3, "threads_pool": 3.1},
     **{"threads_timeouts": 3.5, "threads_long_switch": 3.3, "threads_one_processor": 1.43},
@@ -117,6 +118,9 @@ OPENED_EACH: dict[str, float] = {
 }
 """A page with a connection of its own, where the rule is wrong: what opening costs differs more."""
 
+LEFT_IN_LARGE = 0.25
+"""How much of a difference between backends is left where pages have 64 KB or more."""
+
 HELD_OVER_TLS = 0.12
 """How much of a difference between backends is left where each connection needs a handshake."""
 
@@ -131,9 +135,8 @@ that a turn of 10 ms is part of one pass over its slots.
 ONLY_TURN_S = 0.040
 """The only turn in a round of a backend with several threads; all others take two.
 
-Stops decide which of its threads has the interpreter's lock. On two processors, on a busy machine,
-a page took 44 µs in turns of 10 ms and 38 µs in crawls that nobody stopped. In turns of 20 ms that
-began when the crawl had settled it took 40 µs, and in such turns of 40 ms 38 µs.
+Stops decide which of its threads has the interpreter's lock, and turns of 10 ms are mostly that.
+Turns of 200 ms measure what those of 40 ms do: see docs/notebook/method-studies.md.
 """
 
 LONG_TURN_SLOTS = 1000
@@ -165,6 +168,8 @@ def weight(point: Point, label: Label) -> float:
         listed *= FEW.get(label.name, 1.0)
     if point.tls is not None:
         return 1 + HELD_OVER_TLS * (listed - 1)
+    if point.workload == "bodies":
+        return 1 + LEFT_IN_LARGE * (listed - 1)
     if point.urls is None:
         found = CRAWLED.get(label.name) or 1 + DILUTED * (listed - 1)
     else:
@@ -187,11 +192,27 @@ def pages_of(point: Point) -> int:
 
 def sized(point: Point, label: Label) -> Point:
     """The point as one label measures it: in turns, on a site that fits its speed."""
-    if not point.interleaved or point.site.startswith("dir:"):
+    if not point.interleaved or point.rounds or point.site.startswith("dir:"):
         return point
     kind, _, rest = point.site.split(":", 2)
     edges = EDGES * point.slots
     longer = round_s(point, label) / round_s(point, Label(BASE))
     counted = round(longer * max(pages_of(point) - edges, 0) / weight(point, label))
     pages = max(edges + counted, PAGES_PER_SLOT * point.slots)
-    return replace(point, site=f"{kind}:{pages}:{rest}", urls=None if point.urls is None else pages)
+    site = f"{kind}:{pages}:{rest}"
+    if label.flipped:
+        site = flipped_site(point.flip, site)
+    return replace(point, site=site, urls=None if point.urls is None else pages)
+
+
+LARGE_PAGE = 65536
+
+
+def flipped_site(flip: str, site: str) -> str:
+    """The site of a flipped label."""
+    if flip != "page":
+        return site
+    kind, pages, rest = site.split(":", 2)
+    fewer = max(int(pages) // 4, 6 * REFERENCE_SLOTS)
+    fanout = rest.removesuffix(f":{PAGE_BYTES}")
+    return f"{kind}:{fewer}:{fanout}:{LARGE_PAGE}"

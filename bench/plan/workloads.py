@@ -12,16 +12,32 @@ same pages, so that digests can be compared.
 from __future__ import annotations
 
 import math
+import os
+import re
 from dataclasses import dataclass, replace
-from typing import Literal
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Final, Literal
 
-from bench.plan.cast import BASE, PAIRED, PINNED, TWINS, Cast
+from bench.plan.cast import (
+    BASE,
+    FREE,
+    MAIN_VARIANTS,
+    PAIRED,
+    PINNED,
+    SPREADING,
+    TWINS,
+    Cast,
+)
 from bench.plan.labels import Label
-from bench.plan.opening import Opening
-from bench.plan.tls import WAYS, Mode, Tls, Way
+from bench.plan.tls import EACH_PAGE, KEPT, OPENED, WAYS, Mode, Tls, Way
 from bench.schema import Spread
+from crawlers.registry import MODELS
 
 Kind = Literal["crawl", "hold", "cancel", "openloop"]
+Role = Literal["client", "server"]
+"""What is measured: a crawler, or one of the models as a server, under load."""
 Params = dict[str, int | float | str | None]
 
 PAGE_BYTES = 2048
@@ -50,9 +66,12 @@ keep a whole processor busy with requests. They delay the thread that could
 make progress, more threads fall behind, and the queue grows: ten thousand
 threads took from 13 to more than 180 s to reach the barrier, at any pace. A
 thread that waits for its socket gives the lock up by itself, so memory does not
-change. The times do, with threads, and the summit says so, because it shows them.
+change. The times do, with threads, and the ramp says so, because it shows them.
 All backends get this value.
 """
+
+BYTE_S = 0.4e-9
+"""Processor time of a byte that is copied and checksummed."""
 
 PAGE_S, FIRST_SLOT_PAGE_S, LISTED_PAGE_S = 22e-6, 43e-6, 11e-6
 """Processor time of ``callbacks`` for a page: of a tree, of a tree with one slot, of a list.
@@ -77,68 +96,107 @@ DEFAULT_SIGMA = 0.5
 """Sigma of ``lognormal:MEDIAN`` without one, as the server documents it."""
 
 
+OPENED_PER_S = 10_000
+"""Connections opened per second: the server accepts them faster than that."""
+
+MADE_PER_S = 10_000
+"""Slots that a backend makes per second, before the ramp begins.
+
+Starting a thread takes most, about 0.1 ms. Without this time ten thousand threads would all be late
+for the ramp, and open their connections at once after all.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """How a closed loop with many slots starts: at a pace, and measured when all are at work.
+
+    A closed loop that starts all its slots at once opens all connections at once. With ten
+    thousand of them the accept queue overflows, and the crawl measures the kernel's
+    retransmissions. So the first request of each slot is due on a ramp. When a slot would start
+    its second request before the ramp has ended, that request waits until then: a fast backend
+    would otherwise use up the pages with the slots that it has. Second requests are spread over
+    one delay, so that the answers do not all come at once. From then on nothing is paced. The
+    ramp begins when even ten thousand threads should have been started.
+    """
+
+    slots: int
+    delay_s: float
+
+    @property
+    def lead_s(self) -> float:
+        """When the ramp begins, from the start of the crawl."""
+        return self.slots / MADE_PER_S
+
+    @property
+    def ramp_s(self) -> float:
+        """How long the ramp takes: at least one delay, so that answers are spread as well."""
+        return max(self.slots / OPENED_PER_S, self.delay_s)
+
+    @property
+    def opened_s(self) -> float:
+        """When the ramp ends, from the start of the crawl."""
+        return self.lead_s + self.ramp_s
+
+    @property
+    def per_s(self) -> float:
+        """Connections opened per second."""
+        return self.slots / self.ramp_s
+
+    @property
+    def held(self) -> bool:
+        """Whether second requests wait for the end of the ramp."""
+        return self.ramp_s > self.delay_s
+
+    @property
+    def settled_s(self) -> float:
+        """From when on answers come at the pace of a crawl with all its slots."""
+        return self.opened_s + self.delay_s * self.held
+
+
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One setting of one workload.
-
-    ``site`` is the server's site specification; ``site_name`` replaces it in
-    records. ``urls`` is the number of URLs of a list, None to crawl from the
-    root. ``cast`` says in how many blocks each backend takes part; ``twins`` run
-    twice, as A/A pairs. ``null_recorder`` adds a second trial of each backend whose
-    recorder keeps nothing, ``asleep`` one of each whose server sleeps between requests
-    although the others' poll, ``controls`` (:mod:`bench.controls`) are measured in the same
-    blocks, and ``ceiling`` measures the server's ceiling. In an ``interleaved`` point the
-    labels of a block are alive together and take turns (:mod:`bench.run.turns`); otherwise
-    each trial runs whole and alone.
-    ``work_ms`` is the work that some pages need, None without any (:mod:`bench.plan.mixed`).
-    ``spread`` gives the backends that can use them every processor
-    (:data:`bench.plan.cast.SPREADING`), or ``over`` of them, and the others one as always. A
-    ``sole`` point alone answers a question: it loses its interval last. ``tls`` is
-    what the server offers, None for plain HTTP. With ``modes`` (:mod:`bench.plan.tls`) each
-    backend takes part once in each of them, and they decide on TLS instead. With an ``opening``
-    the crawl starts at a pace, and what follows is measured (:mod:`bench.plan.opening`).
-    A point
-    ``beside`` another is measured in the same blocks, as far as it has as many. ``paired`` names
-    the backends that those with several threads are compared with here. Those in ``wide`` have a
-    second trial, on all processors that a client can have; the server sleeps in all of that point.
-
-    A trial should take ``waits_s``, which does not depend on the machine, and
-    ``work_s`` of processor time on the reference machine with ``callbacks``.
-    ``prepare_s`` is how long the first server of a campaign needs beforehand.
-    See :mod:`bench.plan.budget`.
-    """
+    """One setting of one workload. How long a trial should take: :mod:`bench.plan.budget`."""
 
     id: str
     workload: str
     kind: Kind
-    site: str
+    site: str  # the server's site specification
     slots: int
-    cast: Cast
-    site_name: str = ""
-    urls: int | None = None
+    cast: Cast  # in how many blocks each backend takes part
+    site_name: str = ""  # replaces the site in records
+    urls: int | None = None  # of a list; None: crawl from the root
     delay: str = "none"
     rate: int | None = None
-    work_ms: float | None = None
-    twins: tuple[str, ...] = (BASE,)
+    work_ms: float | None = None  # the work that some pages need (:func:`mixed`)
+    twins: tuple[str, ...] = (BASE,)  # run twice in a block, as A/A pairs
     recorder: Literal["times", "slots"] = "times"
-    null_recorder: bool = False
-    asleep: bool = False
-    controls: tuple[str, ...] = ()
-    ceiling: bool = False
+    null_recorder: bool = False  # each has a second trial whose recorder keeps nothing
+    asleep: bool = False  # each has a second trial whose server sleeps between requests
+    controls: tuple[str, ...] = ()  # measured in the same blocks (:mod:`bench.controls`)
+    ceiling: bool = False  # measures the server's
+    # The labels of a block are alive together and take turns (:mod:`bench.run.turns`); otherwise
+    # each trial runs whole and alone.
     interleaved: bool = False
+    # Gives the backends that can use them every processor (:data:`bench.plan.cast.SPREADING`), or
+    # ``over`` of them, and the others one as always.
     spread: Spread | None = None
     over: int | None = None
-    sole: bool = False
-    tls: Tls | None = None
-    modes: tuple[Mode, ...] = ()
-    opening: Opening | None = None
-    beside: str = ""
-    wide: tuple[str, ...] = ()
-    paired: tuple[str, ...] = PAIRED
+    sole: bool = False  # alone answers a question: loses its interval last
+    tls: Tls | None = None  # what the server offers
+    modes: tuple[Mode, ...] = ()  # each backend once in each; they decide on TLS instead
+    opening: Opening | None = None  # starts at a pace; what follows is measured
+    beside: str = ""  # another point, in whose blocks this is measured, as far as it has as many
+    garbage: bool = False  # the cyclic collector is off; what only it could free is counted
+    wide: tuple[str, ...] = ()  # have a second trial on all processors that a client can have
+    flip: str = ""  # each has a second trial in which that is flipped (``profiles.FLIPS``)
+    paired: tuple[str, ...] = PAIRED  # what those with several threads are compared with
+    role: Role = "client"
+    rounds: int = 0  # of turns, where the load has no end; 0: until a crawl has no more pages
     deadline_s: float = 60.0
-    waits_s: float = 0.0
-    work_s: float = 0.5
-    prepare_s: float = 0.0
+    waits_s: float = 0.0  # of a trial, on any machine
+    work_s: float = 0.5  # of a processor of the reference machine, with ``callbacks``
+    prepare_s: float = 0.0  # what the first server of a campaign needs beforehand
 
     @property
     def blocks(self) -> int:
@@ -153,14 +211,14 @@ class Point:
     @property
     def switch_interval_s(self) -> float | None:
         """How long a thread waits for the interpreter's lock; None for Python's usual 5 ms."""
-        return HOLD_SWITCH_S if self.held else None
+        return HOLD_SWITCH_S if self.held and self.role == "client" else None
 
     @property
     def ramp_per_s(self) -> int | None:
         """Connections opened per second while a barrier fills or a crawl opens; else None."""
         if self.opening is not None:
             return round(self.opening.per_s)
-        if not self.held:
+        if not self.held or self.role == "server":
             return None
         return RAMP_PER_S if self.tls is None else TLS_RAMP_PER_S
 
@@ -180,12 +238,14 @@ class Point:
         Not where it shares its processor with the client, nor in what is compared with that.
         """
         works = self.kind in ("crawl", "cancel")
-        return works and self.delay == "none" and self.spread is None and not self.wide
+        sleeps = self.spread or self.wide or self.flip not in ("", "asleep")
+        return works and self.delay == "none" and not sleeps
 
     @property
     def compares(self) -> bool:
         """Whether labels are compared with each other, and not each only with itself."""
-        return self.kind == "crawl" and self.recorder == "times" and not self.modes
+        crawls = self.kind == "crawl" and self.recorder == "times" and self.role == "client"
+        return crawls and not (self.modes or self.flip)
 
     @property
     def params(self) -> Params:
@@ -201,10 +261,13 @@ class Point:
             "switch_interval_s": self.switch_interval_s,
             **({"processors": self.spread} if self.spread else {}),
             **({"over": self.over} if self.over else {}),
+            **({"flip": self.flip} if self.flip else {}),
             # Only where there is TLS: points without it are as they were before there was any.
             **({"tls": self.tls.words} if self.tls else {}),
             **({"modes": " ".join(self.modes)} if self.modes else {}),
             **({"work_ms": self.work_ms} if self.work_ms else {}),
+            **({"role": self.role} if self.role != "client" else {}),
+            **({"rounds": self.rounds} if self.rounds else {}),
         }
 
 
@@ -270,6 +333,20 @@ def fetch(slots: int, urls: int, cast: Cast) -> Point:
         controls=("bare", "shared") if slots == REFERENCE_SLOTS else (),
         paired=PAIRED,
         work_s=urls * LISTED_PAGE_S,
+    )
+
+
+def bodies(size: int, urls: int, cast: Cast) -> Point:
+    """The same list with larger pages, whose cost is the same for all models."""
+    return replace(
+        fetch(REFERENCE_SLOTS, urls, cast),
+        id=f"bodies-{size}",
+        workload="bodies",
+        site=f"list:{urls}:{size}",
+        twins=(BASE,),
+        controls=(),
+        ceiling=False,
+        work_s=urls * (LISTED_PAGE_S + size * BYTE_S),
     )
 
 
@@ -386,3 +463,296 @@ def awake(slots: int, pages: int, blocks: int) -> Point:
     """The same crawl in turns, from a server that polls and from one that sleeps."""
     cast = Cast(blocks, only=(BASE,))
     return replace(closed_loop("awake", slots, pages, cast), asleep=True, interleaved=True)
+
+
+QUIET_S: Final = 0.3
+"""Pauses before the interrupt, and until the crawl notices it."""
+
+
+def cancel(exchanges: int, cast: Cast) -> Point:
+    """Crawls that are interrupted with so many exchanges in flight."""
+    return replace(
+        c10k(exchanges, cast),
+        id=f"cancel-{exchanges}",
+        workload="cancel",
+        kind="cancel",
+        controls=("bare_close",),
+        waits_s=QUIET_S + exchanges / RAMP_PER_S,
+        work_s=2 * exchanges * HELD_S,
+    )
+
+
+CROSSING: Final = (BASE, *SWITCHING, "async_await")
+"""Threads with both switch intervals, and the models that they are compared with."""
+
+MANY_SLOTS_COST: Final = 3.0
+"""What a page takes with so many slots, in multiples of its time with a hundred."""
+
+
+def with_long_switch(point: Point) -> Point:
+    """A cell of the regime map, with the threads that ask for the lock less often beside it."""
+    models = point.cast.models
+    cast = replace(point.cast, rest=models, only=(*MODELS, *SWITCHING))
+    return replace(point, cast=cast)
+
+
+def crossover(slots: int, delay_ms: int, pages: int, cast: Cast) -> Point:
+    """``pages`` pages beyond the first of each slot, behind a fixed delay.
+
+    The delay is fixed, and the start spreads the slots over it: what so many slots can fetch
+    at most is then exact, and no slow answer decides when a short trial ends.
+    """
+    opening = Opening(slots, delay_ms / 1000)
+    urls = slots + pages
+    return Point(
+        id=f"crossover-{slots}x{delay_ms}ms",
+        workload="crossover",
+        kind="crawl",
+        site=f"list:{urls}:{PAGE_BYTES}",
+        urls=urls,
+        slots=slots,
+        delay=f"fixed:{delay_ms}" if delay_ms else "none",
+        cast=replace(cast, only=cast.only or CROSSING),
+        twins=(),
+        recorder="slots",
+        opening=opening,
+        sole=True,
+        waits_s=opening.settled_s + opening.delay_s * pages / slots,
+        work_s=urls * LISTED_PAGE_S * MANY_SLOTS_COST,
+    )
+
+
+PAGES_OF: Final = (
+    *MODELS,
+    *MAIN_VARIANTS,
+    *("asyncio_protocol", "uvloop_protocol", "anyio", "curio", "tornado", "rloop"),
+    *("urllib3", "requests", "httpx", "httpx2"),
+)
+"""Whose pages are measured over TLS: every library that has its own way to do it.
+
+Rungs that change something else (timeouts, the selector's system call, a thread's stack) do
+TLS as the backend that they change, and tuned stacks as the stack. Their memory is measured all
+the same.
+"""
+
+SMALL_BUFFER: Final = ("asyncio_small_tls",)
+"""The rung that makes asyncio's buffer small: beside the default at every number."""
+
+TLS_HELD_S = 400e-6
+"""Time to open, hold and release one connection over TLS, beyond the paced ramp."""
+
+
+def tls_c10k(connections: int, cast: Cast) -> Point:
+    """Connections held open over TLS: how much memory one takes, and OpenSSL alone."""
+    return replace(
+        c10k(connections, cast),
+        id=f"tls-c10k-{connections}",
+        workload="tls-c10k",
+        tls=Tls(),
+        controls=("bare_tls",),
+        deadline_s=300.0,
+        waits_s=SETTLE_S + connections / TLS_RAMP_PER_S,
+        work_s=connections * TLS_HELD_S,
+    )
+
+
+def in_modes(workload: str, modes: tuple[Mode, ...], slots: int, urls: int, cast: Cast) -> Point:
+    """The list of ``fetch``, in turns, by each backend in each mode."""
+    return replace(
+        fetch(slots, urls, cast),
+        id=f"{workload}-{slots}",
+        workload=workload,
+        cast=cast,
+        twins=(),
+        controls=(),
+        ceiling=False,
+        modes=modes,
+    )
+
+
+def tls_fetch(slots: int, urls: int, cast: Cast) -> Point:
+    """Kept connections, on plain HTTP and over TLS: what encryption adds to a page."""
+    return in_modes("tls-fetch", KEPT, slots, urls, replace(cast, only=PAGES_OF))
+
+
+def tls_handshake(slots: int, urls: int, cast: Cast) -> Point:
+    """A connection for each page: plain, with a full handshake, and resumed if a client can."""
+    return in_modes("tls-handshake", EACH_PAGE, slots, urls, replace(cast, only=PAGES_OF))
+
+
+def churn(slots: int, urls: int, cast: Cast) -> Point:
+    """The list of ``fetch``: each backend takes turns with itself, in both modes.
+
+    A backend sends ``Connection: close`` with each request. The server closes first, so
+    TIME_WAIT is at its end and holds none of the client's ports; docs/notebook/method-studies.md
+    has the counts.
+    """
+    return in_modes("churn", OPENED, slots, urls, cast)
+
+
+def garbage(slots: int, urls: int, cast: Cast) -> Point:
+    """The same in whole trials, without the cyclic collector: what only it could free."""
+    point = in_modes("garbage", OPENED, slots, urls, replace(cast, only=cast.only or PAGES_OF))
+    return replace(point, interleaved=False, garbage=True, work_s=4 * urls * LISTED_PAGE_S)
+
+
+WORK_EVERY: Final = 10
+"""One page in so many needs work."""
+
+LOOPS: Final = ("callbacks", "async_await", "uvloop")
+"""One thread each, so that every page waits until the work on another is done."""
+
+REMEDIES: Final = ("async_await_to_thread", "async_await_pool", "threads")
+"""The remedies for a loop, and the model whose threads pass the interpreter's lock on."""
+
+MIXED: Final = (*LOOPS, *REMEDIES, "threads_short_switch", "threads_long_switch", "processes")
+
+FEWER_MIXED: Final = tuple(name for name in MIXED if name not in ("uvloop", "threads_long_switch"))
+"""The backends where the work is short or long: two loops say as much as three."""
+
+
+def mixed(work_ms: int, rate: int, seconds: float, cast: Cast) -> Point:
+    """Requests due on a Poisson schedule; one in ten then needs so much work.
+
+    The rate leaves the processor idle for about half of the time, so that whoever waits
+    does not wait for a queue that grows. Processes get every processor, and share the
+    server's.
+    """
+    return replace(
+        openloop(rate, seconds, cast),
+        id=f"mixed-{work_ms}",
+        workload="mixed",
+        cast=replace(cast, only=cast.only or MIXED),
+        work_ms=work_ms,
+        spread="shared",
+        sole=True,
+    )
+
+
+def processors(how: Spread, pages: int, cast: Cast, over: int | None = None) -> Point:
+    """Backends that use every processor, against models on one: whole trials, pages per second.
+
+    ``how`` says whether the server keeps its processor to itself or shares it, and ``over``
+    on how many processors the client runs, None for all it can have. The server sleeps
+    between requests in all of these trials.
+    """
+    setting = how if over is None else f"{over}{how}"
+    point = closed_loop("processors", REFERENCE_SLOTS, pages, cast, setting=setting)
+    cast = replace(cast, only=cast.only or (*MODELS, *SPREADING))
+    return replace(point, cast=cast, spread=how, over=over, sole=over is None)
+
+
+def steps(usable: int | None = None) -> tuple[int, ...]:
+    """Numbers of processors for the client between one and all but the server's: 1, 2, 4 …
+
+    By default of those that this process may use; none where processes cannot be pinned.
+    """
+    if usable is None:
+        usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 0
+    most = usable - 1
+    return tuple(2**power for power in range(most.bit_length()) if 2**power < most)
+
+
+def scaling(pages: int, blocks: int) -> list[Point]:
+    """A point for each of the :func:`steps`: none on two processors, where one is left."""
+    cast = Cast(blocks, 0, blocks, only=(BASE, FREE, *SPREADING))
+    return [processors("apart", pages, cast, over) for over in steps()]
+
+
+SERVED: Final = 1000
+"""Pages of the site that servers serve: each connection asks for one of them, again and again."""
+
+
+def serve(connections: int, rounds: int, cast: Cast) -> Point:
+    """Servers under load, in turns: kept connections, each with one request in flight."""
+    return Point(
+        id=f"serve-{connections}",
+        workload="serve",
+        kind="crawl",
+        site=f"list:{SERVED}:{PAGE_BYTES}",
+        urls=SERVED,
+        slots=connections,
+        cast=cast,
+        controls=("bare",),
+        interleaved=True,
+        role="server",
+        rounds=rounds,
+    )
+
+
+def hold(connections: int, cast: Cast, tls: Tls | None = None) -> Point:
+    """Servers that hold connections on which one request was answered: the memory of each."""
+    point = c10k(connections, cast) if tls is None else tls_c10k(connections, cast)
+    workload = "hold" if tls is None else "tls-hold"
+    return replace(
+        point,
+        id=f"{workload}-{connections}",
+        workload=workload,
+        site=f"list:{SERVED}:{PAGE_BYTES}",
+        urls=SERVED,
+        controls=("bare",) if tls is None else (),
+        role="server",
+    )
+
+
+DEBIAN_DOCS = (
+    Path("/usr/share/doc/python3-doc/html"),
+    *sorted(Path("/usr/share/doc").glob("python3.*/html"), reverse=True),
+)
+MIN_HTML_FILES = 20
+
+
+@cache
+def find_html() -> tuple[Path, str] | None:
+    """A tree of real HTML documentation, and its name for the records.
+
+    Debian's python3-doc if it is installed, otherwise the largest HTML tree
+    with an index page in any installed Python distribution. Reading what those
+    have installed takes half a second, so it is done once.
+    """
+    for path in DEBIAN_DOCS:
+        if (path / "index.html").is_file():
+            path = path.resolve()
+            version = re.search(r"python3\.\d+", str(path))
+            return path, f"python3-doc ({version.group() if version else 'python3'}, Debian)"
+    best: tuple[int, Path, str] | None = None
+    for distribution in metadata.distributions():
+        pages = [file for file in distribution.files or () if file.suffix == ".html"]
+        indexes = sorted(
+            (file for file in pages if file.name == "index.html"), key=lambda file: len(file.parts)
+        )
+        if not indexes:
+            continue
+        top = indexes[0].parent
+        count = sum(file.is_relative_to(top) for file in pages)
+        if count >= MIN_HTML_FILES and (best is None or count > best[0]):
+            folder = Path(str(distribution.locate_file(top)))
+            if (folder / "index.html").is_file():
+                name = f"{distribution.metadata['Name']} {distribution.version} (PyPI)"
+                best = (count, folder.resolve(), name)
+    return None if best is None else best[1:]
+
+
+DIRECTORY_S = 15.0
+"""A directory of HTML is crawled by the server before it is served for the first time."""
+
+
+def real(cast: Cast) -> list[Point]:
+    """Real HTML from this machine; empty when there is none."""
+    found = find_html()
+    if found is None:
+        return []
+    path, name = found
+    return [
+        Point(
+            id="real-10",
+            workload="real",
+            kind="crawl",
+            site=f"dir:{path}",
+            site_name=f"dir:{name}",
+            slots=10,
+            cast=cast,
+            interleaved=True,
+            prepare_s=DIRECTORY_S,
+        )
+    ]

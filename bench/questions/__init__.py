@@ -7,23 +7,98 @@ from typing import Final
 from weakref import WeakKeyDictionary
 
 from bench.analysis.analysis import Analysis
-from bench.questions import cancelling, churn, pinning, receive, ten_thousand, tls
-from bench.questions.question import Answer, Question
+from bench.analysis.stats import Metric, Pair
+from bench.analysis.stats.comparisons import declare
+from bench.questions import (
+    bodies,
+    cancelling,
+    churn,
+    crossover,
+    equal,
+    fairness,
+    garbage,
+    hold,
+    interpreters,
+    memory,
+    mixed,
+    open_loop,
+    page,
+    pinning,
+    processors,
+    ramp,
+    receive,
+    serve,
+    ten_thousand,
+    timeouts,
+    tls,
+    trust,
+    variants,
+    waiting,
+)
+from bench.questions.question import Across, Answer, Compares, Question
+from bench.store import Records
 
-QUESTIONS: Final[tuple[Question, ...]] = (receive, pinning, ten_thousand, churn, tls, cancelling)
+QUESTIONS: Final[tuple[Question, ...]] = (
+    page,
+    bodies,
+    receive,
+    memory,
+    ramp,
+    waiting,
+    crossover,
+    pinning,
+    ten_thousand,
+    churn,
+    garbage,
+    tls,
+    open_loop,
+    mixed,
+    timeouts,
+    cancelling,
+    fairness,
+    processors,
+    variants,
+    serve,
+    hold,
+    interpreters,
+    equal,
+    trust,
+)
+
+
+def pairs(records: Records, metric: Metric) -> Iterator[Pair]:
+    """What all questions compare in a campaign by one metric."""
+    for question in QUESTIONS:
+        if isinstance(question, Compares):
+            yield from question.pairs(records, metric)
+
+
+declare(pairs)
 
 _answered: WeakKeyDictionary[Analysis, list[tuple[Question, Answer]]] = WeakKeyDictionary()
+
+
+def _fitting(analysis: Analysis) -> Iterator[Question]:
+    for question in QUESTIONS:
+        if isinstance(question, Across) or not analysis.campaign.interpreters:
+            yield question
 
 
 def answers(analysis: Analysis) -> Iterator[tuple[Question, Answer]]:
     """Every question that the campaign answers, with its answer; each is computed once."""
     if analysis not in _answered:
-        found = ((question, question.answer(analysis)) for question in QUESTIONS)
+        found = ((question, question.answer(analysis)) for question in _fitting(analysis))
         _answered[analysis] = [(question, answer) for question, answer in found if answer]
     yield from _answered[analysis]
 
 
+def asked(analysis: Analysis, name: str) -> Answer | None:
+    """The answer to the question of this name; None where it was not measured."""
+    found = (answer for question, answer in answers(analysis) if name == question.NAME)
+    return next(found, None)
+
+
 def finding(analysis: Analysis, name: str) -> str | None:
     """What the question of this name found, as a paragraph; None where it was not measured."""
-    found = (answer.finding for question, answer in answers(analysis) if name == question.NAME)
-    return next(found, None)
+    answer = asked(analysis, name)
+    return answer.finding if answer else None

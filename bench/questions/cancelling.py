@@ -16,7 +16,7 @@ from bench.analysis.analysis import Analysis
 from bench.questions.question import Answer, of_models
 from bench.show.figures import Bars, Figure
 from bench.show.measured import MS, Blocks, Measure, Measured
-from bench.show.words import described, of_blocks
+from bench.show.words import of_blocks
 from bench.text import plural
 
 NAME: Final = "cancel"
@@ -101,7 +101,6 @@ def answer(analysis: Analysis) -> Answer | None:
                 subtitle="From the moment when the crawl notices the interrupt until its call has "
                 "returned and the server has seen the last connection end; median of "
                 f"{of_blocks(found.blocks())}",
-                alt=f"Paired bar charts. {described(analysis, found.described())}",
                 data=Bars(
                     [found.panel(plural(n, "exchange"), busy(n), closed(n)) for n in sizes],
                     "processor time of the client",

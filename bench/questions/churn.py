@@ -10,12 +10,12 @@ from __future__ import annotations
 from operator import sub
 from typing import Final
 
+from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.encryption import costs_in_modes
 from bench.questions.question import Answer, of_models
 from bench.show.figures import Bars, Figure
 from bench.show.measured import TIMES, US, Measure, Measured, within
-from bench.show.words import described, of_blocks
+from bench.show.words import of_blocks
 
 NAME: Final = "churn"
 ASKS: Final = "What does a new connection cost?"
@@ -42,7 +42,7 @@ PROSE: Final = (
 def measured(analysis: Analysis) -> Measured:
     """Every backend that was measured in both modes."""
     values = {}
-    for label, costs in costs_in_modes(analysis.records, NAME).items():
+    for label, costs in stats.costs_in_modes(analysis.records, NAME).items():
         kept, new = costs.get(KEPT, {}), costs.get(OPENED, {})
         if opening := within(new, kept, sub):
             values[label] = {
@@ -79,8 +79,6 @@ def answer(analysis: Analysis) -> Answer | None:
                 headline=headline.text if headline else None,
                 subtitle="Processor time of the client per page of a list on plain HTTP at 100 "
                 f"slots, in turns; median of {of_blocks(found.blocks(('kept', 'new')))}",
-                alt="Paired bar chart, processor time per page. "
-                + described(analysis, found.described()),
                 data=Bars(
                     [
                         found.panel("processor time per page", "kept", "new"),

@@ -14,8 +14,9 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.places import processors
 from bench.analysis.stats import Ratio
+from bench.analysis.summary import processors
+from bench.analysis.wording import TIMES_FROM, between, change
 from bench.plan.cast import PINNED
 from bench.questions.question import Answer, Headline
 from bench.schema import TrialRecord
@@ -100,16 +101,15 @@ def _headline(ratio: Ratio) -> Headline | None:
         return None
     if ratio.low is None or ratio.high is None:
         few = "in one trial" if ratio.blocks == 1 else f"in {plural(ratio.blocks, 'trial')} each"
-        much = f"{times(ratio.value)} times the processor time, {few}"
-        return Headline(f"On all processors a page of threads needs {much}", "no interval")
+        much = f"{times(ratio.value)} times as much as on one, {few}"
+        return Headline(f"On all processors a page of threads costs {much}", "no interval")
     behind = f"{ratio.low:.2f} to {ratio.high:.2f}, {plural(ratio.blocks, 'block')}"
     if not ratio.shown:
-        return Headline("Pinning threads to one processor shows no difference", behind)
-    if ratio.value > 1:
-        text = f"makes their pages {ratio.value:.1f} times as cheap"
-    else:
-        text = f"makes their pages {1 / ratio.value:.1f} times as expensive"
-    return Headline(f"Pinning threads to one processor {text}", behind)
+        return Headline("Threads on one processor cost about as much as on all", behind)
+    saved = 1 / ratio.value
+    much = f"{change(saved)} processor time per page {'than' if saved < TIMES_FROM else 'as'}"
+    behind = f"{between(saved, 1 / ratio.high, 1 / ratio.low)}, {plural(ratio.blocks, 'block')}"
+    return Headline(f"Threads on one processor need {much} on all", behind)
 
 
 def _processors(analysis: Analysis) -> str:

@@ -6,18 +6,52 @@ A module of this package is a question. Report, summary, findings, cards and JSO
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol, runtime_checkable
 
+from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import MIN_BLOCKS
-from bench.analysis.wording import prose
+from bench.analysis.stats import MIN_BLOCKS, Comparison, Metric, Pair
+from bench.analysis.wording import against, between, prose, says
+from bench.plan.labels import Label
 from bench.show.figures import Figure
 from bench.show.measured import Measured
-from bench.show.table import Table
+from bench.show.table import Row, Table
+from bench.show.words import sentence
+from bench.store import Records
 from bench.text import plural
+from crawlers.catalogue import OURS
 from crawlers.registry import MODELS
+
+NAMES: Final = re.compile(
+    "|".join(
+        rf"(?<![\w/]){re.escape(name)}(?![\w/])"
+        for name in sorted(map(prose, OURS), key=len, reverse=True)
+    ),
+    re.IGNORECASE,
+)
+"""Every backend, as a sentence names it."""
+
+SAYS_HOW_FEW: Final = re.compile(r"\b(one trial|\d+ trials?)\b")
+
+
+class UnprovenError(ValueError):
+    """A headline that names backends whose difference the statistics do not show."""
+
+
+def check(text: str, pairs: Iterable[Comparison]) -> None:
+    """The one place that decides whether a sentence may contrast backends.
+
+    One that names two of them rests on pairs with a significant difference, or says in how few
+    trials it was seen. Any other raises :class:`UnprovenError`.
+    """
+    named = {name.lower() for name in NAMES.findall(text)}
+    sides = (side for c in pairs if c.ratio.shown for side in (c.label, c.base))
+    proven = {prose(Label.parse(side).name) for side in sides}
+    if len(named) > 1 and not named <= proven and not SAYS_HOW_FEW.search(text):
+        raise UnprovenError(f"no significant difference between {sorted(named)}: {text}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,24 +60,56 @@ class Headline:
 
     text: str
     behind: str  # the interval of each number in it, and the number of blocks
+    pairs: Sequence[Comparison] = ()  # what it rests on, where it names two backends
+
+    def __post_init__(self) -> None:
+        check(self.text, self.pairs)
+
+
+class Values(Protocol):
+    """What was measured: a Measured, or a question's own class where that does not fit."""
+
+    def card(self, label: str, where: str, /) -> list[Row]:
+        """The rows of one label's card."""
+
+    def as_json(self) -> list[dict[str, Any]]:
+        """Not rounded."""
 
 
 @dataclass(frozen=True)
 class Answer:
     """What the records of a campaign say to a question. What is empty is not shown."""
 
-    measured: Measured
+    measured: Values
     headline: Headline | None = None
     prose: str = ""  # Markdown: how it was measured, the cause, the command
     tables: Sequence[Table] = ()
+    printed: bool = False  # whether a campaign's end prints the tables, too
     figures: Sequence[Figure] = ()
+    compared: Sequence[Comparison] = ()  # verdicts besides those against the campaign's base
+    warnings: Sequence[str] = ()  # what to know before you quote a number
+    method: Sequence[str] = ()  # what the campaign says about its own method
+    # Further findings: name -> paragraph of Markdown.
+    details: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        pairs = [*(self.headline.pairs if self.headline else ()), *self.compared]
+        for figure in self.figures:
+            check(figure.headline or "", pairs)
 
     @property
     def finding(self) -> str | None:
         """The headline in bold with its intervals, then the prose."""
-        if self.headline is None:
-            return None
-        return f"**{self.headline.text}** ({self.headline.behind}). {self.prose}".strip()
+        return paragraph(self.headline, self.prose) if self.headline else None
+
+    def findings(self, question: str) -> dict[str, str]:
+        """All of its paragraphs of Markdown; the first has the name of the question."""
+        return {question: self.finding, **self.details} if self.finding else dict(self.details)
+
+
+def paragraph(headline: Headline, prose: str) -> str:
+    """A finding: the headline in bold, what stands behind it, and the prose."""
+    return f"**{headline.text}** ({headline.behind}). {prose}".strip()
 
 
 class Question(Protocol):
@@ -59,24 +125,40 @@ class Question(Protocol):
         """None where the campaign did not measure it."""
 
 
+@runtime_checkable
+class Across(Protocol):
+    """A question that a campaign across interpreters answers too; no other mixes them."""
+
+    ACROSS: bool
+
+
+@runtime_checkable
+class Compares(Protocol):
+    """A question that compares backends by a metric, besides each of them with the base."""
+
+    def pairs(self, records: Records, metric: Metric, /) -> Iterable[Pair]:
+        """What it compares. The pairs of all questions are corrected as one family."""
+
+
 def of_models(found: Measured, key: str, costs: str) -> Headline | None:
     """The models with the most and the least, if they differ.
 
-    Five blocks make an interval: the lowest and the highest of them enclose the median of the
-    population with a probability of 1 - 2 ** (1 - n), 94 % for five and 97 % for six. With fewer
-    blocks the sentence says how few, and has no interval.
+    Every two of the models are compared, and these comparisons corrected together: the two that
+    differ most were chosen among them. Five blocks make an interval: the lowest and the highest
+    of them enclose the median of the population with a probability of 1 - 2 ** (1 - n), 94 % for
+    five and 97 % for six. With fewer blocks the sentence says how few, and has no interval.
     """
     ranked = found.with_(key, MODELS)
     if len(ranked) < 2:
         return None
     most, least = ranked[0], ranked[-1]
     words = found.measures[key].unit.words
-    ratio = found.compare(key, most, least)
-    only = few(ratio.blocks)
-    if not only and not ratio.shown:
-        return Headline(
-            f"{costs} about as much with every model", f"{plural(ratio.blocks, 'block')}"
-        )
+    compared = {(c.label, c.base): c for c in found.compared(key, ranked)}
+    pair = compared[most, least]
+    blocks = pair.ratio.blocks
+    only = few(blocks)
+    if not only and not pair.ratio.shown:
+        return Headline(f"{costs} about as much with every model", plural(blocks, "block"))
     text = (
         f"{costs} {words(found.median(most, key))} with {prose(most)} and "
         f"{words(found.median(least, key))} with {prose(least)}{only}"
@@ -88,7 +170,25 @@ def of_models(found: Measured, key: str, costs: str) -> Headline | None:
         for label in (most, least)
         if (spread := found.spread(label, key))
     )
-    return Headline(text, f"{ranges}: lowest and highest of {plural(ratio.blocks, 'block')}")
+    return Headline(text, f"{ranges}: lowest and highest of {plural(blocks, 'block')}", [pair])
+
+
+def contrast(found: Comparison, verb: str, what: str, less: str = "less") -> Headline | None:
+    """``Threads need 2.4 times as much processor time per page as callbacks``.
+
+    None where the difference is not significant.
+    """
+    ratio = found.ratio
+    if not ratio.shown or ratio.value is None or ratio.low is None or ratio.high is None:
+        return None
+    least = "at least " if found.server_limited and ratio.value > 1 else ""
+    much = against(ratio.value, less, what, prose(found.base))
+    return Headline(
+        sentence(f"{says(found.label, verb)} {least}{much}"),
+        f"{between(ratio.value, ratio.low, ratio.high)}, {100 * stats.LEVEL:.0f} % interval of "
+        f"{plural(ratio.blocks, 'block')}",
+        [found],
+    )
 
 
 def few(blocks: int) -> str:

@@ -15,7 +15,7 @@ from bench.plan.cast import BASE, MAPPED
 from bench.questions.question import Answer, Headline, few
 from bench.show.figures import Bars, Figure, Unit
 from bench.show.measured import US, Blocks, Measure, Measured
-from bench.show.words import described, of_blocks
+from bench.show.words import of_blocks
 from bench.text import number, plural, times
 
 NAME: Final = "receive"
@@ -87,8 +87,6 @@ def answer(analysis: Analysis) -> Answer | None:
                 headline=head.text if head else None,
                 subtitle="Processor time and page faults of the client for a crawled page at 100 "
                 f"slots; median of {of_blocks(found.blocks((COST,)))}",
-                alt="Bar chart, processor time and page faults per page. "
-                + described(analysis, found.described()),
                 data=Bars(
                     [
                         found.panel("processor time per page", COST),
@@ -110,7 +108,7 @@ def headline(found: Measured) -> Headline | None:
         if ratio.value is None or ratio.value >= 1:
             return None
         saved = f"{100 * (1 - ratio.value):.0f} %"
-        text = f"One line saves asyncio {saved} of the processor time of a crawled page"
+        text = f"One line saves asyncio {saved} of its processor time per crawled 2 KB page"
         if ratio.low is None or ratio.high is None:
             return Headline(f"{text}{few(ratio.blocks)}", "no interval")
         if not ratio.shown:
@@ -131,7 +129,7 @@ def ratios(found: Measured) -> str:
         kept, mapped = (found.compare(COST, label, BASE).value for label in (name, variant))
         if kept and mapped:
             parts.append(
-                f"a page with `{name}` takes {times(kept)} times the processor time of one with "
-                f"`{BASE}`, or {times(mapped)} times where malloc maps every receive"
+                f"a page costs {times(kept)} times as much with `{name}` as with `{BASE}`, or "
+                f"{times(mapped)} times as much where malloc maps every receive"
             )
     return f" With it {'; '.join(parts)}." if parts else ""

@@ -11,7 +11,7 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.wording import says
+from bench.analysis.wording import prose, says
 from bench.questions.question import Answer, Headline
 from bench.show.measured import RATE, Measure, Measured
 from bench.text import count, plural
@@ -67,11 +67,11 @@ def _headline(found: Measured, asked: Counter[str]) -> Headline | None:
     in_time = ended.count if ended else 0
     trials = plural(asked[ASKED], "trial")
     if ended is None:
-        said = f"no crawl of 10,000 threads ended within 60 s ({trials})"
+        said = f"10,000 threads end no crawl in 60 s ({trials}); {says(best, 'fetch')}"
     else:
-        said = f"10,000 threads fetch {count(ended.median)} pages/s ({in_time} of {trials})"
+        said = f"10,000 threads fetch {count(ended.median)} ({in_time} of {trials}), {prose(best)}"
     return Headline(
-        f"Behind 1 s, {said}; {says(best, 'fetch')} {count(most.median)} pages/s",
+        f"With a delay of 1 s, {said} {count(most.median)} pages/s",
         f"{count(most.low)} to {count(most.high)}: lowest and highest of "
         f"{plural(most.count, 'trial')}",
     )

@@ -13,18 +13,20 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.encryption import EACH_PAGE, FETCHED, costs_in_modes
 from bench.questions.question import Answer, of_models
 from bench.show.figures import Bars, Figure
 from bench.show.measured import US, Blocks, Measure, Measured, within
-from bench.show.words import described, of_blocks
+from bench.show.words import of_blocks
 from bench.text import listing
 
 NAME: Final = "tls_pages"
 ASKS: Final = "What does encryption cost?"
+FETCHED, EACH_PAGE = "tls-fetch", "tls-handshake"
+"""The workloads: on kept connections, and with a connection for each page."""
+
 ENCRYPTION, HANDSHAKE, RESUMPTION = "encryption", "handshake", "resumption"
 MEASURES: Final = {
-    "plain": Measure("plain", "a fetched page, processor time", US),
+    "plain": Measure("plain", "a fetched page at 10 slots, processor time", US),
     "tls": Measure("over TLS", "… over TLS", US),
     ENCRYPTION: Measure("encryption", "… what TLS adds", US),
     "churn": Measure("with a connection each", "… with a connection of its own", US),
@@ -56,7 +58,7 @@ def measured(analysis: Analysis) -> Measured:
     """Every backend that was measured over TLS, in microseconds per page."""
     resumes = resuming(analysis)
     values: dict[str, dict[str, Blocks]] = {}
-    for label, costs in costs_in_modes(analysis.records, FETCHED, EACH_PAGE).items():
+    for label, costs in stats.costs_in_modes(analysis.records, FETCHED, EACH_PAGE).items():
         mine: dict[str, Blocks] = {
             key: costs[mode] for key, mode in FROM.items() if costs.get(mode)
         }
@@ -98,8 +100,6 @@ def answer(analysis: Analysis) -> Answer | None:
                 headline=headline.text if headline else None,
                 subtitle="Processor time of the client per page of a list at 10 slots, in turns; "
                 f"median of {of_blocks(found.blocks())}",
-                alt="Paired bar charts, processor time per page. "
-                + described(analysis, shown.described()),
                 data=Bars(
                     [
                         shown.panel("a page on a kept connection", "plain", "tls"),

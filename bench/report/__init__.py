@@ -1,1 +1,1 @@
-"""From numbers to what people read: tables, charts, the page, archives."""
+"""From numbers to what people read: tables, charts, the page."""

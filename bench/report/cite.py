@@ -7,10 +7,16 @@ import re
 from pathlib import Path
 
 from bench.schema import CampaignRecord
+from bench.show.words import machine_words
 from bench.store import read_bytes
+from bench.text import listing
 
 AUTHORS = "The c10k-crawlers authors"
+ADDRESS = "https://pypi.org/project/c10k-crawlers/"
 TITLE = "c10k-crawlers: one web crawler, once per Python concurrency model"
+
+QUOTED = re.compile(r"\*\*.+?\*\*( \(.+?\))?(?=\.( |$))")
+"""The headline of a finding and the interval behind it."""
 
 
 def checksum(file: Path) -> str:
@@ -28,6 +34,23 @@ def text(campaign: CampaignRecord, sha256: str) -> str:
         f"profile {campaign.profile}, commit {campaign.environment.commit or 'unknown'}; "
         f"SHA-256 of its records {sha256}."
     )
+
+
+def quoted(finding: str) -> str:
+    """The headline of a finding, in bold, and its interval."""
+    found = QUOTED.match(finding)
+    return f"{found[0].rstrip('.')}." if found else finding
+
+
+def quotation(finding: str, campaign: CampaignRecord) -> str:
+    """A finding as a speaker quotes it: headline, interval, machine, interpreter, campaign."""
+    said = quoted(finding).rstrip(".").replace("**", "").replace("`", "")
+    environment = campaign.environment
+    if campaign.interpreters:
+        python = f"CPython {listing([each.name for each in campaign.interpreters])}"
+        environment = environment.model_copy(update={"python": python})
+    where = machine_words(environment, campaign.created).replace(" · ", ", ")
+    return f"{said}. ({where}; c10k-crawlers, campaign {campaign.campaign})"
 
 
 def bibtex(campaign: CampaignRecord, sha256: str) -> str:

@@ -1,135 +1,314 @@
-"""Two campaigns compared, on the terminal."""
+"""Two campaigns compared: each backend in A and in B, the ratio, and whether the verdicts agree.
+
+Trials of two campaigns cannot be paired, so the interval of a ratio is Welch's (B. L. Welch, "The
+generalization of 'Student's' problem", 1947) on the logarithms of the trials' values. It allows for
+two different spreads and for different numbers of blocks. A difference is shown if that interval
+excludes 1 *and* the difference exceeds the larger of the two campaigns' noise floors. The interval
+does not cover what all trials of one campaign share, such as the hour and the state of the machine.
+That is why the floor counts too, and why a single comparison deserves care.
+
+Ratios to the base are taken within the blocks of each campaign, so their verdicts may be compared
+even if the machines or the Python releases differ.
+"""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
 
+import numpy as np
 from rich.console import Console
+from scipy import stats as sps
 
 from bench.analysis import stats
-from bench.analysis.compare import METRICS, Comparison, Difference, Held, Row
-from bench.analysis.stats import Metric
-from bench.report.tables import terminal
-from bench.show import cells
-from bench.show.table import Cell, Column, Table, Tone, name, words
-from bench.text import count, plural
+from bench.analysis.analysis import Analysis
+from bench.analysis.stats import LEVEL, MIN_BLOCKS, Metric, Ratio
+from bench.analysis.wording import build_words
+from bench.errors import BenchError
+from bench.plan.labels import Label
+from bench.report import tables
+from bench.schema import Environment
+from bench.show.table import MISSING, Cell, Column, Table, Tone, name, words
+from bench.store import Records
+from bench.text import count, listing, plural
 
-TONES: dict[str, Tone] = {"worse": "bad", "better": "good"}
+Verdict = Literal["better", "worse", "no difference shown", "too few blocks", "another machine"]
+Agreement = Literal["agree", "opposite", "A only", "B only", "neither"]
+METRICS: Final = (stats.PAGES_PER_S, stats.CPU_PER_1000, stats.USER_PER_CONNECTION)
+MORE_IS_BETTER: Final = stats.PAGES_PER_S.name
+MACHINE: Final = ("machine", "cpu_model", "cpu_count", "cpu_quota")
+MEMORY_TOLERANCE: Final = 0.02
+"""The total memory of one machine differs a little from boot to boot."""
+INCOMPLETE: Final = "What is missing cannot be compared"
+LOST: Final = "Valid in A, planned and not valid in B"
+TONES: Final[dict[Verdict, Tone]] = {"worse": "bad", "better": "good"}
 
 
-def show(comparison: Comparison, console: Console) -> None:
-    """Print the comparison, the environments first."""
-    console.print(f"A: {comparison.a}\nB: {comparison.b}")
-    if comparison.differences:
-        terminal.show(environments(comparison.differences), console)
-    else:
-        console.print("The two environments are the same.")
-    if comparison.other_machine:
-        hint = (
-            "The ratios below are as much about the machines as about the backends."
-            if comparison.rows
-            else "Ratios would mislead; use --force to see them anyway."
-        )
-        listed = ", ".join(comparison.other_machine)
-        console.print(f"These are different machines ({listed}). {hint}", style="yellow")
-    if comparison.other_build:
-        console.print(
-            f"The interpreters are built differently (A: {comparison.other_build[0]}; "
-            f"B: {comparison.other_build[1]}). Ratios between A and B are as much about the builds "
-            "as about the releases.",
-            style="yellow",
-        )
-    for which, names in (("A", comparison.only_a), ("B", comparison.only_b)):
-        if names:
-            console.print(f"Only in {which}: {', '.join(names)}.")
+class CompareError(BenchError):
+    """The two campaigns cannot be compared; the message is one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One backend at one point by one metric."""
+
+    point: str
+    label: str
+    metric: str
+    unit: str
+    a: float  # medians over blocks
+    b: float
+    ratio: float | None  # B over A, by geometric means
+    low: float | None
+    high: float | None
+    verdict: Verdict
+    blocks_a: int
+    blocks_b: int
+    floor: float
+    agreement: Agreement | None  # on a difference to the base, which each campaign measured
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The result of comparing campaign B with campaign A."""
+
+    a: str
+    b: str
+    differences: Sequence[tuple[str, str, str]]  # of the environments: what, in A, in B
+    rows: Sequence[Row]
+    notes: Mapping[str, Sequence[str]]  # what else to know -> what it is true of
+
+    @property
+    def failed(self) -> bool:
+        """Whether something got worse, or cannot be judged because a campaign lacks it."""
+        worse = any(row.verdict == "worse" for row in self.rows)
+        return worse or INCOMPLETE in self.notes or LOST in self.notes
+
+
+def compare(first: Analysis, second: Analysis, *, force: bool = False) -> Comparison:
+    """Compare campaign B with campaign A; other machines get no verdict without ``force``.
+
+    Raises :class:`CompareError` when nothing was measured in both.
+    """
+    a, b = first.records, second.records
+    environments = a.campaign.environment, b.campaign.environment
+    machines = machine_differences(*environments)
+    asked_a, asked_b = asked(a), asked(b)
+    rows = []
     for metric in METRICS:
-        terminal.show(table(metric, comparison.rows), console)
-    for campaign in comparison.incomplete:
-        console.print(f"{campaign}: what it lacks cannot be compared.", style="red")
-    if comparison.missing:
-        listed = ", ".join(f"{label} at {point}" for point, label in comparison.missing)
-        console.print(f"Valid in A, but not measured or not valid in B: {listed}.", style="red")
-    if comparison.unlike:
-        listed = ", ".join(comparison.unlike)
-        console.print(f"Not compared, because A and B ask for different work: {listed}.")
-    if comparison.rows and not comparison.judged:
-        console.print(
-            "No verdict: it takes at least "
-            f"{plural(stats.MIN_BLOCKS, 'block')} of a point in each campaign.",
-            style="yellow",
+        floors = [stats.aa_noise_floor(records, metric) for records in (a, b)]
+        values_a, values_b = (
+            stats.block_values(stats.trials_of(each, *metric.workloads, twins=False), metric)
+            for each in (a, b)
         )
-    elif comparison.rows:
-        worse = len(comparison.regressions)
-        console.print(
-            f"{worse} of {len(comparison.rows)} comparisons got worse by more than the noise floor."
-            if worse
-            else "Nothing got worse by more than the noise floor.",
+        agreed = agreements(first, second, metric)
+        for point in stats.points_of(a, *metric.workloads):
+            # The same id may stand for another amount of work in another profile.
+            if asked_a.get(point) != asked_b.get(point):
+                continue
+            for label in stats.labels_of(a):
+                mine, other = (
+                    list(v.get((point, label), {}).values()) for v in (values_a, values_b)
+                )
+                if not mine or not other:
+                    continue
+                floor = max(floor.at(point, label) for floor in floors)
+                judged: Judged = (None, None, None, "another machine")
+                if force or not machines:
+                    judged = judge(metric, mine, other, floor)
+                middle_a, middle_b = float(np.median(mine)), float(np.median(other))
+                rows.append(
+                    Row(
+                        *(point, label, metric.name, metric.unit, middle_a, middle_b),
+                        *judged,
+                        *(len(mine), len(other), floor, agreed.get((point, label))),
+                    )
+                )
+    if not rows:
+        raise CompareError(
+            "these two campaigns have no backend at the same workload point in common "
+            "(were they run with the same profile?)"
         )
-
-
-def show_held(found: Sequence[Held], console: Console) -> None:
-    """Print how the verdicts of both campaigns agree, and those that do not."""
-    if not found:
-        return
-    totals = Counter(one.agreement for one in found)
-    terminal.show(
-        Table(
-            "Ratios to the base within each campaign: verdicts that do not agree",
-            [name("backend"), name("point"), words("metric"), Column("A"), Column("B"), words("")],
-            [
-                [one.label, one.point, one.metric, cells.ratio(one.a), cells.ratio(one.b), said]
-                for one in found
-                if (said := one.agreement) in ("opposite", "A only", "B only")
-            ],
-            grouped=True,
-        ),
-        console,
-    )
-    console.print(
-        f"Of {plural(len(found), 'ratio')}: {totals['agree']} differ from 1 in the same direction, "
-        f"{totals['opposite']} in opposite ones, {totals['A only']} in A only, "
-        f"{totals['B only']} in B only, {totals['neither']} in neither."
+    builds = [build_words(each.python_build) for each in environments if each.python_build]
+    unlike = [point for point, mine in asked_a.items() if mine != asked_b.get(point, mine)]
+    notes = {
+        "These are different machines: --force judges them all the same": machines,
+        "Interpreters built differently": builds if len(set(builds)) == 2 else [],
+        "Only in A": [each for each in planned(a) if each not in planned(b)],
+        "Only in B": [each for each in planned(b) if each not in planned(a)],
+        "Not compared, because A and B ask for different work": unlike,
+        INCOMPLETE: [why for each in (a, b) if (why := unfinished(each))],
+        LOST: [f"{label} at {point}" for point, label in lost(a, b)],
+    }
+    return Comparison(
+        a.campaign.campaign,
+        b.campaign.campaign,
+        environment_differences(*environments),
+        rows,
+        {what: names for what, names in notes.items() if names},
     )
 
 
-def environments(differences: Sequence[Difference]) -> Table:
-    """How the two environments differ."""
-    rows = [[difference.what, difference.a, difference.b] for difference in differences]
+Judged = tuple[float | None, float | None, float | None, Verdict]
+"""A ratio, its interval and the verdict."""
+
+
+def judge(metric: Metric, a: Sequence[float], b: Sequence[float], floor: float) -> Judged:
+    """Judge one backend's values.
+
+    With fewer than :data:`bench.analysis.stats.MIN_BLOCKS` blocks on either side there is neither
+    interval nor verdict.
+    """
+    if min(len(a), len(b)) < MIN_BLOCKS:
+        value = math.exp(float(np.mean(np.log(b)) - np.mean(np.log(a))))
+        return value, None, None, "too few blocks"
+    value, low, high = welch(a, b)
+    if not (low > 1 or high < 1) or abs(math.log(value)) <= floor:
+        return value, low, high, "no difference shown"
+    better = (value > 1) == (metric.name == MORE_IS_BETTER)
+    return value, low, high, "better" if better else "worse"
+
+
+def welch(a: Sequence[float], b: Sequence[float]) -> tuple[float, float, float]:
+    """Ratio of geometric means, b over a, with its interval; needs two values each."""
+    x, y = np.log(np.asarray(a)), np.log(np.asarray(b))
+    difference = float(y.mean() - x.mean())
+    va, vb = float(x.var(ddof=1)) / len(x), float(y.var(ddof=1)) / len(y)
+    if va + vb <= 0:
+        return math.exp(difference), math.exp(difference), math.exp(difference)
+    freedom = (va + vb) ** 2 / (va**2 / (len(x) - 1) + vb**2 / (len(y) - 1))
+    half = float(sps.t.ppf((1 + LEVEL) / 2, freedom)) * math.sqrt(va + vb)
+    return math.exp(difference), math.exp(difference - half), math.exp(difference + half)
+
+
+def agreements(a: Analysis, b: Analysis, metric: Metric) -> dict[tuple[str, str], Agreement]:
+    """(point, label) -> whether the verdicts on its ratio to the base agree."""
+    others = {(c.point, c.base, c.label): c.ratio for c in b.compare(metric)}
+    return {
+        (c.point, c.label): agreement(c.ratio, other)
+        for c in a.compare(metric)
+        if (other := others.get((c.point, c.base, c.label)))
+        and None not in (c.ratio.low, other.low)
+    }
+
+
+def agreement(a: Ratio, b: Ratio) -> Agreement:
+    """``A only`` and ``B only``: a difference is shown in one of them."""
+    if a.shown and b.shown:
+        return "agree" if a.verdict == b.verdict else "opposite"
+    if a.shown or b.shown:
+        return "A only" if a.shown else "B only"
+    return "neither"
+
+
+# --- the campaigns -----------------------------------------------------------------------
+
+
+def environment_differences(a: Environment, b: Environment) -> list[tuple[str, str, str]]:
+    """What differs, the most important first."""
+    names = (*MACHINE, "memory_total_bytes", "os", "kernel")
+    software = ("python", "implementation", "openssl", "commit", "dirty")
+    pairs = [(name, getattr(a, name), getattr(b, name)) for name in (*names, *software)]
+    for group in ("python_build", "limits", "packages"):
+        mine, other = getattr(a, group), getattr(b, group)
+        keys = sorted(mine.keys() | other.keys())
+        pairs += [(f"{group}.{key}", mine.get(key), other.get(key)) for key in keys]
+    return [(what, str(one), str(two)) for what, one, two in pairs if one != two]
+
+
+def machine_differences(a: Environment, b: Environment) -> list[str]:
+    """Signs that these are two machines; empty when they look like one."""
+    found = [name for name in MACHINE if getattr(a, name) != getattr(b, name)]
+    memory = a.memory_total_bytes, b.memory_total_bytes
+    apart = max(memory) - min(memory) > MEMORY_TOLERANCE * max(memory)
+    return [*found, "memory_total_bytes"] if apart else found
+
+
+def planned(records: Records) -> list[str]:
+    """The backends of a campaign's plan."""
+    labels = (label for entry in records.campaign.plan for label in entry.labels)
+    return list(dict.fromkeys(Label.parse(label).name for label in labels))
+
+
+def unfinished(records: Records) -> str | None:
+    """Why a campaign is not complete; None if it is."""
+    if records.end is not None and records.end.complete:
+        return None
+    why = records.end.reason if records.end is not None else "it has no end record"
+    trials = sum(entry.trials for entry in records.campaign.plan)
+    done = f", {len(records.trials)} of {trials} trials" if trials else ""
+    return f"campaign {records.campaign.campaign} is incomplete ({why}{done})"
+
+
+def lost(a: Records, b: Records) -> list[tuple[str, str]]:
+    """Pairs of point and label with valid trials in A that B planned too, without a valid one."""
+    asked_a, asked_b = asked(a), asked(b)
+    valid = {(t.point, str(t.label)) for t in b.trials if t.status == "ok"}
+    wanted = {(entry.point, str(label)) for entry in b.campaign.plan for label in entry.labels}
+    pairs = dict.fromkeys((t.point, str(t.label)) for t in a.trials if t.status == "ok")
+    return [
+        pair
+        for pair in pairs
+        if pair in wanted and pair not in valid and asked_a.get(pair[0]) == asked_b[pair[0]]
+    ]
+
+
+def asked(records: Records) -> dict[str, dict[str, object]]:
+    """Each point's parameters; one that is not set counts as one that did not exist yet."""
+    return {
+        entry.point: {name: value for name, value in entry.params.items() if value is not None}
+        for entry in records.campaign.plan
+    }
+
+
+# --- on the terminal ---------------------------------------------------------------------
+
+
+def show(found: Comparison, console: Console) -> None:
+    """Print how the environments differ, the table, and the totals."""
+    heads = [words(""), words(f"A: {found.a}"), words(f"B: {found.b}")]
+    differences = found.differences or [("no difference", "", "")]
+    tables.show(Table("The environments", heads, differences), console)
+    tables.show(table(found.rows), console)
+    for what, names in found.notes.items():
+        console.print(f"{what}: {'; '.join(names)}.", soft_wrap=True, markup=False)
+    verdicts = _totals(row.verdict for row in found.rows)
+    console.print(f"Of {plural(len(found.rows), 'comparison')}: {verdicts}.")
+    if agreed := [row.agreement for row in found.rows if row.agreement]:
+        console.print(f"Differences to the base, A and B: {_totals(agreed)}.")
+
+
+def table(rows: Sequence[Row]) -> Table:
+    """One row for each backend, point and metric."""
+    heads = ("A", "B", "B / A [95 %]")
     return Table(
-        "How the environments differ", [words("environment"), words("A"), words("B")], rows
-    )
-
-
-def table(metric: Metric, every: Sequence[Row]) -> Table:
-    """One metric's rows; all of them have the same noise floor."""
-    rows = [row for row in every if row.metric == metric.name]
-    floor = stats.floor_words(min(row.floor for row in rows)) if rows else ""
-    return Table(
-        f"{metric.title}, {metric.unit}: B over A, 95 % interval (noise floor {floor})",
-        [
-            name("backend"),
-            name("point"),
-            Column("A"),
-            Column("B"),
-            Column("B / A"),
-            words("verdict"),
-        ],
+        "B over A; worse and better are beyond the interval and the noise floor",
+        [name("backend"), name("point"), words("metric"), *map(Column, heads), words("verdict"),
+         words("ratio to the base", drop=1)],
         [
             [
                 row.label,
                 row.point,
+                row.metric,
                 count(row.a),
                 count(row.b),
                 _ratio(row),
                 Cell(row.verdict, row.verdict, TONES.get(row.verdict, "plain")),
+                row.agreement or MISSING,
             ]
             for row in rows
         ],
         grouped=True,
-    )
+    )  # fmt: skip
 
 
 def _ratio(row: Row) -> str:
     interval = f" [{row.low:.2f}–{row.high:.2f}]" if row.low and row.high else ""
-    return f"{row.ratio:.2f}{interval}"
+    return MISSING if row.ratio is None else f"{row.ratio:.2f}{interval}"
+
+
+def _totals(found: Iterable[str]) -> str:
+    return listing([f"{number} {what}" for what, number in Counter(found).most_common()])

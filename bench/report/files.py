@@ -1,6 +1,12 @@
-"""The names of a report's files."""
+"""The files of a report: their names, and whether a campaign has all of them."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bench import store
+from bench.store import Records
 
 CHARTS = "charts"
 SUMMARY = "summary.md"
@@ -8,3 +14,69 @@ PAGE = "report.html"
 CITATION = "citation.bib"
 PLAIN_WIDTH = 140
 """Columns of a table where there is no terminal to ask."""
+
+STARTS = {"svg": b"<?xml", "png": b"\x89PNG\r\n\x1a\n"}
+FAILED_SHARE = 0.01
+"""A larger share of failed trials is a fault; a few that were recorded with a reason are not."""
+
+
+@dataclass(slots=True)
+class Checked:
+    """What a check found, in lines for people."""
+
+    faults: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def check(folder: Path) -> Checked:
+    """Load, validate and check a campaign; raises :class:`bench.store.StoreError`."""
+    records = store.load(folder)
+    failed, void = (
+        [
+            f"{trial.status}: {trial.label} on {trial.point}: {trial.reason}"
+            for trial in records.every_trial
+            if trial.status == status
+        ]
+        for status in ("failed", "void")
+    )
+    found = record_faults(records) + void
+    found += chart_faults(folder / CHARTS) + page_faults(folder)
+    if len(failed) > FAILED_SHARE * len(records.trials):
+        return Checked(found + failed)
+    return Checked(found, failed)
+
+
+def record_faults(records: Records) -> list[str]:
+    """Trials that are missing, and why."""
+    found = []
+    if records.end is None:
+        found.append("no end record: the campaign was interrupted")
+    elif not records.end.complete:
+        found.append(f"incomplete: {records.end.reason}")
+    if not records.trials:
+        found.append("no trial was recorded")
+    planned = sum(entry.trials for entry in records.campaign.plan)
+    recorded = len(records.every_trial)
+    if recorded != planned:
+        found.append(f"{recorded} trials recorded, {planned} planned")
+    return found
+
+
+def chart_faults(folder: Path) -> list[str]:
+    """Missing charts, and files whose content does not match their name.
+
+    PNG files may be missing: a repository keeps what its pages show.
+    """
+    drawn = {file: kind for kind in STARTS for file in sorted(folder.glob(f"*.{kind}"))}
+    found = [] if "svg" in drawn.values() else ["no svg chart was drawn"]
+    for file, kind in drawn.items():
+        with open(file, "rb") as opened:
+            if opened.read(len(STARTS[kind])) != STARTS[kind]:
+                found.append(f"charts/{file.name} is not {kind}")
+    return found
+
+
+def page_faults(folder: Path) -> list[str]:
+    """Which of page, summary and citation are missing."""
+    made = (folder / name for name in (PAGE, SUMMARY, CITATION))
+    return [f"no {file.name}" for file in made if not (file.is_file() and file.stat().st_size)]

@@ -1,14 +1,24 @@
-"""HTML from templates and from sentences with Markdown; all other text is escaped."""
+"""HTML from templates, from sentences with Markdown, and from charts; all other text is escaped.
+
+matplotlib draws a chart once in each theme. The two files differ only in their colours, so a page
+holds the light one, with a CSS variable in place of each colour.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import jinja2
+from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
+_COLOUR: Final = re.compile(r"#[0-9a-f]{6}\b")
+_REFERENCE: Final = re.compile(r'(?:url\(#|href="#)([\w.-]+)')
+_FONT: Final = re.compile(r"font-family: [^;\"]*; ")
+_LOCAL: Final = re.compile(r'<a href="(?!https://)[^"]*">(.*?)</a>', re.DOTALL)
+_REMOTE: Final = re.compile(r'<a href="(https://[^"]*)">')
 LINK: Final = re.compile(r"\[([^\]]+)\]\((https://[^\s)]+)\)")
 
 
@@ -36,3 +46,72 @@ def marked(sentence: str) -> Markup:
     safe = re.sub(r"`(.+?)`", r"<code>\1</code>", safe)
     # The text was escaped before the tags were added.
     return Markup(safe)  # nosec B704
+
+
+def reader(**options: object) -> MarkdownIt:
+    """Reads Markdown with tables, and lets no HTML in it through."""
+    return MarkdownIt("commonmark", {"html": False, **options}).enable("table")
+
+
+def read(with_: MarkdownIt, text: str) -> Markup:
+    """Markdown as HTML. A link into docs/, which is not beside a report, becomes its words."""
+    made = _REMOTE.sub(r'<a href="\1" rel="noreferrer">', _LOCAL.sub(r"\1", with_.render(text)))
+    return Markup(made)  # nosec B704: the reader escapes all text
+
+
+class Colours:
+    """The colours of a page: each pair of a light and a dark one is a CSS variable."""
+
+    def __init__(self) -> None:
+        self._names: dict[tuple[str, str], str] = {}
+
+    def variable(self, light: str, dark: str) -> str:
+        """The CSS value that stands for a pair."""
+        return f"var({self._names.setdefault((light, dark), f'--c{len(self._names)}')})"
+
+    def css(self, theme: int) -> str:
+        """The declarations of all variables, for theme 0 (light) or 1 (dark)."""
+        return " ".join(f"{name}: {pair[theme]};" for pair, name in self._names.items())
+
+
+def svg(name: str, alt: str, light: str, dark: str, colours: Colours) -> str:
+    """The SVG element of a chart, from its two files; ``alt`` has to be escaped.
+
+    The name makes identifiers unique on the page. Raises ValueError when the two files
+    have not the same number of colours, so are not the same picture.
+    """
+    light, dark = _picture(light), _picture(dark)
+    pairs = zip(_COLOUR.findall(light), _COLOUR.findall(dark), strict=True)
+    variables = [colours.variable(*pair) for pair in pairs]
+    text = _coloured(light, variables)
+    # An attribute cannot hold a variable, a style can.
+    text = re.sub(r' fill="(var\(--c\d+\))"', r' style="fill: \1"', text)
+    used = set(_REFERENCE.findall(text))
+    text = re.sub(r' id="([\w.-]+)"', lambda m: m.group() if m.group(1) in used else "", text)
+    text = re.sub(r'(id="|url\(#|href="#)(?=[\w.-]+)', rf"\g<1>{name}-", text)
+    text = re.sub(r' transform="rotate\(-?0 [^"]*"', "", text)
+    text = re.sub(r' (?:d|x|y|width|height|transform)="[^"]*"', _shorter, text)
+    text = _FONT.sub("", text)  # the page's style sheet has it once
+    size = re.search(r'viewBox="[^"]*"', light)
+    if size is None:
+        raise ValueError(f"{name}: an SVG without viewBox")
+    body = text[text.index(">") + 1 :]
+    return f'<svg class="chart" role="img" aria-label="{alt}" {size.group()}>{body}'
+
+
+def _picture(text: str) -> str:
+    """The svg element without title and metadata, which would repeat what the page says."""
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<(title|metadata|style)\b.*?</\1>", "", text, flags=re.DOTALL)
+    return re.sub(r">\s+<", "><", text).strip()
+
+
+def _coloured(text: str, variables: Sequence[str]) -> str:
+    found = iter(variables)
+    return _COLOUR.sub(lambda _: next(found), text)
+
+
+def _shorter(found: re.Match[str]) -> str:
+    """Two decimals are a hundredth of a point; line breaks do not matter."""
+    text = re.sub(r"-?\d+\.\d{3,}", lambda m: f"{float(m.group()):.2f}", found.group())
+    return re.sub(r"\s*\n\s*", " ", text).replace(' "', '"')

@@ -11,30 +11,66 @@ import base64
 import gzip
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
 from markupsafe import Markup, escape
+from rich.console import Console
 
 from bench import filesystem, store, turnlog
-from bench.analysis import trust
+from bench.analysis import stats
 from bench.analysis.analysis import Analysis
+from bench.launch import shown
 from bench.palette import PALETTES
 from bench.questions import answers
-from bench.report import cite, export, files, findings, inline, markup, summary
-from bench.report.charts import Chart
-from bench.report.extension import Section
-from bench.report.tables.closed_loop import at_a_glance
-from bench.report.tables.environment import environment
-from bench.report.tables.trials import unusable
+from bench.report import cite, export, files, findings, markup, summary
+from bench.report.charts import Chart, Design, Skip, render_all
 from bench.schema import TrialRecord
-from bench.show.table import Table
+from bench.show.table import Column, Table, name, words
 from bench.show.words import footer
+from bench.store import Records
+from bench.text import count, listing, plural
 
-#: Findings at the top of the page; the others follow further down.
 ANSWERS: Final = 3
+"""Findings at the top of the page; the others are folded."""
+
+MOST: Final = 12
+"""Charts that every reader sees; the others are folded."""
+
+FIRST: Final = (
+    *("cpu", "receive", "memory", "tls-memory", "waiting", "churn", "tls-pages"),
+    *("hockey-stick", "mixed", "timeouts", "processors", "variants"),
+)
+"""These, where they were drawn; otherwise the first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A section of the page."""
+
+    anchor: str  # its address on the page
+    link: str  # its name in the navigation
+    title: str
+    body: Markup
+    first: bool = False  # for every reader; the others are folded, for reviewers
+
+
+@dataclass(frozen=True, slots=True)
+class Extra:
+    """What one campaign's report gets in addition."""
+
+    sections: Sequence[Section] = ()
+    designs: Sequence[Design | Skip] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Extension:
+    """What a room adds to any campaign's report."""
+
+    records: Mapping[str, str]  # file beside the campaign's records -> what it holds
+    extra: Callable[[Analysis, Path], Extra]  # from a campaign and its folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,21 +108,25 @@ def page(
     templates = markup.templates(__name__)
     sentences = [markup.marked(sentence) for sentence in findings.findings(analysis)]
     trials, campaign = analysis.records.trials, analysis.campaign
-    colours = inline.Colours()
+    colours = markup.Colours()
+    figures = [figure(chart, folder, colours) for chart in charts if chart.files]
+    shown = shown_first([each.name for each in figures])
     return templates.get_template("page.html").render(
         campaign=campaign,
         answers=sentences[:ANSWERS],
         further=sentences[ANSWERS:],
         footer=footer(analysis),
         tables=page_tables(analysis),
-        figures=[figure(chart, folder, colours) for chart in charts if chart.files],
+        figures=[each for each in figures if each.name in shown],
+        aside=[each for each in figures if each.name not in shown],
         skipped=[chart for chart in charts if chart.skipped],
         sections=sections,
-        warnings=trust.warnings(analysis),
-        method=trust.method_lines(analysis),
+        trusted=trusted(analysis),
+        warnings=summary.warnings(analysis),
+        method=summary.method(analysis),
         limiters=limiters(trials),
         unusable=unusable(analysis.records),
-        environment=environment(analysis.records),
+        environment=summary.environment(analysis.records),
         downloads=downloads(analysis, folder, beside or {}),
         citation=cite.text(campaign, sha256),
         bibtex=cite.bibtex(campaign, sha256),
@@ -97,18 +137,60 @@ def page(
     )
 
 
+MOST_VOID: Final = 0.05
+"""A larger share of trials that do not count leaves too little of a campaign to trust."""
+
+
+def shown_first(drawn: Sequence[str]) -> list[str]:
+    """The charts that every reader sees."""
+    return ([name for name in drawn if name in FIRST] or [*drawn])[:MOST]
+
+
+@dataclass(frozen=True, slots=True)
+class Trusted:
+    """Whether the numbers of a campaign may be quoted, and why."""
+
+    yes: bool
+    why: str
+
+
+def trusted(analysis: Analysis) -> Trusted:
+    """The short answer. Noise is no reason against it: nothing below it is called a difference."""
+    records, aa, floor = analysis.records, analysis.aa, analysis.floor()
+    trials, done = len(records.trials), sum(t.status == "ok" for t in records.trials)
+    blocks = len({t.block for t in records.trials})
+    against = [
+        *(["it was not measured to its end"] if not (records.end and records.end.complete) else []),
+        *([f"{trials - done} of {plural(trials, 'trial')} do not count"]
+          if trials - done > MOST_VOID * trials else []),
+        *([f"{plural(blocks, 'block')} are too few for an interval"]
+          if blocks < stats.MIN_BLOCKS else []),
+        *([f"{aa.alarms} of {aa.tested} comparisons of a backend with itself raised an alarm"]
+          if (aa.rate or 0.0) > 1 - stats.LEVEL else []),
+    ]  # fmt: skip
+    if against:
+        return Trusted(False, f"{listing(against)}.")
+    noise = f", and nothing below {stats.floor_words(floor.log or 0.0)} is called a difference"
+    return Trusted(
+        True,
+        f"{count(done)} of {plural(trials, 'trial')} count, each checked page by page; "
+        f"{aa.alarms} of {plural(aa.tested, 'comparison')} of a backend with itself raised a false "
+        f"alarm{noise if floor.log else ''}.",
+    )
+
+
 def page_tables(analysis: Analysis) -> list[Table]:
     """The tables in the order of the page, the overview first; none is empty."""
-    first = [] if analysis.releases else [at_a_glance(analysis)]
+    first = [] if analysis.campaign.interpreters else [summary.at_a_glance(analysis)]
     return [table for table in (*first, *summary.tables(analysis)) if table.rows]
 
 
-def figure(chart: Chart, folder: Path, colours: inline.Colours) -> Figure:
+def figure(chart: Chart, folder: Path, colours: markup.Colours) -> Figure:
     """A chart with its picture for both themes, and its files as links."""
     light, dark = (
         filesystem.read_text(chart.files[f"svg/{name}/wide"]) for name in ("light", "dark")
     )
-    picture = inline.svg(chart.name, str(escape(chart.alt)), light, dark, colours)
+    picture = markup.svg(chart.name, str(escape(chart.alt)), light, dark, colours)
     return Figure(
         chart.name,
         chart.title,
@@ -155,10 +237,7 @@ def summary_json(analysis: Analysis) -> str:
         {
             "campaign": analysis.campaign.campaign,
             "points": [asdict(row) for row in analysis.rows],
-            "memory": [asdict(row) for row in analysis.memory_rows],
             **{question.NAME: found.measured.as_json() for question, found in answers(analysis)},
-            **({"mixed": [asdict(row) for row in analysis.mixed]} if analysis.mixed else {}),
-            **({"tls": asdict(analysis.encryption)} if analysis.measures_tls else {}),
         }
     )
 
@@ -166,3 +245,76 @@ def summary_json(analysis: Analysis) -> str:
 def limiters(trials: Sequence[TrialRecord]) -> Sequence[tuple[str, int]]:
     """How many valid trials each limiter held back, most first."""
     return Counter(t.limiter for t in trials if t.limiter and t.status == "ok").most_common()
+
+
+def unusable(records: Records) -> Table:
+    """Void, failed and refused trials, each with its reason."""
+    return Table(
+        "Trials that no figure counts",
+        [name("backend"), name("point"), Column("block"), name("status"), words("reason")],
+        [
+            [t.label, t.point, str(t.block + 1), t.status, t.reason or "no reason given"]
+            for t in records.trials
+            if t.status != "ok"
+        ],
+    )
+
+
+# --- all files of a report ---
+
+
+def build(
+    analysis: Analysis,
+    folder: Path,
+    file: Path,
+    extensions: Sequence[Extension] = (),
+    *,
+    everything: bool = False,
+) -> list[Chart]:
+    """Draw the charts and write summary, page and citation to ``folder``; returns the charts.
+
+    ``file`` holds the records: its checksum is cited, and extensions find their
+    own records beside it. Charts are drawn wide, light as SVG and PNG and dark as
+    SVG; ``everything`` adds square ones, PDF and dark pixels. Raises
+    :class:`bench.errors.BenchError` when something cannot be written.
+    """
+    sha256 = cite.checksum(file)
+    extras = [extension.extra(analysis, file.parent) for extension in extensions]
+    try:
+        drawn = render_all(
+            analysis,
+            folder / files.CHARTS,
+            formats=("svg", "png", "pdf") if everything else ("svg", "png"),
+            dark=("svg", "png", "pdf") if everything else ("svg",),
+            shapes=("wide", "square") if everything else ("wide",),
+            further=[design for extra in extras for design in extra.designs],
+        )
+    except OSError as error:
+        raise store.StoreError(f"{error.filename or folder}: {error.strerror}") from None
+    sections = [section for extra in extras for section in extra.sections]
+    beside = {name: what for one in extensions for name, what in one.records.items()}
+    filesystem.write_text(folder / files.SUMMARY, summary.to_markdown(analysis))
+    filesystem.write_text(folder / files.CITATION, cite.bibtex(analysis.campaign, sha256))
+    # Last: it links to what is there.
+    text = page(analysis, drawn, folder, sha256, sections, beside)
+    filesystem.write_text(folder / files.PAGE, text)
+    return drawn
+
+
+def write(
+    records: Records,
+    folder: Path,
+    console: Console,
+    file: Path,
+    extensions: Sequence[Extension] = (),
+    *,
+    everything: bool = False,
+) -> None:
+    """As :func:`build`, and print the summary."""
+    analysis = Analysis(records, turnlog.load(file.parent))
+    build(analysis, folder, file, extensions, everything=everything)
+    if not console.is_terminal:
+        console.width = max(files.PLAIN_WIDTH, console.width)
+    summary.show(analysis, console)
+    for what, made in (("page", files.PAGE), ("charts", files.CHARTS), ("table", files.SUMMARY)):
+        console.print(f"{what + ':':<7} {shown(folder / made)}", soft_wrap=True)

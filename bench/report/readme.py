@@ -1,17 +1,19 @@
-"""Parts of documents made from a campaign: the gallery for newcomers, and its A/A pairs."""
+"""Parts of documents made from a campaign: the gallery for newcomers, and what its method shows."""
 
 from __future__ import annotations
 
 import textwrap
 from html import escape
 from pathlib import Path
+from typing import Final
 
-from bench.analysis import trust
 from bench.analysis.analysis import Analysis
-from bench.report.charts import ACROSS, CHARTS, Skip, file_name, interpreters, noise
+from bench.questions import answers
+from bench.report.charts import file_name, story
 
-#: In the order of the story.
-SHOWN = ("throughput", "cpu", "memory", "summit", "hockey-stick", "omission")
+SHOWN: Final = 6
+"""Charts in the gallery: the first ones of the story."""
+
 NAME = "gallery"
 """Of the generated part of a Markdown file."""
 DOUBTS = "pairs"
@@ -24,39 +26,34 @@ def markdown(analysis: Analysis, charts: str, folder: Path) -> str:
     ``charts`` is the address of the campaign's charts and ``folder`` where they lie:
     only what was drawn is shown.
     """
-    several = analysis.releases is not None
-    shown = (interpreters.NAME,) if several else SHOWN
-    designs = {
-        name: make(analysis) for name, make in (ACROSS if several else CHARTS) if name in shown
-    }
-    lines, width = [], "100%" if len(shown) == 1 else "49%"
-    for name in shown:
-        design = designs[name]
+    pictures: list[tuple[str, str, str]] = []
+    for name, design in story(analysis).items():
         light, dark = (file_name(name, "svg", theme, "wide") for theme in ("light", "dark"))
-        if isinstance(design, Skip) or not (folder / light).is_file():
+        if len(pictures) == SHOWN or not (folder / light).is_file():
             continue
         source = (
             f'<source media="(prefers-color-scheme: dark)" srcset="{charts}/{dark}">'
             if (folder / dark).is_file()
             else ""
         )
-        lines.append(
-            f'<a href="{charts}/{light}"><picture>{source}'
-            f'<img src="{charts}/{light}" width="{width}" alt="{escape(design.alt)}"></picture></a>'
-        )
-    return "\n".join(lines)
+        pictures.append((light, source, escape(design.alt)))
+    width = "100%" if len(pictures) == 1 else "49%"
+    return "\n".join(
+        f'<a href="{charts}/{light}"><picture>{source}'
+        f'<img src="{charts}/{light}" width="{width}" alt="{alt}"></picture></a>'
+        for light, source, alt in pictures
+    )
 
 
 def doubts(analysis: Analysis, charts: str, folder: Path) -> str:
-    """What the A/A pairs prove, with the chart."""
+    """What the campaign says about its own method, with the charts that belong to it."""
     campaign = analysis.campaign
-    said = [
-        f"From campaign `{campaign.campaign}`, profile {campaign.profile}.",
-        *trust.pairs_lines(analysis),
-    ]
-    lines = [textwrap.fill(said[0], 100), ""]
-    lines += [textwrap.fill(f"- {text}", 100, subsequent_indent="  ") for text in said[1:]]
-    name = file_name(noise.NAME, "svg", "light", "wide")
-    if (folder / name).is_file():
-        lines += ["", f"![One backend compared with itself]({charts}/{name})"]
-    return "\n".join(lines)
+    parts = [f"From campaign `{campaign.campaign}`, profile {campaign.profile}.", ""]
+    for _, answer in answers(analysis):
+        for line in answer.method:
+            parts.append(textwrap.fill(f"- {line}", 100, subsequent_indent="  "))
+        for figure in answer.figures if answer.method else ():
+            name = file_name(figure.name, "svg", "light", "wide")
+            if (folder / name).is_file():
+                parts += ["", f"![{figure.title}]({charts}/{name})"]
+    return "\n".join(parts)

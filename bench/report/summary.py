@@ -2,66 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Final
+
 from rich.console import Console
 from rich.text import Text
 
-from bench.analysis import trust
+from bench.analysis import stats
 from bench.analysis.analysis import Analysis
+from bench.analysis.summary import SummaryRow
+from bench.analysis.wording import switches
 from bench.questions import answers
-from bench.report.tables import (
-    closed_loop,
-    environment,
-    fairness,
-    instrument,
-    interpreters,
-    ladder,
-    markdown,
-    memory,
-    mixed,
-    open_loop,
-    processors,
-    segments,
-    terminal,
-    timeouts,
-    tls,
-    validity,
-)
-from bench.show.table import Table
-from bench.text import markdown_text
+from bench.report.tables import section
+from bench.report.tables import show as show_table
+from bench.show import cells
+from bench.show.table import Cell, Column, Columns, Table, name, tabled, words
+from bench.store import Records
+from bench.text import GIB, markdown_text
 
 
 def tables(analysis: Analysis) -> list[Table]:
     """Every table that the campaign has data for, in the order of the summary and the page."""
-    if analysis.releases:
-        several = [interpreters.interpreters(analysis.releases), processors.processors(analysis)]
-        return [table for table in several if table.rows]
-    made = (
-        closed_loop.closed_loop,
-        segments.segments,
-        closed_loop.ceiling_shares,
-        memory.memory,
-        tls.memory,
-        open_loop.open_loop,
-        mixed.mixed,
-        ladder.ladder,
-        fairness.fairness,
-        timeouts.timeouts,
-        validity.validity,
-        instrument.instrument,
-        processors.processors,
-    )
-    tables = [table for make in made if (table := make(analysis)).rows]
-    return tables + [table for _, found in answers(analysis) for table in found.tables]
+    answered = [table for _, found in answers(analysis) for table in found.tables]
+    if analysis.campaign.interpreters:
+        return answered
+    first = closed_loop(analysis), ceiling_shares(analysis)
+    return [table for table in first if table.rows] + answered
+
+
+def warnings(analysis: Analysis) -> list[str]:
+    """What to know before you quote a number."""
+    return [line for _, found in answers(analysis) for line in found.warnings]
+
+
+def method(analysis: Analysis) -> list[str]:
+    """What the campaign says about its own method."""
+    return [line for _, found in answers(analysis) for line in found.method]
 
 
 def to_markdown(analysis: Analysis) -> str:
     """The whole summary, for ``results/<campaign>/summary.md``."""
     lines = [f"# Campaign {markdown_text(analysis.campaign.campaign)}", ""]
-    lines += _list("Warnings", trust.warnings(analysis))
+    lines += _list("Warnings", warnings(analysis))
     for table in tables(analysis):
-        lines += markdown.section(table)
-    lines += _list("Can it be trusted?", trust.method_lines(analysis))
-    pairs = environment.environment(analysis.records)
+        lines += section(table)
+    lines += _list("Can it be trusted?", method(analysis))
+    pairs = environment(analysis.records)
     lines += _list("Environment", [f"{name}: {value}" for name, value in pairs])
     return "\n".join(lines).rstrip("\n") + "\n"
 
@@ -72,18 +58,147 @@ def _list(title: str, lines: list[str]) -> list[str]:
 
 def show(analysis: Analysis, console: Console) -> None:
     """Print the tables that you look at first, what speaks for the campaign, and warnings."""
-    if analysis.releases:
-        terminal.show(interpreters.interpreters(analysis.releases), console)
+    if analysis.campaign.interpreters:
+        for table in tables(analysis):
+            show_table(table, console)
     else:
-        for make in (
-            closed_loop.closed_loop,
-            segments.segments,
-            memory.memory,
-            tls.memory,
-            open_loop.open_loop,
-        ):
-            terminal.show(make(analysis), console)
-    for line in trust.method_lines(analysis):
+        show_table(closed_loop(analysis), console)
+        for _, answer in answers(analysis):
+            for table in answer.tables if answer.printed else ():
+                show_table(table, console)
+    for _, answer in answers(analysis):
+        if answer.headline:
+            console.print(Text.assemble(("• ", "dim"), f"{answer.headline.text}."))
+    for line in method(analysis):
         console.print(Text.assemble(("• ", "dim"), line))
-    for line in trust.warnings(analysis):
+    for line in warnings(analysis):
         console.print(Text.assemble(("! ", "yellow"), line))
+
+
+def environment(records: Records) -> list[tuple[str, str]]:
+    """Machine, system, Python and how trials left it, commit, campaign, packages and limits."""
+    campaign = records.campaign
+    found = campaign.environment
+    switched = switches(stats.trials_of(records))
+    quota = "" if found.cpu_quota is None else f", quota {found.cpu_quota:g}"
+    return [
+        (
+            "Machine",
+            f"{found.cpu_model or found.machine}, {found.cpu_count} processors{quota}, "
+            f"{found.memory_total_bytes / GIB:.1f} GiB",
+        ),
+        ("System", f"{found.os}, kernel {found.kernel}"),
+        ("Python", f"{found.python} ({_listed(found.python_build)})"),
+        *([("Lock and JIT", " ".join(switched))] if switched else []),
+        ("Commit", f"{found.commit or 'unknown'}{' (dirty)' if found.dirty else ''}"),
+        (
+            "Campaign",
+            f"profile {campaign.profile}, {campaign.blocks} blocks, seed {campaign.seed}, "
+            f"{campaign.created}",
+        ),
+        *([("TLS", found.openssl)] if found.openssl else []),
+        ("Packages", _listed(found.packages)),
+        ("Limits", _listed(found.limits)),
+    ]
+
+
+def _listed(values: Mapping[str, object]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in sorted(values.items()))
+
+
+# --- the closed loop: pages per second and what they cost ---
+
+
+def _verdict(row: SummaryRow) -> str | Cell:
+    if row.twin:
+        return Cell("A/A twin", "A/A twin", "muted")
+    if not row.trials:
+        return Cell("no valid trial", "no valid trial", "bad")
+    return cells.verdict(row.ratio, row.limiter)
+
+
+def _service(row: SummaryRow, value: float | None) -> str | Cell:
+    return Cell("struck", "struck", "muted") if row.struck else cells.figure(value)
+
+
+BACKEND: Final = name("backend"), lambda row: row.label
+LIMITER: Final = name("limiter", drop=2), lambda row: cells.limiter(row.limiter)
+SPEED: Final[Columns[SummaryRow]] = (
+    (Column("pages/s, median [min–max]"), lambda row: cells.spread(row.pages_per_s)),
+    (Column("ratio [95 %]"), lambda row: cells.ratio(row.ratio, base=row.base)),
+    (words("verdict"), _verdict),
+)
+CPU: Final[Columns[SummaryRow]] = (
+    (Column("CPU user ms / 1000 pages", drop=3), lambda row: cells.figure(row.cpu_user_ms)),
+    (Column("CPU system ms / 1000 pages", drop=3), lambda row: cells.figure(row.cpu_system_ms)),
+)
+P99: Final = Column("p99 ms", drop=4), lambda row: _service(row, row.service_p99_ms)
+COLUMNS: Final[Columns[SummaryRow]] = (
+    BACKEND,
+    (name("point"), lambda row: row.point),
+    *SPEED,
+    (words("why", drop=9), lambda row: "" if row.twin else cells.why(row.ratio)),
+    *CPU,
+    (Column("round ms", drop=6), lambda row: cells.figure(row.round_ms)),
+    (Column("under the clock", drop=7), lambda row: cells.percent(row.clock_share)),
+    (Column("p50 ms", drop=4), lambda row: _service(row, row.service_p50_ms)),
+    P99,
+    (Column("of ceiling", drop=5), lambda row: cells.share(row.ceiling_share)),
+    LIMITER,
+    (Column("trials", drop=8), lambda row: row.counted),
+)
+
+
+def closed_loop(analysis: Analysis) -> Table:
+    """Every backend at every point, grouped by point."""
+    return tabled(
+        "Closed loop: every backend at every point",
+        COLUMNS,
+        [row for row in analysis.rows if row.workload in stats.CLOSED],
+        about=f"Ratios are to {analysis.base}, paired within blocks, with 95 % expanded percentile "
+        "bootstrap intervals. CPU is the crawler’s, per 1000 pages. A round is slots ÷ rate: "
+        "what an exchange takes with everything around it. p50 and p99 are of the service "
+        "time, and struck where its clock covers less than "
+        f"{100 * stats.COVERED:.0f} % of a round. ○: limited by the server, so not the "
+        "backend’s own speed.",
+        notes=_where(analysis),
+        grouped=True,
+    )
+
+
+def _where(analysis: Analysis) -> list[str]:
+    return [analysis.places.words] if analysis.places else []
+
+
+def at_a_glance(analysis: Analysis) -> Table:
+    """Speed, cost and memory of each backend at the point that stands for all."""
+    point, memory = analysis.reference_point("throughput", "real", "waiting"), analysis.memory
+    return tabled(
+        f"At a glance: {point}",
+        [
+            *(BACKEND, *SPEED, *CPU, P99),
+            (Column("memory KiB"), lambda row: cells.memory(memory.get(row.label))),
+            (Column("of it user KiB"), lambda row: cells.user_memory(memory.get(row.label))),
+            LIMITER,
+        ],
+        [row for row in analysis.rows if row.point == point and not row.twin],
+        about=f"Ratios are to {analysis.base}. CPU is per 1000 pages, memory per idle connection. "
+        f"p99 is struck where its clock covers less than {100 * stats.COVERED:.0f} % of what "
+        "an exchange takes.",
+        notes=_where(analysis),
+    )
+
+
+def ceiling_shares(analysis: Analysis) -> Table:
+    """How near each backend comes to the most that the server can do."""
+    tools = sorted({c.tool for c in analysis.records.ceilings if c.requests_per_s is not None})
+    return Table(
+        "Share of the server’s ceiling",
+        [name("backend"), Column("share, median"), Column("min"), Column("max")],
+        [
+            [label, *(f"{value:.2f}" for value in (share.median, share.low, share.high))]
+            for label, share in analysis.ceiling_shares
+        ],
+        about=f"Requests/s as a share of what {', '.join(tools)} reaches on the same server in "
+        "this campaign.",
+    )

@@ -5,30 +5,35 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 from statistics import median
 
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.table import Column
+
 from bench import turnlog
 from bench.launch import OWN_PYTHON
-from bench.machine.probes import cpu
-from bench.plan.budget import SHARED_SERVER_SLOTS
+from bench.machine import cpu
+from bench.plan.backends import of_role
+from bench.plan.budget import SHARED_SERVER_SLOTS, trial_s
 from bench.plan.labels import Label
-from bench.plan.order import Turn, key
-from bench.plan.plan import Plan
+from bench.plan.plan import Plan, Turn, key
 from bench.plan.tls import Tls
 from bench.plan.workloads import SITE_SEED, WARMUP_SITE, Point
-from bench.run import ceiling, interrupts, together, trial, working
-from bench.run.progress import Display, Estimate
+from bench.run import ceiling, serving, together, trial, working
+from bench.run.process import deferred
 from bench.run.record import refused
 from bench.run.servers import Server, ServerError
 from bench.run.state import Bench
 from bench.schema import CampaignRecord, CeilingRecord, EndRecord, TrialRecord
-from bench.store import Store
-from bench.text import now
+from bench.store import Log
+from bench.terminal import PLAIN_EVERY_S
+from bench.text import minutes, now
 from crawlers.backend import Backend
 
 INTERRUPTED = "interrupted"
@@ -40,7 +45,7 @@ class Campaign:
 
     record: CampaignRecord
     plan: Plan
-    store: Store
+    store: Log
     display: Display
     backends: Mapping[str, Backend]
     trials: list[TrialRecord] = field(default_factory=list)
@@ -48,17 +53,13 @@ class Campaign:
     refusals: Mapping[tuple[str, Label], str] = field(default_factory=dict)
     deadline_s: float | None = None
     pythons: Mapping[str, Sequence[str]] = field(default_factory=lambda: {"": OWN_PYTHON})
-    _estimate: Estimate = field(init=False)
     _left: list[Turn] = field(init=False)
     _began: float = field(init=False, default=0.0)
     _trials_s: float = field(init=False, default=0.0)
+    _planned_s: float = field(init=False, default=0.0)  # for the trials that have run
     _number: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
-        slowness = self.record.budget.slowness if self.record.budget else 1.0
-        self._estimate = Estimate(self.plan.points, slowness)
-        for record in self.trials:
-            self._estimate.learn(record)
         done = {key(record) for record in self.trials}
         self._left = [turn for turn in self.plan.turns if turn.key not in done]
         self._number = max((record.trial for record in self.trials), default=-1) + 1
@@ -70,7 +71,7 @@ class Campaign:
         """
         self._began = time.monotonic()
         reason = None
-        with interrupts.deferred(), ExitStack() as stack:
+        with deferred(), ExitStack() as stack:
             try:
                 self._run(stack)
                 stack.close()
@@ -105,7 +106,7 @@ class Campaign:
         )
         if any(self.plan.points[turn.point].way(turn.label).tls for turn in self._left):
             bench.warmup_tls = stack.enter_context(warmup_server(pinning, Tls()))
-        self._learn_ceilings(bench)
+        self._learn_ceiling(bench)
         bench.round_us = working.known(self.trials)
         for (_, point_id), turns in groupby(list(self._left), lambda t: (t.block, t.point)):
             self._point(bench, stack, self.plan.points[point_id], list(turns))
@@ -122,8 +123,14 @@ class Campaign:
             server: Server | None = None
             for turn in turns:
                 if refusal := self.refusals.get((point.id, turn.label)):
-                    backend = self.backends[turn.label.backend]
+                    backend = of_role(point, turn.label, self.backends)
                     self._keep(refused(point, turn, backend, self._number, refusal))
+                    continue
+                if point.role == "server":
+                    self._show(
+                        f"block {turn.block + 1}/{len(self.plan.blocks)} {point.id} {turn.label}"
+                    )
+                    self._keep(serving.run(bench, point, turn, self._number))
                     continue
                 self._check_warmup(bench, campaign)
                 # A large hold leaves thousands of connections behind in the server's
@@ -161,14 +168,13 @@ class Campaign:
             found = {record.trial: record for record in records}
         for number, turn in here.items():
             if number not in found:
-                backend = self.backends[turn.label.backend]
+                backend = of_role(point, turn.label, self.backends)
                 why = self.refusals[point.id, turn.label]
                 found[number] = refused(point, turn, backend, number, why)
         # All or none: half a block could not be paired with the half that a resume adds.
         self._keep(*(found[number] for number in here))
 
     def _check_warmup(self, bench: Bench, campaign: ExitStack) -> None:
-        """Replace the warm-up server if it is gone."""
         gone = "the warm-up server is gone; starting another"
         if not bench.warmup.listens:
             self.display.note(gone)
@@ -178,7 +184,6 @@ class Campaign:
             bench.warmup_tls = campaign.enter_context(warmup_server(bench.pinning, Tls()))
 
     def _ceiling(self, bench: Bench, point: Point, server: Server, block: int) -> None:
-        """Measure the server's ceiling, once in each block."""
         if self._has_ceiling(block):
             return
         self._show(f"{point.id}: the server's ceiling")
@@ -187,32 +192,39 @@ class Campaign:
             self.display.note(f"block {block + 1}: {record.reason}")
         self.store.append(record)
         self.ceilings.append(record)
-        self._learn_ceilings(bench)
+        self._learn_ceiling(bench)
 
     def _has_ceiling(self, block: int) -> bool:
-        """Whether the server's ceiling was measured, or tried, in this block."""
         return any(record.block == block for record in self.ceilings)
 
-    def _learn_ceilings(self, bench: Bench) -> None:
-        """Update the ceiling that limiters are judged by: the median of those measured so far."""
+    def _learn_ceiling(self, bench: Bench) -> None:
+        """Judge limiters by the median of the ceilings measured so far."""
         found = [c.requests_per_s for c in self.ceilings if c.requests_per_s is not None]
         if found:
-            bench.ceilings[""] = median(found)
+            bench.ceiling = median(found)
 
     def _keep(self, *records: TrialRecord) -> None:
-        """Record the next trials and count them."""
         self.store.append(*records)
         for record in records:
             self.trials.append(record)
-            self._left.pop(0)
+            self._planned_s += self._plan_s([self._left.pop(0)])
             self._number += 1
             self._trials_s += record.trial_s
-            self._estimate.learn(record)
-            self._estimate.learn_overhead(time.monotonic() - self._began, self._trials_s)
             self.display.advance(record)
 
     def _show(self, what: str) -> None:
-        self.display.now(what, self._estimate.left_s(self._left))
+        self.display.now(what, self._left_s(time.monotonic() - self._began))
+
+    def _left_s(self, wall_s: float) -> float:
+        """How long the rest will take: what the plan gives it, at the pace of what has run."""
+        pace = self.record.budget.slowness if self.record.budget else 1.0
+        if self._planned_s:
+            pace = wall_s / self._planned_s
+        return pace * self._plan_s(self._left)
+
+    def _plan_s(self, turns: Iterable[Turn]) -> float:
+        able = (turn for turn in turns if (turn.point, turn.label) not in self.refusals)
+        return sum(trial_s(self.plan.points[turn.point], turn.label) for turn in able)
 
 
 def warmup_server(pinning: cpu.Pinning, tls: Tls | None = None) -> Server:
@@ -225,7 +237,6 @@ def warmup_server(pinning: cpu.Pinning, tls: Tls | None = None) -> Server:
 
 
 def start(point: Point, pinning: cpu.Pinning) -> Server:
-    """The server for one block of a point, warmed."""
     server = Server(
         point.site, delay=point.delay, seed=SITE_SEED, cores=pinning.server, tls=point.tls
     )
@@ -245,3 +256,60 @@ def out_of_the_way() -> Iterator[cpu.Pinning]:
     finally:
         if before:
             cpu.pin(os.getpid(), sorted(before))
+
+
+# --- progress ----------------------------------------------------------------------------
+
+
+class Display:
+    """Progress as a bar on a terminal, or in plain lines elsewhere.
+
+    It is redrawn between trials only: a redraw during a trial would use the processors that are
+    being measured.
+    """
+
+    def __init__(self, console: Console, total: int, done: int = 0) -> None:
+        self.console = console
+        self._live = console.is_terminal
+        self._began = self._printed = time.monotonic()
+        self._total, self._done = total, done
+        self._bar = Progress(
+            TextColumn(
+                "{task.description}", markup=False, table_column=Column(ratio=2, no_wrap=True)
+            ),
+            BarColumn(bar_width=None, table_column=Column(ratio=1)),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[eta]}", markup=False),
+            console=console,
+            auto_refresh=False,
+            transient=True,
+            expand=True,
+        )
+        self._task = self._bar.add_task("starting", total=total, completed=done, eta="")
+
+    def now(self, what: str, left_s: float) -> None:
+        elapsed = minutes(time.monotonic() - self._began)
+        if self._live:
+            self._bar.start()  # only the first call has an effect
+            self._bar.update(self._task, description=what, eta=f"{elapsed} < {minutes(left_s)}")
+            self._bar.refresh()
+        elif time.monotonic() - self._printed >= PLAIN_EVERY_S:
+            self._printed = time.monotonic()
+            self.console.print(
+                f"{elapsed}  {self._done}/{self._total} trials, about {minutes(left_s)} left; "
+                f"now {what}",
+            )
+
+    def advance(self, record: TrialRecord) -> None:
+        """Count a finished trial; report it in a line if it went wrong."""
+        self._done += 1
+        self._bar.update(self._task, advance=1)
+        if record.status != "ok":
+            self.note(f"{record.status}: {record.label} on {record.point}: {record.reason}")
+
+    def note(self, text: str) -> None:
+        self.console.print(text)
+
+    def close(self) -> None:
+        if self._live:
+            self._bar.stop()

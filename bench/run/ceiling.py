@@ -22,12 +22,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 
-from bench.machine.probes import cpu
-from bench.run.interrupts import interruptible
-from bench.run.process import spawn, without_folders
+from bench.controls.programs import answer_size
+from bench.machine import cpu
+from bench.run.process import interruptible, spawn, without_folders
 from bench.run.servers import Server
 from bench.schema import CeilingRecord
 from bench.text import now
+from crawlers.http import RECV_SIZE
 
 CONNECTIONS = 64
 SECONDS = 1.0
@@ -86,12 +87,10 @@ def parse_wrk(text: str) -> Saturation:
 
 
 def tail(text: str) -> str:
-    """The end of an output, for a record."""
     return repr(without_folders(text).strip()[-200:])
 
 
 def command(tool: str, server: Server, connections: int, seconds: float) -> list[str]:
-    """The command line of the saturating client."""
     path = "/p/0" if server.site.startswith("list:") else "/"
     if tool == BUILT_IN:
         host, _, port = server.listening.rpartition(":")
@@ -142,8 +141,7 @@ def ask(
 
     Raises :class:`CeilingError` or :class:`OSError` when the client fails.
     """
-    server_before = sum(server.cpu())
-    children_before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    server_before, children_before = sum(server.cpu()), children_s()
     began = time.monotonic()
     client = spawn(
         command(tool, server, connections, seconds),
@@ -167,10 +165,7 @@ def ask(
     output = raw.decode(errors="replace")
     if client.returncode:
         raise CeilingError(f"it failed: {tail(output)}")
-    children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    client_s = (children.ru_utime - children_before.ru_utime) + (
-        children.ru_stime - children_before.ru_stime
-    )
+    client_s = children_s() - children_before
     outcome = parse_wrk(output)
     return {
         "requests_per_s": outcome.requests_per_s,
@@ -178,6 +173,11 @@ def ask(
         "client_cpu_share": min(1.0, client_s / wall),
         "errors": outcome.errors,
     }
+
+
+def children_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def saturate(host: str, port: int, path: str, connections: int, seconds: float) -> Saturation:
@@ -189,7 +189,7 @@ def saturate(host: str, port: int, path: str, connections: int, seconds: float) 
     request = f"GET {path} HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode()
     with socket.create_connection((host, port), 5.0) as probe:
         probe.sendall(request)
-        length = answer_length(probe)
+        length = answer_size(probe.recv(RECV_SIZE))
     selector = selectors.DefaultSelector()
     left: dict[socket.socket, int] = {}
     done = errors = 0
@@ -204,7 +204,7 @@ def saturate(host: str, port: int, path: str, connections: int, seconds: float) 
         while time.monotonic() - began < seconds and left:
             for key, _ in selector.select(1.0):
                 sock = key.fileobj  # type: ignore[assignment]
-                data = sock.recv(65536)
+                data = sock.recv(RECV_SIZE)
                 if not data:
                     errors += 1
                     selector.unregister(sock)
@@ -221,21 +221,6 @@ def saturate(host: str, port: int, path: str, connections: int, seconds: float) 
         selector.close()
         for sock in left:
             sock.close()
-
-
-def answer_length(sock: socket.socket) -> int:
-    """The length of the next answer in bytes, head and body."""
-    data = b""
-    while b"\r\n\r\n" not in data:
-        received = sock.recv(65536)
-        if not received:
-            raise CeilingError("the server closed the connection")
-        data += received
-    head, _, _ = data.partition(b"\r\n\r\n")
-    length = re.search(rb"(?i)content-length:\s*(\d+)", head)
-    if length is None:
-        raise CeilingError("the server's answer has no Content-Length")
-    return len(head) + 4 + int(length.group(1))
 
 
 def main(arguments: list[str]) -> int:

@@ -1,12 +1,35 @@
-"""Correct or void: compares the crawler's result, the site's digest and the server's ledger."""
+"""Correct or void: compares the crawler's result, the site's digest and the server's ledger.
+
+And what limited a trial: the client, the server, the schedule, or it is unclear.
+
+The rules, in this order; the thresholds are the constants below:
+
+1. ``client``: the worker used at least 90 % of its processors, the server did not.
+2. ``server``: the server used at least 90 % of a processor and the client did
+   not, or the trial reached 85 % of the server's measured ceiling.
+3. ``schedule``: an open loop achieved 95 % of its offered rate; or a closed
+   loop behind a delay reached 80 % of slots / mean delay, the most that so
+   many slots can do; or it left both processors idle for at least 30 % of the
+   time, so that it mostly waited (ramp-up and last answers included).
+4. ``unclear`` otherwise: both were busy, or neither was. A single slot without
+   a delay ends here, because client and server take turns.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
 from bench import controls
+from bench.launch import program
 from bench.plan.tls import Way
-from bench.plan.workloads import Point
-from bench.run.protocol import Result
-from bench.schema import Cancelled, Ledger
+from bench.plan.workloads import Point, mean_delay_s
+from bench.run.protocol import Loaded, Result
+from bench.run.servers import Served
+from bench.schema import Cancelled, Ledger, Limiter, TrialRecord
+from bench.text import listing
 
 
 def void_reason(
@@ -80,6 +103,27 @@ def cancelled_reason(
     return None
 
 
+UNCOUNTED: Final = ("bare",)
+"""Servers that count nothing: their answers are compared at the load alone."""
+
+
+def served_reason(name: str, loaded: Loaded, served: Served, expected: str | None) -> str | None:
+    """Why the trial of a server under load does not count, or None when it does.
+
+    It counts when the load got the pages of the site, each answer the same as the first, and when
+    the server has served as many requests, and the same bytes in sum.
+    """
+    if loaded.digest != expected:
+        return f"wrong digest of the pages that {name} served"
+    mine, theirs = (loaded.requests, loaded.checksum), (served.requests, served.checksum)
+    if name not in UNCOUNTED and mine != theirs:
+        return (
+            f"the load got {loaded.requests} answers with a checksum of {loaded.checksum}, but the "
+            f"server has sent {served.requests} with {served.checksum}"
+        )
+    return None
+
+
 def way_reason(way: Way, ledger: Ledger) -> str | None:
     """Why the pages were not fetched as they should have been, by connections and handshakes."""
     if not way.keep_alive and ledger.requests_per_connection_max > 1:
@@ -109,3 +153,112 @@ def control_reason(point: Point, result: Result, ledger: Ledger, control: str) -
     if ledger.connections_opened > point.slots:
         return f"{ledger.connections_opened} connections opened for {point.slots} slots"
     return None if result.answered else "the control did nothing"
+
+
+# --- what limited it ---------------------------------------------------------------------
+
+
+BUSY = 0.90
+NEAR_CEILING = 0.85
+NEAR_OFFERED = 0.95
+NEAR_SLOT_BOUND = 0.80
+IDLE = 0.70
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What a trial used and achieved; shares are of one processor.
+
+    ``processors`` is how many the client may use.
+    """
+
+    client_share: float
+    server_share: float | None
+    rate: float
+    ceiling: float | None = None
+    offered: float | None = None
+    slot_bound: float | None = None
+    processors: int = 1
+
+
+def slot_bound(slots: int, delay: str) -> float | None:
+    """The most requests per second that so many slots can make behind a delay; None without one."""
+    mean = mean_delay_s(delay)
+    return slots / mean if mean > 0 else None
+
+
+def limiter(load: Load) -> tuple[Limiter, str]:
+    server = load.server_share
+    client_busy = load.client_share >= BUSY * load.processors
+    server_busy = server is not None and server >= BUSY
+    shares = f"client {load.client_share:.0%} busy, server " + (
+        "unknown" if server is None else f"{server:.0%} busy"
+    )
+    if client_busy and not server_busy:
+        return "client", shares
+    if server_busy and not client_busy:
+        return "server", shares
+    if load.ceiling and load.rate >= NEAR_CEILING * load.ceiling:
+        return "server", f"{load.rate / load.ceiling:.0%} of the server's ceiling; {shares}"
+    if load.offered and load.rate >= NEAR_OFFERED * load.offered:
+        return "schedule", f"{load.rate / load.offered:.0%} of the offered rate; {shares}"
+    if load.slot_bound and load.rate >= NEAR_SLOT_BOUND * load.slot_bound:
+        return "schedule", f"{load.rate / load.slot_bound:.0%} of slots / delay; {shares}"
+    if load.slot_bound and load.client_share <= IDLE and server is not None and server <= IDLE:
+        return "schedule", f"waiting for delayed answers; {shares}"
+    return "unclear", shares
+
+
+# --- what to do about trials that do not count -------------------------------------------------
+
+MOST_NAMES: Final = 4
+OLD_RE: Final = re.compile(r"3\.11\.[0-4](?!\d)")
+"""CPython with the fault in possessive groups, unless a distribution has repaired it."""
+
+
+def unusable(trials: Sequence[TrialRecord]) -> list[str]:
+    """What to do about the trials that failed or are void, a sentence for each cause."""
+    found = []
+    failed = [trial for trial in trials if trial.status == "failed"]
+    void = [trial for trial in trials if trial.status == "void"]
+    wrong = [trial for trial in void if (trial.reason or "").startswith("wrong digest")]
+    erring = [trial for trial in wrong if trial.errors]
+    if unlike := [trial for trial in wrong if not trial.errors]:
+        found.append(
+            f"What to do: {_names(unlike)} did not find or read the pages that the site has. See "
+            f"which: python -m crawlers conformance {unlike[0].backend}"
+        )
+        releases = {
+            str(trial.mechanism.get("python", ""))
+            for trial in unlike
+            if "links" not in trial.mechanism
+        }
+        if old := sorted(filter(OLD_RE.match, releases)):
+            found.append(
+                f"What to do: the re module of CPython {listing(old)} may miss links. Use CPython "
+                "3.11.5 or later, or your distribution's update of Python."
+            )
+    if erring:
+        kinds = sorted({kind for trial in erring for kind in trial.errors})
+        found.append(
+            f"What to do: requests of {_names(erring)} failed ({listing(kinds)}). Close "
+            f"other programs, look at {program()} doctor, and run the campaign again."
+        )
+    if failed:
+        found.append(
+            f"What to do: {_names(failed)} ended without a result. The reason and the stderr of "
+            f"each trial are in its line of trials.jsonl; {program()} doctor shows the limits."
+        )
+    if others := [trial for trial in void if trial not in wrong]:
+        first = others[0].reason or "no reason given"
+        found.append(
+            f"What to do: {_names(others)} broke a rule of the comparison: {first}. "
+            "If it is not the backend's fault, run the campaign again on a quiet machine."
+        )
+    return found
+
+
+def _names(trials: Sequence[TrialRecord]) -> str:
+    names = list(dict.fromkeys(trial.backend for trial in trials))
+    rest = len(names) - MOST_NAMES
+    return listing([*names[:MOST_NAMES], *([f"{rest} more"] if rest > 0 else [])])

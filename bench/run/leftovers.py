@@ -35,7 +35,6 @@ KINDS = frozenset({
 
 
 def count() -> Counter[str]:
-    """Descriptors, threads, children, live objects of :data:`KINDS`."""
     gc.collect()
     found = Counter(f"descriptor {_target(entry)}" for entry in _descriptors())
     found.update(f"thread {thread.name}" for thread in threading.enumerate())
@@ -65,7 +64,6 @@ class Watch:
     """
 
     def __init__(self) -> None:
-        """Count what there is before the crawl."""
         self._usual_s = sys.getswitchinterval()
         signal.signal(AS_USUAL, self._as_usual)
         if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # so started in the background

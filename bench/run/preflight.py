@@ -1,21 +1,37 @@
-"""Before a campaign: which trials this machine's limits forbid, and whether there is time."""
+"""Before a campaign: what this machine forbids, who else measures, and whether there is time."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import re
+import secrets
+import socket
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import fmean
 
 from rich.console import Console
 
 from bench.controls import CONTROLS
-from bench.machine import doctor
+from bench.machine import doctor, procfs
+from bench.machine.doctor import Needs
 from bench.plan import budget
+from bench.plan.backends import of_role
+from bench.plan.budget import block_s
+from bench.plan.cast import TWINS, Cast
 from bench.plan.labels import Label
-from bench.plan.plan import Plan, PlannedPoint
+from bench.plan.plan import Plan, PlannedPoint, Turn
 from bench.plan.tls import SERVER_KIB, client_kib
-from bench.plan.workloads import Point
-from bench.run.rehearsal import Rehearsal, rehearse
-from bench.schema import Budget
+from bench.plan.workloads import Point, fetch
+from bench.run import together
+from bench.run.campaign import out_of_the_way, warmup_server
+from bench.run.servers import ServerError
+from bench.run.state import Bench
+from bench.schema import Budget, TrialRecord
 from bench.text import KIB, minutes
 from crawlers.backend import Backend
 
@@ -32,7 +48,7 @@ def refusals(
     """Examine the machine; maps (point, label) pairs that its limits forbid to the reasons."""
     doctor.raise_descriptor_limit()
     connections = max(point.slots for point in todo.points.values())
-    for result in doctor.examine(connections, connections, folder):
+    for result in doctor.examine(Needs(connections, connections, folder=folder)):
         # Connections are opened at a paced rate, so the backlog is deep enough.
         if result.level in ("warning", "refusal") and result.check != "backlog":
             text = f"{result.level}: {result.check}: {result.found}: {result.effect}"
@@ -43,10 +59,10 @@ def refusals(
     for entry in todo.entries:
         point = entry.point
         for label in entry.cast:
-            backend = by_name[label.backend]
+            backend = of_role(point, label, by_name)
             threads = point.slots if backend.family == THREADED else 0
             reason = unable(backend, point) or doctor.refuse(
-                point.slots, threads, folder=folder, **over_tls(point, label)
+                Needs(point.slots, threads, folder=folder, **over_tls(point, label))
             )
             if reason:
                 refused[point.id, label] = reason
@@ -99,7 +115,6 @@ def expected_floor(rehearsal: Rehearsal, kept: Sequence[PlannedPoint]) -> float 
 
 
 def explain(found: Budget) -> str:
-    """What was cut and why, in words."""
     fewer = [f"{cut.point} ({cut.blocks} of {cut.planned})" for cut in found.cuts if cut.blocks]
     dropped = [cut.point for cut in found.cuts if not cut.blocks]
     cuts = [f"these points get fewer blocks: {', '.join(fewer)}"] if fewer else []
@@ -112,3 +127,129 @@ def explain(found: Budget) -> str:
         + (f" That still takes about {minutes(found.expected_s)} min." if late else "")
         + " Use --no-budget to measure every block."
     )
+
+
+# --- a few seconds of A/A ----------------------------------------------------------------
+
+
+BLOCKS = 2
+URLS = 15_000
+LIKELY = 1.96
+"""A floor is what A/A differences stay below 19 times in 20."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """A few seconds of A/A before a campaign: how fast is this machine, and how noisy?
+
+    Two small blocks in turns, with each of a few backends under two labels. They are like the
+    blocks of the campaign, so their time against the plan's says how long the campaign will take,
+    start-up included; and how far a backend is from itself says which noise floor to expect.
+
+    ``slowness`` is the time of a block here over its time on the reference machine.
+    ``spread`` is how far a backend was from itself within one block, as the root mean
+    square of the logarithm of the ratio of processor times per page; None if unknown.
+    ``work_s`` is how much work of the reference machine each label did for that.
+    """
+
+    slowness: float
+    spread: float | None
+    work_s: float
+
+    def floor_percent(self, work_s: float, blocks: int) -> float | None:
+        """The floor to expect, ±x %, from so many blocks with so much work for each label.
+
+        The disturbance is short, so that it averages out over turns as it does over blocks.
+        """
+        if self.spread is None or not work_s:
+            return None
+        log = LIKELY * self.spread * math.sqrt(self.work_s / work_s / blocks)
+        return 100 * math.expm1(log)
+
+
+def rehearse(
+    known: Sequence[Backend], point: Point | None = None, blocks: int = BLOCKS
+) -> Rehearsal | None:
+    """Run a few small blocks with every backend that is usually a twin; None if none succeeds."""
+    point = point or fetch(100, URLS, Cast(blocks))
+    names = [backend.name for backend in known if backend.name in TWINS] or [known[0].name]
+    labels = [Label(name, twin=twin) for name in names for twin in (False, True)]
+    entry = PlannedPoint(point, dict.fromkeys(labels, 1))
+    logs, took, planned = [], 0.0, 0.0
+    with ExitStack() as stack:
+        pinning = stack.enter_context(out_of_the_way())
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="c10k-")))
+        try:
+            warmup = stack.enter_context(warmup_server(pinning))
+            bench = Bench(warmup, {backend.name: backend for backend in known}, pinning, 0, scratch)
+            for block in range(blocks):
+                turns = {
+                    place: Turn(block, point.id, place, label) for place, label in enumerate(labels)
+                }
+                began = time.monotonic()
+                records, _ = together.run(bench, point, turns)
+                # Void for want of a counted turn: the block took its time all the same.
+                if all(record.status in ("ok", "void") for record in records):
+                    took += time.monotonic() - began
+                    planned += block_s(entry)
+                    logs += ratios(records)
+        except ServerError:
+            return None
+    if not planned:
+        return None
+    spread = math.sqrt(fmean(log * log for log in logs)) if logs else None
+    return Rehearsal(took / planned, spread, point.work_s)
+
+
+def ratios(records: Sequence[TrialRecord]) -> list[float]:
+    """For each backend the logarithm of its twin's processor time per page over its own."""
+    costs = {
+        Label.of(record): record.turns.cpu_s / record.turns.exchanges
+        for record in records
+        if record.turns is not None and record.turns.exchanges and record.turns.cpu_s
+    }
+    return [
+        math.log(cost / costs[replace(label, twin=False)])
+        for label, cost in costs.items()
+        if label.twin and replace(label, twin=False) in costs
+    ]
+
+
+# --- other campaigns ---------------------------------------------------------------------
+
+
+NAME = "c10k-crawlers.campaign."
+
+
+@contextmanager
+def announced(console: Console) -> Iterator[None]:
+    """Warn about other campaigns at the start, and at the end: they share the processors.
+
+    Every campaign has a socket with a name in the kernel's memory (unix(7), "abstract"), which
+    goes with its process, however that ends. One that starts sends a word to each of the others.
+    """
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as own:
+        own.setblocking(False)
+        others = re.findall(rf" @({re.escape(NAME)}\w+)$", procfs.read("proc/net/unix") or "", re.M)
+        for other in others:
+            with suppress(OSError):  # it has just ended
+                own.sendto(b"hello", f"\0{other}")
+        with suppress(OSError):  # not Linux
+            own.bind(f"\0{NAME}{secrets.token_hex(8)}")
+        if others:
+            console.print(
+                "warning: another campaign is running on this machine; both will measure each "
+                "other's load. Stop one of them",
+                style="yellow",
+            )
+        try:
+            yield
+        finally:
+            with suppress(BlockingIOError):
+                others += [own.recv(100).decode()]
+            if others:
+                console.print(
+                    "warning: another campaign ran on this machine at the same time, so both "
+                    "measured each other's load. Run them one after the other",
+                    style="yellow",
+                )

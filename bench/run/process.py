@@ -1,4 +1,10 @@
-"""Child processes that cannot outlive the harness, block it, or lose their error output."""
+"""Child processes that cannot outlive the harness, block it, or lose their error output.
+
+Ctrl-C takes effect only where it is safe: an exception at an arbitrary moment could leave a child
+or a file half open. While :func:`deferred` is active, SIGINT, SIGTERM and SIGHUP (a closed
+terminal) take effect only where the harness waits, in an :func:`interruptible` section. That is
+nearly always. A second signal takes effect at once.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +16,82 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from types import TracebackType
-from typing import IO, Self
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from types import FrameType, TracebackType
+from typing import IO, Self, TypeVar
 
-from bench.launch import OWN_PYTHON, ROOT, environment
-from bench.run.interrupts import interruptible
+from bench.launch import HASH_SEED, OWN_PYTHON, ROOT, environment
+from bench.machine import procfs
+from bench.run.protocol import (
+    GO,
+    Command,
+    Failed,
+    Load,
+    Loaded,
+    Message,
+    ProtocolError,
+    Ready,
+    Result,
+    decode,
+    encode,
+)
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+_pending = False
+_waiting = False
+
+
+def _handle(number: int, frame: FrameType | None) -> None:
+    global _pending
+    if _waiting or _pending:
+        raise KeyboardInterrupt
+    _pending = True
+
+
+@contextmanager
+def deferred() -> Iterator[None]:
+    """Let :data:`SIGNALS` raise KeyboardInterrupt in interruptible sections only.
+
+    A signal that the parent process ignores (``nohup``, ``&``) stays ignored. Does nothing
+    outside the main thread, because Python handles signals there only.
+    """
+    global _pending
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    handled = [number for number in SIGNALS if before[number] != signal.SIG_IGN]
+    for number in handled:
+        signal.signal(number, _handle)
+    _pending = False
+    try:
+        yield
+    finally:
+        for number in handled:
+            signal.signal(number, before[number])
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """A section in which a signal, also an earlier one, raises KeyboardInterrupt."""
+    global _pending, _waiting
+    _waiting = True
+    try:
+        if _pending:
+            _pending = False
+            raise KeyboardInterrupt
+        yield
+    finally:
+        _waiting = False
+
+
+# --- children ----------------------------------------------------------------------------
+
 
 STDERR_LINES = 40
 PR_SET_PDEATHSIG = 1
@@ -110,7 +183,6 @@ class Child:
 
     @property
     def pid(self) -> int:
-        """The child's process id."""
         return self.process.pid
 
     def send(self, line: str) -> None:
@@ -171,13 +243,11 @@ class Child:
                 self.process.kill()
 
     def stderr_tail(self) -> str | None:
-        """The last lines of the child's standard error, None if there are none."""
         self._stderr.seek(0)
         lines = self._stderr.read()[-65536:].decode(errors="replace").splitlines()
         return without_folders("\n".join(lines[-STDERR_LINES:])) or None
 
     def end(self, grace_s: float = GRACE_S) -> None:
-        """Close the child's input, wait ``grace_s`` for it to exit, then kill it."""
         if not self._stdin.closed:
             with suppress(BrokenPipeError):
                 self._stdin.close()
@@ -188,7 +258,6 @@ class Child:
             self.process.wait()
 
     def close(self, grace_s: float = GRACE_S) -> None:
-        """End the child and close everything that belongs to it."""
         self.end(grace_s)
         self._selector.close()
         self._stdout.close()
@@ -204,3 +273,79 @@ class Child:
         trace: TracebackType | None,
     ) -> None:
         self.close(0.0 if error is not None else GRACE_S)
+
+
+# --- workers -----------------------------------------------------------------------------
+
+
+M = TypeVar("M", bound=Message)
+
+
+class WorkerError(Exception):
+    """The worker gave no result; the message says why."""
+
+
+class WorkerProcess(Child):
+    """A running ``bench.run.worker``."""
+
+    def __init__(
+        self,
+        name: str = "the worker",
+        python: Sequence[str] = OWN_PYTHON,
+        hash_seed: int = HASH_SEED,
+        extra_environment: Mapping[str, str] | None = None,
+        module: str = "bench.run.worker",
+    ) -> None:
+        extra = {"PYTHONHASHSEED": str(hash_seed), **(extra_environment or {})}
+        super().__init__(name, ["-m", module], extra, python)
+
+    def command(self, command: Command | Load) -> None:
+        """Tell the worker what to crawl, or to ask for; it warms up at once."""
+        self.send(encode(command))
+
+    def ready(self, timeout_s: float) -> None:
+        self._receive(Ready, time.monotonic() + timeout_s)
+
+    def go(self) -> None:
+        self.send(GO)
+
+    def result(
+        self,
+        deadline: float,
+        every_s: float | None = None,
+        meanwhile: Callable[[], None] | None = None,
+    ) -> Result:
+        """The worker's result, by ``deadline`` on the monotonic clock.
+
+        ``meanwhile`` is called each ``every_s`` seconds until it comes. Raises
+        :class:`WorkerError`, :class:`TimeoutError` at the deadline, or
+        :class:`bench.run.process.ProcessError` when the worker has ended.
+        """
+        return self._receive(Result, deadline, every_s, meanwhile)
+
+    def loaded(self, deadline: float) -> Loaded:
+        """The same of a loader."""
+        return self._receive(Loaded, deadline)
+
+    def _receive(
+        self,
+        kind: type[M],
+        deadline: float,
+        every_s: float | None = None,
+        meanwhile: Callable[[], None] | None = None,
+    ) -> M:
+        try:
+            message = decode(self.receive(deadline, every_s, meanwhile))
+        except ProtocolError as error:
+            raise WorkerError(f"{self.what}: {error}") from None
+        if isinstance(message, Failed):
+            raise WorkerError(f"{self.what} failed: {message.error}")
+        if not isinstance(message, kind):
+            expected, got = kind.__name__, type(message).__name__
+            raise WorkerError(f"{self.what}: expected {expected}, got {got}")
+        return message
+
+
+def threads(pid: int) -> int:
+    """How many threads a process has now; 0 where that cannot be read cheaply."""
+    return procfs.status(pid).get("Threads", 0)

@@ -15,24 +15,23 @@ from __future__ import annotations
 
 import json
 import mmap
-from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass
+from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
-from types import UnionType
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, cast, get_args, get_type_hints
 
 GO = "go"
 """The line that starts the timed crawl."""
 
 
 class ProtocolError(Exception):
-    """A line that is not a valid message; the error names the field that is wrong."""
+    """A line that is not a message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
     """When requests are due: ``rate`` per second, evenly spaced or as a seeded Poisson process.
 
-    A ``ramp`` is the start of a closed loop (:mod:`bench.plan.crossover`): only the first
+    A ``ramp`` is the start of a closed loop (:class:`bench.plan.workloads.Opening`): only the first
     requests of each of ``slots`` slots are due at set times, behind a delay of ``delay_s``,
     and the first of all after ``lead_s``.
     """
@@ -56,52 +55,73 @@ class Working:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Worked:
-    """The work on the pages that needed it.
-
-    ``check`` is what it all came to, ``cpu_s`` the processor time that it took, ``wall_s`` what
-    that was by the clock, and ``threads`` in how many threads it was done. ``others`` and
-    ``worked`` count the response times in the files of those names: of the pages without work,
-    and of those with it.
-    """
+    """The work on the pages that needed it."""
 
     pages: int
-    check: int
-    cpu_s: float
-    wall_s: float
-    threads: int
-    others: int
-    worked: int
+    check: int  # what it all came to
+    cpu_s: float  # processor time that it took
+    wall_s: float  # what that was by the clock
+    threads: int  # in how many threads it was done
+    others: int  # response times of the pages without work, in the file of that name
+    worked: int  # and of those with it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """One crawl to run.
-
-    ``urls`` counts the pages ``/p/0 ...`` of a list site; None crawls from the
-    root and follows links. The times go to files whose names start with ``out``.
-    ``progress`` names the shared memory in which the worker counts its exchanges.
-    ``watch_parent`` asks the worker to notice by itself when its parent has died.
-    ``cafile`` names the authorities to trust where the prefixes are https, and without
-    ``keep_alive`` every page gets a connection of its own. ``cancel`` says that the harness
-    will interrupt the crawl.
-    """
+    """One crawl to run."""
 
     backend: str
     prefix: str
     warmup_prefix: str
-    urls: int | None
+    urls: int | None  # pages ``/p/0 ...`` of a list site; None: crawl from the root
     slots: int
     timeout_s: float
     schedule: Schedule | None
     switch_interval_s: float | None
     recorder: Literal["times", "slots", "null"]
-    out: str
-    watch_parent: bool
-    progress: str | None = None
-    cafile: str | None = None
-    keep_alive: bool = True
-    cancel: bool = False
+    out: str  # the names of the files with times start with this
+    progress: str | None = None  # shared memory in which the worker counts its exchanges
+    cafile: str | None = None  # the authorities to trust where the prefixes are https
+    keep_alive: bool = True  # False: a connection for each page
+    cancel: bool = False  # the harness will interrupt the crawl
+    # False: the cyclic collector is off during the crawl, and runs once afterwards, to count what
+    # only it can free.
+    collect: bool = True
     work: Working | None = None
+    flip: str = ""  # what is not as always (:data:`bench.plan.profiles.FLIPS`)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """Ask a server for pages until told to stop.
+
+    Each of the ``connections`` asks for one page of ``prefix``'s list again and again, or with
+    ``hold`` for one page, and for another before it closes. ``shared`` is memory of two doubles:
+    the loader counts answers, or connections held, in the first; a second that is not 0 stops it.
+    """
+
+    prefix: str
+    pages: int
+    connections: int
+    shared: str
+    hold: bool
+    awake: bool  # never sleeps, so that no send of the server has to wake its processor
+    timeout_s: float
+    cafile: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """What a loader asked for and got; every answer was compared with its page, byte by byte."""
+
+    requests: int
+    bytes: int  # of bodies
+    checksum: int  # the CRC-32 of all bodies, added up
+    digest: str  # of the pages, as a crawl has it
+    connections: int
+    user_s: float
+    system_s: float
+    elapsed_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,15 +147,9 @@ class Ending:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What a crawl did, and what it cost the worker's process.
+    """What a crawl did, and what it cost the worker's process."""
 
-    ``call_s`` is the whole call of the backend, ``elapsed_s`` the crawl as the
-    backend's own clock has it. ``service``, ``response``, ``slots`` and
-    ``ended`` count the values in the files of those names; the last two are
-    None unless the command asked for the slots, ``ending`` unless it announced an interrupt.
-    """
-
-    elapsed_s: float
+    elapsed_s: float  # the crawl as the backend's own clock has it
     pages: int
     bytes: int
     answered: int
@@ -147,7 +161,7 @@ class Result:
     stopped: str | None
     digest: str
     mechanism: dict[str, str | int]
-    call_s: float
+    call_s: float  # the whole call of the backend
     user_s: float
     system_s: float
     switches_voluntary: int
@@ -155,11 +169,13 @@ class Result:
     page_faults: int
     late: int
     last_due_s: float | None
+    # How many values there are in the files of these names.
     service: int
     response: int
-    slots: int | None = None
+    slots: int | None = None  # only if the command asked for them, as for ``ended``
     ended: int | None = None
-    ending: Ending | None = None
+    ending: Ending | None = None  # of a crawl that was interrupted
+    garbage: int | None = None  # objects that only the cyclic collector could free
     work: Worked | None = None
 
 
@@ -170,10 +186,8 @@ class Failed:
     error: str
 
 
-Message = Command | Ready | Result | Failed
-MESSAGES: dict[str, type[Message]] = {
-    kind.__name__.lower(): kind for kind in (Command, Ready, Result, Failed)
-}
+Message = Command | Load | Ready | Result | Loaded | Failed
+MESSAGES: dict[str, type[Message]] = {kind.__name__.lower(): kind for kind in get_args(Message)}
 
 
 def encode(message: Message) -> str:
@@ -184,67 +198,24 @@ def encode(message: Message) -> str:
 def decode(line: str) -> Message:
     """The message in a line.
 
-    Raises :class:`ProtocolError` when there is none, or when a field is
-    missing, unknown or of the wrong type.
+    Raises :class:`ProtocolError` when there is none, or when it has other fields: harness and
+    worker may be of two releases where they run on two machines.
     """
     try:
         values = json.loads(line)
-    except ValueError:
-        raise ProtocolError(f"not a message: {line[:80]!r}") from None
-    kind = MESSAGES.get(values.pop("message", "")) if isinstance(values, dict) else None
-    if kind is None:
-        raise ProtocolError(f"not a message: {line[:80]!r}")
-    message: Message = _build(kind, values)
+        message: Message = _build(MESSAGES[values.pop("message")], values)
+    except (ValueError, AttributeError, KeyError, TypeError) as error:
+        raise ProtocolError(f"not a message: {line[:80]!r}: {error}") from None
     return message
 
 
 def _build(kind: type[Any], values: dict[str, Any]) -> Any:  # noqa: ANN401
-    """A dataclass from the values of its fields, each of them checked."""
-    what = kind.__name__
     hints = get_type_hints(kind)
-    if unknown := values.keys() - hints.keys():
-        raise ProtocolError(f"{what} has no field {', '.join(sorted(unknown))}")
-    checked = {name: _check(hints[name], values[name], f"{what}.{name}") for name in values}
-    try:
-        return kind(**checked)
-    except TypeError:
-        missing = sorted(
-            field.name
-            for field in fields(kind)
-            if field.name not in values and field.default is field.default_factory is MISSING
-        )
-        raise ProtocolError(f"{what} needs the fields {', '.join(missing)}") from None
-
-
-def _check(hint: Any, value: Any, what: str) -> Any:  # noqa: ANN401
-    """The value, if it is of the type; only the types that messages use are known."""
-    if isinstance(hint, UnionType):
-        # A union here is None, or plain types, or a dataclass or None.
-        kinds = [kind for kind in get_args(hint) if kind is not type(None)]
-        if value is None and len(kinds) < len(get_args(hint)):
-            return None
-        if len(kinds) == 1:
-            return _check(kinds[0], value, what)
-        right = any(_plain(kind, value) for kind in kinds)
-    elif is_dataclass(hint) and isinstance(hint, type) and isinstance(value, dict):
-        return _build(hint, value)
-    elif get_origin(hint) is Literal:
-        right = value in get_args(hint)
-    elif get_origin(hint) is dict and isinstance(value, dict):
-        _, kind = get_args(hint)
-        return {name: _check(kind, each, f"{what}[{name!r}]") for name, each in value.items()}
-    else:
-        right = _plain(hint, value)
-    if not right:
-        raise ProtocolError(f"{what} cannot be {value!r}")
-    return value
-
-
-def _plain(kind: type, value: object) -> bool:
-    """Whether the value is a number, text or truth value of this type."""
-    if isinstance(value, bool):
-        return kind is bool
-    return isinstance(value, (int, float) if kind is float else kind)
+    for name, value in values.items():
+        parts = [part for part in get_args(hints.get(name)) if is_dataclass(part)]
+        if parts and isinstance(value, dict):
+            values[name] = _build(cast("type[Any]", parts[0]), value)
+    return kind(**values)
 
 
 def shared_times(file: Path | str) -> memoryview[float]:

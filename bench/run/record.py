@@ -1,28 +1,26 @@
-"""From what a trial observed to its record."""
+"""From what a trial observed to its record; and what the slots of its crawl did."""
 
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from bench import controls
 from bench.histograms import encode_latency
-from bench.machine.probes import host, kernel, memory
-from bench.plan.mixed import EVERY
-from bench.plan.order import Turn
+from bench.machine import host, kernel
+from bench.plan.plan import Turn
 from bench.plan.tls import Way
-from bench.plan.workloads import SITE_SEED, Point
+from bench.plan.workloads import SITE_SEED, WORK_EVERY, Opening, Point
 from bench.run import working
-from bench.run.fairness import fairness
-from bench.run.judge import void_reason
-from bench.run.limiter import Load, limiter, slot_bound
-from bench.run.protocol import Result
+from bench.run.judge import BUSY, Load, limiter, served_reason, slot_bound, void_reason
+from bench.run.protocol import Loaded, Result
+from bench.run.servers import ModelServer
 from bench.run.state import Trial, params
-from bench.run.steady import NOTHING_STEADY, Steady, steady
-from bench.run.workers import seconds
 from bench.schema import Cpu, Fairness, Kind, Latency, Ledger, TrialRecord, Work
 from bench.text import now
 from crawlers.backend import Backend
@@ -42,6 +40,8 @@ NO_TURN = (
     "was busy; give the point more pages (bench/plan/profiles.py)"
 )
 
+NO_TURN_LOADED = "no turn counted: the turns ended before every connection had been answered"
+
 NO_RESULT: dict[str, Any] = {
     **dict.fromkeys(("elapsed_s", "pages", "bytes", "pages_per_s", "redirects")),
     **dict.fromkeys(("digest", "cpu", "service_time", "ledger")),
@@ -51,7 +51,6 @@ NO_RESULT: dict[str, Any] = {
 
 
 def identity(point: Point, turn: Turn, backend: Backend, number: int) -> dict[str, Any]:
-    """The fields that say which trial a record is about."""
     return {
         "kind": kind_of(point, turn, backend),
         "trial": number,
@@ -75,7 +74,6 @@ def kind_of(point: Point, turn: Turn, backend: Backend) -> Kind:
 
 
 def refused(point: Point, turn: Turn, backend: Backend, number: int, reason: str) -> TrialRecord:
-    """The record of a trial that this machine's limits do not allow."""
     return TrialRecord(
         **identity(point, turn, backend, number),
         **NO_RESULT,
@@ -97,9 +95,9 @@ def finish(trial: Trial) -> TrialRecord:
     seeds = {"hash": trial.hash_seed, "site": SITE_SEED, "campaign": bench.seed}
     if point.kind == "openloop":
         seeds["schedule"] = trial.schedule_seed
-    fields, extra = NO_RESULT, dict[str, Any]()
+    fields, crawls = NO_RESULT, point.role == "client"
     if trial.result is not None and trial.ledger is not None:
-        fields, extra = measured(trial, trial.result, trial.ledger)
+        fields = measured(trial, trial.result, trial.ledger)
         control = trial.backend.name if trial.backend.family == controls.FAMILY else None
         trial.reason = void_reason(
             point,
@@ -117,20 +115,27 @@ def finish(trial: Trial) -> TrialRecord:
         if trial.reason is None and point.opening is not None and fields["pages_per_s"] is None:
             trial.reason = NOTHING_STEADY
         trial.status = "ok" if trial.reason is None else "void"
-    extra["time_wait_left"] = kernel.drain(DRAIN_S, TIME_WAIT_ALLOWED).time_wait
-    extra["ready_s"] = trial.ready_s
+    elif trial.loaded is not None and trial.served is not None:
+        fields = under_load(trial, trial.loaded)
+        trial.reason = served_reason(
+            trial.turn.label.name, trial.loaded, trial.served, server.digest
+        )
+        if trial.reason is None and trial.turns is not None and not trial.turns.counted:
+            trial.reason = NO_TURN_LOADED
+        trial.status = "ok" if trial.reason is None else "void"
+    trial.extra["time_wait_left"] = kernel.drain(DRAIN_S, TIME_WAIT_ALLOWED)
     return TrialRecord(
         **identity(point, trial.turn, trial.backend, trial.number),
         **fields,
-        extra=extra,
+        extra=trial.extra,
         status=trial.status,
         reason=trial.reason,
         started=trial.started,
         digest_expected=server.digest,
         kernel=trial.kernel,
         pinning={
-            "client": trial.pinning.client or None,
-            "server": trial.pinning.server or None,
+            "client": (trial.pinning.client if crawls else trial.pinning.server) or None,
+            "server": (trial.pinning.server if crawls else trial.pinning.client) or None,
             "reason": trial.unpinned or server.not_pinned or trial.pinning.reason,
         },
         seeds=seeds,
@@ -144,32 +149,37 @@ def finish(trial: Trial) -> TrialRecord:
     )
 
 
-def measured(trial: Trial, result: Result, ledger: Ledger) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The fields of a record that need a result, and what goes into ``extra``."""
-    point = trial.point
-    user_s, system_s = trial.server_cpu
-    turns, call_s = trial.turns, result.call_s
+def pace_of(trial: Trial, result: Result, part: Steady | None) -> tuple[Load, float | None]:
+    """How fast a crawl was, how busy both sides were, and how long it took at that pace."""
+    turns, server_s = trial.turns, sum(trial.server_cpu)
+    # A server that polls is always busy; what counts is its work.
+    at_work = trial.server_working
+    if at_work is None and trial.server_work_s is not None and server_s > 0:
+        at_work = trial.server_work_s / server_s
     elapsed_s: float | None = result.elapsed_s
-    client_share = (result.user_s + result.system_s) / call_s
-    server_share = (user_s + system_s) / call_s
     rate = result.answered / elapsed_s if elapsed_s else 0.0
+    client_s, wall_s = result.user_s + result.system_s, result.call_s
     if turns is not None:
         # Its own clocks ran on while it was stopped.
-        rate = turns.exchanges / turns.wall_s if turns.wall_s else 0.0
+        client_s, server_s, wall_s = turns.cpu_s, turns.server_cpu_s, turns.wall_s
+        rate = turns.exchanges / wall_s if wall_s else 0.0
         elapsed_s = result.answered / rate if rate else None
-        client_share = turns.cpu_s / turns.wall_s if turns.wall_s else 0.0
-        server_share = turns.server_cpu_s / turns.wall_s if turns.wall_s else 0.0
-    part = steady_part(trial, result)
     if part is not None:
         rate = part.rate
         elapsed_s = result.answered / rate
-    elif point.opening is not None:
+    elif trial.point.opening is not None:
         elapsed_s = None
-    # A server that polls is always busy; what counts is its work.
-    if trial.server_working is not None:
-        server_share *= min(1.0, trial.server_working)
-    elif trial.server_work_s is not None and user_s + system_s > 0:
-        server_share *= min(1.0, trial.server_work_s / (user_s + system_s))
+    client = client_s / wall_s if wall_s else 0.0
+    server = server_s / wall_s * min(1.0, 1.0 if at_work is None else at_work) if wall_s else 0.0
+    return Load(client, server, rate, processors=trial.most_busy), elapsed_s
+
+
+def measured(trial: Trial, result: Result, ledger: Ledger) -> dict[str, Any]:
+    """The fields of a record that need a result; what has no field goes into ``trial.extra``."""
+    point = trial.point
+    user_s, system_s = trial.server_cpu
+    part = steady_part(trial, result)
+    load, elapsed_s = pace_of(trial, result, part)
     sampled = {"threads_sampled": trial.threads} if trial.threads else {}
     fields: dict[str, Any] = {
         "elapsed_s": elapsed_s,
@@ -191,14 +201,16 @@ def measured(trial: Trial, result: Result, ledger: Ledger) -> tuple[dict[str, An
         "service_time": encode_latency(part.service) if part else service_time(trial, result),
         "fairness": None if point.opening else slots_of(trial.times, result, point.slots),
     }
-    extra: dict[str, Any] = {
-        "client_share": client_share,
-        "server_share": server_share,
+    extra = trial.extra
+    extra |= {
+        "client_share": load.client_share,
+        "server_share": load.server_share,
         "call_s": result.call_s,
         "retries": result.retries,
         "switches_voluntary": result.switches_voluntary,
         "switches_involuntary": result.switches_involuntary,
         "page_faults": result.page_faults,
+        **({} if result.garbage is None else {"garbage": result.garbage}),
         "server_polls": trial.server_polls,
         "server_work_s": trial.server_work_s,
     }
@@ -208,7 +220,7 @@ def measured(trial: Trial, result: Result, ledger: Ledger) -> tuple[dict[str, An
         offered = point.urls / result.last_due_s if point.urls and result.last_due_s else None
         fields |= {
             "offered_per_s": offered,
-            "achieved_per_s": rate,
+            "achieved_per_s": load.rate,
             "late_starts": result.late,
             "response_time": latency(trial.times, "response", result.response),
         }
@@ -222,27 +234,50 @@ def measured(trial: Trial, result: Result, ledger: Ledger) -> tuple[dict[str, An
     fields["work"] = work(trial, result)
     if trial.cancelled is not None:
         fields["pages_per_s"] = None  # there were none, as there should be
-    elif trial.memory is not None:
-        extra["server_growth_bytes"] = trial.server_growth
-        extra["memory_agreement"] = memory.agreement(trial.memory, trial.server_growth)
-    else:
-        ceilings = trial.bench.ceilings
+    elif trial.memory is None:
         # It was measured with keep-alive on plain HTTP, and says nothing about other ways.
-        plain = trial.way == Way()
-        ceiling = (ceilings.get(point.site) or ceilings.get("")) if plain else None
-        fields["limiter"], extra["limiter_why"] = limiter(
-            Load(
-                client_share=client_share,
-                server_share=server_share,
-                processors=trial.most_busy,
-                rate=rate,
-                ceiling=ceiling,
-                offered=offered,
-                slot_bound=slot_bound(point.slots, point.delay),
-            )
-        )
-        extra["ceiling_share"] = rate / ceiling if ceiling else None
-    return fields, extra
+        ceiling = trial.bench.ceiling if trial.way == Way() else None
+        bound = slot_bound(point.slots, point.delay)
+        load = replace(load, ceiling=ceiling, offered=offered, slot_bound=bound)
+        fields["limiter"], extra["limiter_why"] = limiter(load)
+        extra["ceiling_share"] = load.rate / ceiling if ceiling else None
+    return fields
+
+
+def under_load(trial: Trial, loaded: Loaded) -> dict[str, Any]:
+    """The fields of the record of a server under load; a page is an answer."""
+    turns, server = trial.turns, trial.server
+    assert isinstance(server, ModelServer)
+    rate = turns.exchanges / turns.wall_s if turns and turns.wall_s else None
+    # A server that waits for its processor is not idle: other programs are running there.
+    share = (turns.cpu_s + trial.waited_s) / turns.wall_s if turns and turns.wall_s else None
+    trial.extra |= {
+        "server_share": share,
+        "page_faults": trial.page_faults,
+        "loader_awake": trial.server_polls,
+        "connections_opened": loaded.connections,
+    }
+    user_s, system_s = trial.server_cpu
+    return {
+        "elapsed_s": loaded.requests / rate if rate else loaded.elapsed_s,
+        "pages": loaded.requests,
+        "bytes": loaded.bytes,
+        "pages_per_s": rate,
+        "redirects": 0,
+        "statuses": {"200": loaded.requests},
+        "errors": {},
+        "digest": loaded.digest,
+        "mechanism": {**server.facts, "threads_sampled": trial.threads},
+        "ledger": None,
+        "cpu": Cpu(
+            client_user_s=loaded.user_s,
+            client_system_s=loaded.system_s,
+            server_user_s=user_s,
+            server_system_s=system_s,
+        ),
+        "service_time": None,
+        "limiter": None if share is None else "server" if share >= BUSY else "client",
+    }
 
 
 def work(trial: Trial, result: Result) -> Work | None:
@@ -252,7 +287,7 @@ def work(trial: Trial, result: Result) -> Work | None:
         return None
     expected, check = trial.work_expected
     return Work(
-        every=EVERY,
+        every=WORK_EVERY,
         seed=trial.schedule_seed,
         work_ms=trial.point.work_ms or 0.0,
         round_us=bench.round_us,
@@ -269,8 +304,11 @@ def work(trial: Trial, result: Result) -> Work | None:
     )
 
 
+def seconds(out: Path, name: str, count: int) -> npt.NDArray[np.float64]:
+    return np.fromfile(out.with_suffix(f".{name}"), np.float64, count)
+
+
 def latency(times: Path, name: str, count: int) -> Latency | None:
-    """The distribution of the times in a worker's file, None when there are none."""
     return encode_latency(seconds(times, name, count)) if count else None
 
 
@@ -300,3 +338,117 @@ def slots_of(times: Path, result: Result, slots: int) -> Fairness | None:
         return None
     numbers = np.fromfile(times.with_suffix(".slots"), "l", result.slots)
     return fairness(numbers, seconds(times, "ended", result.ended), slots)
+
+
+# --- how evenly --------------------------------------------------------------------------
+
+
+WINDOWS = 20
+QUANTILES = (0.0, 0.05, 0.5, 0.95, 1.0)
+
+
+def fairness(
+    slots: npt.NDArray[np.int64], ended_s: npt.NDArray[np.float64], count: int
+) -> Fairness | None:
+    """How evenly ``count`` slots were served; None if there was not enough work for all.
+
+    In a closed loop every slot sends its next request as soon as it has an answer, so all slots
+    should complete about the same number of exchanges. A model that keeps resuming some slots
+    before others starves the others: they complete fewer exchanges, with longer gaps in between.
+
+    ``slots`` and ``ended_s`` hold the slot and the time of each completion, in
+    seconds since the crawl began. The last ``count`` exchanges do not count:
+    by then some slots have nothing left to do, which is not unfair.
+    """
+    if len(ended_s) <= count:
+        return None
+    order = np.argsort(ended_s, kind="stable")
+    slots, ended_s = slots[order], ended_s[order]
+    until = float(ended_s[-count - 1])
+    kept = ended_s <= until
+    slots, ended_s = slots[kept], ended_s[kept]
+    ends = np.linspace(0.0, until, WINDOWS + 1)[1:]
+    window = np.minimum(np.searchsorted(ends, ended_s), WINDOWS - 1)
+    done = np.zeros((WINDOWS, count))
+    np.add.at(done, (window, slots), 1)
+    total = done.cumsum(axis=0)
+    final = total[-1]
+    return Fairness(
+        slots=count,
+        quantiles=list(QUANTILES),
+        ends_s=[round(float(end), 6) for end in ends],
+        completions=[np.quantile(row, QUANTILES).tolist() for row in total],
+        silent=[int(n) for n in (done == 0).sum(axis=1)],
+        longest_gap_s=np.quantile(longest_gaps(slots, ended_s, count, until), QUANTILES).tolist(),
+        jain=float(final.sum() ** 2 / (count * (final**2).sum())),
+    )
+
+
+def longest_gaps(
+    slots: npt.NDArray[np.int64], ended_s: npt.NDArray[np.float64], count: int, until: float
+) -> npt.NDArray[np.float64]:
+    """For each slot the longest time without a completion, from the start to ``until``."""
+    every_slot = np.arange(count)
+    slot = np.concatenate([every_slot, slots, every_slot])
+    when = np.concatenate([np.zeros(count), ended_s, np.full(count, until)])
+    order = np.lexsort((when, slot))
+    slot, when = slot[order], when[order]
+    same = slot[1:] == slot[:-1]
+    longest = np.zeros(count)
+    np.maximum.at(longest, slot[1:][same], np.diff(when)[same])
+    return longest
+
+
+# --- the steady part ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Steady:
+    """The part of a crawl with a paced start in which all its slots should be at work.
+
+    It begins when the start is over (:attr:`bench.plan.workloads.Opening.settled_s`), whether a
+    backend has kept up with the start or not: what it has not opened by then is its own delay. It
+    ends with the last start of an exchange, when the list has run out of pages. ``service`` are
+    the times of exchanges that began in it.
+    """
+
+    seconds: float
+    exchanges: int
+    service: npt.NDArray[np.float64]
+    behind_s: float  # how long after the end of the ramp the last first request began
+    unused: int  # slots that made no request before the list ran out
+
+    @property
+    def rate(self) -> float:
+        return self.exchanges / self.seconds
+
+
+NOTHING_STEADY = "the list ran out before all slots should have been at work: too few pages"
+"""Why a trial without such a part does not count."""
+
+
+def steady(
+    opening: Opening,
+    ended: npt.NDArray[np.float64],
+    service: npt.NDArray[np.float64],
+    slots: npt.NDArray[np.int_],
+) -> Steady | None:
+    """The steady part of a crawl: when its exchanges ended, how long they took, in which slots.
+
+    Times are in seconds from the start of the crawl. None where there is no such part.
+    """
+    started = ended - service
+    since, until = opening.settled_s, float(started.max(initial=0.0))
+    counted = int(((ended >= since) & (ended <= until)).sum())
+    if until <= since or not counted:
+        return None
+    first = np.full(opening.slots, np.inf)
+    np.minimum.at(first, slots, started)
+    used = first[np.isfinite(first)]
+    return Steady(
+        seconds=until - since,
+        exchanges=counted,
+        service=service[started >= since],
+        behind_s=max(0.0, float(used.max()) - opening.opened_s),
+        unused=opening.slots - len(used),
+    )

@@ -13,21 +13,19 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from bench import advice, store, turnlog
+from bench import store, turnlog
 from bench.controls import CONTROLS
 from bench.launch import OWN_PYTHON, RESULTS, ROOT, shown
-from bench.machine import doctor
-from bench.machine.probes import cpu, environment
-from bench.plan import backends, interpreters, plan, profiles
+from bench.machine import cpu, doctor, environment, interpreters
+from bench.machine.interpreters import FoundInterpreter
+from bench.plan import backends, plan, profiles
 from bench.plan.budget import plan_s
-from bench.plan.interpreters import FoundInterpreter
 from bench.plan.labels import Label, on_each
 from bench.plan.plan import Plan, PlanError, Selection
-from bench.run import preflight, presence
-from bench.run.campaign import INTERRUPTED, Campaign
-from bench.run.progress import Display
+from bench.run import judge, preflight
+from bench.run.campaign import INTERRUPTED, Campaign, Display
 from bench.schema import CampaignRecord, EndRecord, ResumeRecord
-from bench.store import Records, Store, StoreError
+from bench.store import Log, Records, StoreError
 from bench.terminal import Terminal
 from bench.text import minutes, now
 from crawlers.backend import Backend
@@ -44,28 +42,21 @@ def own_command(arguments: Sequence[str]) -> list[str]:
 
 @dataclass(slots=True)
 class Options:
-    """What to run.
-
-    ``resume`` is the folder of a campaign to continue, with its own options.
-    ``limited`` lets a slow machine cut blocks to stay within ``budget_s``, or the
-    profile's budget if that is None; ``blocks``, if given, are never cut. With
-    ``interpreters`` every backend runs on each of them; ``missing`` maps
-    releases that were not found to the reasons.
-    """
+    """What to run."""
 
     profile: str = "quick"
     backends: Sequence[str] | None = None
     only: Sequence[str] | None = None
     selection: Selection | None = None
-    blocks: int | None = None
+    blocks: int | None = None  # if given, never cut
     seed: int | None = None
     results: Path = RESULTS
-    resume: Path | None = None
+    resume: Path | None = None  # a campaign to continue, with its own options
     deadline_s: float | None = None
-    limited: bool = True
-    budget_s: float | None = None
-    interpreters: Sequence[FoundInterpreter] = ()
-    missing: Mapping[str, str] = field(default_factory=dict)
+    limited: bool = True  # a slow machine may cut blocks to stay within the budget
+    budget_s: float | None = None  # in place of the profile's
+    interpreters: Sequence[FoundInterpreter] = ()  # every backend runs on each of them
+    missing: Mapping[str, str] = field(default_factory=dict)  # releases not found, and why
     command: Sequence[str] = field(default_factory=lambda: own_command(sys.argv))
 
 
@@ -87,7 +78,7 @@ def run(options: Options, console: Console) -> Finished:
     with ExitStack() as stack:
         if options.resume is not None:
             # Locked before it is read: another --resume may be adding to it.
-            opened = stack.enter_context(Store(store.trials_file(options.resume), create=False))
+            opened = stack.enter_context(Log(store.trials_file(options.resume), create=False))
             earlier = reopen(opened.path)
             record, todo, known, pythons = resumed(earlier, options.interpreters)
         else:
@@ -120,7 +111,7 @@ def run(options: Options, console: Console) -> Finished:
             pythons={"": OWN_PYTHON} | {found.name: found.command for found in pythons},
         )
         announce(record, todo, file.parent, console)
-        with presence.announced(console):
+        with preflight.announced(console):
             end = campaign.run()
     return Finished(file.parent, store.load(file), end)
 
@@ -141,7 +132,6 @@ def resumed(
 def begin(
     options: Options, known: Sequence[Backend], console: Console
 ) -> tuple[CampaignRecord, Plan]:
-    """A new campaign's first record and plan."""
     profile = profiles.profile(options.profile)
     names = backends.choose(known, options.backends, profile.backends)
     if options.backends is None:
@@ -199,24 +189,22 @@ def look_up(names: Sequence[str] | None, pythons: Sequence[FoundInterpreter]) ->
     return known
 
 
-def create(file: Path) -> Store:
-    """A new campaign's file in a folder of its own."""
+def create(file: Path) -> Log:
     try:
         file.parent.mkdir(parents=True)
     except OSError as error:
         raise StoreError(f"{file.parent}: {error.strerror}") from None
-    return Store(file, create=True)
+    return Log(file, create=True)
 
 
 def reopen(folder: Path) -> Records:
-    """The records of a campaign to resume."""
     records = store.load(folder)
     if records.end is not None and records.end.complete:
         raise PlanError(f"campaign {records.campaign.campaign} is complete; nothing to resume")
     return records
 
 
-def note_resumption(opened: Store, earlier: Records, console: Console) -> None:
+def note_resumption(opened: Log, earlier: Records, console: Console) -> None:
     """Cut what a crash left half written, and record that the campaign was resumed."""
     if earlier.torn_bytes:
         opened.cut(earlier.torn_bytes)
@@ -240,7 +228,6 @@ def note_resumption(opened: Store, earlier: Records, console: Console) -> None:
 
 
 def announce(record: CampaignRecord, todo: Plan, folder: Path, console: Console) -> None:
-    """Print what is about to run and how long it should take."""
     slowness = record.budget.slowness if record.budget else 1.0
     expected = plan_s(todo.entries, slowness)
     floor = ""
@@ -276,6 +263,6 @@ def exit_code(finished: Finished, console: Console) -> int:
     bad = [t for t in trials if t.status in ("failed", "void")]
     if bad:
         console.print(f"{len(bad)} of {len(trials)} trials failed or are void")
-        for line in advice.unusable(trials):
+        for line in judge.unusable(trials):
             console.print(Text(line), soft_wrap=True)
     return 1 if bad else 0

@@ -1,4 +1,4 @@
-"""Fixture servers as the harness sees them: started by command line, controlled over HTTP."""
+"""Fixture servers, controlled over HTTP, and servers under test, which are not."""
 
 from __future__ import annotations
 
@@ -8,11 +8,16 @@ import secrets
 import socket
 import ssl
 import time
-from contextlib import suppress
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from bench.machine.probes import cpu
+import psutil
+
+from bench.machine import cpu, procfs
 from bench.plan.tls import Tls
 from bench.run.process import Child, ProcessError
 from bench.schema import Handshakes, Ledger
@@ -53,6 +58,7 @@ class Server:
         """
         token = secrets.token_hex(16)
         self.site = site
+        self.digest: str | None = None
         self._headers = {"X-Token": token}
         arguments = ["-m", "server", "--listen", f"{address}:0", "--control", "127.0.0.1:0"]
         if address != "127.0.0.1":
@@ -70,8 +76,13 @@ class Server:
 
         Raises :class:`ServerError` when it does not come to that.
         """
+        hello = self._hello()
+        host, _, port = hello["control"].rpartition(":")
+        self._control = http.client.HTTPConnection(host, int(port), timeout=CONTROL_S)
+
+    def _hello(self) -> dict[str, Any]:
         try:
-            hello = json.loads(self._child.receive(time.monotonic() + START_S))
+            hello: dict[str, Any] = json.loads(self._child.receive(time.monotonic() + START_S))
         except (TimeoutError, ProcessError, ValueError) as error:
             self._child.abort()
             words = self._child.stderr_tail()
@@ -85,21 +96,17 @@ class Server:
         self.prefix = f"{hello.get('scheme', 'http')}://{self.listening}"
         offered: dict[str, Any] = hello.get("tls") or {}
         self.cafile: Path | None = Path(offered["cafile"]) if offered else None
-        self.digest: str | None = hello["digest"]
+        self.digest = hello["digest"]
         self.pages: int = hello["pages"]
         self.urls: int = hello["urls"]
-        self.software: str = hello["server"]
-        host, _, port = hello["control"].rpartition(":")
-        self._control = http.client.HTTPConnection(host, int(port), timeout=CONTROL_S)
+        return hello
 
     @property
     def pid(self) -> int:
-        """The server's process id."""
         return self._child.pid
 
     @property
     def alive(self) -> bool:
-        """Whether the server's process is still there."""
         return self._child.process.poll() is None
 
     @property
@@ -140,22 +147,22 @@ class Server:
         self._wait_for_ends()
         self.ask("POST", "/reset", {"hold": 0})
 
-    def _wait_for_ends(self) -> None:
-        """Wait until the server has seen the last connection end, but not for long."""
+    def _summary(self) -> dict[str, Any]:
+        return self.ask("GET", "/ledger?summary=1")
+
+    def _wait_for_ends(self) -> dict[str, Any]:
+        """The ledger when all connections have ended, or none has for too long."""
         deadline = time.monotonic() + QUIET_S
-        while self.ask("GET", "/ledger?summary=1")["connections_open"]:
-            if time.monotonic() > deadline:
-                break
+        while (found := self._summary())["connections_open"] and time.monotonic() < deadline:
             time.sleep(0.01)
+        return found
 
     def traffic(self) -> dict[str, int]:
         """Bytes and segments of the connections that have ended since the last reset.
 
         Empty where the server cannot read them (anywhere but Linux).
         """
-        self._wait_for_ends()
-        found: dict[str, int] | None = self.ask("GET", "/ledger?summary=1").get("traffic")
-        return found or {}
+        return self._wait_for_ends().get("traffic") or {}
 
     def warm(self) -> None:
         """Request one page a few hundred times.
@@ -163,30 +170,36 @@ class Server:
         Otherwise the first trial would run against cold code.
         """
         path = "/p/0" if self.site.startswith("list:") else "/"
-        host, _, port = self.listening.rpartition(":")
-        client = self._client(host, int(port))
-        try:
-            client.connect()
+        with closing(self.get(repeat(path, WARM_REQUESTS))) as answers:
+            next(answers)
             until = time.monotonic() + WARM_S
-            for _ in range(WARM_REQUESTS):
-                client.request("GET", path)
-                client.getresponse().read()
+            for _ in answers:
                 if time.monotonic() > until:  # behind a delay each takes a while
                     break
+
+    def get(self, paths: Iterable[str]) -> Generator[bytes, None, None]:
+        """The bodies of these pages, one after the other on one connection.
+
+        Raises :class:`ServerError`.
+        """
+        host, _, port = self.listening.rpartition(":")
+        client = http.client.HTTPConnection(host, int(port), timeout=CONTROL_S)
+        if self.cafile is not None:
+            context = ssl.create_default_context(cafile=str(self.cafile))
+            client = http.client.HTTPSConnection(
+                host, int(port), timeout=CONTROL_S, context=context
+            )
+        try:
+            for path in paths:
+                client.request("GET", path)
+                yield client.getresponse().read()
         except (OSError, http.client.HTTPException) as error:
             raise ServerError(f"the fixture server did not answer: {error}") from None
         finally:
             client.close()
 
-    def _client(self, host: str, port: int) -> http.client.HTTPConnection:
-        if self.cafile is None:
-            return http.client.HTTPConnection(host, port, timeout=CONTROL_S)
-        context = ssl.create_default_context(cafile=str(self.cafile))
-        return http.client.HTTPSConnection(host, port, timeout=CONTROL_S, context=context)
-
     def ledger(self) -> Ledger:
-        """What the server has served since the last reset."""
-        found = self.ask("GET", "/ledger?summary=1")
+        found = self._summary()
         return Ledger(
             requests=found["total"],
             distinct=found["distinct"],
@@ -203,14 +216,12 @@ class Server:
 
         The times are on the monotonic clock, which all processes of a machine share.
         """
-        self._wait_for_ends()
-        found = self.ask("GET", "/ledger?summary=1")
+        found = self._wait_for_ends()
         ended = found["ended_s"]
         return int(found["connections_open"]), (ended[0], ended[1]) if ended else None
 
     def served(self) -> int:
-        """How many requests the server has answered since the last reset."""
-        return int(self.ask("GET", "/ledger?summary=1")["total"])
+        return int(self._summary()["total"])
 
     def cpu(self) -> tuple[float, float]:
         """User and system seconds of the server's process so far."""
@@ -226,32 +237,85 @@ class Server:
         self.ask("POST", "/poll", {"on": on})
 
     def hold(self) -> None:
-        """Hold back every answer from now on."""
         self.ask("POST", "/hold", {"n": 0})
 
     def barrier(self) -> tuple[int, int]:
-        """How many answers are held back, and how many connections are open."""
         state = self.ask("GET", "/hold")
         return int(state["held"]), int(state["connections"])
 
     def release(self, per_s: float | None = None) -> None:
         """Send the answers that were held back: at once, or ``per_s`` each second."""
-        if per_s is not None:
-            with suppress(ServerError):  # an older server sends them all at once
-                self.ask("POST", "/release", {"per_s": per_s})
-                return
-        self.ask("POST", "/release", {})
+        self.ask("POST", "/release", {} if per_s is None else {"per_s": per_s})
 
     def stop(self) -> None:
-        """End the server."""
         if self._control is not None:
             self._control.close()
         if self.alive:
             self._child.process.terminate()
         self._child.close()
 
-    def __enter__(self) -> Server:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.stop()
+
+
+# --- servers under test ------------------------------------------------------------------
+
+
+IDLE_S = 3600
+"""How long a connection may be idle: longer than any trial, so that none is closed meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What a server under test has served, as it says at its end."""
+
+    requests: int
+    checksum: int  # the CRC-32 of all bodies, added up
+
+
+class ModelServer(Server):
+    """A server under test: no control plane; at its end it says what it has served."""
+
+    def __init__(
+        self, name: str, site: str, seed: int, tls: Tls | None, python: Sequence[str]
+    ) -> None:
+        """Start it in the state of malloc that workers have; call :meth:`ready` next."""
+        self.site = site
+        self.digest = self._control = None
+        arguments = ["-m", "bench.run.settled", "server", "models", name, "--site", site]
+        arguments += ["--listen", "127.0.0.1:0", "--seed", str(seed), "--json"]
+        arguments += ["--exit-with-parent", "--limit", f"idle_s={IDLE_S}"]
+        arguments += tls.arguments if tls else ()
+        self._child = Child(f"the server {name}", arguments, python=python)
+        self.not_pinned = None
+        self.facts: dict[str, str | int] = {}
+
+    def ready(self) -> None:
+        hello = self._hello()
+        self.facts = {"python": hello["python"], **hello["versions"]}
+
+    def cpu(self) -> tuple[float, float]:
+        """User and system seconds of its processes so far."""
+        own = psutil.Process(self.pid)
+        times = [each.cpu_times() for each in (own, *own.children(recursive=True))]
+        return sum(each.user for each in times), sum(each.system for each in times)
+
+    def page_faults(self) -> int:
+        """Of its first process so far, without those that needed a disk."""
+        words = (procfs.read(f"proc/{self.pid}/stat") or "").rpartition(")")[2].split()
+        return int(words[7]) if len(words) > 7 else 0
+
+    def finish(self) -> Served:
+        """Stop it by SIGTERM. Raises :class:`ServerError` unless it says what it has served."""
+        self._child.process.terminate()
+        try:
+            served = json.loads(self._child.receive(time.monotonic() + CONTROL_S))["served"]
+        except (TimeoutError, ProcessError, ValueError) as error:
+            raise ServerError(f"the server said nothing at its end: {error}") from None
+        return Served(served["requests"], served["checksum"])
+
+    def stderr_tail(self) -> str | None:
+        return self._child.stderr_tail()

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
+
+import numpy as np
 
 from bench.histograms import FloatArray
 from bench.launch import OWN_PYTHON
-from bench.machine.probes import cpu, host
+from bench.machine import cpu, host
+from bench.plan.backends import of_role
 from bench.plan.cast import SPREADING
-from bench.plan.order import Turn
+from bench.plan.plan import Turn
 from bench.plan.tls import WAYS, Way
 from bench.plan.workloads import Params, Point
-from bench.run.protocol import Result
-from bench.run.servers import Server
+from bench.run.protocol import Loaded, Result, shared_times
+from bench.run.servers import Served, Server
 from bench.run.working import Expected
 from bench.schema import Cancelled, HostNoise, Ledger, Memory, Ramp, Status, Turns
 from bench.text import now
@@ -26,14 +30,7 @@ from crawlers.catalogue import HANDED_OVER
 
 @dataclass(slots=True)
 class Bench:
-    """What all trials of a campaign share.
-
-    ``ceilings`` maps sites to the server's measured requests per second; the
-    site "" stands for every other. ``pythons`` maps the names of interpreters
-    to the commands that start them; "" is the harness's own. ``free_threaded`` names
-    those without an interpreter lock. ``round_us`` is how long a round of work takes alone
-    (:mod:`bench.run.working`), None until a point needs it.
-    """
+    """What all trials of a campaign share."""
 
     warmup: Server
     backends: Mapping[str, Backend]
@@ -41,21 +38,18 @@ class Bench:
     seed: int
     scratch: Path
     deadline_s: float | None = None
-    ceilings: dict[str, float] = field(default_factory=dict)
+    ceiling: float | None = None  # the server's requests per second; None until it was measured
+    # Names of interpreters, and the commands that start them; "" is the harness's own.
     pythons: Mapping[str, Sequence[str]] = field(default_factory=lambda: {"": OWN_PYTHON})
-    free_threaded: Collection[str] = ()
+    free_threaded: Collection[str] = ()  # the interpreters without a lock
     warmup_tls: Server | None = None
-    round_us: float | None = None
+    round_us: float | None = None  # how long a round of work takes alone (bench.run.working)
     work: Expected = field(default_factory=Expected)
 
 
 @dataclass(slots=True)
 class Trial:
-    """One trial while it runs; whatever it did not reach stays None.
-
-    ``server_working`` is the share of the server's processor time that was work and not
-    polling. ``host`` is set where several trials share the probes around them.
-    """
+    """One trial while it runs; whatever it did not reach stays None."""
 
     bench: Bench
     point: Point
@@ -65,19 +59,22 @@ class Trial:
     started: str = field(default_factory=now)
     began: float = field(default_factory=time.monotonic)
     noise: host.Before = field(default_factory=host.start)
-    host: HostNoise | None = None
-    ready_s: float | None = None
+    host: HostNoise | None = None  # where several trials share the probes around them
     result: Result | None = None
     ledger: Ledger | None = None
+    loaded: Loaded | None = None  # these two in place of result and ledger, of a server under load
+    served: Served | None = None
+    waited_s: float = 0.0  # for a processor, in counted turns; 0 where nobody knows
+    page_faults: int = 0  # of such a server, before the load and then during it
     work_expected: tuple[int, int] | None = None
     memory: Memory | None = None
     ramp: Ramp | None = None
     cancelled: Cancelled | None = None
-    server_growth: int | None = None
     server_cpu: tuple[float, float] = (0.0, 0.0)
     server_work_s: float | None = None
-    server_working: float | None = None
+    server_working: float | None = None  # share of the server's time that was not polling
     kernel: dict[str, int | None] = field(default_factory=dict)
+    extra: dict[str, Any] = field(default_factory=lambda: {"ready_s": None})
     threads: int = 0
     status: Status = "ok"
     reason: str | None = None
@@ -89,12 +86,10 @@ class Trial:
 
     @property
     def backend(self) -> Backend:
-        """The backend under test."""
-        return self.bench.backends[self.turn.label.backend]
+        return of_role(self.point, self.turn.label, self.bench.backends)
 
     @property
     def way(self) -> Way:
-        """How the pages are fetched."""
         return self.point.way(self.turn.label)
 
     @property
@@ -131,12 +126,10 @@ class Trial:
 
     @property
     def deadline_s(self) -> float:
-        """The longest that the timed part may take."""
         return self.bench.deadline_s or self.point.deadline_s
 
     @property
     def times(self) -> Path:
-        """Where the worker writes its times; each kind has a suffix of its own."""
         return self.bench.scratch / (f"times-{self.number}" if self.together else "times")
 
     @property
@@ -145,15 +138,19 @@ class Trial:
 
         More than one for a client with several threads, except where memory is measured, which
         depends on the number of processors through malloc's arenas; and at a point that spreads
-        for every backend that can use them.
+        for every backend that can use them. A server under test is placed as a client is, and its
+        load has the server's processor to itself.
         """
         pinning, point, label = self.bench.pinning, self.point, self.turn.label
         several = self.backend.several_threads
+        if point.role == "server":
+            return pinning.spread("apart") if several and point.kind != "hold" else pinning
         if point.spread and (several or label.name in (*SPREADING, *HANDED_OVER)):
             return pinning.spread(point.spread, point.over)
-        if (several or label.wide) and point.kind != "hold":
-            return pinning.unpinned()
-        return pinning
+        several = (several or label.wide) and point.kind != "hold"
+        if self.flip == "processors":
+            several = not several
+        return pinning.unpinned() if several else pinning
 
     @property
     def most_busy(self) -> int:
@@ -171,7 +168,21 @@ class Trial:
         """
         pinning = self.pinning
         apart = bool(pinning.server) and not pinning.shared
-        return self.point.polls and apart and not self.turn.label.asleep
+        asleep = self.turn.label.asleep or self.flip == "asleep"
+        return self.point.polls and apart and not asleep
+
+    @property
+    def flip(self) -> str:
+        """What is flipped in this trial."""
+        return self.point.flip if self.turn.label.flipped else ""
+
+    @property
+    def environment(self) -> dict[str, str] | None:
+        """Further variables of the worker's environment."""
+        if self.flip != "bytecode":
+            return None
+        nowhere = str(self.bench.scratch / "no-bytecode")
+        return {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPYCACHEPREFIX": nowhere}
 
     @property
     def hash_seed(self) -> int:
@@ -181,7 +192,8 @@ class Trial:
         journey to stable benchmark, part 3", 2016), so a block must not mix them, and
         a campaign must not rest on one.
         """
-        return (self.bench.seed * 1000 + self.turn.block + 1) % 2**32
+        another = 500 if self.flip == "hash" else 0
+        return (self.bench.seed * 1000 + self.turn.block + 1 + another) % 2**32
 
     @property
     def schedule_seed(self) -> int:
@@ -190,7 +202,6 @@ class Trial:
 
 
 def recorder(point: Point, turn: Turn) -> Literal["times", "slots", "null"]:
-    """Which recorder this turn uses."""
     return "null" if turn.label.null_recorder else point.recorder
 
 
@@ -201,7 +212,55 @@ def params(point: Point, turn: Turn) -> Params:
         own["server"] = "asleep" if turn.label.asleep else "awake"
     if turn.label.wide:
         own["processors"] = "all"
+    if turn.label.flipped:
+        own["flipped"] = 1
     if turn.label.mode:
         tls = WAYS[turn.label.mode].tls
         own |= {"mode": turn.label.mode, "tls": tls.words if tls else None}
     return point.params | own
+
+
+# --- how exchanges are counted -----------------------------------------------------------
+
+
+AT_ONCE = 4096
+"""How many doubles the harness looks at in one step."""
+
+
+class Progress:
+    """Exchanges counted in memory that the worker's recorder fills: one double for each.
+
+    ``most`` is how many it has room for; the worker opens ``file``, until :meth:`close`. It is
+    memory and no file on a disk (memfd_create(2)): a store there would now and then wait for the
+    file system. Raises :class:`OSError` where there is no such room.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.descriptor = os.memfd_create("progress")
+        os.truncate(self.descriptor, most * 8)  # zeros
+        self.file = f"/proc/{os.getpid()}/fd/{self.descriptor}"
+        self.times = np.asarray(shared_times(self.file))
+        self.seen = 0
+
+    def close(self) -> None:
+        """Let nobody else open it; what is mapped stays until its process ends."""
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+            self.descriptor = -1
+
+    def count(self) -> int:
+        while self.seen < len(self.times):
+            ahead = self.times[self.seen : self.seen + AT_ONCE] == 0.0
+            if ahead.any():
+                self.seen += int(ahead.argmax())
+                break
+            self.seen += len(ahead)
+        return self.seen
+
+    def told(self) -> int:
+        """What a loader has counted: see :class:`bench.run.protocol.Load`."""
+        return int(self.times[0])
+
+    def stop(self) -> None:
+        """Tell a loader to stop."""
+        self.times[1] = 1.0

@@ -21,20 +21,25 @@ import numpy.typing as npt
 
 from bench.controls import CONTROLS, FAMILY, REPEATS
 from bench.histograms import FloatArray
-from bench.machine.probes import cpu, host, kernel
-from bench.plan.order import Turn
+from bench.machine import cpu, host, kernel
+from bench.plan.plan import Turn
 from bench.plan.sizes import once, sized, turn_s
 from bench.plan.workloads import SITE_SEED, Point
-from bench.run import record
-from bench.run.counting import LedgerCount, Progress
-from bench.run.group import MOST_TASKS, Group, GroupEndedError
-from bench.run.places import level
-from bench.run.process import ProcessError
-from bench.run.servers import Server, ServerError
-from bench.run.state import Bench, Trial
+from bench.run import record, serving
+from bench.run.process import ProcessError, WorkerError, WorkerProcess, threads
+from bench.run.servers import ModelServer, Server, ServerError
+from bench.run.state import Bench, Progress, Trial
 from bench.run.trial import START_S, command
-from bench.run.turns import Taker, Turns, TurnTaken, take_turns
-from bench.run.workers import WorkerError, WorkerProcess, seconds, threads
+from bench.run.turns import (
+    MOST_TASKS,
+    Group,
+    GroupEndedError,
+    Taker,
+    Turns,
+    TurnTaken,
+    level,
+    take_turns,
+)
 from bench.schema import TrialRecord, TurnsRecord
 from bench.schema import Turns as TurnsSummary
 from bench.turnlog import FEWEST_ROUNDS
@@ -44,6 +49,9 @@ TURNS_DEADLINE_S: Final = 120.0
 
 ALIKE: Final = "the pages of a list are alike"
 BEYOND: Final = "some crawl had gone further in its first counted turn than another in its last"
+
+ENDLESS: Final = 10**12
+"""Answers of a load, which stops when it is told to."""
 
 MARGIN: Final = 2
 """A crawl with so many times the exchanges that it should have is broken, and may fail."""
@@ -76,7 +84,6 @@ class Member:
             self.progress.close()
 
     def forget(self) -> None:
-        """Remove its files."""
         scratch = self.trial.bench.scratch
         of_tls = scratch / f"authorities-{self.trial.number}.pem"
         for file in (of_tls, *scratch.glob(f"{self.trial.times.name}.*")):
@@ -110,6 +117,7 @@ def run(
                 [member.taker for member in members],
                 random.Random(members[0].trial.hash_seed),
                 deadline=time.monotonic() + TURNS_DEADLINE_S,
+                rounds=point.rounds,
             )
             taken, until = evenly(taken, members)
             finish(members)
@@ -148,7 +156,6 @@ def evenly(turns: Turns, members: Sequence[Member]) -> tuple[Turns, float | None
 
 
 def uneven(point: Point, until: float | None) -> dict[str, str]:
-    """Why turns do not count up to the same place of each crawl."""
     if point.urls is not None:
         return {"until": ALIKE}
     return {"until": BEYOND} if until is None else {}
@@ -158,6 +165,8 @@ def start(
     stack: ExitStack, bench: Bench, point: Point, turn: Turn, number: int, noise: host.Before
 ) -> Member:
     """Start a label's server and its worker; neither is waited for."""
+    if point.role == "server":
+        return start_loaded(stack, bench, point, turn, number, noise)
     point = sized(point, turn.label)
     server = stack.enter_context(
         Server(
@@ -175,6 +184,7 @@ def start(
             f"the worker of {turn.label}",
             bench.pythons[turn.label.interpreter],
             trial.hash_seed,
+            trial.environment,
         )
     )
     cores = trial.pinning.client
@@ -194,9 +204,36 @@ def start(
     return Member(trial, worker, taker)
 
 
+def start_loaded(
+    stack: ExitStack, bench: Bench, point: Point, turn: Turn, number: int, noise: host.Before
+) -> Member:
+    """Start a server under test and its load, which have each other's places in the turns."""
+    server = stack.enter_context(serving.start(bench, point, turn))
+    trial = Trial(bench, point, turn, server, number, noise=noise, together=True)
+    worker = stack.enter_context(serving.start_load(trial, server))
+    taker = Taker(
+        name=str(turn.label),
+        worker=Group(server.pid),
+        server=Group(worker.pid),
+        count=int,
+        begin=worker.go,
+        total=ENDLESS,
+        slots=point.slots,
+        processors=trial.pinning.client,
+        turn_s=turn_s(point, turn.label),
+        once=once(turn.label),
+    )
+    return Member(trial, worker, taker)
+
+
 def set_to_work(member: Member) -> None:
     """Tell a worker what to crawl, now that its server is there; it warms up at once."""
     trial, taker = member.trial, member.taker
+    if trial.point.role == "server":
+        member.progress = Progress(serving.PLACES)
+        taker.count = member.progress.told
+        member.worker.command(serving.load(trial, member.progress.file))
+        return
     taker.total = trial.server.urls * (REPEATS if trial.backend.family == FAMILY else 1)
     if not trial.turn.label.null_recorder:
         member.progress = Progress(MARGIN * taker.total)
@@ -216,16 +253,19 @@ def warm(member: Member) -> None:
     try:
         member.worker.ready(START_S)
         taker.worker.stop()
-        trial.server.warm()
-        trial.server.reset()
-        if trial.server_polls:
-            trial.server.poll(True)
+        if isinstance(trial.server, ModelServer):
+            trial.page_faults = trial.server.page_faults()
+        else:
+            trial.server.warm()
+            trial.server.reset()
+            if trial.server_polls:
+                trial.server.poll(True)
         taker.server.stop()
     except GroupEndedError:
         lose(member, "a process ended before its first turn")
     except (TimeoutError, ProcessError, WorkerError, ServerError) as error:
         lose(member, str(error))
-    trial.ready_s = time.monotonic() - began
+    trial.extra["ready_s"] = time.monotonic() - began
 
 
 def lose(member: Member, reason: str) -> None:
@@ -240,6 +280,10 @@ def lose(member: Member, reason: str) -> None:
 def finish(members: Sequence[Member]) -> None:
     """Let all crawls run to their ends at the same time, and ask the servers what they saw."""
     going = [member for member in members if may_finish(member)]
+    if members[0].trial.point.role == "server":
+        for member in going:
+            unload(member)
+        return
     for member in going:
         sleep_again(member)
     for member in going:
@@ -255,6 +299,22 @@ def finish(members: Sequence[Member]) -> None:
     for member in going:
         if member.trial.status == "ok":
             collect(member, patience=len(going))
+
+
+def unload(member: Member) -> None:
+    """Stop a load, and then its server, which answers what is still asked."""
+    trial, taker = member.trial, member.taker
+    trial.threads = taker.worker.threads
+    for group in (taker.worker, taker.server):
+        group.resume()
+    if not taker.begun:
+        taker.begin()
+    assert member.progress is not None
+    member.progress.stop()
+    try:
+        serving.finish(trial, member.worker)
+    except (TimeoutError, ProcessError, WorkerError, ServerError) as error:
+        lose(member, str(error))
 
 
 def may_finish(member: Member) -> bool:
@@ -312,13 +372,14 @@ def summary(turns: Turns, place: int, trial: Trial) -> TurnsSummary | None:
         return None
     spanned = None
     if trial.result is not None and trial.result.ended is not None and trial.result.service:
-        service = seconds(trial.times, "service", trial.result.service)
-        ended = seconds(trial.times, "ended", trial.result.ended)
+        service = record.seconds(trial.times, "service", trial.result.service)
+        ended = record.seconds(trial.times, "ended", trial.result.ended)
         first, last = turn_of(counted, ended - service), turn_of(counted, ended)
         inside = (first == last) & (last >= 0)
         trial.within_turns = service[inside]
         spanned = int((last >= 0).sum() - inside.sum())
     stolen = [turn.steal_s for turn in counted]
+    trial.waited_s = sum(turn.wait_s or 0.0 for turn in counted)
     return TurnsSummary(
         turn_s=turn_s(trial.point, trial.turn.label),
         taken=len(mine),
@@ -346,7 +407,6 @@ def turn_of(turns: list[TurnTaken], at: FloatArray) -> npt.NDArray[np.int64]:
 
 
 def too_few(point: str, block: int, rounds: int) -> str | None:
-    """A warning about a block with hardly any counted rounds, None if there were enough."""
     if rounds >= FEWEST_ROUNDS:
         return None
     return (
@@ -357,7 +417,6 @@ def too_few(point: str, block: int, rounds: int) -> str | None:
 
 
 def log(turns: Turns, point: Point, block: int, until: float | None = None) -> TurnsRecord:
-    """Every turn of the block, for the file beside the trials."""
     taken = turns.taken
     start_s = taken[0].began if taken else 0.0
 
@@ -385,3 +444,28 @@ def log(turns: Turns, point: Point, block: int, until: float | None = None) -> T
         warning=too_few(point.id, block, turns.rounds),
         reasons=({"wait_us": NO_WAIT} if None in waits else {}) | uneven(point, until),
     )
+
+
+# --- how exchanges are counted -----------------------------------------------------------
+
+
+@dataclass(slots=True)
+class LedgerCount:
+    """Exchanges counted at the server, where the cost of counting in the worker is measured.
+
+    After a turn the server has answered what was still asked, so the number is ahead of the
+    worker's by the requests in flight: as many after each turn, one or none for each slot.
+    """
+
+    server: Server
+    served: int = 0
+
+    def count(self) -> int:
+        return self.served
+
+    def look(self) -> None:
+        """Ask the server, which must not be stopped."""
+        try:
+            self.served = self.server.served()
+        except ServerError:
+            raise GroupEndedError from None

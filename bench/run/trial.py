@@ -10,18 +10,15 @@ from __future__ import annotations
 import time
 from contextlib import AbstractContextManager, nullcontext
 
-from bench.machine.probes import cpu, kernel
-from bench.plan.mixed import EVERY
-from bench.plan.order import Turn
-from bench.plan.workloads import Point
+from bench.machine import cpu, kernel
+from bench.plan.plan import Turn
+from bench.plan.workloads import WORK_EVERY, Point
 from bench.run import record
-from bench.run.barrier import Barrier
-from bench.run.interruption import Interruption
-from bench.run.process import ProcessError, dies_with_parent
+from bench.run.barrier import Barrier, Interruption
+from bench.run.process import ProcessError, WorkerError, WorkerProcess, threads
 from bench.run.protocol import Command, Schedule, Working
 from bench.run.servers import Server, ServerError
 from bench.run.state import Bench, Trial, recorder
-from bench.run.workers import WorkerError, WorkerProcess, threads
 from bench.schema import TrialRecord
 
 START_S = 30.0
@@ -37,7 +34,10 @@ def run(bench: Bench, point: Point, turn: Turn, server: Server, number: int) -> 
     """
     trial = Trial(bench, point, turn, server, number)
     python = bench.pythons[turn.label.interpreter]
-    with WorkerProcess(python=python, hash_seed=trial.hash_seed) as worker:
+    start = WorkerProcess(
+        python=python, hash_seed=trial.hash_seed, extra_environment=trial.environment
+    )
+    with start as worker:
         try:
             measure(trial, worker)
         except TimeoutError:
@@ -86,19 +86,19 @@ def command(
         switch_interval_s=point.switch_interval_s,
         recorder=recorder(point, trial.turn),
         out=str(trial.times),
-        watch_parent=dies_with_parent() is None,
         progress=progress,
         cafile=None if cafile is None else str(cafile),
         keep_alive=trial.way.keep_alive,
         cancel=point.kind == "cancel",
+        collect=not point.garbage,
         work=working(trial),
+        flip=trial.flip,
     )
 
 
 def working(trial: Trial) -> Working | None:
-    """The work that the pages of a trial need, None without any."""
     rounds = trial.rounds
-    return Working(rounds=rounds, every=EVERY, seed=trial.schedule_seed) if rounds else None
+    return Working(rounds=rounds, every=WORK_EVERY, seed=trial.schedule_seed) if rounds else None
 
 
 def pin(pid: int, cores: list[int], pinning: cpu.Pinning) -> str | None:
@@ -131,7 +131,7 @@ def measure(trial: Trial, worker: WorkerProcess) -> None:
     began = time.monotonic()
     worker.command(command(trial))
     worker.ready(START_S)
-    trial.ready_s = time.monotonic() - began
+    trial.extra["ready_s"] = time.monotonic() - began
     if trial.rounds:
         trial.work_expected = trial.bench.work.check(
             trial.point, server, trial.rounds, trial.schedule_seed

@@ -35,15 +35,140 @@ from __future__ import annotations
 import gc
 import os
 import random
+import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from bench.machine import cpu, procfs
 from bench.plan.sizes import LONG_TURN_SLOTS, TURN_S
-from bench.run.group import Group, GroupEndedError
-from bench.run.interrupts import interruptible
+from bench.run.process import interruptible
+
+# --- a process group ---------------------------------------------------------------------
+
+
+MOST_TASKS = 8
+"""A group with more threads than this has many: see :func:`bench.run.turns.take_turn`.
+
+It is not asked how long they waited, either: they wait for each other most of the time.
+"""
+
+
+class GroupEndedError(Exception):
+    """A process ended while it was having its turn, or waiting for it."""
+
+
+class Group:
+    """A child of this process and everything in its process group, as one thing to stop.
+
+    The child must lead a process group of its own (:func:`bench.run.process.spawn`
+    sees to that), and must be a child of the calling process.
+    """
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.stopped = False
+        self.threads = 1
+        self._members = [pid]
+        self._waits: list[str] | None = None
+
+    @property
+    def many(self) -> bool:
+        """Whether it has so many threads that stopping them takes a part of a turn."""
+        return self.threads > MOST_TASKS
+
+    def stop(self) -> None:
+        """Stop every process of the group; returns when the child itself has stopped.
+
+        Raises :class:`GroupEndedError` when the child has ended instead.
+        """
+        with self._first_in_line() if self.many else nullcontext():
+            self._stop()
+        self.stopped = True
+
+    def _stop(self) -> None:
+        try:
+            os.kill(-self.pid, signal.SIGSTOP)
+            # WNOWAIT, so that the process that started the child can still collect its exit.
+            found = os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+            if found is None or found.si_code not in (os.CLD_STOPPED, os.CLD_TRAPPED):
+                raise GroupEndedError
+            os.waitid(os.P_PID, self.pid, os.WSTOPPED)
+        except (ProcessLookupError, ChildProcessError):
+            raise GroupEndedError from None
+
+    @contextmanager
+    def _first_in_line(self) -> Iterator[None]:
+        """Let the child's main thread have the processor at once, where the harness may.
+
+        That thread takes the signal and passes it on. With many others waiting for the processor,
+        it waited for up to 280 ms, and they went on crawling meanwhile.
+        """
+        self._schedule(os.SCHED_FIFO, 1)
+        try:
+            yield
+        finally:
+            self._schedule(os.SCHED_OTHER, 0)
+
+    def _schedule(self, policy: int, priority: int) -> None:
+        """Set the policy of the main thread and of nothing that it starts."""
+        with suppress(OSError):
+            alone = policy | os.SCHED_RESET_ON_FORK
+            os.sched_setscheduler(self.pid, alone, os.sched_param(priority))
+
+    def resume(self) -> None:
+        self.stopped = False
+        with suppress(ProcessLookupError):
+            os.kill(-self.pid, signal.SIGCONT)
+
+    def kill(self) -> None:
+        with suppress(ProcessLookupError):
+            os.kill(-self.pid, signal.SIGKILL)
+
+    def look_for_children(self) -> None:
+        """Find the child's own children, whose processor time belongs to it, and all threads."""
+        self._members = [self.pid]
+        for pid in self._members:
+            with suppress(OSError):
+                for task in os.listdir(f"/proc/{pid}/task")[:1]:
+                    text = Path(f"/proc/{pid}/task/{task}/children").read_text(encoding="ascii")
+                    self._members += map(int, text.split())
+        self._waits = self._find_waits()
+
+    def _find_waits(self) -> list[str] | None:
+        """The files with the waits of all threads; None if unknown, or too many.
+
+        Counts the threads on the way.
+        """
+        found: list[str] = []
+        for pid in self._members:
+            try:
+                tasks = os.listdir(f"/proc/{pid}/task")
+            except OSError:
+                return None
+            found += [f"/proc/{pid}/task/{task}/schedstat" for task in tasks]
+        self.threads = len(found)
+        return None if self.many else found
+
+    def wait_s(self) -> float | None:
+        """Seconds that the group's threads could have run so far and had no processor.
+
+        Read in the kernel's run queues; None where it does not say, or with many threads.
+        """
+        try:
+            fields = [Path(file).read_text(encoding="ascii").split() for file in self._waits or ()]
+        except OSError:
+            return None
+        return sum(int(row[1]) for row in fields) / 1e9 if fields else None
+
+    def cpu_s(self) -> float:
+        return sum(cpu.total_clock(pid) or 0.0 for pid in self._members)
+
+
+# --- turns -------------------------------------------------------------------------------
+
 
 FILLING = -1
 """The round of the turns that a label takes until all its slots are busy."""
@@ -61,27 +186,21 @@ LOOK_S = 0.002
 
 @dataclass(slots=True)
 class Taker:
-    """One label that takes turns: its worker, its server, its counter.
-
-    ``count`` gives the exchanges completed so far, ``total`` how many the crawl
-    will have, and ``begin`` starts the crawl; it is called in the first turn.
-    ``look`` is called at the end of each turn, between the worker's stop and the
-    server's, if the number comes from the server. It may raise :class:`GroupEndedError`.
-    ``processors`` are the worker's, whose stolen time is read. A turn lasts ``turn_s``. Who takes
-    only one in each round (``once``) has it in the middle.
-    """
+    """One label that takes turns: its worker, its server, its counter."""
 
     name: str
     worker: Group
     server: Group
-    count: Callable[[], int]
-    begin: Callable[[], None]
-    total: int
+    count: Callable[[], int]  # the exchanges completed so far
+    begin: Callable[[], None]  # starts the crawl; called in the first turn
+    total: int  # exchanges of the crawl
     slots: int
+    # Called at the end of each turn, between the worker's stop and the server's, if the count
+    # comes from the server. It may raise :class:`GroupEndedError`.
     look: Callable[[], None] | None = None
-    processors: Sequence[int] = ()
+    processors: Sequence[int] = ()  # the worker's, whose stolen time is read
     turn_s: float = TURN_S
-    once: bool = False
+    once: bool = False  # takes one turn in each round, in the middle of it
     begun: bool = False
     lost: str | None = None
 
@@ -103,16 +222,11 @@ class Taker:
 
 @dataclass(frozen=True, slots=True)
 class TurnTaken:
-    """What one turn did. Times in seconds; ``began`` is on the monotonic clock.
-
-    ``aside_s`` is the processor time of resuming and stopping many threads, and of what they
-    did meanwhile; it is in none of the others. ``reached`` is the share of its exchanges that
-    the crawl had completed when the turn ended.
-    """
+    """What one turn did. Times in seconds."""
 
     taker: int
     round: int
-    began: float
+    began: float  # on the monotonic clock
     wall_s: float
     cpu_s: float
     server_cpu_s: float
@@ -120,8 +234,9 @@ class TurnTaken:
     steal_s: float | None
     counted: bool
     wait_s: float | None = None
+    # Of resuming and stopping many threads, and of what they did meanwhile; in none of the others.
     aside_s: float = 0.0
-    reached: float = 0.0
+    reached: float = 0.0  # the share of its exchanges that the crawl had completed at its end
 
 
 @dataclass(slots=True)
@@ -133,7 +248,6 @@ class Turns:
 
     @property
     def rounds(self) -> int:
-        """How many rounds count: those in which every slot of every label had work."""
         return len({turn.round for turn in self.taken if turn.counted})
 
 
@@ -160,15 +274,12 @@ def undisturbed() -> Iterator[None]:
 
 def steal_s(processors: Sequence[int]) -> float | None:
     """Seconds stolen from these processors since boot (10 ms ticks); None where unknown."""
-    try:
-        lines = Path("/proc/stat").read_text(encoding="ascii").splitlines()
-    except OSError:
+    # Not by psutil, which does not say which processors are offline.
+    rows = {row[0]: row for row in map(str.split, (procfs.read("proc/stat") or "").splitlines())}
+    found = [rows.get(f"cpu{number}", []) for number in processors]
+    if not found or any(len(row) < 9 for row in found):
         return None
-    wanted = {f"cpu{number}" for number in processors}
-    fields = [line.split() for line in lines if line.split(None, 1)[0] in wanted]
-    if not fields or any(len(row) < 9 for row in fields):
-        return None
-    return sum(int(row[8]) for row in fields) / os.sysconf("SC_CLK_TCK")
+    return sum(int(row[8]) for row in found) / os.sysconf("SC_CLK_TCK")
 
 
 def take_turns(
@@ -176,6 +287,7 @@ def take_turns(
     rng: random.Random,
     *,
     deadline: float = float("inf"),
+    rounds: int = 0,
     after_round: Callable[[int], None] | None = None,
 ) -> Turns:
     """Let the takers take turns until the first of them runs out of work.
@@ -185,7 +297,8 @@ def take_turns(
 
     Every taker must be stopped when this is called, and is stopped when it
     returns. A taker whose process ends is marked ``lost``, and the others go on
-    without it. Stops early at ``deadline`` on the monotonic clock. An interrupt
+    without it. Stops early at ``deadline`` on the monotonic clock, or after so many ``rounds``,
+    if there is a number: work that has no end cannot run out. An interrupt
     (:class:`KeyboardInterrupt`) passes through between two turns.
     """
     result = Turns([taker.name for taker in takers])
@@ -215,7 +328,9 @@ def take_turns(
             number += 1
             if after_round is not None:
                 after_round(number)
-            if any(t.count() > t.total - 2 * t.slots for t in takers if t.lost is None):
+            if number == rounds or any(
+                t.count() > t.total - 2 * t.slots for t in takers if t.lost is None
+            ):
                 break
     return result
 
@@ -281,7 +396,6 @@ def take_turn(taker: Taker, index: int, number: int) -> TurnTaken:
 
 
 def _settle(taker: Taker, before: int) -> None:
-    """Wait until as many exchanges have ended as there are slots, or no longer."""
     until = time.monotonic() + SETTLE_S
     while taker.count() < before + taker.slots and time.monotonic() < until:
         time.sleep(LOOK_S)
@@ -301,3 +415,31 @@ def _reading(taker: Taker) -> _Reading:
     """Time, work and its count as close together as can be: the worker may be running."""
     cpu_s, exchanges, at = taker.worker.cpu_s(), taker.count(), time.monotonic()
     return _Reading(exchanges, cpu_s, taker.server.cpu_s(), at)
+
+
+# --- the same place of each crawl --------------------------------------------------------
+
+
+def level(turns: Turns, among: Collection[int]) -> tuple[Turns, float | None]:
+    """Count the turns of these takers only up to the place that each of their crawls reached.
+
+    Returns that place too, as a share of a crawl. It is None, and nothing changes, if no turn
+    counts, or if a crawl was beyond it in its first counted turn.
+
+    The first fifth of a tree is its inner pages, whose links are new. They cost half as much
+    again as the leaves. One label's site is too large if its weight is wrong
+    (:mod:`bench.plan.sizes`). Then its turns hold more of the first pages than another's, and a
+    page seems to cost more. Up to the same place, all crawls have the same pages.
+    """
+    counted = [
+        [t.reached for t in turns.taken if t.taker == place and t.counted] for place in among
+    ]
+    reached = [shares for shares in counted if shares]
+    until = min((max(shares) for shares in reached), default=None)
+    if until is None or any(min(shares) > until for shares in reached):
+        return turns, None
+    taken = [
+        replace(t, counted=t.counted and (t.taker not in among or t.reached <= until))
+        for t in turns.taken
+    ]
+    return Turns(turns.takers, taken), until

@@ -18,6 +18,7 @@ import faulthandler
 import gc
 import os
 import resource
+import selectors
 import sys
 import time
 from array import array
@@ -25,7 +26,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TextIO
 
 from bench import arrivals, controls
-from bench.machine.probes import switches
+from bench.machine import switches
 from bench.run.protocol import (
     GO,
     Command,
@@ -51,6 +52,9 @@ from crawlers.recorder import (
     SlotRecorder,
     TimesRecorder,
 )
+
+SHORT_SWITCH_S, LARGE_RECEIVE = 0.0005, 256 * 1024
+"""What is not as always in two of the flips."""
 
 Crawl = Callable[[Job, Any], CrawlReport]
 """What a backend and a control have in common; the second argument is a recorder."""
@@ -85,7 +89,6 @@ OWN_SERVER: dict[str, Any] = {"any_host": True, "polite": False}
 
 
 def make_job(command: Command) -> Job:
-    """The job that a command asks for."""
     both: dict[str, Any] = {**OWN_SERVER, "keep_alive": command.keep_alive, **trusted(command)}
     if command.urls is None:
         return Job(
@@ -111,12 +114,10 @@ def make_job(command: Command) -> Job:
 
 
 def trusted(command: Command) -> dict[str, Any]:
-    """The authorities of a job over TLS."""
     return {} if command.cafile is None else {"cafile": command.cafile}
 
 
 def gc_collections() -> int:
-    """How many collections of any generation have run."""
     return sum(generation["collections"] for generation in gc.get_stats())
 
 
@@ -161,30 +162,11 @@ def without_start(
     return user_s, system_s
 
 
-def watch_parent() -> None:
-    """Exit when the parent has died, where the kernel cannot do that for us.
-
-    Costs a thread, so it is used only where there is no parent-death signal.
-    """
-    import threading
-
-    parent = os.getppid()
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(0.5)
-        os._exit(3)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
 def send(message: Message, replies: TextIO) -> None:
-    """Send one message to the harness."""
     print(encode(message), file=replies, flush=True)
 
 
 def make_recorder(command: Command) -> TimesRecorder:
-    """The recorder that a command asks for."""
     if command.progress is not None:
         one_at_a_time = switches.gil() == "enabled"
         kind = ProgressRecorder if one_at_a_time else LockedProgressRecorder
@@ -208,11 +190,12 @@ def load(command: Command, job: Job) -> tuple[str, Crawl]:
     """The family of a backend or a control, and what runs it; a backend has warmed up."""
     if command.backend in controls.CONTROLS:
         # Imported here: the memory of a backend's process is measured.
-        from bench.controls.prepare import prepare
+        from bench.controls.programs import prepare
 
         return controls.FAMILY, prepare(command.backend, job)
     backend = registry.load(command.backend)
-    warm_up(command, backend.crawl)
+    if command.flip != "cold":
+        warm_up(command, backend.crawl)
     if job.work is not None:
         # Imported here, as above; from now on pages are read with the work that they need.
         from crawlers import work
@@ -221,9 +204,20 @@ def load(command: Command, job: Job) -> tuple[str, Crawl]:
     return backend.family, backend.crawl
 
 
+def before_import(flip: str) -> None:
+    """Flip what a backend looks at when it is imported (:data:`bench.plan.profiles.FLIPS`)."""
+    if flip == "switch":
+        sys.setswitchinterval(SHORT_SWITCH_S)
+    elif flip == "selector":
+        selectors.DefaultSelector = selectors.PollSelector  # type: ignore[misc, assignment]
+    elif flip == "receive":
+        http.RECV_SIZE = LARGE_RECEIVE  # type: ignore[misc]
+
+
 def work(command: Command, commands: TextIO, replies: TextIO) -> None:
-    """Warm up, wait for the start, crawl, report."""
-    heap.settle()
+    before_import(command.flip)
+    if command.flip != "heap":
+        heap.settle()
     job = make_job(command)
     family, crawl = load(command, job)
     measure(command, job, family, crawl, commands, replies)
@@ -232,7 +226,6 @@ def work(command: Command, commands: TextIO, replies: TextIO) -> None:
 def measure(
     command: Command, job: Job, family: str, crawl: Crawl, commands: TextIO, replies: TextIO
 ) -> None:
-    """Wait for the start, crawl, report."""
     times = make_recorder(command)
     recorder: Recorder = times
     if command.recorder == "null":
@@ -246,6 +239,8 @@ def measure(
     if command.switch_interval_s is not None:
         sys.setswitchinterval(command.switch_interval_s)
     gc.collect()
+    if not command.collect or command.flip == "collector":
+        gc.disable()
     send(Ready(), replies)
     if commands.readline().strip() != GO:
         return
@@ -257,6 +252,7 @@ def measure(
     cpu_s = time.process_time()
     after, (user_after, system_after) = resource.getrusage(resource.RUSAGE_SELF), processor_s()
     collections = gc_collections() - collections
+    garbage = None if command.collect else gc.collect()
     slots = ended = None
     if isinstance(times, SlotRecorder):
         slots = write(f"{command.out}.slots", times.slots, "l")
@@ -300,6 +296,7 @@ def measure(
         slots=slots,
         ended=ended,
         ending=watch.ending(started + call_s, cpu_s) if watch else None,
+        garbage=garbage,
         work=worked(command, report, times) if isinstance(times, DueRecorder) else None,
     )
     send(result, replies)
@@ -340,8 +337,6 @@ def main() -> int:
         command = decode(line)
         if not isinstance(command, Command):
             raise TypeError(f"expected a command, got {line[:80]!r}")
-        if command.watch_parent:
-            watch_parent()
         work(command, sys.stdin, replies)
     except Exception as error:
         send(Failed(f"{type(error).__name__}: {error}"), replies)

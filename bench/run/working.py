@@ -8,19 +8,17 @@ the milliseconds that its point says, alone and on this machine.
 
 from __future__ import annotations
 
-import http.client
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from statistics import median
 
 from bench import arrivals
-from bench.machine.probes import cpu
-from bench.plan.mixed import EVERY
-from bench.plan.workloads import Point
+from bench.machine import cpu
+from bench.plan.workloads import WORK_EVERY, Point
 from bench.run.process import Child, ProcessError
 from bench.run.protocol import Worked
-from bench.run.servers import CONTROL_S, Server, ServerError
+from bench.run.servers import Server, ServerError
 from bench.schema import TrialRecord
 from crawlers import work
 
@@ -41,7 +39,7 @@ def measure(server: Server, cores: list[int]) -> float:
 
     Raises :class:`bench.run.servers.ServerError`.
     """
-    (body,) = bodies(server, [0]).values()
+    (body,) = server.get(["/p/0"])
     child = Child("the measurement of a round", ["-m", "bench.run.working"])
     try:
         if cores:
@@ -52,22 +50,6 @@ def measure(server: Server, cores: list[int]) -> float:
         raise ServerError(f"a round of work could not be measured: {error}") from None
     finally:
         child.close()
-
-
-def bodies(server: Server, numbers: Sequence[int]) -> Mapping[int, bytes]:
-    """Pages of a list, by number."""
-    host, _, port = server.listening.rpartition(":")
-    client = http.client.HTTPConnection(host, int(port), timeout=CONTROL_S)
-    found = {}
-    try:
-        for number in numbers:
-            client.request("GET", f"/p/{number}")
-            found[number] = client.getresponse().read()
-    except (OSError, http.client.HTTPException) as error:
-        raise ServerError(f"the fixture server did not answer: {error}") from None
-    finally:
-        client.close()
-    return found
 
 
 class Expected:
@@ -84,9 +66,10 @@ class Expected:
 
         Ask before the ledger is reset: the pages come from the server.
         """
-        pages = sorted(arrivals.chosen(point.urls or 0, EVERY, seed))
+        pages = sorted(arrivals.chosen(point.urls or 0, WORK_EVERY, seed))
         missing = [number for number in pages if (point.site, number) not in self._values]
-        for number, body in bodies(server, missing).items():
+        bodies = server.get(f"/p/{number}" for number in missing)
+        for number, body in zip(missing, bodies, strict=True):
             self._values[point.site, number] = work.words(body)
         total = sum(work.fold(self._values[point.site, number], rounds) for number in pages)
         return len(pages), total % work.LIMIT

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from bench.analysis.stats import MOST_BLOCKS, UNDECIDED, Ratio, Spread
+from bench.analysis.stats import MOST_BLOCKS, UNDECIDED, MemoryFit, Ratio, Spread
 from bench.schema import Limiter
 from bench.show.table import MISSING, Cell, Tone
-from bench.text import count
+from bench.text import KIB, MIB, count
 
 VERDICT_TONES: dict[str, Tone] = {"faster": "good", "slower": "bad"}
 
@@ -35,18 +35,60 @@ def spread(found: Spread | None) -> str | Cell:
     return Cell(f"{median} [{figure(found.low)}–{figure(found.high)}]", median)
 
 
+def kib(value: float | None) -> str:
+    """Bytes as KiB, to one decimal."""
+    return tenths(None if value is None else value / KIB)
+
+
+def mib(value: float | None) -> str:
+    """Bytes as MiB, to one decimal."""
+    return tenths(None if value is None else value / MIB)
+
+
+def memory(fit: MemoryFit | None) -> str:
+    """A connection in KiB, if all of its parts were read."""
+    return kib(fit.total) if fit and fit.whole else MISSING
+
+
+def user_memory(fit: MemoryFit | None) -> str | Cell:
+    """Its part in user space, with the interval."""
+    if fit is None:
+        return MISSING
+    text, part = kib(fit.each.get("user")), fit.parts["user"]
+    if part.low is None or part.high is None:
+        return text
+    return Cell(f"{text} [{part.low / KIB:.1f}–{part.high / KIB:.1f}]", text)
+
+
+def percent(value: float | None) -> str:
+    """A share as a percentage."""
+    return MISSING if value is None else f"{100 * value:.0f} %"
+
+
 def share(found: Spread | None) -> str:
     """A median share, as a percentage."""
-    return MISSING if found is None else f"{100 * found.median:.0f} %"
+    return percent(found.median if found else None)
 
 
 def ratio(found: Ratio | None, *, base: bool = False) -> str:
-    """``1.53 [1.48–1.55]``, or as much of it as there is."""
+    """``1.53 [1.48–1.55]``, or as much of it as there is; the median block where it differs."""
     if found is None or found.value is None:
         return "1 (base)" if base else MISSING
     if found.low is None or found.high is None:
         return f"{found.value:.2f}"
-    return f"{found.value:.2f} [{found.low:.2f}–{found.high:.2f}]"
+    text = f"{found.value:.2f} [{found.low:.2f}–{found.high:.2f}]"
+    median = f"{found.median:.2f}"
+    return f"{text}, median {median}" if found.skewed and text[: len(median)] != median else text
+
+
+def change(found: Ratio | None) -> str:
+    """``×1.53 [1.48–1.55]``, or why there is no such claim; empty where nothing was compared."""
+    if found is None or found.value is None:
+        return ""
+    if found.low is None:
+        return f"×{found.value:.2f}, no interval"
+    # The median of a skewed one is in the table: beside a bar there is no room for it.
+    return f"×{ratio(found).partition(', median')[0]}" if found.shown else UNDECIDED
 
 
 def judged_ratio(found: Ratio | None) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
 
-from bench.analysis.stats import Spread
+from bench.analysis.stats import Ratio, Spread
+from bench.text import number
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,193 @@ class Bars:
     strong: str = ""
 
 
+Colour = Literal["blue", "sky", "red", "yellow", "pink", "grey", "faint", "own"]
+"""Of a part of a bar; ``own`` is the colour of the backend."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """One bar of several parts, from the left."""
+
+    parts: Mapping[str, float]
+    interval: tuple[float, float] | None = None  # of their sum
+    hatched: Sequence[str] = ()  # parts that were calculated, not read
+
+    @property
+    def total(self) -> float:
+        """The length of the bar."""
+        return sum(self.parts.values())
+
+
+@dataclass(frozen=True, slots=True)
+class StackedPanel:
+    """One axis of stacked bars: for each label one bar, or two, one below the other."""
+
+    axis: str
+    rows: Mapping[str, Sequence[Stack]]
+    unit: Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Stacked:
+    """Horizontal bars of several parts; ``aside`` is a narrow panel of single grey bars."""
+
+    parts: Mapping[str, Colour]  # in the order of the bars and of the key
+    panels: Sequence[StackedPanel]
+    aside: Panel | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A point of a line: its place, its trials, and whether the server was the limit."""
+
+    x: float
+    y: Spread
+    hollow: bool = False
+
+
+Line = Sequence[Point]
+"""From left to right."""
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """``linear`` begins at 0; ``values`` too, unless they differ too much; ``ratios`` have a 1.
+
+    ``nines`` is the axis of HdrHistogram plots: log10 of 1/(1 - p), 2 for a 99th percentile.
+    """
+
+    label: str
+    scale: Literal["linear", "values", "counts", "times", "memory", "ratios", "nines"] = "linear"
+    words: Callable[[float], str] = number
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """One panel of lines, by label."""
+
+    lines: Mapping[str, Line]
+    x: Axis
+    y: Axis
+    title: str = ""
+    dotted: Mapping[str, Line] = field(default_factory=dict)  # thin, without ranges
+    marks: Mapping[str, Point] = field(default_factory=dict)  # in place of one mark per point
+    shade: tuple[float | None, float] | None = None  # from where to where, None: the left end
+    crossing: float | None = None  # where a dotted line goes up
+
+    @property
+    def spreads(self) -> list[Spread]:
+        """Those of every point, without the dotted lines."""
+        return [point.y for line in self.lines.values() for point in line]
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Lines in one panel, named at their ends, or in several, with a key.
+
+    Several panels fill rows of as many ``columns``; a row of ratios has one scale.
+    """
+
+    plots: Sequence[Plot]
+    columns: int = 1
+    ranges: Literal["bars", "shades"] = "bars"
+
+    @property
+    def points(self) -> Iterator[Point]:
+        """Every point of every line."""
+        for plot in self.plots:
+            for line in plot.lines.values():
+                yield from line
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A figure and its ratio to that of the baseline; ``missing`` says why there is none."""
+
+    spread: Spread | None
+    ratio: Ratio | None = None
+    missing: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Forest:
+    """Each label with the one thing it changes, and what that does to each quantity."""
+
+    columns: Mapping[str, Unit]  # title of a quantity -> how its values are written
+    changes: Mapping[str, str]
+    rows: Mapping[str, Sequence[Estimate]]
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """A value with its interval; one without a value keeps its place."""
+
+    label: str
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    alarm: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DotGroup:
+    """Dots side by side; nothing is claimed within the band around the reference."""
+
+    name: str
+    dots: Sequence[Dot]
+    band: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DotPanel:
+    """Groups of dots; with a ``reference`` they lie around it, else the axis begins at 0."""
+
+    title: str
+    groups: Sequence[DotGroup]
+    ticks: Callable[[float], str]
+    reference: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Dots:
+    """Panels of dots in so many columns; ``breaks`` are groups after which nothing compares."""
+
+    panels: Sequence[DotPanel]
+    columns: int = 1
+    key: Sequence[str] = ()
+    breaks: Sequence[int] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """From a median to a tail, and the same as calculated, if it was."""
+
+    low: float
+    high: float
+    calculated: Sequence[float] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SpansPanel:
+    """One axis of times, with a dotted line at a mark."""
+
+    title: str
+    rows: Mapping[str, Span]
+    mark: float
+
+
+@dataclass(frozen=True, slots=True)
+class Spans:
+    """A line from a median to a tail for each label, in milliseconds, in one panel or several."""
+
+    panels: Sequence[SpansPanel]
+    labels: Sequence[str]  # the rows, from the top
+    axis: str
+
+
+Data = Bars | Dots | Forest | Lines | Spans | Stacked
+
+
 @dataclass(frozen=True, slots=True)
 class Figure:
     """A chart's words and its data."""
@@ -46,6 +235,11 @@ class Figure:
     title: str  # names what is drawn
     headline: str | None  # what it shows in one sentence, if it shows anything
     subtitle: str  # defines the quantity
-    alt: str
-    data: Bars
+    data: Data
     notes: tuple[str, ...] = ()
+    told: str = ""  # in words, where :mod:`bench.show.alt` does not find the best
+
+    @property
+    def hollow(self) -> bool:
+        """Whether the server limited any of its points."""
+        return isinstance(self.data, Lines) and any(point.hollow for point in self.data.points)

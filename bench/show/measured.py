@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
+from itertools import combinations
 from typing import Any, Final
 
 from bench.analysis import stats
-from bench.analysis.stats import Ratio, Spread
+from bench.analysis.stats import Comparison, Ratio, Spread
 from bench.show import cells
 from bench.show.figures import Panel, Unit
 from bench.show.table import MISSING, Column, Row, Table, name
@@ -91,6 +92,18 @@ class Measured:
         mine, other = self.values[label][key], self.values[base][key]
         return stats.ratio(other, mine, metric=stats.CPU_PER_1000)
 
+    def compared(self, key: str, among: Iterable[str]) -> list[Comparison]:
+        """Every two of these labels, seen from both sides and corrected together."""
+        found = [
+            Comparison(
+                *("", key, stats.CPU_PER_1000, base, label, self.compare(key, label, base)),
+                server_limited=False,
+            )
+            for label, base in combinations(among, 2)
+        ]
+        corrected = stats.corrected(found)
+        return [*corrected, *(one.inverse for one in corrected)]
+
     def table(self, caption: str, about: str) -> Table:
         """One row for each label."""
         heads = [f"{one.title}, {one.unit.symbol}" for one in self.measures.values()]
@@ -111,16 +124,6 @@ class Measured:
             ]
             for key, found in self.row(label).items()
         ]
-
-    def described(self) -> dict[str, str]:
-        """Label -> its medians, for an alt text."""
-        return {
-            label: ", ".join(
-                f"{self.measures[key].title} {self.measures[key].unit.words(found.median)}"
-                for key, found in self.row(label).items()
-            )
-            for label in self.values
-        }
 
     def panel(self, axis: str, *keys: str) -> Panel:
         """Bars of one measure, or of two, the first of them faint."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Literal
+from typing import Literal, TypeVar
 
 Align = Literal["left", "right"]
 Tone = Literal["plain", "good", "bad", "muted"]
 MISSING = "–"
+Of = TypeVar("Of")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,3 +81,21 @@ class Table:
         columns = [self.columns[0], *self.columns[2:]]
         for group, rows in groupby(self.rows, key=lambda row: text_of(row[1])):
             yield group, Table(self.caption, columns, [[row[0], *row[2:]] for row in rows])
+
+
+Columns = Sequence[tuple[Column, Callable[[Of], str | Cell]]]
+"""Each column, with its cell in the row of something."""
+
+
+def tabled(
+    caption: str,
+    columns: Columns[Of],
+    things: Iterable[Of],
+    *,
+    about: str = "",
+    notes: Sequence[str] = (),
+    grouped: bool = False,
+) -> Table:
+    """A table of one row for each thing."""
+    rows = [[cell(thing) for _, cell in columns] for thing in things]
+    return Table(caption, [column for column, _ in columns], rows, about, notes, grouped)

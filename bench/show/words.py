@@ -4,14 +4,36 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import Comparison, Metric, Spread
-from bench.analysis.wording import TIMES_FROM, prose
+from bench.analysis.wording import against, change, interval, prose
+from bench.plan.labels import Label
 from bench.schema import Environment, TrialRecord
-from bench.text import capital, count, plural, times
+from bench.text import capital, count, listing, plural
 from crawlers.registry import MODELS
+from crawlers.stacks import STACKS
+
+# --- names -----------------------------------------------------------------------------
+
+WHOLE: Final = frozenset(backend.name for backend in STACKS)
+"""The names of whole HTTP stacks: they stand apart from models and variants in every chart."""
+
+
+def is_stack(label: str) -> bool:
+    """Whether a label is that of a whole HTTP stack."""
+    return Label.parse(label).name in WHOLE
+
+
+def named(label: str) -> str:
+    """A label as charts write it: ``aiohttp (stack)``, ``callbacks over TLS``."""
+    parsed = Label.parse(label)
+    if parsed.mode == "tls":
+        return f"{parsed.backend} over TLS"
+    return f"{label} (stack)" if is_stack(label) else label
+
 
 # --- headlines -------------------------------------------------------------------------
 
@@ -23,14 +45,34 @@ def sentence(text: str) -> str:
 
 
 def difference(found: Comparison, what: str, less: str = "less") -> str:
-    """``35 % fewer pages than callbacks``, ``2.4 times the pages of callbacks``."""
-    value, base = found.ratio.value or 1.0, prose(found.base)
-    if value < 1:
-        return f"{100 * (1 - value):.0f} % {less} {what} than {base}"
-    least = "at least " if found.server_limited else ""
-    if value < TIMES_FROM:
-        return f"{least}{100 * (value - 1):.0f} % more {what} than {base}"
-    return f"{least}{times(value)} times the {what} of {base}"
+    """``35 % fewer pages than callbacks``, ``2.4 times as many pages as callbacks``."""
+    value = found.ratio.value or 1.0
+    least = "at least " if found.server_limited and value > 1 else ""
+    return f"{least}{against(value, less, what, prose(found.base))}"
+
+
+def differences(comparisons: Iterable[Comparison], less: str) -> str | None:
+    """Each backend's difference with its interval, the least first; then those without one."""
+    shown: list[str] = []
+    same: dict[float, list[str]] = {}
+    others: list[str] = []
+    for found in sorted(comparisons, key=lambda c: c.ratio.value or 0.0):
+        if found.ratio.low is None or found.ratio.high is None:
+            continue
+        name = f"`{Label.parse(found.label).name}`"
+        if found.ratio.shown:
+            shown.append(f"{name} {change(found.ratio.value or 0.0, less)} ({interval(found)})")
+        elif found.ratio.margin is not None:
+            same.setdefault(found.ratio.margin, []).append(name)
+        else:
+            others.append(name)
+    parts = [", ".join(shown)] if shown else []
+    parts += [
+        f"within ±{100 * margin:.0f} %: {listing(names)}" for margin, names in sorted(same.items())
+    ]
+    if others:
+        parts.append(f"undecided for {listing(others)}")
+    return "; ".join(parts) or None
 
 
 def of_models(found: Iterable[Comparison]) -> list[Comparison]:
@@ -92,15 +134,6 @@ def apart(one: Spread, other: Spread, blocks: int = stats.MIN_BLOCKS) -> bool:
     return one.low > other.high or other.low > one.high
 
 
-def extremes(found: dict[str, Spread]) -> tuple[str, str] | None:
-    """The models with the most and the least, of all backends where no model is among them."""
-    models = {label: spread for label, spread in found.items() if label in MODELS} or found
-    if len(models) < 2:
-        return None
-    ordered = sorted(models, key=lambda label: -models[label].median)
-    return ordered[0], ordered[-1]
-
-
 # --- captions and notes ----------------------------------------------------------------
 
 
@@ -139,24 +172,6 @@ def listed(trials: Sequence[TrialRecord]) -> tuple[str, ...]:
     return ()
 
 
-def ratio_words(found: Comparison) -> str:
-    """A ratio with its interval for a note: ``1.53 (95 % interval 1.48 to 1.55)``."""
-    result = found.ratio
-    if result.value is None:
-        return "no ratio"
-    if result.low is None or result.high is None:
-        return f"{result.value:.2f} (no interval: {result.reason})"
-    return f"{result.value:.2f} (95 % interval {result.low:.2f} to {result.high:.2f})"
-
-
-def ratio_note(found: Comparison) -> str:
-    """The ratio behind a headline."""
-    return (
-        f"{prose(found.label)} over {prose(found.base)}: {ratio_words(found)}, "
-        "paired within blocks."
-    )
-
-
 def point_words(trial: TrialRecord) -> str:
     """How a point is named in a sentence: ``100 slots``, ``10,000 connections``."""
     for name, unit in (("rate", "requests/s"), ("connections", "connection"), ("slots", "slot")):
@@ -164,22 +179,6 @@ def point_words(trial: TrialRecord) -> str:
         if value is not None:
             return f"{count(value)} {unit}" if name == "rate" else plural(int(value), unit)
     return trial.point
-
-
-def described(analysis: Analysis, told: dict[str, str]) -> str:
-    """What an alt text says of each backend: models first, whole HTTP stacks apart."""
-    stacks = {rung.name for rung in analysis.campaign.rungs if rung.family == "stack"}
-    groups = (
-        ("", [label for label in told if label in MODELS]),
-        ("Variants: ", [x for x in told if x not in MODELS and x not in stacks]),
-        ("HTTP stacks: ", [label for label in told if label in stacks]),
-    )
-    parts = [
-        head + "; ".join(f"{label} {told[label]}" for label in labels[:8])
-        for head, labels in groups
-        if labels
-    ]
-    return ". ".join(parts) + "."
 
 
 # --- footers ---------------------------------------------------------------------------

@@ -1,56 +1,60 @@
-"""What a talk is made from: a campaign, and what lies beside it or was named."""
+"""What the talk's template may ask for: charts, findings, claims, counts and a fleet."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from pathlib import Path
+from typing import Any, Final
 
 from bench import store
 from bench.analysis.analysis import Analysis
-from bench.capacity import fixture, report
-from bench.capacity.advice import Advice, advise
-from bench.capacity.validation import validation
-from bench.claims import records as experiments
-from bench.claims.readings import Evidence
-from bench.claims.verdict import Judged, Verdict, judge
-from bench.costs import account
+from bench.claims import ledger
+from bench.claims import measure as experiments
+from bench.claims.verdict import Evidence, Judged, Verdict, judge
 from bench.costs import record as costs_record
-from bench.costs.account import Account
+from bench.costs import report as costs_report
 from bench.costs.record import Costs
 from bench.errors import BenchError
-from bench.exhibits import stack_ripping
-from bench.exhibits.stack_ripping import Ripped
-from bench.fleet import store as fleet_store
-from bench.fleet.store import FleetRecords
+from bench.fleet import records as fleet_records
+from bench.fleet import report as fleet_report
+from bench.fleet.records import FleetRecords, sentence
+from bench.launch import RESULTS
+from bench.report import charts, findings
+from bench.report.charts import Design, Skip
 from bench.schema import Environment
-from bench.text import plural
-from crawlers.registry import MODELS
+from bench.text import plural, size_words
+
+POSITIONS: Final = {"inside": "holds here", "outside": "does not", "undecided": "undecided"}
+MARKS: Final = ("Hatched", "Hollow")
+"""Notes of a chart that begin so are under it; its other notes are the speaker's."""
 
 
 class TalkError(BenchError):
     """There is no talk in these records."""
 
 
-@dataclass(slots=True)
-class Inputs:
-    """All records of a talk: the campaign's, and further ones where there are any."""
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A slide that these records cannot fill, and why."""
+
+    kicker: str
+    reason: str
+
+
+@dataclass
+class Material:
+    """The records of a talk, and what is computed from them when the template asks for it."""
 
     analysis: Analysis
-    measured: list[experiments.AnyLine]
+    folder: Path  # of the campaign
+    measured: Sequence[experiments.AnyLine] = ()
     costs: Costs | None = None
     fleet: FleetRecords | None = None
-
-
-class Material:
-    """The records of a talk, and what is computed from them when a slide asks for it."""
-
-    def __init__(self, inputs: Inputs) -> None:
-        self.analysis = inputs.analysis
-        self.measured = inputs.measured
-        self.costs = inputs.costs
-        self.fleet = inputs.fleet
+    fleet_folder: Path | None = None
+    gaps: list[Gap] = field(default_factory=list)
+    designs: dict[str, Design | Skip] = field(default_factory=dict)  # that were asked for
 
     @classmethod
     def load(cls, campaign: Path, fleet: Path | None = None) -> Material:
@@ -61,85 +65,118 @@ class Material:
         """
         file = store.trials_file(campaign)
         folder, analysis = file.parent, Analysis.load(file)
-        if analysis.releases:
+        if analysis.campaign.interpreters:
             raise TalkError(
                 f"{folder}: the talk compares models, and this campaign compares interpreters; "
                 "name a campaign of one interpreter"
             )
         counted = folder / costs_record.FILE_NAME
         return cls(
-            Inputs(
-                analysis,
-                experiments.load(folder),
-                costs_record.load(counted) if counted.exists() else None,
-                fleet_store.load(fleet) if fleet else None,
-            )
+            analysis,
+            folder,
+            experiments.load(folder),
+            costs_record.load(counted) if counted.exists() else None,
+            fleet_records.load(fleet) if fleet else None,
+            fleet,
         )
+
+    def names(self) -> dict[str, Any]:
+        """Everything that the template may name."""
+        head, trials = self.analysis.campaign, self.analysis.records.trials
+        runs = experiments.runs(list(self.measured))[-1:]
+        return {
+            "campaign": f"campaign {head.campaign}, profile {head.profile}; "
+            f"{machine(head.environment)}",
+            "trials": len(trials),
+            "usable": sum(trial.status == "ok" for trial in trials),
+            "experiments": "".join(f"experiments {r.run}; {machine(r.environment)}" for r in runs),
+            "counted": self.costs
+            and f"counted on {self.costs.header.created[:10]}; "
+            f"{machine(self.costs.header.environment)}",
+            "holding": self.fleet
+            and f"fleet {self.fleet.fleet.fleet}; {machine(self.fleet.fleet.environment)}",
+            "fleet": self.fleet,
+            "largest": self.fleet.largest if self.fleet else [],
+            "verdicts": self.verdicts,
+            "judged": self.judged,
+            "all_stated": ledger.all_stated,
+            "stated": ledger.stated,
+            "now": ledger.now,
+            "POSITIONS": POSITIONS,
+            "MARKS": MARKS,
+            "chart": self.chart,
+            "look": self.look,
+            "missing": self.missing,
+            "told": self.told,
+            "sentence": sentence,
+            "plural": plural,
+            "size": partial(size_words, digits=2),
+        }
 
     @cached_property
     def verdicts(self) -> Mapping[str, Verdict]:
         """Every claim with what this campaign says of it, by its name."""
-        evidence = Evidence(self.analysis.campaign.campaign, self.analysis, self.measured)
+        evidence = Evidence(self.analysis.campaign.campaign, self.analysis, list(self.measured))
         return {verdict.claim.name: verdict for verdict in judge([evidence])}
 
     def judged(self, name: str) -> list[Judged]:
         """The readings of a claim that have a number."""
         return [one for one in self.verdicts[name].judged if one.position != "missing"]
 
-    @cached_property
-    def accounts(self) -> list[Account]:
-        """What a page takes, counted; empty without a record."""
-        return account.accounts(self.costs) if self.costs else []
+    def told(self, name: str) -> str:
+        """A finding as far as it is about the models: what a speaker can say in one breath."""
+        text = findings.named(self.analysis).get(name, "")
+        return text.partition(" Variants: ")[0].partition(" HTTP stacks: ")[0]
 
-    @cached_property
-    def advice(self) -> Advice | None:
-        """What each model needs for the load of the report's form; None where nothing says it."""
-        measured = fixture.measured(self.analysis)
-        if measured is None or measured.point is None:
-            return None
-        checked = validation(self.analysis, measured)
-        models = [each for each in measured.backends if each.name in MODELS]
-        costs = replace(measured, backends=models)
-        return advise(costs, checked, report.example(costs))
+    # --- charts ---------------------------------------------------------------------------
 
-    @cached_property
-    def ripped(self) -> list[Ripped]:
-        """The traceback of each model; each runs for a moment."""
-        return stack_ripping.rip_all()
-
-    # --- where numbers come from ----------------------------------------------------------
-
-    @property
-    def campaign(self) -> str:
-        """The campaign's id, profile and machine."""
-        head = self.analysis.campaign
-        return f"campaign {head.campaign}, profile {head.profile}; {machine(head.environment)}"
-
-    @property
-    def experiments(self) -> list[str]:
-        """The last run of the experiments for the claims, if there is one."""
-        here = machine(self.analysis.campaign.environment)
-        found = []
-        for run in experiments.runs(self.measured)[-1:]:
-            there = machine(run.environment)
-            found.append(f"experiments {run.run}" + (f"; {there}" if there != here else ""))
+    def chart(self, name: str, kicker: str) -> Design | None:
+        """A chart for a slide of its own; where there is none, the slide is a gap."""
+        found = self.look(name)
+        if found is None:
+            skip = self.designs[name]
+            self.missing(kicker, skip.reason if isinstance(skip, Skip) else "")
         return found
 
-    @property
-    def counted(self) -> list[str]:
-        """The record of counts, if there is one."""
-        if self.costs is None:
-            return []
-        header = self.costs.header
-        return [f"counted on {header.created[:10]}; {machine(header.environment)}"]
+    def look(self, name: str) -> Design | None:
+        """A chart, if these records have it."""
+        if name not in self.designs:
+            self.designs[name] = self._design(name)
+        found = self.designs[name]
+        return found if isinstance(found, Design) else None
 
-    @property
-    def held(self) -> list[str]:
-        """The fleet, if there is one."""
-        if self.fleet is None:
-            return []
-        head = self.fleet.fleet
-        return [f"fleet {head.fleet}; {machine(head.environment)}"]
+    def _design(self, name: str) -> Design | Skip:
+        if name == costs_report.NAME:
+            if self.costs is None:
+                return Skip(name, name, "no costs.jsonl beside the campaign")
+            return costs_report.design(self.costs, costs_record.accounts(self.costs))
+        if name == fleet_report.RAMP:
+            if self.fleet is None:
+                return Skip(name, name, "no fleet was named: add --fleet results/FLEET")
+            return fleet_report.ramp(self.fleet)
+        found = charts.story(self.analysis).get(name)
+        return found or Skip(name, name, "this campaign did not measure it")
+
+    def missing(self, kicker: str, reason: str) -> str:
+        """Note a slide that is left out; there is nothing to show for it."""
+        self.gaps.append(Gap(kicker, reason))
+        return ""
+
+    def file(self, name: str) -> Path:
+        """Where a chart lies once it was drawn: with its own records."""
+        folders = {
+            costs_report.NAME: RESULTS / "costs",
+            fleet_report.RAMP: self.fleet_folder or Path(),
+        }
+        return folders.get(name, self.folder) / "charts" / f"{name}.svg"
+
+    def backends(self, name: str) -> Sequence[str]:
+        """The backends in the order that decides on the colours of a chart."""
+        if name == costs_report.NAME and self.costs:
+            return list(dict.fromkeys(sample.backend for sample in self.costs.samples))
+        if name == fleet_report.RAMP and self.fleet:
+            return list(dict.fromkeys(trial.backend for trial in self.fleet.trials))
+        return self.analysis.backends
 
 
 def machine(environment: Environment) -> str:

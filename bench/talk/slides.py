@@ -1,134 +1,168 @@
-"""What a slide of the talk consists of, whatever it is written as."""
+"""The talk from its one template, ``templates/talk.md``: as a document, and as slides in a file.
+
+The template is Markdown with what the records say filled in (:mod:`bench.talk.material`). A heading
+begins a slide. What follows it is shown; then come the notes, the question from the floor with its
+answer, and the source of the numbers.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
 
-from bench.exhibits.sidebyside import ModelCell
-from bench.report.charts import Design, Skip
+import jinja2
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from markupsafe import Markup, escape
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
+
+from bench import filesystem
+from bench.analysis.wording import prose
+from bench.launch import ROOT
+from bench.palette import PALETTES
+from bench.report import markup
+from bench.report.charts import Design, Sheet
 from bench.talk.material import Material
+from bench.text import capital, markdown_text
 
-
-@dataclass(frozen=True, slots=True)
-class Quotes:
-    """Sentences of others, in large type."""
-
-    sentences: Sequence[str]
-    source: str
-    url: str
-
-
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """A chart. ``file`` is where it lies in the repository, relative to results/."""
-
-    design: Design
-    backends: Sequence[str]  # in the order that decides on their colours
-    file: str
-
-    @property
-    def caption(self) -> str:
-        """How it was measured, and what its marks mean."""
-        hatched = [note for note in self.design.notes if note.startswith(("Hatched", "Hollow"))]
-        hollow = ["Hollow: limited by the fixture server."] if self.design.hollow else []
-        return " ".join([f"{self.design.subtitle}.", *hollow, *hatched])
-
-    @property
-    def notes(self) -> list[str]:
-        """What the chart's small print says, which no slide has room for."""
-        return [note for note in self.design.notes if not note.startswith(("Hatched", "Hollow"))]
-
-
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """A table; the column ``strong`` has what the slide is about."""
-
-    caption: str
-    head: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    strong: int
-
-
-@dataclass(frozen=True, slots=True)
-class Code:
-    """Columns of code, each a stack of cells, set in ``size`` units of a slide 1280 wide.
-
-    ``page`` is a page of docs/ that shows the same: the talk's document links to it.
-    """
-
-    columns: Sequence[Sequence[ModelCell]]
-    size: float
-    caption: str
-    page: str | None = None
-
-
-Body = Quotes | Picture | Grid | Code
+CHART: Final = re.compile(r"!\[(?P<alt>.*)\]\(chart:(?P<name>[\w-]+)\)")
+THEMES: Final = ("light", "dark")
 
 
 @dataclass(frozen=True, slots=True)
 class TalkSlide:
-    """One slide: what the room sees, what the speaker says, and what the floor asks."""
+    """One slide in Markdown: what the room sees, what the speaker says, what the floor asks."""
 
-    name: str
     kicker: str  # where in the story we are
     title: str
-    body: Body
-    notes: Sequence[str]  # paragraphs; **bold**, `code` and [links](https://…) as in findings
-    question: str
-    answer: str
-    sources: Sequence[str]  # the campaign of its numbers
+    body: str
+    notes: str
+    floor: str
+    source: str  # the campaign of its numbers
 
-
-@dataclass(frozen=True, slots=True)
-class Gap:
-    """A slide that these records cannot fill, and why."""
-
-    name: str
-    kicker: str
-    reason: str
-
-
-def chart_slide(
-    *,
-    name: str,
-    kicker: str,
-    design: Design | Skip,
-    backends: Sequence[str],
-    file: str,
-    notes: Sequence[str | None],
-    question: str,
-    answer: str,
-    sources: Sequence[str],
-    title: str | None = None,
-) -> TalkSlide | Gap:
-    """A slide with a chart, whose small print ends the notes; a gap where there is no chart.
-
-    ``backends`` and ``file`` are those of :class:`Picture`. Notes that are None are left out.
-    Without a ``title`` it is the chart's headline.
-    """
-    if isinstance(design, Skip):
-        return Gap(name, kicker, design.reason)
-    body = Picture(design, backends, file)
-    return TalkSlide(
-        name=name,
-        kicker=kicker,
-        title=title or design.headline,
-        body=body,
-        notes=[*(note for note in notes if note), *body.notes],
-        question=question,
-        answer=answer,
-        sources=sources,
-    )
-
-
-Maker = Callable[[Material], TalkSlide | Gap]
+    @property
+    def name(self) -> str:
+        """Its address: ``the-claim-tested``."""
+        return re.sub(r"\W+", "-", self.kicker.lower())
 
 
 @dataclass(frozen=True, slots=True)
 class Talk:
-    """The slides in their order, and those that are missing."""
+    """The template, filled, and the slides in it."""
 
-    campaign: str
+    material: Material
+    text: str
     slides: Sequence[TalkSlide]
-    gaps: Sequence[Gap] = field(default=())
+
+
+def tell(material: Material, command: str = "") -> Talk:
+    """The slides that the records fill. ``command`` is how the document is made."""
+    text = _templates().get_template("talk.md").render(command=command, **material.names())
+    text = re.sub(r"\n{3,}", "\n\n", text).rstrip("\n") + "\n"
+    return Talk(material, text, [_slide(each) for each in re.split(r"(?m)^## ", text)[1:]])
+
+
+def _templates() -> jinja2.Environment:
+    found = jinja2.Environment(
+        loader=jinja2.PackageLoader(__name__),
+        autoescape=jinja2.select_autoescape(("html",)),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.filters.update(prose=prose, capital=capital, md=markdown_text)
+    return found
+
+
+def _slide(text: str) -> TalkSlide:
+    title, _, rest = text.partition("\n")
+    body, _, rest = rest.partition("**Notes.** ")
+    notes, _, rest = rest.partition("**From the floor:** ")
+    floor, _, rest = rest.partition("<sub>")
+    kicker, _, source = rest.strip().removesuffix(".</sub>").partition(". Numbers: ")
+    return TalkSlide(kicker, title, body, notes, floor, source)
+
+
+def document(talk: Talk, page: Path) -> str:
+    """The talk as a document; charts are linked where they lie, and described where they do not."""
+
+    def picture(found: re.Match[str]) -> str:
+        file = talk.material.file(found["name"])
+        if not file.is_file():
+            return f"*{found['alt']}*"
+        return f"![{found['alt']}]({Path(os.path.relpath(file, page.parent)).as_posix()})"
+
+    def page_of_docs(found: re.Match[str]) -> str:
+        return f"]({Path(os.path.relpath(ROOT / 'docs' / found[1], page.parent)).as_posix()})"
+
+    text = re.sub(r"\]\(([\w-]+\.md)\)", page_of_docs, CHART.sub(picture, talk.text))
+    head, *slides = re.split(r"(?m)^## ", text)
+    lines = [head, *(f"## {number}. {text}" for number, text in enumerate(slides, 1))]
+    if gaps := talk.material.gaps:
+        lines.append("\n## Left out\n\n")
+        lines += [f"- {gap.kicker}: {markdown_text(gap.reason)}\n" for gap in gaps]
+    return "".join(lines)
+
+
+def html(talk: Talk) -> str:
+    """The slides as one self-contained file; the same records give the same text."""
+    colours = markup.Colours()
+    with TemporaryDirectory(prefix="c10k-") as folder:
+        reader = _reader(talk.material, Path(folder), colours)
+
+        shown = [
+            {
+                "name": slide.name,
+                "kicker": slide.kicker,
+                "source": Markup(reader.renderInline(slide.source)),  # nosec B704: it escapes all
+                "title": Markup(reader.renderInline(slide.title)),  # nosec B704: it escapes all
+                "body": markup.read(reader, slide.body),
+                "notes": markup.read(reader, slide.notes),
+                "floor": markup.read(reader, slide.floor),
+            }
+            for slide in talk.slides
+        ]
+    return (
+        _templates()
+        .get_template("talk.html")
+        .render(
+            campaign=talk.material.analysis.campaign.campaign,
+            shown=shown,
+            gaps=talk.material.gaps,
+            light=asdict(PALETTES["light"]),
+            dark=asdict(PALETTES["dark"]),
+            colours=colours,
+        )
+    )
+
+
+def _reader(material: Material, folder: Path, colours: markup.Colours) -> MarkdownIt:
+    """Reads Markdown without HTML in it, draws its charts and colors its code."""
+
+    def coloured(code: str, *_: object) -> str:
+        return str(highlight(code, PythonLexer(), HtmlFormatter(nowrap=True)))
+
+    def picture(_self: object, tokens: Sequence[Token], place: int, *_: object) -> str:
+        name = str(tokens[place].attrs["src"]).removeprefix("chart:")
+        design = material.look(name)
+        assert design is not None, "the template shows only charts that there are"
+        return _svg(design, material.backends(name), folder, colours)
+
+    reader = markup.reader(highlight=coloured)
+    reader.add_render_rule("image", picture)
+    return reader
+
+
+def _svg(design: Design, backends: Sequence[str], folder: Path, colours: markup.Colours) -> str:
+    """The chart without its headline and small print, which the slide has in larger type."""
+    bare = replace(design, title="", finding=None, subtitle="", notes=(), hollow=False)
+    drawn = Sheet(folder, backends, (), ("svg",), shapes=("stage",)).draw(bare)
+    light, dark = (filesystem.read_text(drawn.files[f"svg/{theme}/stage"]) for theme in THEMES)
+    return markup.svg(bare.name, str(escape(design.alt)), light, dark, colours)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.machine.probes import procfs
+from bench.machine import procfs
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench.plan.tls import EACH_PAGE, KEPT, WAYS, Mode, Tls
-from bench.schema import AnyRecord, CampaignRecord, EndRecord, Handshakes, Ledger, Status
-from bench.schema import Turns as TurnsSummary
+from bench.schema import AnyRecord, Handshakes, Ledger, Status
 from bench.text import KIB
-from tests.bench.synthetic import MODELS, _Maker, campaign
+from tests.bench.synthetic import MODELS, _Maker, campaign, extended
+from tests.bench.turned import in_turns
 
 
 @dataclass(frozen=True)
@@ -62,13 +62,9 @@ def encrypted(
         status: Status = "refused"
         trial = _held(make, 0, 0, name, counts[-1])
         found.append(trial.model_copy(update={"status": status, "reason": reason, "memory": None}))
-    head, end = records[0], records.pop()
-    assert isinstance(head, CampaignRecord)
-    assert isinstance(end, EndRecord)
     points = [f"tls-c10k-{count}" for count in counts]
     points += ["tls-fetch-10", "tls-handshake-10"] if pages else []
-    records[0] = head.model_copy(update={"points": [*head.points, *points]})
-    return [*records, *found, end]
+    return extended(records, points, found)
 
 
 def _held(make: _Maker, block: int, place: int, name: str, count: int) -> Any:
@@ -121,8 +117,8 @@ def cost_us(name: str, mode: Mode) -> float:
 
 def _page(make: _Maker, block: int, place: int, name: str, mode: Mode) -> Any:
     point = "tls-fetch-10" if mode in KEPT else "tls-handshake-10"
-    trial = make.closed(block, place, name, point)
-    exchanges, tls = 500, WAYS[mode].tls
+    trial = in_turns(make.closed(block, place, name, point), cost_us(name, mode))
+    tls = WAYS[mode].tls
     seen = None
     if tls is not None:
         resumed = 490 if mode == "tickets" and ADDED[name].resumes else 0
@@ -135,18 +131,6 @@ def _page(make: _Maker, block: int, place: int, name: str, mode: Mode) -> Any:
                 **{"slots": 10, "urls": 500, "delay": "none", "mode": mode},
                 "tls": tls.words if tls else None,
             },
-            "turns": TurnsSummary(
-                turn_s=0.01,
-                taken=20,
-                counted=18,
-                exchanges=exchanges,
-                wall_s=0.2,
-                cpu_s=exchanges * cost_us(name, mode) / 1e6,
-                server_cpu_s=0.1,
-                steal_s=0.0,
-                beside=[],
-                spanned=0,
-            ),
             "ledger": trial.ledger.model_copy(update={"handshakes": seen}),
         }
     )

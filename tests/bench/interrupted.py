@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from bench.plan.cancelling import cancel
 from bench.plan.cast import Cast
+from bench.plan.workloads import cancel
 from bench.questions.cancelling import CONTROL
-from bench.schema import AnyRecord, CampaignRecord, Cancelled, EndRecord
-from tests.bench.synthetic import MODELS, _Maker, campaign
+from bench.schema import AnyRecord, Cancelled
+from tests.bench.synthetic import MODELS, _Maker, campaign, extended
 
 SIZES = (1, 1000, 10_000)
 EACH_US = {"threads": 90.0, "callbacks": 12.0, "generators": 16.0, "async_await": 30.0}
@@ -37,12 +37,7 @@ def interrupted(
     ]
     if left:
         found = [_void(trial) if trial.label == left else trial for trial in found]
-    head, end = records[0], records.pop()
-    assert isinstance(head, CampaignRecord)
-    assert isinstance(end, EndRecord)
-    points = [cancel(size, Cast(1)).id for size in sizes]
-    records[0] = head.model_copy(update={"points": [*head.points, *points]})
-    return [*records, *found, end]
+    return extended(records, [cancel(size, Cast(1)).id for size in sizes], found)
 
 
 def each_us(name: str) -> float:

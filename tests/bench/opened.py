@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from bench.plan.tls import OPENED, Mode
-from bench.schema import AnyRecord, CampaignRecord, EndRecord, Turns
-from tests.bench.synthetic import MODELS, _Maker, campaign
+from bench.schema import AnyRecord
+from tests.bench.synthetic import MODELS, _Maker, campaign, extended
+from tests.bench.turned import in_turns
 
 POINT = "churn-100"
 KEPT_US = 25.0
@@ -25,11 +26,7 @@ def opened(*, backends: Sequence[str] = MODELS, blocks: int = 3, **options: Any)
         for place, name in enumerate(backends)
         for mode in OPENED
     ]
-    head, end = records[0], records.pop()
-    assert isinstance(head, CampaignRecord)
-    assert isinstance(end, EndRecord)
-    records[0] = head.model_copy(update={"points": [*head.points, POINT]})
-    return [*records, *found, end]
+    return extended(records, [POINT], found)
 
 
 def cost_us(name: str, mode: Mode, block: int = 0) -> float:
@@ -39,22 +36,6 @@ def cost_us(name: str, mode: Mode, block: int = 0) -> float:
 
 
 def _page(make: _Maker, block: int, place: int, name: str, mode: Mode) -> Any:
-    exchanges = 500
-    return make.closed(block, place, name, POINT).model_copy(
-        update={
-            "workload": "churn",
-            "params": {"slots": 100, "urls": 500, "delay": "none", "mode": mode},
-            "turns": Turns(
-                turn_s=0.01,
-                taken=20,
-                counted=18,
-                exchanges=exchanges,
-                wall_s=0.2,
-                cpu_s=exchanges * cost_us(name, mode, block) / 1e6,
-                server_cpu_s=0.1,
-                steal_s=0.0,
-                beside=[],
-                spanned=0,
-            ),
-        }
-    )
+    params = {"slots": 100, "urls": 500, "delay": "none", "mode": mode}
+    trial = in_turns(make.closed(block, place, name, POINT), cost_us(name, mode, block))
+    return trial.model_copy(update={"workload": "churn", "params": params})

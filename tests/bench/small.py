@@ -7,21 +7,23 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
+import pytest
 
 from bench import store
-from bench.cli.exits import DONE, FAILED, INTERRUPTED
+from bench.cli import DONE, FAILED, INTERRUPTED
 from bench.launch import ROOT
-from bench.machine.probes import cpu
+from bench.machine import cpu
 from bench.plan import backends, workloads
 from bench.plan.cast import Cast
 from bench.plan.labels import Label
-from bench.plan.order import Turn
+from bench.plan.plan import Turn
 from bench.plan.workloads import Point
 from bench.run.protocol import Result
 from bench.run.servers import Server
@@ -98,6 +100,12 @@ def trial(shared: Bench, where: Point, label: str, server: Server | None = None)
         where.site, delay=where.delay, seed=workloads.SITE_SEED, cores=shared.pinning.server
     ) as own:
         return run(shared, where, turn, own, 0)
+
+
+def some(names: Iterable[str], *usual: str) -> list[Any]:
+    """Parameters of a test: all these names, of which the default tests take only the usual."""
+    slow = pytest.mark.slow
+    return [name if name in usual else pytest.param(name, marks=slow) for name in names]
 
 
 def environment(*, outside: bool = False) -> dict[str, str]:

@@ -21,19 +21,21 @@ ROWS = (
     ("cli",),
     ("cards", "talk"),
     ("capacity", "claims", "costs", "fleet", "micro"),
-    ("exhibits",),
     ("report",),
     ("questions",),
     ("show",),
     ("analysis", "run"),
     ("machine", "plan", "turnlog"),
-    ("advice", "filesystem", "histograms", "store", "terminal"),
+    ("filesystem", "histograms", "store", "terminal"),
     ("arrivals", "controls", "errors", "launch", "palette", "schema", "text"),
 )
 """The rooms of ``bench/``, the highest row first. A room imports from lower rows only."""
 
 ALLOWED = {"bench": {"bench", "crawlers"}, "crawlers": {"crawlers"}, "server": {"server"}}
 """Whose modules each package may import. Bench starts the server as a program."""
+
+TABLES = {"server.models.catalogue"}
+"""What everybody may import: it names things, and imports nothing."""
 
 TEMPORARY: dict[str, str] = {}
 """What does not hold yet, with the reason: imports that go up."""
@@ -105,7 +107,8 @@ def upward(graph: Graph) -> list[str]:
     for name, target in arrows(graph):
         package, other = name.partition(".")[0], target.partition(".")[0]
         inside = package == other == "bench" and room(target) and room(name) != room(target)
-        if other not in ALLOWED[package] or (inside and rows[room(name)] <= rows[room(target)]):
+        outside = other not in ALLOWED[package] and target not in TABLES
+        if outside or (inside and rows[room(name)] <= rows[room(target)]):
             wrong.append(f"{name} -> {target}")
     return wrong
 
@@ -149,9 +152,28 @@ def test_no_question_imports_another(graph: Graph) -> None:
     assert {name: graph[name] & among for name in among if graph[name] & among} == {}
 
 
-def test_no_question_draws() -> None:
-    """Figures are data: to know what there is to measure, nobody waits for matplotlib."""
-    program = "import sys, bench.questions; sys.exit('matplotlib' in sys.modules)"
+READERS = ("capacity", "cards", "claims", "costs", "talk")
+"""Rooms that read single questions: each is about some of them. The kernel is about none."""
+
+
+def test_the_kernel_names_no_question(graph: Graph) -> None:
+    """Whatever is shown of one question is shown of all of them."""
+    among = set(questions(graph))
+    wrong = [
+        f"{name} -> {target}"
+        for name, target in arrows(graph)
+        if target in among and room(name) not in ("questions", *READERS)
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("module", "unwanted"),
+    [("bench.questions", "matplotlib"), ("bench.plan.profiles", "scipy")],
+)
+def test_nobody_waits_for_what_is_not_needed(module: str, unwanted: str) -> None:
+    """Figures are data, so no question draws; a list of what to measure needs no statistics."""
+    program = f"import sys, {module}; sys.exit({unwanted!r} in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=False).returncode == 0
 
 

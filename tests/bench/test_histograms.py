@@ -69,12 +69,8 @@ def test_a_value_is_kept_to_three_digits(us: int) -> None:
     [
         *("", "not a histogram", "é", SAMPLE[:-4], SAMPLE + "AAAA"),
         *(made(b"\x02", outer=1), made(b"\x02", cookie=1), made(b"\x02", length=2)),
-        *(made(b"\x02", digits=2), made(b"\x02", highest=1000)),
         made(b"\x80"),  # ends within a count
         made(b"\x80" * 7 + b"\x01"),  # a count that is too large
-        made(b"\xff\xff\x7f"),  # a million empty buckets
-        made(b"\x02" * (histograms.BUCKETS + 1)),
-        made(bytes(10_000_000)),
     ],
 )
 def test_anything_else_is_refused(text: str) -> None:

@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 from bench import store
 from bench.report import cite
 from bench.schema import AnyRecord, CampaignRecord, CeilingRecord, EndRecord, ResumeRecord
-from bench.store import Store, StoreError
+from bench.store import Log, StoreError
 from tests.bench.synthetic import campaign
 
 RECORDS: Sequence[AnyRecord] = campaign(blocks=1)
 
 
 def write(path: Path, records: Sequence[AnyRecord]) -> bytes:
-    with Store(path, create=True) as opened:
+    with Log(path, create=True) as opened:
         for record in records:
             opened.append(record)
     return path.read_bytes()
@@ -57,7 +57,7 @@ def test_a_torn_line_is_cut_before_the_next(tmp_path: Path) -> None:
     whole = write(file, RECORDS[:2])
     file.write_bytes(whole + b'{"kind":"trial","tri')
     torn = store.load(file).torn_bytes
-    with Store(file, create=False) as opened:
+    with Log(file, create=False) as opened:
         opened.cut(torn)
         opened.append(ResumeRecord(resumed="2026-01-01T00:00:00Z", done=1))
     found = store.load(file)
@@ -164,23 +164,23 @@ def test_a_missing_campaign_is_reported(tmp_path: Path) -> None:
 def test_two_writers_cannot_share_a_campaign(tmp_path: Path) -> None:
     file = tmp_path / store.FILE_NAME
     with (
-        Store(file, create=True),
+        Log(file, create=True),
         pytest.raises(StoreError, match="another run is writing"),
     ):
-        Store(file, create=False)
+        Log(file, create=False)
 
 
 def test_an_existing_campaign_is_never_overwritten(tmp_path: Path) -> None:
     file = tmp_path / store.FILE_NAME
     write(file, RECORDS[:1])
     with pytest.raises(StoreError, match="exists"):
-        Store(file, create=True)
+        Log(file, create=True)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
 def test_a_full_disk_says_what_is_safe_and_what_to_do() -> None:
     with (
-        Store(Path("/dev/full"), create=False) as opened,
+        Log(Path("/dev/full"), create=False) as opened,
         pytest.raises(StoreError, match=r"No space left.*are safe; free some space.*--resume"),
     ):
         opened.append(RECORDS[0])
@@ -204,7 +204,7 @@ def test_compressed_records_are_read_but_not_extended(tmp_path: Path) -> None:
     (tmp_path / "plain" / store.FILE_NAME).write_bytes(lines)
     assert cite.checksum(packed) == cite.checksum(tmp_path / "plain" / store.FILE_NAME)
     with pytest.raises(StoreError, match="unpack it with gunzip"):
-        Store(packed, create=False)
+        Log(packed, create=False)
     packed.write_bytes(packed.read_bytes()[:-20])
     with pytest.raises(StoreError, match="not a whole gzip file"):
         store.load(tmp_path)

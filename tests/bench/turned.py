@@ -43,18 +43,12 @@ def fetched(records: Sequence[AnyRecord]) -> list[AnyRecord]:
     return found
 
 
-def whole_and_turns(records: Sequence[AnyRecord], slots: int = 100) -> list[AnyRecord]:
-    """A campaign whose throughput at so many slots took turns, and was repeated in whole trials.
-
-    In turns a page costs what it costs in whole trials.
-    """
+def in_turns_at(records: Sequence[AnyRecord], slots: int = 100) -> list[AnyRecord]:
+    """A campaign whose throughput at so many slots took turns, at the same cost of a page."""
     found: list[AnyRecord] = []
-    point, repeated = f"throughput-{slots}", f"whole-{slots}"
     for record in records:
-        if isinstance(record, TrialRecord) and record.point == point and record.cpu:
+        if isinstance(record, TrialRecord) and record.point == f"throughput-{slots}" and record.cpu:
             spent = 1e6 * (record.cpu.client_user_s + record.cpu.client_system_s)
-            found.append(in_turns(record, spent / (record.pages or 1)))
-            found.append(record.model_copy(update={"workload": "whole", "point": repeated}))
-        else:
-            found.append(record)
+            record = in_turns(record, spent / (record.pages or 1))
+        found.append(record)
     return found

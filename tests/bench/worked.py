@@ -8,12 +8,11 @@ from typing import Any, Final
 import numpy as np
 
 from bench import arrivals
-from bench.analysis import queue
-from bench.analysis.loops import Load, Timers, responses
+from bench.analysis.loops import Load, Timers, responses, waits
 from bench.histograms import encode_latency
-from bench.plan.mixed import EVERY
-from bench.schema import AnyRecord, CampaignRecord, Cpu, EndRecord, TrialRecord, Work
-from tests.bench.synthetic import MODELS, _Maker, campaign
+from bench.plan.workloads import WORK_EVERY
+from bench.schema import AnyRecord, Cpu, TrialRecord, Work
+from tests.bench.synthetic import MODELS, _Maker, campaign, extended
 
 PAGE_S: Final = 0.0001
 NETWORK_S: Final = 0.0002
@@ -51,12 +50,8 @@ def worked(
         for place, name in enumerate(backends)
         for work_ms in works
     ]
-    head, end = records[0], records.pop()
-    assert isinstance(head, CampaignRecord)
-    assert isinstance(end, EndRecord)
-    points = [*head.points, *(f"mixed-{work_ms}" for work_ms in works)]
-    records[0] = head.model_copy(update={"points": points, "backends": list(backends)})
-    return [*records, *found, end]
+    points = [f"mixed-{work_ms}" for work_ms in works]
+    return extended(records, points, found, backends=list(backends))
 
 
 def _trial(
@@ -70,12 +65,12 @@ def _trial(
     mechanism: Mapping[str, str],
 ) -> TrialRecord:
     rate, count = WORKS[work_ms]
-    chosen = arrivals.chosen(count, EVERY, block)
+    chosen = arrivals.chosen(count, WORK_EVERY, block)
     due = arrivals.poisson(rate, block, count)
     work_s = slower * work_ms / 1000
     share = SHARES.get(name, 1.0)
-    waits = [share * wait for wait in queue.waits(due, chosen, PAGE_S, work_s)]
-    took = [wait + PAGE_S + NETWORK_S for wait in waits]
+    waited = [share * wait for wait in waits(due, chosen, PAGE_S, work_s)]
+    took = [wait + PAGE_S + NETWORK_S for wait in waited]
     if timers is not None and share == 1:
         load = Load(PAGE_S, work_s, PAGE_S + NETWORK_S, SLOTS)
         took = responses(due, chosen, load, timers)
@@ -98,7 +93,7 @@ def _trial(
             "service_time": encode_latency(np.full(count, PAGE_S + NETWORK_S)),
             "response_time": encode_latency(np.array(took)),
             "work": Work(
-                every=EVERY,
+                every=WORK_EVERY,
                 seed=block,
                 work_ms=work_ms,
                 round_us=50.0,

@@ -1,16 +1,19 @@
-"""Compare the backends of a campaign, pair by pair, with verdicts."""
+"""Compare the backends of a campaign, pair by pair, with verdicts.
+
+The verdict of a pair depends on how many comparisons it is corrected for, so a pair in two
+families could be "slower" in a table and "undecided" in a chart. Here everything that is asked
+about one metric makes one family, a pair at a point is in it once, and whoever asks from the
+other side gets the same comparison with its sides swapped."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from bench.analysis.stats.metrics import PAGES_PER_S, USER_PER_CONNECTION, Metric
-from bench.analysis.stats.noise import NoiseFloor, floors_of, ways_of
+from bench.analysis.stats.noise import floors_of, ways_of
 from bench.analysis.stats.ratios import (
-    RESAMPLES,
-    SEED,
     Comparison,
     block_values,
     corrected,
@@ -24,7 +27,7 @@ from bench.analysis.stats.records import (
     polled,
     trials_of,
 )
-from bench.analysis.stats.work import apart, faults_of
+from bench.analysis.stats.work import apart, equal_work, faults_of
 from bench.schema import TrialRecord
 from bench.store import Records
 
@@ -60,34 +63,16 @@ class Values:
         return None
 
 
-def compare(
-    records: Records,
-    metric: Metric = PAGES_PER_S,
-    *,
-    base: str | None = None,
-    bases: Mapping[str, str] | None = None,
-    floor: NoiseFloor | None = None,
-    resamples: int = RESAMPLES,
-    seed: int = SEED,
-) -> list[Comparison]:
-    """Every backend against the base, at every point, as one family of comparisons.
-
-    ``base`` defaults to the campaign's. ``bases`` gives each label a base of its
-    own instead, and leaves out labels it does not name. The noise floor defaults to
-    that of these records for the way in which a point was measured. Differences that are
-    not significant after correcting for the size of the family become "undecided".
-    """
-    pairs = star(records, metric, base, bases)
-    return compare_pairs(records, pairs, metric, floor=floor, resamples=resamples, seed=seed)
-
-
 def star(
     records: Records,
     metric: Metric,
     base: str | None = None,
     bases: Mapping[str, str] | None = None,
 ) -> list[Pair]:
-    """The pairs of :func:`compare`: every backend with its base, at every point."""
+    """Every backend with the base, at every point; ``base`` defaults to the campaign's.
+
+    ``bases`` gives each label a base of its own, and leaves out labels that it does not name.
+    """
     labels = labels_of(records)
     against = dict.fromkeys(labels, base or records.campaign.base) if bases is None else bases
     return [
@@ -102,15 +87,13 @@ def compare_pairs(
     records: Records,
     pairs: Iterable[Pair],
     metric: Metric = PAGES_PER_S,
-    *,
-    floor: NoiseFloor | None = None,
-    resamples: int = RESAMPLES,
-    seed: int = SEED,
 ) -> list[Comparison]:
     """One comparison for each (point, base, label) with trials of both, as one family.
 
-    Like :func:`compare`, for bases that differ from pair to pair. Where the two took other
-    numbers of page faults for a page, there is no verdict. (Of memory, faults are the measure.)
+    The noise floor is that of the way in which a point was measured. Differences that are not
+    significant after correcting for the size of the family become "undecided". Where the two took
+    other numbers of page faults for a page, or did other work by the server's ledger, there is no
+    verdict. (Of memory, faults are the measure.)
     """
     trials = trials_of(records, *metric.workloads)
     values = Values([*trials, *companions_of(records, *metric.workloads)], metric)
@@ -119,20 +102,64 @@ def compare_pairs(
     workload_of = {t.point: t.workload for t in trials}
     limited = server_limited(records) if metric is PAGES_PER_S else set()
     faults = {} if metric is USER_PER_CONNECTION else faults_of(records)
+    unequal = equal_work(records).unequal
     found: list[Comparison] = []
     for point, base, label in pairs:
         both = values.pair(point, base, label)
         if both is None:
             continue
-        result = ratio(
-            *both,
-            floor=(floor or floors[ways[point]]).at(point, base, label),
-            metric=metric,
-            resamples=resamples,
-            seed=seed,
-        )
-        if why := apart(faults, point, base, label):
+        floor = floors[ways[point]].at(point, base, label)
+        result = ratio(*both, floor=floor, metric=metric)
+        others = (unequal[point, one] for one in (base, label) if (point, one) in unequal)
+        if why := apart(faults, point, base, label) or next(others, None):
             result = result.without_verdict(why)
         hollow = bool({(point, base), (point, label)} & limited)
         found.append(Comparison(workload_of[point], point, metric, base, label, result, hollow))
     return corrected(found)
+
+
+Declares = Callable[[Records, Metric], Iterable[Pair]]
+"""The pairs that questions compare in a campaign by one metric."""
+
+_declares: list[Declares] = []
+
+
+def declare(pairs: Declares) -> None:
+    """Called once, by :mod:`bench.questions`, which this module may not import."""
+    _declares[:] = [pairs]
+
+
+def declared(records: Records, metric: Metric) -> list[Pair]:
+    """What the questions compare.
+
+    A family without them would be corrected for too few comparisons, and its verdicts could
+    contradict the report's. So a program that never imported the questions gets no family at all.
+    """
+    if not _declares:
+        raise RuntimeError("import bench.questions: their pairs belong to every family")
+    return [pair for pairs in _declares for pair in pairs(records, metric)]
+
+
+class Family:
+    """All comparisons of a campaign by one metric, corrected together."""
+
+    def __init__(self, records: Records, metric: Metric, pairs: Iterable[Pair]) -> None:
+        """Compare each pair once; a pair that is also there the other way round is the same."""
+        unique: dict[tuple[str, frozenset[str]], Pair] = {}
+        for point, base, label in pairs:
+            unique.setdefault((point, frozenset((base, label))), (point, base, label))
+        self.metric = metric
+        self.compared = compare_pairs(records, unique.values(), metric)
+        self._found = {(c.point, c.base, c.label): c for c in self.compared}
+
+    def get(self, pair: Pair) -> Comparison | None:
+        """The comparison of a pair, seen from its base; None where it was not measured."""
+        point, base, label = pair
+        if found := self._found.get(pair):
+            return found
+        swapped = self._found.get((point, label, base))
+        return swapped.inverse if swapped else None
+
+    def of(self, pairs: Iterable[Pair]) -> list[Comparison]:
+        """The comparisons of these pairs, without those that were not measured."""
+        return [found for pair in pairs if (found := self.get(pair))]

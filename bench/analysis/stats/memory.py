@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -11,8 +11,7 @@ from typing import Final
 import numpy as np
 from scipy import stats as sps
 
-from bench.analysis.stats.records import labels_of, trials_of
-from bench.analysis.stats.spread import LEVEL, spread
+from bench.analysis.stats.records import LEVEL, labels_of, spread, trials_of
 from bench.schema import MemoryParts, TrialRecord
 from bench.store import Records
 
@@ -75,8 +74,6 @@ class PartFit:
     low: float | None  # 95 % interval of the slope
     high: float | None
     fixed: float | None  # bytes with no connection open: the intercept
-    fixed_low: float | None
-    fixed_high: float | None
     reason: str | None  # why there is no fit
 
 
@@ -87,6 +84,7 @@ class MemoryFit:
     label: str
     connections: tuple[int, ...]
     trials: int
+    blocks: int  # the fewest for any number of connections
     parts: dict[str, PartFit]
     server: PartFit
     sources: dict[str, str]
@@ -97,10 +95,47 @@ class MemoryFit:
     agreement: float | None
 
     @property
-    def total(self) -> float | None:
-        """Bytes per connection over the client's parts; None when one is missing."""
-        slopes = [self.parts[name].slope for name in MEMORY_PARTS]
-        return sum(s for s in slopes if s is not None) if None not in slopes else None
+    def fitted(self) -> bool:
+        """Whether there are slopes: too few numbers of connections make none."""
+        return any(part.slope is not None for part in self.parts.values())
+
+    @property
+    def each(self) -> dict[str, float]:
+        """Bytes per connection of the parts that were read.
+
+        Slopes, or what was read at the largest N. Below 0 is noise, and counts as 0.
+        """
+        found = {
+            name: part.slope if self.fitted else self.at_highest[name]
+            for name, part in self.parts.items()
+        }
+        return {name: max(value, 0.0) for name, value in found.items() if value is not None}
+
+    @property
+    def total(self) -> float:
+        """Bytes per connection over the client's parts that were read."""
+        return sum(self.each.values())
+
+    @property
+    def whole(self) -> bool:
+        """Whether every part was read."""
+        return len(self.each) == len(self.parts)
+
+    @property
+    def server_side(self) -> float | None:
+        """Bytes per connection of the server's sockets, which are in no total."""
+        return self.server.slope if self.fitted else self.at_highest[self.server.name]
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """All ends of the parts' 95 % intervals together; None without slopes."""
+        if not self.fitted:
+            return None
+        low, high = (
+            sum(max(getattr(part, end) or 0.0, 0.0) for part in self.parts.values())
+            for end in ("low", "high")
+        )
+        return low, high
 
     @property
     def calculated(self) -> tuple[str, ...]:
@@ -114,7 +149,7 @@ class MemoryFit:
     @property
     def calculated_bytes(self) -> float:
         """Bytes per connection of :attr:`calculated`."""
-        return sum(self.parts[name].slope or 0.0 for name in self.calculated)
+        return sum(self.each.get(name, 0.0) for name in self.calculated)
 
     @property
     def fixed(self) -> float | None:
@@ -176,22 +211,23 @@ def _fit_part(name: str, trials: Sequence[TrialRecord]) -> PartFit:
             ),
             "not measured",
         )
-        return PartFit(name, None, None, None, None, None, None, reason)
+        return PartFit(name, None, None, None, None, reason)
     if len(set(x)) < MIN_CONNECTION_COUNTS:
         reason = f"{len(set(x))} of at least {MIN_CONNECTION_COUNTS} connection counts"
-        return PartFit(name, None, None, None, None, None, None, reason)
+        return PartFit(name, None, None, None, None, reason)
     slope, intercept, low, high = theil_sen(x, y)
     own = float(np.median(start)) if name in OWN_PARTS else 0.0
-    # The intercepts that go with the ends of the slope's interval.
-    ends = sorted(own + float(np.median(np.asarray(y) - s * np.asarray(x))) for s in (low, high))
-    return PartFit(name, slope, low, high, own + intercept, ends[0], ends[1], None)
+    return PartFit(name, slope, low, high, own + intercept, None)
 
 
 def held_trials(records: Records, *, over_tls: bool = False) -> dict[str, list[TrialRecord]]:
-    """Label -> its valid barrier trials on plain HTTP or over TLS, without the A/A twin."""
+    """Label -> its valid barrier trials on plain HTTP or over TLS, without the A/A twin.
+
+    Of crawlers; what servers hold is a question of its own.
+    """
     groups: dict[str, list[TrialRecord]] = defaultdict(list)
     for trial in trials_of(records, twins=False):
-        if holds(trial) and (trial.workload == OVER_TLS) == over_tls:
+        if holds(trial) and "role" not in trial.params and (trial.workload == OVER_TLS) == over_tls:
             groups[trial.label].append(trial)
     return {label: groups[label] for label in labels_of(records) if label in groups}
 
@@ -232,6 +268,7 @@ def fit_label(label: str, trials: Sequence[TrialRecord]) -> MemoryFit:
         label=label,
         connections=tuple(counts),
         trials=len(trials),
+        blocks=min(Counter(t.memory.connections for t in trials if t.memory).values()),
         parts={name: _fit_part(name, trials) for name in MEMORY_PARTS},
         server=_fit_part("server sockets", trials),
         sources=dict(trials[-1].memory.sources) if trials[-1].memory else {},

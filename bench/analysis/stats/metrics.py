@@ -52,6 +52,18 @@ def _cpu_total(trial: TrialRecord) -> float | None:
     return sum(parts) if parts else None
 
 
+def per_exchange(trial: TrialRecord) -> float | None:
+    """Microseconds of processor time per exchange in the counted turns; None without any."""
+    turns = trial.turns
+    return 1e6 * turns.cpu_s / turns.exchanges if turns and turns.exchanges else None
+
+
+def garbage_per_page(trial: TrialRecord) -> float | None:
+    """Objects that only the cyclic collector could free, for each page; None where it was on."""
+    found = trial.extra.get("garbage")
+    return found / trial.pages if isinstance(found, int) and trial.pages else None
+
+
 def page_faults_per_page(trial: TrialRecord) -> float | None:
     """Page faults of the client for each page; None where they were not read."""
     faults = trial.extra.get("page_faults")
@@ -144,12 +156,22 @@ USER_PER_CONNECTION: Final = Metric(
     ("c10k",),
     _user_per_connection,
 )
+CPU_PER_REQUEST: Final = Metric(
+    "cpu_us_per_request",
+    "CPU per request served",
+    "µs",
+    "more CPU",
+    "less CPU",
+    ("serve", "accept"),
+    per_exchange,
+)
 METRICS: Final[tuple[Metric, ...]] = (
     PAGES_PER_S,
     CPU_PER_1000,
     SERVICE_P50,
     SERVICE_P99,
     USER_PER_CONNECTION,
+    CPU_PER_REQUEST,
 )
 
 

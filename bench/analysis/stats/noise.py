@@ -1,32 +1,40 @@
-"""How noisy a campaign was: one backend against itself, the order of trials, the host."""
+"""How noisy a campaign was: one backend against itself, the order of trials, the host.
+
+A pair is one backend under two labels at one point. Its trials have several metrics, so one
+pair gives several comparisons, and they are not independent: a slow trial is slow by all of
+them. Rates and bounds of false alarms are therefore counted over pairs."""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Final, Literal
 
 import numpy as np
+from scipy import stats as sps
 
 from bench.analysis.stats.metrics import (
     CPU_PER_1000,
+    METRICS,
     PAGES_PER_S,
     Metric,
 )
 from bench.analysis.stats.ratios import (
-    RESAMPLES,
+    Comparison,
     Ratio,
     block_values,
-    floor_words,
+    corrected,
     ratio,
+    server_limited,
 )
-from bench.analysis.stats.records import limiter_of, natural_key, trials_of
+from bench.analysis.stats.records import LEVEL, Spread, limiter_of, natural_key, spread, trials_of
 from bench.analysis.stats.work import other_work
+from bench.plan.labels import twin_of
 from bench.schema import TrialRecord
 from bench.store import Records
-from bench.text import listing, plural
 
 Way = Literal["turns", "whole", "paced"]
 """How a point was measured: in turns, in whole trials, or in whole trials whose rate is set.
@@ -89,64 +97,6 @@ class NoiseFloor:
     def percent(self) -> float | None:
         """The floor as a percentage, 3.1 for ±3.1 %."""
         return None if self.log is None else 100 * math.expm1(self.log)
-
-    @property
-    def brief(self) -> str:
-        """The floor in a sentence, and how many pairs are not in it: for a chart."""
-        if self.log is None:
-            return self.words
-        pairs = plural(self.pairs, "A/A comparison")
-        some = f"; {plural(len(self.unsteady), 'unsteady pair')} not in it" if self.unsteady else ""
-        return f"Noise floor {floor_words(self.log)}, from {pairs}{some}."
-
-    @property
-    def words(self) -> str:
-        """The floor in a sentence, what is typical, and which pairs are not in it."""
-        if self.log is None:
-            which = "steady A/A pair" if self.unsteady else "A/A pair"
-            return f"No {which} was measured, so the noise floor of this campaign is unknown."
-        text = (
-            f"Noise floor {floor_words(self.log)}: in {plural(self.pairs, 'A/A comparison')}, one "
-            "backend differed from itself by "
-            f"{'up to about that much' if self.pairs < 20 else 'less than that 19 times in 20'}"
-        )
-        if self.per_block_log is not None:
-            text += f"; single runs differed by up to {floor_words(self.per_block_log)}"
-        text += "."
-        if self.typical_log is not None and self.widest is not None:
-            point, backend = self.widest
-            text += (
-                f" The typical (median) pair differed by {floor_words(self.typical_log)}, the "
-                f"widest was {backend} at {point}; every verdict uses the floor."
-            )
-        return text + self._left_out
-
-    @property
-    def _left_out(self) -> str:
-        """Which pairs are not in it, and why, in two sentences; nothing without any."""
-        if not self.unsteady:
-            return ""
-        groups: dict[str, dict[str, list[str]]] = {}
-        for (point, backend), log in self.unsteady.items():
-            group = groups.setdefault(self._why((point, backend)), {})
-            group.setdefault(backend, []).append(f"{point} ({floor_words(log)})")
-        parts = [
-            f"{listing([f'{backend} at {listing(points)}' for backend, points in group.items()])}: "
-            f"{why}"
-            for why, group in sorted(groups.items(), reverse=True)
-        ]
-        return (
-            f" Not in it: {'; '.join(parts)}. A difference from these counts there if it exceeds "
-            "what they differed from themselves, too."
-        )
-
-    def _why(self, pair: tuple[str, str]) -> str:
-        """Why a pair is not in the floor."""
-        if pair in self.other_work:
-            return "one of two runs took more page faults for a page, which is other work"
-        if pair in self.shared:
-            return "its threads share the server’s processor, where the scheduler places them anew"
-        return f"it scatters more than {UNSTEADY:g} times as much between blocks as the median pair"
 
 
 UNSTEADY: Final = 5.0
@@ -274,8 +224,12 @@ class Balance:
 
     mean_position: dict[str, float]  # 0 first
     expected: float
-    balanced: bool
-    words: str
+    uneven: tuple[str, ...]  # labels that ran mostly early or late in the blocks
+
+    @property
+    def balanced(self) -> bool:
+        """No label ran mostly early or late."""
+        return not self.uneven
 
 
 def position_balance(records: Records) -> Balance | None:
@@ -303,12 +257,7 @@ def position_balance(records: Records) -> Balance | None:
     means = {label: float(np.mean(v)) for label, v in sorted(ranks.items())}
     bad = [label for label, v in offsets.items() if abs(sum(v)) > 3 * math.sqrt(variance[label])]
     expected = float(np.mean([x for v in ranks.values() for x in v]))
-    words = (
-        "Every backend ran about equally often at every place of the blocks."
-        if not bad
-        else f"Unbalanced order: {', '.join(sorted(bad))} ran mostly early or late in the blocks."
-    )
-    return Balance(means, expected, not bad, words)
+    return Balance(means, expected, tuple(sorted(bad)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,9 +282,7 @@ def host_spread(records: Records) -> HostSpread | None:
     return HostSpread(median, float(np.quantile(times, 0.95)) / median, share)
 
 
-def instrument_cost(
-    records: Records, *, resamples: int = RESAMPLES
-) -> dict[tuple[str, str], Ratio]:
+def instrument_cost(records: Records) -> dict[tuple[str, str], Ratio]:
     """What keeping and counting times costs, by point and label: the speed with it over without.
 
     From the ``cost`` workload, whose trials differ in ``params["recorder"]``: "times" or
@@ -354,13 +301,13 @@ def instrument_cost(
             point = trial.point if trial.turns else "cost"
             values[point, trial.label][kind][trial.block] = value
     return {
-        key: ratio(kinds["null"], kinds["times"], resamples=resamples)
+        key: ratio(kinds["null"], kinds["times"])
         for key, kinds in values.items()
         if {"null", "times"} <= kinds.keys()
     }
 
 
-def sleeping_cost(records: Records, *, resamples: int = RESAMPLES) -> dict[tuple[str, str], Ratio]:
+def sleeping_cost(records: Records) -> dict[tuple[str, str], Ratio]:
     """(point, label) -> CPU per page with a server that sleeps over one that polls.
 
     From the ``awake`` workload, whose trials differ in ``params["server"]`` ("asleep" or
@@ -375,7 +322,157 @@ def sleeping_cost(records: Records, *, resamples: int = RESAMPLES) -> dict[tuple
         if kind in both and cpu_ms:
             both[kind][trial.block] = cpu_ms
     return {
-        key: ratio(both["awake"], both["asleep"], metric=CPU_PER_1000, resamples=resamples)
+        key: ratio(both["awake"], both["asleep"], metric=CPU_PER_1000)
         for key, both in values.items()
         if both["awake"].keys() & both["asleep"].keys()
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """How often the second label of a pair was above the first, by one metric."""
+
+    metric: Metric
+    above: int
+    below: int
+
+    @property
+    def p(self) -> float:
+        """Of the two-sided sign test: small if one label is favoured."""
+        both = self.above + self.below
+        return float(sps.binomtest(self.above, both).pvalue) if both else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class AaResult:
+    """This suite's verdicts on one backend compared with itself.
+
+    Every difference shown is a false alarm by construction. The noise floor for
+    a pair comes from the *other* pairs, because a pair would hardly exceed a
+    floor that it set itself. ``interval_alarms`` counts intervals that exclude 1,
+    without any noise floor; ``alarms`` counts full verdicts, corrected within each
+    metric like real comparisons.
+    """
+
+    comparisons: tuple[Comparison, ...]
+    tested: int
+    alarms: int
+    interval_alarms: int
+    refused: int  # too few blocks
+    ways: Mapping[str, Way] = field(default_factory=dict)  # point -> how it was measured
+
+    @property
+    def rate(self) -> float | None:
+        """Share of false alarms, None without any test."""
+        return self.alarms / self.tested if self.tested else None
+
+    @property
+    def pairs(self) -> int:
+        """Independent pairs that were tested by at least one metric."""
+        return len({(c.point, c.base) for c in _tested(self.comparisons)})
+
+    @property
+    def alarmed(self) -> int:
+        """Pairs with a false alarm by at least one metric."""
+        return len({(c.point, c.base) for c in self.comparisons if c.ratio.shown})
+
+    @property
+    def bound(self) -> float | None:
+        """The highest share of pairs with a false alarm that fits these; None without a test."""
+        return clopper_pearson(self.alarmed, self.pairs) if self.pairs else None
+
+    def signs(self, metric: Metric) -> Signs:
+        """Over the tested pairs by one metric; those that agree to the last digit are left out.
+
+        They are among those that :attr:`pairs` counts: one with too few blocks is in neither.
+        """
+        tested = _tested(self.comparisons)
+        values = [c.ratio.value for c in tested if c.metric.name == metric.name]
+        return Signs(
+            metric,
+            sum(value is not None and value > 1 for value in values),
+            sum(value is not None and value < 1 for value in values),
+        )
+
+    def of(self, *ways: Way, metrics: Sequence[Metric] = METRICS) -> tuple[int, int]:
+        """False alarms and comparisons of these ways of measuring and these metrics."""
+        names = {metric.name for metric in metrics}
+        mine = [
+            c
+            for c in _tested(self.comparisons)
+            if self.ways.get(c.point) in ways and c.metric.name in names
+        ]
+        return sum(c.ratio.shown for c in mine), len(mine)
+
+    def smallest(self, metric: Metric, way: Way) -> Spread | None:
+        """The differences that the pairs of one way could have seen by a metric, as shares."""
+        return spread(
+            c.ratio.smallest
+            for c in _tested(self.comparisons)
+            if c.metric.name == metric.name and self.ways.get(c.point) == way
+        )
+
+    def serial(self, metric: Metric, way: Way) -> tuple[float, float] | None:
+        """How the ratios of successive blocks correlate, and the standard error of that.
+
+        The true ratio is 1, so the logs are not centred. Intervals take blocks as
+        independent; far from 0 they are too short.
+        """
+        products = squares = 0.0
+        steps = 0
+        for c in _tested(self.comparisons):
+            if c.metric.name == metric.name and self.ways.get(c.point) == way:
+                logs = [math.log(value) for value in c.ratio.per_block]
+                products += sum(a * b for a, b in pairwise(logs))
+                squares += sum(a * a for a in logs) * (len(logs) - 1) / len(logs)
+                steps += len(logs) - 1
+        return (products / squares, 1 / math.sqrt(steps)) if squares > 0 else None
+
+
+def clopper_pearson(found: int, of: int, level: float = LEVEL) -> float:
+    """The one-sided upper bound on a share: the highest that gives so few this often.
+
+    C. J. Clopper and E. S. Pearson, Biometrika 26 (1934) 404. With none of n it is about
+    3 / n.
+    """
+    return 1.0 if found >= of else float(sps.beta.ppf(level, found + 1, of - found))
+
+
+def aa_check(records: Records, metrics: Sequence[Metric] = METRICS) -> AaResult:
+    """Test every A/A pair of the campaign by every metric, as if it were a real comparison."""
+    limited = server_limited(records)
+    workload_of = {t.point: t.workload for t in trials_of(records)}
+    found: list[Comparison] = []
+    tested = interval_alarms = refused = 0
+    for metric in metrics:
+        kinds = [aa_pairs(records, metric, way) for way in WAYS]
+        family: list[Comparison] = []
+        for (point, backend), logs, alike in (
+            (key, logs, pairs) for pairs in kinds for key, logs in pairs.items()
+        ):
+            others = {k: v for k, v in alike.items() if k != (point, backend)}
+            floor = floor_from(metric, others).log or 0.0
+            result = ratio(
+                dict.fromkeys(logs, 1.0),
+                {b: math.exp(x) for b, x in logs.items()},
+                floor=floor,
+                metric=metric,
+            )
+            if result.low is None or result.high is None:
+                refused += 1
+            else:
+                tested += 1
+                interval_alarms += not result.low <= 1.0 <= result.high
+            hollow = (point, backend) in limited
+            family.append(
+                Comparison(
+                    workload_of[point], point, metric, backend, twin_of(backend), result, hollow
+                )
+            )
+        found += corrected(family)
+    alarms = sum(c.ratio.shown for c in found)
+    return AaResult(tuple(found), tested, alarms, interval_alarms, refused, ways_of(records))
+
+
+def _tested(comparisons: Sequence[Comparison]) -> list[Comparison]:
+    return [c for c in comparisons if c.ratio.low is not None]

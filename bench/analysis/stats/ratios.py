@@ -47,9 +47,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats as sps
 
-from bench.analysis.stats.metrics import PAGES_PER_S, Metric
-from bench.analysis.stats.records import limiter_of, trials_of
-from bench.analysis.stats.spread import LEVEL
+from bench.analysis.stats.metrics import PAGES_PER_S, Metric, per_exchange
+from bench.analysis.stats.records import LEVEL, labels_of, limiter_of, trials_of
 from bench.schema import TrialRecord
 from bench.store import Records
 
@@ -96,6 +95,23 @@ class Ratio:
         """Whether a difference is shown."""
         return self.verdict not in (EQUIVALENT, UNDECIDED, TOO_FEW, OTHER_WORK)
 
+    @property
+    def median(self) -> float | None:
+        """The median of the per-block ratios."""
+        return float(np.median(self.per_block)) if self.per_block else None
+
+    @property
+    def skewed(self) -> bool:
+        """Whether a few blocks decide the mean, so that the median block must stand beside it.
+
+        It does if the two are farther apart than half the distance from the mean to the nearer
+        end of the interval.
+        """
+        if self.value is None or self.low is None or self.high is None or self.median is None:
+            return False
+        nearer = min(math.log(self.high / self.value), math.log(self.value / self.low))
+        return abs(math.log(self.median / self.value)) > nearer / 2
+
     def without_verdict(self, reason: str) -> Ratio:
         """The estimate alone: the two sides did not do the same work."""
         return Ratio(self.value, None, None, self.blocks, None, self.per_block, OTHER_WORK, reason)
@@ -114,14 +130,12 @@ class Ratio:
 
 
 @lru_cache(maxsize=64)
-def _resample_indices(blocks: int, resamples: int, seed: int) -> IntArray:
-    rng = np.random.default_rng((seed, blocks))
-    return rng.integers(0, blocks, (resamples, blocks), dtype=np.int64)
+def _resample_indices(blocks: int) -> IntArray:
+    rng = np.random.default_rng((SEED, blocks))
+    return rng.integers(0, blocks, (RESAMPLES, blocks), dtype=np.int64)
 
 
-def log_interval(
-    logs: Sequence[float], *, level: float = LEVEL, resamples: int = RESAMPLES, seed: int = SEED
-) -> tuple[float, float]:
+def log_interval(logs: Sequence[float]) -> tuple[float, float]:
     """Expanded percentile bootstrap interval of the mean of ``logs``.
 
     The percentile interval of n values is too short by about the factor
@@ -140,9 +154,9 @@ def log_interval(
     if error <= 1e-12:  # all blocks agree to the last digit
         mean = mean if abs(mean) > 1e-12 else 0.0
         return mean, mean
-    t = float(sps.t.ppf(0.5 + level / 2, blocks - 1))
+    t = float(sps.t.ppf(0.5 + LEVEL / 2, blocks - 1))
     tail = float(sps.norm.cdf(-math.sqrt(blocks / (blocks - 1)) * t))
-    means = values[_resample_indices(blocks, resamples, seed)].mean(axis=1)
+    means = values[_resample_indices(blocks)].mean(axis=1)
     low, high = np.quantile(means, (tail, 1.0 - tail))
     return min(float(low), mean - t * error), max(float(high), mean + t * error)
 
@@ -153,9 +167,6 @@ def ratio(
     *,
     floor: float = 0.0,
     metric: Metric = PAGES_PER_S,
-    level: float = LEVEL,
-    resamples: int = RESAMPLES,
-    seed: int = SEED,
 ) -> Ratio:
     """Compare ``other`` with ``base``, paired within blocks.
 
@@ -184,7 +195,7 @@ def ratio(
     if len(both) < MIN_BLOCKS:
         reason = f"{len(both)} of at least {MIN_BLOCKS} blocks"
         return Ratio(value, None, None, len(both), None, per_block, TOO_FEW, reason)
-    low, high = log_interval([float(x) for x in logs], level=level, resamples=resamples, seed=seed)
+    low, high = log_interval([float(x) for x in logs])
     error = float(logs.std(ddof=1)) / math.sqrt(len(both))
     mean = float(logs.mean())
     if error <= 1e-12:
@@ -254,24 +265,6 @@ def floor_words(floor: float) -> str:
     return f"±{100 * math.expm1(floor):.1f} %"
 
 
-def benjamini_hochberg(p_values: Sequence[float], rate: float = FALSE_DISCOVERY_RATE) -> list[bool]:
-    """Which of many tests survive at the given false discovery rate.
-
-    Y. Benjamini and Y. Hochberg, J. R. Stat. Soc. B 57 (1995) 289. Preferred to
-    Holm's step because readers quote single differences: what matters is the
-    share of false ones among those shown, not the chance that any of forty is
-    false. Valid under the positive dependence that a shared base brings.
-    """
-    count = len(p_values)
-    order = sorted(range(count), key=lambda i: p_values[i])
-    last = -1
-    for rank, i in enumerate(order):
-        if p_values[i] <= rate * (rank + 1) / count:
-            last = rank
-    kept = set(order[: last + 1])
-    return [i in kept for i in range(count)]
-
-
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """One backend against the base at one workload point, by one metric."""
@@ -306,6 +299,19 @@ def block_values(
     }
 
 
+def costs_in_modes(records: Records, *workloads: str) -> dict[str, dict[str, dict[int, float]]]:
+    """Label -> mode -> block -> microseconds per page, in the campaign's order.
+
+    In a point with modes a backend takes turns with itself.
+    """
+    costs: dict[str, dict[str, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
+    for trial in trials_of(records, *workloads, twins=False):
+        value = per_exchange(trial)
+        if value is not None:
+            costs[trial.label][str(trial.params.get("mode"))][trial.block] = value
+    return {label: costs[label] for label in labels_of(records) if label in costs}
+
+
 def server_limited(records: Records) -> set[tuple[str, str]]:
     groups: dict[tuple[str, str], list[TrialRecord]] = defaultdict(list)
     for trial in trials_of(records):
@@ -319,7 +325,11 @@ def corrected(found: Sequence[Comparison]) -> list[Comparison]:
     What is withdrawn names the blocks at which it would pass, if the others stay as they are.
     """
     tested = [i for i, c in enumerate(found) if c.ratio.p is not None]
-    kept = benjamini_hochberg([found[i].ratio.p or 0.0 for i in tested])
+    # Y. Benjamini and Y. Hochberg, J. R. Stat. Soc. B 57 (1995) 289. Preferred to Holm's step
+    # because readers quote single differences: what matters is the share of false ones among
+    # those shown. Valid under the positive dependence that a shared base brings.
+    adjusted = sps.false_discovery_control([found[i].ratio.p or 0.0 for i in tested])
+    kept = [bool(p <= FALSE_DISCOVERY_RATE) for p in adjusted]
     threshold = FALSE_DISCOVERY_RATE * (sum(kept) + 1) / max(1, len(tested))
     result = list(found)
     for i, keep in zip(tested, kept, strict=True):

@@ -1,12 +1,17 @@
-"""Select from a campaign's records: its trials, labels and points."""
+"""Select from a campaign's records: its trials, labels and points; and a figure over blocks."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
 
 from bench.plan.labels import twin_of
-from bench.schema import Limiter, TrialRecord
+from bench.schema import CeilingRecord, Limiter, TrialRecord
 from bench.store import MOST_DIGITS, Records
 
 
@@ -58,6 +63,14 @@ def points_of(records: Records, *workloads: str, status: str | None = "ok") -> l
     return order + sorted(seen - set(order), key=natural_key)
 
 
+def widest_point(records: Records) -> str | None:
+    """The point of a crawl at many slots with the most backends; None without any trial."""
+    backends: dict[str, set[str]] = defaultdict(set)
+    for trial in trials_of(records, "ladder", "throughput"):
+        backends[trial.point].add(trial.backend)
+    return max(backends, key=lambda point: len(backends[point]), default=None)
+
+
 def natural_key(text: str) -> tuple[tuple[int, int, str], ...]:
     """Sort key under which ``throughput-10`` comes before ``throughput-100``."""
     return tuple(
@@ -80,3 +93,63 @@ def limiter_of(trials: Iterable[TrialRecord]) -> Limiter | None:
     if len(counts) == 2 and counts[0][1] == counts[1][1]:
         return "unclear"
     return counts[0][0]
+
+
+#: Confidence level of every interval.
+LEVEL: Final = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """A figure over blocks: its median and its whole range, outliers included."""
+
+    median: float
+    low: float
+    high: float
+    count: int
+
+
+def spread(values: Iterable[float | None]) -> Spread | None:
+    """Median, minimum and maximum of the values that exist; None without any."""
+    kept = [float(v) for v in values if v is not None and math.isfinite(v)]
+    if not kept:
+        return None
+    return Spread(float(np.median(kept)), min(kept), max(kept), len(kept))
+
+
+def requests_per_s(trial: TrialRecord) -> float | None:
+    """Requests answered per second, redirects and 404s included, as in the ceiling."""
+    if trial.ledger and trial.elapsed_s:
+        return trial.ledger.requests / trial.elapsed_s
+    return trial.pages_per_s
+
+
+def ceiling_for(records: Records, trial: TrialRecord) -> float | None:
+    """The ceiling in requests/s that matches the trial best; None without one.
+
+    The same site comes first, then the nearest number of connections, then the
+    same block. Equally good matches give their median.
+    """
+    found = [c for c in records.ceilings if c.requests_per_s is not None]
+    if not found:
+        return None
+    site = trial.params.get("site")
+    same_site = [c for c in found if c.site == site] or found
+    slots = number_param(trial, "slots") or 64.0
+
+    def distance(c: CeilingRecord) -> float:
+        return abs(math.log(max(1, c.connections) / max(1.0, slots)))
+
+    nearest = min(distance(c) for c in same_site)
+    near = [c for c in same_site if distance(c) <= nearest + 1e-9]
+    same_block = [c for c in near if c.block == trial.block] or near
+    return float(np.median([c.requests_per_s or 0.0 for c in same_block]))
+
+
+def share_of_ceiling(records: Records, trials: Sequence[TrialRecord]) -> Spread | None:
+    """Requests/s of the trials as a share of the server's ceiling, over blocks."""
+    shares: list[float | None] = []
+    for trial in trials:
+        rate, top = requests_per_s(trial), ceiling_for(records, trial)
+        shares.append(rate / top if rate is not None and top else None)
+    return spread(shares)

@@ -3,17 +3,20 @@
 asyncio asks malloc for 256 KiB with each receive, and whether malloc maps them each time depends
 on what the process has freed before (docs/method.md, "The state of malloc"). That is up to half
 of a page's processor time, and says nothing about a model. Every crawl now starts in one state;
-records from before may not have, and a library may change it.
-"""
+records from before may not have, and a library may change it."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
+
 from bench.analysis.stats.metrics import page_faults_per_page
 from bench.analysis.stats.records import number_param, trials_of
+from bench.schema import TrialRecord
 from bench.store import Records
 from crawlers.heap import ON_PURPOSE
 
@@ -101,3 +104,50 @@ def _both(
     """The trials of both, block by block."""
     mine, theirs = faults.get((point, base), {}), faults.get((point, label), {})
     return [(mine[block], theirs[block]) for block in sorted(mine.keys() & theirs.keys())]
+
+
+MORE_OPENED: Final = 0.01
+"""Backends may differ by so many connections for each page: opening one costs as much as five."""
+
+
+@dataclass(frozen=True, slots=True)
+class EqualWork:
+    """Which points the server's ledger covers, and who did other work there."""
+
+    points: tuple[str, ...]
+    unequal: Mapping[tuple[str, str], str]
+    """(point, label) -> what it did that the others did not."""
+
+
+def equal_work(records: Records) -> EqualWork:
+    """Compare the server's ledger between backends, point by point.
+
+    No backend may request a page twice, or open many more or fewer connections than the others.
+    How many requests are in flight, and how many a connection carries, is not judged: that is what
+    a model makes of its slots. A backend that declares a limit below the number of slots is left
+    out at that point. So are points with modes, because each mode opens its own number.
+    """
+    most = {rung.name: rung.most for rung in records.campaign.rungs if rung.most}
+    groups: dict[str, dict[str, list[TrialRecord]]] = defaultdict(lambda: defaultdict(list))
+    for trial in trials_of(records, twins=False):
+        bound = most.get(trial.backend)
+        slots = number_param(trial, "slots") or 0
+        if trial.ledger and not trial.params.get("mode") and (bound is None or bound >= slots):
+            groups[trial.point][trial.label].append(trial)
+    unequal: dict[tuple[str, str], str] = {}
+    for point, labels in groups.items():
+        opened = {label: _median_opened(trials) for label, trials in labels.items()}
+        usual = float(np.median(list(opened.values())))
+        for label, trials in labels.items():
+            if any(trial.ledger and trial.ledger.repeated for trial in trials):
+                unequal[point, label] = "requested a page twice"
+            elif abs(opened[label] - usual) > MORE_OPENED * min(
+                trial.pages or 0 for trial in trials
+            ):
+                others = f"{usual:.0f} of the others"
+                unequal[point, label] = f"opened {opened[label]:.0f} connections, {others}"
+    return EqualWork(tuple(groups), unequal)
+
+
+def _median_opened(trials: list[TrialRecord]) -> float:
+    return float(np.median([t.ledger.connections_opened for t in trials if t.ledger]))

@@ -1,38 +1,147 @@
-"""Small experiments for claims that no crawl can answer, one module each.
+"""Small experiments for claims that no crawl can answer.
 
-Each has ``measure()``, which returns an
-:class:`~bench.claims.experiments.result.ExperimentResult`, and runs in a fresh process:
-``python -m bench.claims.experiments NAME`` prints the result as JSON.
+Each is a function of its name, in the module that :data:`EXPERIMENTS` gives. It returns an
+:class:`ExperimentResult` and runs in a fresh process of its own: :func:`main` with its name.
+The module of an experiment has the servers that it needs, too.
+
+The imports stand in functions where another interpreter, or a server whose heap counts, runs
+without them.
 """
 
 from __future__ import annotations
 
-from typing import Final
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Final, Self
 
-#: In the order of running them; the ones that fill the machine come last.
-NAMES: Final = (
-    "awaiting",
-    "bytecode",
-    "coroutines",
-    "echo",
-    "http_clients",
-    "readiness",
-    "releases",
-    "seen_set",
-    "spinning_connect",
-    "stack_ripping",
-    "held_threads",
-    "thread_ceiling",
-)
-MOST_REPEATS: Final = {
-    "bytecode": 1,
-    "stack_ripping": 1,
-    "coroutines": 3,
-    "echo": 6,
-    "http_clients": 6,
-    "releases": 5,
-    "seen_set": 6,
-    "held_threads": 3,
-    "thread_ceiling": 5,
+#: Name -> its module, and the most repeats; None: as many as asked for. In the order of running
+#: them: the ones that fill the machine come last. Counts that cannot vary need one repeat.
+EXPERIMENTS: Final[dict[str, tuple[str, int | None]]] = {
+    "awaiting": ("coroutines", None),
+    "bytecode": ("coroutines", 1),
+    "coroutines": ("coroutines", 3),
+    "echo": ("echo", 6),
+    "http_clients": ("today", 6),
+    "readiness": ("waiting", None),
+    "releases": ("today", 5),
+    "seen_set": ("coroutines", 6),
+    "spinning_connect": ("waiting", None),
+    "stack_ripping": ("stack_ripping", 1),
+    "held_threads": ("waiting", 3),
+    "thread_ceiling": ("waiting", 5),
 }
-"""Counts that cannot vary need one repeat; the long experiments get fewer than the others."""
+SPARE_DESCRIPTORS: Final = 64
+
+
+@dataclass(slots=True)
+class ExperimentResult:
+    """Values by name; None for a missing value, with the reason under the same name.
+
+    ``facts`` explain the values; the page shows the fact ``note`` beside the number.
+    """
+
+    values: dict[str, float | None] = field(default_factory=dict)
+    facts: dict[str, str | int | float | list[str]] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
+
+    def lacks(self, reason: str, *names: str) -> None:
+        for name in names:
+            self.values[name], self.reasons[name] = None, reason
+
+    def ratio(self, name: str, above: str, below: str) -> None:
+        """One value over another; missing where one of them is."""
+        one, other = self.values[above], self.values[below]
+        if one is None or other is None:
+            self.lacks(self.reasons.get(above) or self.reasons[below], name)
+        else:
+            self.values[name] = one / other
+
+
+def main() -> None:
+    """Run the experiment that the command line names; print its result as one line of JSON."""
+    name = " ".join(sys.argv[1:])
+    if name not in EXPERIMENTS:
+        raise SystemExit(f"name one experiment: {', '.join(EXPERIMENTS)}")
+    module = import_module(f"{__name__}.{EXPERIMENTS[name][0]}")
+    print(json.dumps(asdict(getattr(module, name)())), flush=True)
+    # Ends without joining the sleeping threads, of which there may be thousands.
+    os._exit(0)
+
+
+def running(function: Callable[..., None], *arguments: object) -> list[str]:
+    name = function.__name__
+    return ["-c", f"from {function.__module__} import {name}; {name}(*{arguments!r})"]
+
+
+def allow_descriptors(count: int) -> None:
+    """Allow as many descriptors as are needed, if the system lets us."""
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = count + SPARE_DESCRIPTORS
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        wanted = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+class Served:
+    """A server in a process of its own: a function that prints its port and serves until killed.
+
+    It runs on the processors that the experiment does not use, if there are any, and dies with
+    the experiment.
+    """
+
+    def __init__(self, serve: Callable[..., None], *arguments: object) -> None:
+        from bench.launch import OWN_PYTHON
+        from bench.run.process import spawn
+
+        self.process = spawn(
+            [*OWN_PYTHON, *running(serve, *arguments)],
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        if hasattr(os, "sched_setaffinity"):
+            mine = os.sched_getaffinity(0)
+            others = set(range(os.cpu_count() or 1)) - mine
+            os.sched_setaffinity(self.process.pid, others or mine)
+        self._port: int | None = None
+
+    @property
+    def port(self) -> int:
+        """Where it listens; waits until it does."""
+        if self._port is None:
+            assert self.process.stdout is not None
+            line = self.process.stdout.readline()
+            if not line:
+                raise RuntimeError(f"{self.process.args!r} ended before it listened")
+            self._port = int(line)
+        return self._port
+
+    def cpu_s(self) -> float:
+        """Seconds of processor time that the server has used."""
+        from bench.machine import cpu
+
+        return cpu.used_s(self.process.pid)
+
+    def waited_s(self) -> float:
+        """Seconds that the server was ready to run and had no processor; 0 where it is unknown."""
+        try:
+            fields = Path(f"/proc/{self.process.pid}/schedstat").read_text(encoding="ascii").split()
+        except OSError:
+            return 0.0
+        return int(fields[1]) / 1e9
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.wait()
+        if self.process.stdout is not None:
+            self.process.stdout.close()

@@ -1,18 +1,141 @@
-"""What a suspended coroutine costs, without a socket, and how many can be started."""
+"""What ``await`` does: turns of the loop, bytecode, memory, lost updates."""
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import gc
 import os
-from collections.abc import Callable, Generator
-from time import perf_counter
-from typing import Any
+from collections import Counter
+from collections.abc import Awaitable, Callable, Generator
+from dis import get_instructions
+from inspect import getsource
+from threading import Barrier, Lock, Thread
+from time import monotonic, perf_counter
+from types import CodeType
 
 import psutil
 
-from bench.claims.experiments.result import ExperimentResult
-from bench.machine.probes.memory.processes import user_memory
+from bench.claims.experiments import ExperimentResult
+from bench.machine.memory import user_memory
+from bench.text import listing
+from crawlers import generators
+
+# --- whether ``await coroutine`` and ``await task`` yield to the loop, and the cost of each -------
+
+AWAITS = 20_000
+
+
+async def nothing() -> None:
+    pass
+
+
+def a_task() -> Awaitable[None]:
+    return asyncio.create_task(nothing())
+
+
+async def turns(make: Callable[[], Awaitable[None]]) -> float:
+    """The loop's iterations per await."""
+    loop = asyncio.get_running_loop()
+    taken = 0
+    over = False
+
+    def turn() -> None:
+        nonlocal taken
+        if not over:
+            taken += 1
+            loop.call_soon(turn)
+
+    loop.call_soon(turn)
+    for _ in range(AWAITS):
+        await make()
+    over = True
+    return taken / AWAITS
+
+
+async def nanoseconds(make: Callable[[], Awaitable[None]]) -> float:
+    """The time per await, with nothing else on the loop."""
+    began = perf_counter()
+    for _ in range(AWAITS):
+        await make()
+    return 1e9 * (perf_counter() - began) / AWAITS
+
+
+def awaiting() -> ExperimentResult:
+    result = ExperimentResult()
+    for name, make in (("coroutine", nothing), ("task", a_task)):
+        result.values[f"{name}_turns"] = asyncio.run(turns(make))
+        result.values[f"{name}_ns"] = asyncio.run(nanoseconds(make))
+    result.ratio("task_over_coroutine", "task_ns", "coroutine_ns")
+    return result
+
+
+# --- are coroutines generators? ------------------------------------------------------------------
+#
+# The functions of crawlers.generators that can be suspended are compiled twice: as they are, and
+# with ``async def`` and ``await`` in place of ``def`` and ``yield from``.
+
+AWAIT = "GET_AWAITABLE"
+GETTERS = frozenset({AWAIT, "GET_YIELD_FROM_ITER", "GET_ITER", "PUSH_NULL"})
+"""The instructions that fetch what to wait for: the one difference that the syntax makes.
+
+CPython 3.15 has ``GET_ITER`` for ``yield from``, which pushes two values, and for ``await`` a
+``PUSH_NULL`` after the getter.
+"""
+
+
+class Native(ast.NodeTransformer):
+    def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.AST:
+        return ast.copy_location(ast.Await(value=self.visit(node.value)), node)
+
+
+def suspending(source: str) -> list[ast.FunctionDef]:
+    return [
+        node
+        for node in ast.parse(source).body
+        if isinstance(node, ast.FunctionDef)
+        and any(isinstance(inner, ast.YieldFrom) for inner in ast.walk(node))
+    ]
+
+
+def native(node: ast.FunctionDef) -> ast.AsyncFunctionDef:
+    changed = Native().visit(ast.parse(ast.unparse(node)).body[0])
+    fields = {name: getattr(changed, name) for name in changed._fields}
+    return ast.fix_missing_locations(ast.copy_location(ast.AsyncFunctionDef(**fields), node))
+
+
+def opcodes(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Counter[str]:
+    module = compile(ast.Module([function], []), "<experiment>", "exec")
+    # From 3.14 on, the annotations are code of their own.
+    codes = (const for const in module.co_consts if isinstance(const, CodeType))
+    (code,) = (code for code in codes if code.co_name == function.name)
+    # From 3.14 on, a load may borrow its reference; the getter after it decides whether it may.
+    return Counter(each.opname.replace("_BORROW", "") for each in get_instructions(code))
+
+
+def bytecode() -> ExperimentResult:
+    result = ExperimentResult()
+    functions = suspending(getsource(generators))
+    total, differing = 0, Counter[str]()
+    for function in functions:
+        one, other = opcodes(function), opcodes(native(function))
+        total += one.total()
+        differing += (one - other) + (other - one)
+    waits, getters = differing[AWAIT], GETTERS & differing.keys()
+    result.values |= {
+        "differing_otherwise": float(sum(differing[each] for each in differing.keys() - GETTERS)),
+        "differing_getters": float(waits),
+        "instructions": float(total),
+    }
+    result.facts["functions"] = [function.name for function in functions]
+    result.facts["note"] = (
+        f"{total} instructions in {len(functions)} functions; in {waits} places one has "
+        f"{listing(sorted(getters - {AWAIT, 'PUSH_NULL'}))} and the other {AWAIT}"
+    )
+    return result
+
+
+# --- what a suspended coroutine costs, without a socket, and how many can be started -------------
 
 COUNT = 20_000
 MANY = 200_000
@@ -21,29 +144,24 @@ KEEP_FREE_BYTES = 2 << 30
 KIB = 1024
 
 
+# As in the chapter.
 class Future:
-    """The chapter's: a result to come, and callbacks."""
-
     def __init__(self) -> None:
         self.result: object = None
         self.callbacks: list[Callable[[Future], None]] = []
 
     def set_result(self, result: object) -> None:
-        """Resolve it, and call whoever waits."""
         self.result = result
         for callback in self.callbacks:
             callback(self)
 
 
 class Task:
-    """The chapter's: drives a generator from one future to the next."""
-
     def __init__(self, generator: Generator[Future, object, None]) -> None:
         self.generator = generator
         self.step(Future())
 
     def step(self, future: Future) -> None:
-        """Resume the generator; called by the future."""
         try:
             following = self.generator.send(future.result)
         except StopIteration:
@@ -64,7 +182,6 @@ def fetch(selector: dict[int, Callable[[], None]], number: int) -> Generator[Fut
 
 
 def chapter() -> dict[int, Callable[[], None]]:
-    """Suspended generators, each with its Task and the Future that it waits for."""
     selector: dict[int, Callable[[], None]] = {}
     for number in range(COUNT):
         Task(fetch(selector, number))
@@ -72,18 +189,19 @@ def chapter() -> dict[int, Callable[[], None]]:
 
 
 async def wait_for(future: asyncio.Future[None], started: list[int]) -> None:
-    """An asyncio coroutine that waits."""
     started[0] += 1
     await future
 
 
-def user_kib(make: Callable[[], Any]) -> float | None:
-    """KiB of user memory for each of the things made; None off Linux."""
+def chapter_kib() -> float | None:
+    """KiB of user memory for each of them; None off Linux."""
     gc.collect()
-    before, _ = user_memory(os.getpid())
-    made = make()
-    after, _ = user_memory(os.getpid())
-    count = len(made)
+    before = user_memory(os.getpid())[0]
+    made = chapter()
+    return each_kib(before, user_memory(os.getpid())[0], len(made))
+
+
+def each_kib(before: int | None, after: int | None, count: int) -> float | None:
     return None if before is None or after is None else (after - before) / count / KIB
 
 
@@ -91,7 +209,7 @@ async def asyncio_tasks(count: int) -> tuple[float | None, int, float]:
     """KiB per suspended task, how many were suspended at once, and seconds until all ended."""
     started, future = [0], asyncio.get_running_loop().create_future()
     gc.collect()
-    before, _ = user_memory(os.getpid())
+    before = user_memory(os.getpid())[0]
     began = perf_counter()
     tasks = []
     for number in range(count):
@@ -99,26 +217,153 @@ async def asyncio_tasks(count: int) -> tuple[float | None, int, float]:
             break
         tasks.append(asyncio.create_task(wait_for(future, started)))
     await asyncio.sleep(0)
-    after, _ = user_memory(os.getpid())
-    suspended = started[0]
+    after, suspended = user_memory(os.getpid())[0], started[0]
     future.set_result(None)
     await asyncio.gather(*tasks)
-    seconds = perf_counter() - began
-    kib = None if before is None or after is None else (after - before) / len(tasks) / KIB
-    return kib, suspended, seconds
+    return each_kib(before, after, len(tasks)), suspended, perf_counter() - began
 
 
-def measure() -> ExperimentResult:
-    """Memory of a suspended coroutine of the chapter and of asyncio, and how many start."""
+def coroutines() -> ExperimentResult:
     result = ExperimentResult()
-    chapters = user_kib(chapter)
-    tasks, _, _ = asyncio.run(asyncio_tasks(COUNT))
-    for name, kib in (("chapter_kib", chapters), ("task_kib", tasks)):
-        if kib is None:
-            result.lacks(name, "user memory cannot be read on this system")
-        else:
-            result.values[name] = kib
+    result.values |= {
+        "chapter_kib": chapter_kib(),
+        "task_kib": asyncio.run(asyncio_tasks(COUNT))[0],
+    }
+    for name in [name for name, kib in result.values.items() if kib is None]:
+        result.lacks("user memory cannot be read on this system", name)
     _, suspended, seconds = asyncio.run(asyncio_tasks(MANY))
-    result.values["suspended_at_once"] = float(suspended)
-    result.values["seconds"] = seconds
+    result.values |= {"suspended_at_once": float(suspended), "seconds": seconds}
     return result
+
+
+# --- the lost update: duplicate fetches if testing and updating the seen set are two steps -------
+#
+# Several workers get the same URLs in the same order, as if every page linked to the front page.
+# Each URL should be fetched once.
+
+WORKERS = 8
+URLS = 100_000
+THREADS_S = 1.5
+"""The interpreter switches threads every 5 ms, so hitting the gap takes a while."""
+URLS_OF_COROUTINES = 5_000
+PER = 1_000_000
+"""Results are duplicates per million URLs."""
+
+Worker = Callable[[list[str]], int]
+
+
+class Seen:
+    """A frontier in two steps."""
+
+    def __init__(self) -> None:
+        self.urls: set[str] = set()
+
+    def has(self, url: str) -> bool:
+        return url in self.urls
+
+    def add(self, url: str) -> None:
+        self.urls.add(url)
+
+
+def calls() -> Worker:
+    """Test and update are two calls of Python functions."""
+    seen = Seen()
+
+    def work(urls: list[str]) -> int:
+        taken = 0
+        for url in urls:
+            if not seen.has(url):
+                seen.add(url)
+                taken += 1
+        return taken
+
+    return work
+
+
+def statements() -> Worker:
+    """Test and update are two statements next to each other, on a set."""
+    seen: set[str] = set()
+
+    def work(urls: list[str]) -> int:
+        taken = 0
+        for url in urls:
+            if url not in seen:
+                seen.add(url)
+                taken += 1
+        return taken
+
+    return work
+
+
+def locked() -> Worker:
+    """As :func:`calls`, with a lock around both."""
+    seen, lock = Seen(), Lock()
+
+    def work(urls: list[str]) -> int:
+        taken = 0
+        for url in urls:
+            with lock:
+                if not seen.has(url):
+                    seen.add(url)
+                    taken += 1
+        return taken
+
+    return work
+
+
+def in_threads(make: Callable[[], Worker]) -> float:
+    """Duplicates per million URLs with threads, in as many rounds as there is time for."""
+    urls = [f"http://site.test/{number}" for number in range(URLS)]
+    began, rounds, surplus = monotonic(), 0, 0
+    while monotonic() - began < THREADS_S:
+        surplus += one_round(make(), urls) - URLS
+        rounds += 1
+    return PER * surplus / (rounds * URLS)
+
+
+def one_round(work: Worker, urls: list[str]) -> int:
+    """How many URLs the threads took in total; each gets all of them."""
+    taken: list[int] = []
+    start = Barrier(WORKERS)
+
+    def run() -> None:
+        start.wait()
+        taken.append(work(urls))
+
+    threads = [Thread(target=run) for _ in range(WORKERS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return sum(taken)
+
+
+async def in_coroutines(*, await_between: bool) -> float:
+    """Duplicates per million URLs with tasks, which await after each URL in any case."""
+    seen = Seen()
+    taken = 0
+
+    async def work() -> None:
+        nonlocal taken
+        for number in range(URLS_OF_COROUTINES):
+            if not seen.has(url := f"http://site.test/{number}"):
+                if await_between:
+                    await asyncio.sleep(0)
+                seen.add(url)
+                taken += 1
+            await asyncio.sleep(0)
+
+    await asyncio.gather(*(work() for _ in range(WORKERS)))
+    return PER * (taken - URLS_OF_COROUTINES) / URLS_OF_COROUTINES
+
+
+def seen_set() -> ExperimentResult:
+    return ExperimentResult(
+        {
+            "threads_calls": in_threads(calls),
+            "threads_statements": in_threads(statements),
+            "threads_locked": in_threads(locked),
+            "coroutines_no_await": asyncio.run(in_coroutines(await_between=False)),
+            "coroutines_await": asyncio.run(in_coroutines(await_between=True)),
+        }
+    )

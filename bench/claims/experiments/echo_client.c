@@ -1,5 +1,5 @@
 /* The client of the echo experiment: faster than any server in Python, so that the server is
- * the bottleneck. Built by echo_client.py into a library, and called from there. */
+ * the bottleneck. Built by echo.py into a library, and called from there. */
 
 #include <errno.h>
 #include <poll.h>

@@ -1,16 +1,160 @@
-"""How many of a slot's callers the traceback of each model shows; see the exhibit."""
+"""How many of a slot's callers each model's traceback shows after one parse error in a crawl.
+
+The site has two pages: the first is valid and links to the second, whose status line is not HTTP.
+Normally the shared exchange turns the parser's error into a result. Here, in a process of its own,
+that ``except`` clause is made to match nothing, so the error gets through. The model files run
+unchanged. As a program, with a model, this module prints the result as JSON. tools/tracebacks.py
+makes docs/stack-ripping.md of it.
+"""
 
 from __future__ import annotations
 
-from bench.claims.experiments.result import ExperimentResult
-from bench.exhibits import stack_ripping
+import os
+import socket
+import sys
+import traceback
+from contextlib import suppress
+from pathlib import Path
+from threading import Thread
+from types import FrameType
+from typing import Final, Literal
+
+from pydantic import BaseModel
+
+from bench.claims.experiments import ExperimentResult
+from bench.launch import OWN_PYTHON, ROOT, run_module
+from crawlers.registry import MODELS
+
+TIMEOUT_S: Final = 30
+BODY: Final = b'<a href="/broken">next</a>'
+WHOLE: Final = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n%s"
+BROKEN: Final = b"HTTP/1.1 two hundred OK\r\n\r\n"
+RUNNERS: Final = frozenset({"crawl", "run", "main"})
+"""Functions that start a crawl."""
+
+Group = Literal["start", "machinery", "slot", "parser"]
 
 
-def measure() -> ExperimentResult:
-    """Callers left, and the function to set a breakpoint in."""
+class Frame(BaseModel):
+    """One entry of the traceback. ``knows`` is true if it can see which page was fetched."""
+
+    file: str  # "crawlers/threads.py"; shortened for files of other projects
+    line: int
+    function: str
+    code: str
+    knows: bool
+
+
+class Ripped(BaseModel):
+    """What one model's traceback shows of the way to the error."""
+
+    model: str
+    error: str
+    frames: list[Frame]
+
+    @property
+    def breakpoint(self) -> Frame:
+        """Where to set a breakpoint: the model's last frame before the shared parser."""
+        return [frame for frame in self.frames if frame.file == f"crawlers/{self.model}.py"][-1]
+
+    def group(self, frame: Frame) -> Group:
+        if frame.knows:
+            return "slot"
+        if frame.file == self.breakpoint.file:
+            return "start" if frame.function in RUNNERS else "machinery"
+        after = self.frames.index(frame) > self.frames.index(self.breakpoint)
+        return "parser" if after else "machinery"
+
+    def of(self, group: Group) -> list[Frame]:
+        return [frame for frame in self.frames if self.group(frame) == group]
+
+    @property
+    def callers(self) -> int:
+        """How many of the slot's functions are above the one that met the error."""
+        return len(self.of("slot")) - 1
+
+    @property
+    def text(self) -> str:
+        lines = ["Traceback (most recent call last):"]
+        for frame in self.frames:
+            lines.append(f'  File "{frame.file}", line {frame.line}, in {frame.function}')
+            if frame.code:
+                lines.append(f"    {frame.code}")
+        return "\n".join([*lines, self.error])
+
+
+def stack_ripping() -> ExperimentResult:
     result = ExperimentResult()
-    for ripped in stack_ripping.rip_all():
+    for ripped in rip_all():
         result.values[f"{ripped.model}_callers"] = float(ripped.callers)
         result.facts[f"{ripped.model}_breakpoint"] = ripped.breakpoint.function
         result.facts[f"{ripped.model}_frames"] = [frame.function for frame in ripped.frames]
     return result
+
+
+def rip_all() -> list[Ripped]:
+    """The four models, each in a fresh process.
+
+    Raises :class:`subprocess.SubprocessError` if one fails.
+    """
+    found = []
+    for model in MODELS:
+        done = run_module(OWN_PYTHON, __name__, model, timeout_s=TIMEOUT_S)
+        done.check_returncode()
+        found.append(Ripped.model_validate_json(done.stdout))
+    return found
+
+
+def serve(listener: socket.socket) -> None:
+    whole = WHOLE % (len(BODY), BODY)
+    while True:
+        with suppress(OSError):
+            connection, _ = listener.accept()
+            with connection:
+                while request := connection.recv(65536):
+                    connection.sendall(BROKEN if b"/broken" in request else whole)
+
+
+def run_here(model: str) -> Ripped:
+    """Crawl the two pages in this process and analyze the traceback."""
+    from crawlers import http, registry
+    from crawlers.job import Job
+    from crawlers.recorder import NullRecorder
+
+    parser_error: type[Exception] = vars(http)["HttpParserError"]
+    # A clause that catches () catches nothing, so the parser's own error gets through.
+    vars(http)["HttpParserError"] = ()
+    backend = registry.load(model)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        Thread(target=serve, args=(listener,), daemon=True).start()
+        root = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+        try:
+            backend.crawl(Job((root,), slots=1, timeout_s=TIMEOUT_S), NullRecorder())
+        except parser_error as error:
+            words = "".join(traceback.format_exception_only(error)).strip()
+            entries = list(traceback.walk_tb(error.__traceback__))[1:]  # without this file's own
+            return Ripped(model=model, error=words, frames=[frame_of(*each) for each in entries])
+    raise SystemExit(f"{model} finished without the error")
+
+
+def frame_of(frame: FrameType, line: int) -> Frame:
+    """Without this machine's folders: relative to the repository or a package."""
+    name, function = frame.f_code.co_filename, frame.f_code.co_name
+    path, file = Path(name), name
+    if path.is_relative_to(ROOT):
+        file = path.relative_to(ROOT).as_posix()
+    elif path.is_absolute():
+        file = "/".join(path.parts[-2:])
+    return Frame(
+        file=file,
+        line=line,
+        function=function,
+        code=traceback.FrameSummary(name, line, function).line or "",
+        # The fetch is a variable of the frame, or in the slot that it is a method of.
+        knows="item" in frame.f_locals or hasattr(frame.f_locals.get("self"), "item"),
+    )
+
+
+if __name__ == "__main__":
+    print(run_here(sys.argv[1]).model_dump_json(), flush=True)
+    os._exit(0)

@@ -18,7 +18,10 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import replace
+import math
+import re
+from dataclasses import fields, replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Final
 
@@ -27,48 +30,52 @@ from rich.text import Text
 
 from bench import store
 from bench.analysis.analysis import Analysis
-from bench.capacity import beside, need, report
+from bench.capacity import report
 from bench.capacity.advice import advise
-from bench.capacity.fixture import measured
-from bench.capacity.need import Need
-from bench.capacity.validation import validation
-from bench.cli import options
-from bench.cli.exits import DONE, FAILED
+from bench.capacity.model import MOST_LOAD, Costs, Need
+from bench.capacity.validation import Validation, measured, validation
+from bench.cli import DONE, FAILED, options, reference
 from bench.launch import RESULTS, shown
+from bench.questions import finding
 
 DEFAULT: Final = Need()
-REFERENCE: Final = "reference"
+MOST: Final = 1e9
+"""Connections, pages per second and pages per connection: more is a slip of the pen."""
+
+MOST_S: Final = 86_400.0
+SCALES: Final = {"": 1.0, "k": 1e3, "m": 1e6}
+UNITS: Final = {"us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0}
+_AMOUNT: Final = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*([a-zµμ%]*)", re.IGNORECASE | re.ASCII)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
     parser.add_argument(
-        "--connections", type=need.count, default=DEFAULT.connections, metavar="N",
+        "--connections", type=count, default=DEFAULT.connections, metavar="N",
         help="connections held open at once (default: %(default)s)",
     )  # fmt: skip
     parser.add_argument(
-        "--rate", type=need.rate, default=DEFAULT.rate, metavar="N",
+        "--rate", type=rate, default=DEFAULT.rate, metavar="N",
         help="pages per second (default: as many as one process can do)",
     )  # fmt: skip
     parser.add_argument(
-        "--delay", type=need.duration, default=DEFAULT.delay_s, metavar="TIME",
+        "--delay", type=duration, default=DEFAULT.delay_s, metavar="TIME", dest="delay_s",
         help="from a request to its answer (default: 100ms)",
     )  # fmt: skip
     parser.add_argument("--tls", action="store_true", help="over TLS")
     parser.add_argument(
-        "--work", type=need.duration, default=DEFAULT.work_s, metavar="TIME",
+        "--work", type=duration, default=DEFAULT.work_s, metavar="TIME", dest="work_s",
         help="of the processor for each page, beyond fetching and parsing it (default: none)",
     )  # fmt: skip
     parser.add_argument(
-        "--share", type=need.share, default=DEFAULT.share, metavar="SHARE",
+        "--share", type=share, default=DEFAULT.share, metavar="SHARE",
         help="of the pages that need the work, such as 10%% or 0.1 (default: all)",
     )  # fmt: skip
     parser.add_argument(
-        "--pages-per-connection", type=need.count, metavar="N",
+        "--pages-per-connection", type=count, metavar="N",
         help="open a new connection every N pages (default: connections are kept)",
     )  # fmt: skip
     parser.add_argument(
-        "--load", type=need.load, default=DEFAULT.load, metavar="SHARE",
+        "--load", type=load, default=DEFAULT.load, metavar="SHARE",
         help="of what a processor can do that you plan to use, at most 95%% (default: 70%%)",
     )  # fmt: skip
     parser.add_argument(
@@ -79,24 +86,43 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--results", type=Path, metavar="DIR",
         help="a campaign, or a folder of campaigns, whose newest is read "
-        "(default: results/reference, or the newest under results)",
+        "(default: the reference, or the newest under results)",
     )  # fmt: skip
     options.add_json(parser)
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
-    """Run the command."""
-    asked = Need(
-        arguments.connections,
-        arguments.rate,
-        arguments.delay,
-        arguments.tls,
-        arguments.work,
-        arguments.share,
-        arguments.pages_per_connection,
-        arguments.load,
-    )
+    asked = Need(**{field.name: getattr(arguments, field.name) for field in fields(Need)})
     file = campaign_file(arguments.results)
+    costs, checked, mixed_finding = known(file)
+    wanted = report.chosen(costs, arguments.backends, everything=arguments.all or arguments.json)
+    measured_ones = {backend.name for backend in costs.backends}
+    if unknown := [name for name in wanted if name not in measured_ones]:
+        raise store.StoreError(
+            f"not in campaign {costs.campaign}: {', '.join(unknown)}; "
+            f"it has {', '.join(sorted(measured_ones))}"
+        )
+    shown_costs = replace(costs, backends=[costs.of(name) for name in wanted])
+    found = advise(shown_costs, checked, asked)
+    remedies = report.beside(mixed_finding, asked)
+    if arguments.json:
+        print(json.dumps(report.as_json(found, checked, remedies)))
+    else:
+        report.show(found, costs, checked, remedies, console)
+        if file is None or (file.parent == store.REFERENCE and arguments.results is None):
+            hint(console)
+    return DONE if any(row.can == "yes" for row in found.rows) else FAILED
+
+
+def known(file: Path | None) -> tuple[Costs, Validation, str | None]:
+    """The costs of a campaign, how far they may be trusted, and what it found about mixed load.
+
+    Without a file, what the package carries of the reference. Raises
+    :class:`bench.store.StoreError` where a campaign cannot compare backends.
+    """
+    if file is None:
+        kept = reference.carried()
+        return kept.costs, kept.validation, kept.findings.get(report.BESIDE)
     analysis = Analysis.load(file)
     costs = measured(analysis)
     if costs is None:
@@ -109,59 +135,101 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
             f"{file.parent}: this campaign has no crawl that compares what a page takes; measure "
             "one with python -m bench run, or leave out --results to use the reference"
         )
-    checked = validation(analysis, costs)
-    wanted = report.chosen(costs, arguments.backends, everything=arguments.all or arguments.json)
-    known = {backend.name for backend in costs.backends}
-    if unknown := [name for name in wanted if name not in known]:
-        raise store.StoreError(
-            f"not in campaign {costs.campaign}: {', '.join(unknown)}; "
-            f"it has {', '.join(sorted(known))}"
-        )
-    shown_costs = replace(costs, backends=[costs.of(name) for name in wanted])
-    found = advise(shown_costs, checked, asked)
-    remedies = beside.sentences(analysis, asked)
-    if arguments.json:
-        print(json.dumps(report.as_json(found, checked, remedies)))
-    else:
-        report.show(found, costs, checked, remedies, console)
-        if file.parent == RESULTS / REFERENCE and arguments.results is None:
-            hint(console)
-    return DONE if any(row.can == "yes" for row in found.rows) else FAILED
+    return costs, validation(analysis, costs), finding(analysis, report.BESIDE)
 
 
-def campaign_file(given: Path | None) -> Path:
+def campaign_file(given: Path | None) -> Path | None:
     """The records to read: of the given campaign, of the reference, or of the newest campaign.
 
-    Raises :class:`bench.store.StoreError` where there are none.
+    None where no campaign is named and there is none. Raises :class:`bench.store.StoreError`
+    where the named one is none.
     """
-    if given is None and (RESULTS / REFERENCE).is_dir():
-        return store.trials_file(RESULTS / REFERENCE)
+    if given is None and store.REFERENCE.is_dir():
+        return store.trials_file(store.REFERENCE)
+    if given is None and store.usual(None) is None:
+        return None
     folder = given or RESULTS
-    below = [
-        file
-        for name in (store.FILE_NAME, store.PACKED)
-        for file in (folder.glob(f"*/{name}") if folder.is_dir() else ())
-    ]
-    own = any((folder / name).is_file() for name in (store.FILE_NAME, store.PACKED))
-    if own or not below:
+    names = (store.FILE_NAME, store.PACKED)
+    below = [file for name in names for file in folder.glob(f"*/{name}")]
+    if not below or any((folder / name).is_file() for name in names):
         return store.trials_file(folder)
     return max(below, key=lambda file: file.stat().st_mtime)
 
 
-def own_campaign() -> Path | None:
-    """The newest campaign that was run here; None if there is none.
-
-    Its name begins with the time. Those that are published with the suite have a word for a name.
-    """
-    found = (file.parent for file in RESULTS.glob(f"[0-9]*/{store.FILE_NAME}"))
-    return max(found, key=lambda folder: folder.name, default=None)
-
-
 def hint(console: Console) -> None:
     """Say how to get advice from what your own machine takes, if it has been measured."""
-    own = own_campaign()
-    if own is not None:
-        console.print(
-            Text(f"You have measured this machine too: add --results {shown(own)}", "dim"),
-            soft_wrap=True,
+    # The name of a campaign begins with the time. A published one has a word for a name.
+    own = sorted(file.parent for file in RESULTS.glob(f"[0-9]*/{store.FILE_NAME}"))
+    if own:
+        words = f"You have measured this machine too: add --results {shown(own[-1])}"
+        console.print(Text(words, "dim"), soft_wrap=True)
+
+
+# --- how people write a load: 5k, 200ms, 10% ---------------------------------------------
+
+
+def amount(text: str, units: dict[str, float]) -> float | None:
+    """A number and its unit; None if it is not one."""
+    found = _AMOUNT.fullmatch(text.strip())
+    if found is None or found[2].lower() not in units:
+        return None
+    # In decimals: as a float, 95 times 0.01 is more than 0.95.
+    value = float(Decimal(found[1]) * Decimal(str(units[found[2].lower()])))
+    return value if math.isfinite(value) else None
+
+
+def count(text: str) -> int:
+    """A whole number above 0: ``5000``, ``5k``, ``1.5k``, ``1M``."""
+    value = amount(text.replace(",", "").replace("_", ""), SCALES)
+    if value is None or not 1 <= value <= MOST or not near_whole(value):
+        raise argparse.ArgumentTypeError(
+            f"must be a whole number from 1 to 1,000M, such as 5000 or 5k, not {text!r}"
         )
+    return round(value)
+
+
+def near_whole(value: float) -> bool:
+    """Whether a product such as 1.1 times 1000 was meant as a whole number."""
+    return abs(value - round(value)) < 1e-6
+
+
+def rate(text: str) -> float:
+    """Pages per second: ``2000``, ``2k``, ``0.5``."""
+    value = amount(text.removesuffix("/s").replace(",", "").replace("_", ""), SCALES)
+    if value is None or not 0 < value <= MOST:
+        raise argparse.ArgumentTypeError(
+            f"must be pages per second above 0, such as 2000 or 2k, not {text!r}"
+        )
+    return value
+
+
+def duration(text: str) -> float:
+    """A time in seconds: ``200ms``, ``1s``, ``250us``; 0 needs no unit."""
+    value = amount(text, UNITS)
+    if value is None and (plain := amount(text, {"": 1.0})) is not None:
+        if plain == 0:
+            return 0.0
+        raise argparse.ArgumentTypeError(f"needs a unit: {text}us, {text}ms or {text}s")
+    if value is None or value > MOST_S:
+        raise argparse.ArgumentTypeError(
+            f"must be a time of at most a day, such as 250us, 200ms or 1s, not {text!r}"
+        )
+    return value
+
+
+def share(text: str) -> float:
+    """A share above 0 and at most 1: ``10%`` or ``0.1``."""
+    value = amount(text, {"": 1.0, "%": 0.01})
+    if value is None or not 0 < value <= 1:
+        raise argparse.ArgumentTypeError(
+            f"must be a share above 0 and at most 1, such as 0.1 or 10%, not {text!r}"
+        )
+    return value
+
+
+def load(text: str) -> float:
+    """The share of a processor that you plan to use."""
+    value = share(text)
+    if value > MOST_LOAD:
+        raise argparse.ArgumentTypeError(f"must be at most {100 * MOST_LOAD:.0f}%, not {text!r}")
+    return value

@@ -12,20 +12,18 @@ from pathlib import Path
 from rich.console import Console
 
 from bench import store
-from bench.cli.exits import DONE, FAILED
-from bench.report import check
+from bench.cli import DONE, FAILED
+from bench.report import files
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
     parser.add_argument("campaign", type=Path, nargs="+", help="a folder under results/")
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
-    """Run the command."""
     code = DONE
     for campaign in arguments.campaign:
-        checked = check.check(store.trials_file(campaign).parent)
+        checked = files.check(store.trials_file(campaign).parent)
         for note in checked.notes:
             console.print(f"{campaign.name}: note: {note}", soft_wrap=True)
         for fault in checked.faults or ["complete"]:

@@ -1,6 +1,11 @@
-"""Print how to cite a campaign.
+"""Print how to cite a campaign, or quote one of its findings.
 
-One sentence and a BibTeX entry, with the campaign's id and the checksum of its records.
+One sentence and a BibTeX entry, with the campaign's id and the checksum of its records. With
+--finding, the sentence that a speaker quotes: the number, its interval, machine and interpreter.
+
+  python -m bench cite                              the newest campaign, or the reference
+  python -m bench cite --finding tls-memory         one of its findings
+  python -m bench cite results/reference --finding list    the names of all
 """
 
 from __future__ import annotations
@@ -10,20 +15,47 @@ import argparse
 from rich.console import Console
 
 from bench import store
-from bench.cli import options
-from bench.cli.exits import DONE
-from bench.report import cite
+from bench.analysis.analysis import Analysis
+from bench.cli import DONE, options, reference
+from bench.errors import BenchError
+from bench.report import cite, findings
 from bench.text import printable
+
+LIST = "list"
+
+
+class UnknownFindingError(BenchError):
+    """A campaign has no finding of this name."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
     options.add_campaign(parser)
+    parser.add_argument(
+        "--finding", metavar="NAME", help=f"quote this finding; {LIST} names all of them"
+    )
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
-    """Run the command."""
-    file = store.trials_file(arguments.campaign)
-    campaign, sha256 = store.load(file).campaign, cite.checksum(file)
-    print(printable(f"{cite.text(campaign, sha256)}\n\n{cite.bibtex(campaign, sha256)}"), end="")
+    file, wanted = store.usual(arguments.campaign), arguments.finding
+    if file is None:
+        campaign, sha256 = reference.carried().campaign, reference.carried().sha256
+    else:
+        campaign, sha256 = store.load(file).campaign, cite.checksum(file)
+    if wanted is None:
+        print(
+            printable(f"{cite.text(campaign, sha256)}\n\n{cite.bibtex(campaign, sha256)}"), end=""
+        )
+        return DONE
+    found = findings.named(Analysis.load(file)) if file else reference.carried().findings
+    if wanted == LIST:
+        print("\n".join(found))
+        return DONE
+    name = next(
+        (name for name in found if name.replace("_", "-") == wanted.replace("_", "-")), None
+    )
+    if name is None:
+        raise UnknownFindingError(
+            f"campaign {campaign.campaign} has no finding {wanted!r}; it has {', '.join(found)}"
+        )
+    print(printable(cite.quotation(found[name], campaign)))
     return DONE

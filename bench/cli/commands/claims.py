@@ -18,14 +18,13 @@ from pathlib import Path
 from rich.console import Console
 
 from bench import store
-from bench.claims import measure, publish
-from bench.cli.exits import DONE
+from bench.claims import ledger, measure
+from bench.cli import DONE
 from bench.cli.options import blocks, names
 from bench.launch import RESULTS, shown
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
     parser.add_argument(
         "campaign", type=Path, nargs="*",
         help="folders under results/ (default: reference, and claims if it exists)",
@@ -44,8 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
-    """Run the command."""
-    campaigns = arguments.campaign or publish.usual()
+    campaigns = arguments.campaign or ledger.usual()
     if not (arguments.campaign or campaigns[0].is_dir()):
         raise store.StoreError(
             f"no reference campaign in {shown(RESULTS)}: name one, as in "
@@ -57,5 +55,5 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
         measure.run(folders[0], chosen, arguments.repeats or measure.REPEATS, console)
     elif arguments.experiments or arguments.repeats:
         raise measure.MeasureError("--experiments and --repeats go with --measure")
-    publish.write(folders, arguments.out or folders[0] / publish.PAGE, console)
+    ledger.write(folders, arguments.out or folders[0] / ledger.PAGE, console)
     return DONE

@@ -1,10 +1,10 @@
 """Compare two campaigns, or two records of costs, backend by backend.
 
-Shows how their environments differ, then B divided by A with 95 % intervals, then how far the
-ratios within each campaign agree, which can be compared even if the machines differ. Exits with 1
-if something got worse by more than the noise floor, or if a campaign is incomplete, so you can use
-it in CI. Two records of "bench costs" are compared by what a page takes: exits with 1 if a page
-takes more.
+Shows how their environments differ, then each backend in A and in B, the ratio with its 95 %
+interval, and whether the verdicts on its ratio to the base agree, which can be compared even if the
+machines differ. Exits with 1 if something got worse by more than the noise floor, or if a campaign
+is incomplete, so you can use it in CI. Two records of "bench costs" are compared by what a page
+takes: exits with 1 if a page takes more.
 """
 
 from __future__ import annotations
@@ -17,40 +17,33 @@ from pathlib import Path
 from rich.console import Console
 
 from bench import store
-from bench.analysis import compare
 from bench.analysis.analysis import Analysis
-from bench.cli import options
-from bench.cli.exits import DONE, FAILED
-from bench.costs import gate, record, report
+from bench.cli import DONE, FAILED, options
+from bench.costs import guard, record, report
 from bench.report import comparison
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
     parser.add_argument("a", type=Path, metavar="A", help="the campaign to compare with")
     parser.add_argument("b", type=Path, metavar="B", help="the campaign to judge")
-    parser.add_argument("--force", action="store_true", help="compare even if the machines differ")
+    parser.add_argument("--force", action="store_true", help="judge even if the machines differ")
     parser.add_argument(
-        "--within", type=options.percent, default=100 * gate.WITHIN, metavar="PERCENT",
+        "--within", type=options.percent, default=100 * guard.WITHIN, metavar="PERCENT",
         help="costs only: how much more is still the same (default: %(default)g)",
     )  # fmt: skip
     options.add_json(parser)
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
-    """Run the command."""
     paths = (arguments.a, arguments.b)
     if all(map(record.is_costs, paths)) and not all(map(is_campaign, paths)):
         return compare_costs(arguments, console)
     first, second = (Analysis.load(store.trials_file(path)) for path in paths)
-    found = compare.compare(first.records, second.records, force=arguments.force)
-    held = compare.held(first, second)
+    found = comparison.compare(first, second, force=arguments.force)
     if arguments.json:
-        ratios = [{**asdict(one), "agreement": one.agreement} for one in held]
-        print(json.dumps({**asdict(found), "held": ratios}))
+        print(json.dumps(asdict(found)))
     else:
         comparison.show(found, console)
-        comparison.show_held(held, console)
     return FAILED if found.failed else DONE
 
 
@@ -65,7 +58,7 @@ def is_campaign(path: Path) -> bool:
 def compare_costs(arguments: argparse.Namespace, console: Console) -> int:
     """Compare two records of costs."""
     old, new = record.load(arguments.a), record.load(arguments.b)
-    gated = gate.compare(old, new, arguments.within / 100, force=arguments.force)
+    gated = guard.compare(old, new, arguments.within / 100, force=arguments.force)
     if arguments.json:
         print(json.dumps(asdict(gated)))
     else:

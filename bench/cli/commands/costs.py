@@ -22,19 +22,12 @@ from subprocess import SubprocessError
 from rich.console import Console
 
 from bench import store
-from bench.cli import options
-from bench.cli.exits import DONE, FAILED
-from bench.costs import account, gate, guard, measure, record, report
-from bench.costs.measure import CostsOptions
-from bench.costs.sites import WORKLOADS
-from bench.costs.tasks import FLOOR
+from bench.cli import DONE, FAILED, options
+from bench.costs import guard, measure, record, report
+from bench.costs.measure import WORKLOADS, CostsOptions
 from bench.errors import BenchError
 from bench.launch import RESULTS
 from bench.machine import instruments
-from bench.plan.cast import MAIN_VARIANTS
-from crawlers.registry import MODELS
-
-USUAL = (FLOOR, *MODELS, *MAIN_VARIANTS)
 
 
 def numbers(text: str) -> list[int]:
@@ -46,19 +39,14 @@ def numbers(text: str) -> list[int]:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
     parser.add_argument(
         "--backends", type=options.names, metavar="A,B",
-        help=f"only these, or all (default: {','.join(USUAL)})",
+        help=f"only these, or all (default: {','.join(report.CHOSEN)})",
     )  # fmt: skip
     parser.add_argument("--workload", choices=tuple(WORKLOADS), help="only this one")
     parser.add_argument(
         "--count", type=options.names, metavar="A,B",
         help=f"only these: {', '.join(instruments.NAMES)}",
-    )  # fmt: skip
-    parser.add_argument(
-        "--with", dest="source", choices=instruments.SOURCES, default="auto",
-        help="what counts instructions (default: the processor's counter if there is one)",
     )  # fmt: skip
     for name, default, text in (
         ("--pages", 500, "pages of the smaller of two crawls"),
@@ -94,7 +82,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="an older record: exit with 1 if a page takes more than it did",
     )  # fmt: skip
     parser.add_argument(
-        "--within", type=options.percent, default=100 * gate.WITHIN, metavar="PERCENT",
+        "--within", type=options.percent, default=100 * guard.WITHIN, metavar="PERCENT",
         help="how much more is still the same (default: %(default)g)",
     )  # fmt: skip
     parser.add_argument(
@@ -108,7 +96,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
-    """Run the command."""
     if arguments.guard or arguments.update_baseline:
         return run_guard(arguments, console)
     some = arguments.backends not in (None, ["all"])
@@ -123,7 +110,7 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
             folder=out,
             resume=arguments.resume,
         )
-    made = account.accounts(costs)
+    made = record.accounts(costs)
     report.show(costs, made, console)
     if arguments.beside is not None:
         store.load(arguments.beside)  # refuses what is no campaign
@@ -136,7 +123,7 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     code = FAILED if any(each.bad for each in made) else DONE
     if arguments.against is None:
         return code
-    found = gate.compare(record.load(arguments.against), costs, arguments.within / 100)
+    found = guard.compare(record.load(arguments.against), costs, arguments.within / 100)
     report.show_gate(found, console)
     return FAILED if found.failed else code
 
@@ -165,7 +152,7 @@ def chosen(arguments: argparse.Namespace) -> CostsOptions:
         raise record.CostsError(
             f"cannot count {sorted(unknown)[0]!r}; choose from {', '.join(instruments.NAMES)}"
         )
-    backends = arguments.backends or list(USUAL)
+    backends = arguments.backends or list(report.CHOSEN)
     return CostsOptions(
         backends=None if backends == ["all"] else backends,
         workloads=(arguments.workload,) if arguments.workload else tuple(WORKLOADS),
@@ -173,6 +160,5 @@ def chosen(arguments: argparse.Namespace) -> CostsOptions:
         pages=arguments.pages,
         slots=arguments.slots,
         seeds=arguments.seeds,
-        source=arguments.source,
         jobs=arguments.jobs,
     )

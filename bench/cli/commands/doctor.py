@@ -15,32 +15,30 @@ from dataclasses import asdict
 
 from rich.console import Console
 
-from bench.cli.exits import DONE, FAILED
+from bench.cli import DONE, FAILED
+from bench.cli.options import add_json
 from bench.machine import doctor
 
 
 def number(text: str) -> int:
-    """A whole number, 0 or more."""
     if not (text.isascii() and text.isdigit()):
         raise argparse.ArgumentTypeError(f"must be a whole number, 0 or more, not {text!r}")
     return int(text)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
     most = doctor.QUICK_CONNECTIONS
     parser.add_argument(
         "--connections", type=number, default=most, metavar="N", help=f"default: {most:,}"
     )
     parser.add_argument("--threads", type=number, metavar="N", help="default: one per connection")
-    parser.add_argument("--json", action="store_true", help="print the results as JSON")
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
-    """Run the command."""
     connections = arguments.connections
     threads = connections if arguments.threads is None else arguments.threads
-    results = doctor.examine(connections, threads)
+    results = doctor.examine(doctor.Needs(connections, threads))
     if arguments.json:
         print(json.dumps([asdict(result) for result in results], indent=2, ensure_ascii=False))
     else:

@@ -16,21 +16,18 @@ from pathlib import Path
 from rich.console import Console
 
 from bench import store
-from bench.cli import options
-from bench.cli.exits import DONE
+from bench.cli import DONE, options
 from bench.report import export
 from bench.text import printable
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    options.add_campaign(parser)
+    options.add_campaign(parser, usual=False)
     parser.add_argument("--format", choices=export.KINDS, default="csv", help="default: csv")
     parser.add_argument("--out", type=Path, metavar="FILE", help="default: standard output")
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
-    """Run the command."""
     records = store.load(store.trials_file(arguments.campaign))
     if arguments.out is not None:
         export.write(records, arguments.out, arguments.format)

@@ -1,12 +1,12 @@
 """Summarize in a few sentences what a campaign found.
 
-Prints Markdown, made from trials.jsonl alone. With --into, updates instead the findings, their
+Prints Markdown, made from trials.jsonl alone: of the campaign that you name, or the newest, or the
+reference. With --into, updates instead the findings, their
 headlines, the gallery of charts and what the A/A pairs show, whichever have marks in a document:
 
-  python -m bench findings results/reference --into README.md
   python -m bench findings results/reference --into docs/findings.md
   python -m bench findings results/reference --into docs/reading-the-charts.md
-  python -m bench findings results/reference --into docs/method.md
+  python -m bench findings results/reference --into docs/notebook/method-studies.md
   python -m bench findings results/interpreters --into docs/interpreters.md
 """
 
@@ -21,20 +21,22 @@ from rich.console import Console
 
 from bench import filesystem, store, text
 from bench.analysis.analysis import Analysis
-from bench.cli import options
-from bench.cli.exits import DONE
+from bench.cli import DONE, options, reference
 from bench.report import files, findings, readme
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
     options.add_campaign(parser)
     parser.add_argument("--into", type=Path, metavar="FILE", help="update this document instead")
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
-    """Run the command."""
-    file = store.trials_file(arguments.campaign)
+    file = store.usual(arguments.campaign)
+    if file is None and arguments.into is None:
+        kept = reference.carried()
+        print(text.printable(findings.listed(kept.findings.values(), kept.source)))
+        return DONE
+    file = file or store.trials_file(store.REFERENCE)
     analysis = Analysis.load(file)
     sentences = findings.markdown(analysis)
     if arguments.into is None:

@@ -15,33 +15,61 @@ on each of the others, then add --scheduler tcp://HOST:8786. See docs/fleet.md.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+import json
+import secrets
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
+from bench.cli import DONE, FAILED
 from bench.cli.command import EXITS
 from bench.cli.options import add_json, blocks, names, positive, seconds
-from bench.fleet import cluster, command, plan
-from bench.launch import RESULTS
-from bench.text import capital
+from bench.fleet import cluster, hold, plan
+from bench.fleet.plan import FleetPlan, Limits
+from bench.fleet.records import (
+    FILE_NAME,
+    FleetRecord,
+    FleetTrialRecord,
+    HostFacts,
+    WorkerRecord,
+    load,
+    sentence,
+)
+from bench.launch import RESULTS, ROOT
+from bench.machine import environment
+from bench.plan import backends
+from bench.plan.tls import Tls
+from bench.run.preflight import THREADED
+from bench.run.runner import create, own_command
+from bench.store import Log, StoreError
+from bench.terminal import Phases
+from bench.text import capital, plural
+from crawlers.backend import Backend
 from crawlers.registry import MODELS
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 Action = Callable[[argparse.Namespace, Console], int]
 
 
 def counts(text: str) -> list[int]:
-    """Several whole numbers above 0, separated by commas."""
     return [positive(part) for part in text.split(",")]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
 
-    def action(name: str, do: Action, summary: str, text: str) -> argparse.ArgumentParser:
+    def action(do: Action, summary: str, text: str) -> argparse.ArgumentParser:
         made = actions.add_parser(
-            name,
+            do.__name__.removeprefix("do_"),
             help=summary,
             description=f"{capital(summary)}.\n\n{text}",
             epilog=EXITS,
@@ -51,30 +79,39 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         return made
 
     planning = action(
-        "plan", command.do_plan,
+        do_plan,
         "show how connections would be shared, and which limits are too low",
         "Reads the limits of every host and starts nothing. For each limit that is too low,\n"
         "prints the numbers and the command that raises it, and exits with 1.",
-    )  # fmt: skip
+    )
     holding = action(
-        "hold", command.do_hold,
+        do_hold,
         "hold connections open at one barrier, and read the memory",
         "One trial for each backend and number of connections. If they do not fit, nothing\n"
         "starts; with --fit, holds as many as fit.",
-    )  # fmt: skip
+    )
     reporting = action(
-        "report", command.do_report,
+        do_report,
         "rebuild the charts and tables of a fleet",
         "Needs only fleet.jsonl, and works on any machine.",
-    )  # fmt: skip
+    )
     for one in (planning, holding):
-        add_holding(one)
-    holding.add_argument("--fit", action="store_true", help="hold as many as fit")
-    holding.add_argument(
-        "--answer", type=seconds, default=cluster.ANSWER_S, metavar="S",
-        help="give up a host that does not answer for S seconds (default: %(default)g)",
-    )  # fmt: skip
-    for one in (planning, holding):
+        one.add_argument(
+            "--connections", type=counts, default=[100_000], metavar="N,M",
+            help="how many to hold (default: 100000)",
+        )  # fmt: skip
+        one.add_argument(
+            "--share", type=positive, metavar="N",
+            help="connections of one process at most (default: what its limits allow)",
+        )  # fmt: skip
+        one.add_argument(
+            "--ramp", type=positive, metavar="N",
+            help="connections that the whole fleet opens per second "
+            f"(default: {plan.RAMP_PER_S}, over TLS {plan.TLS_RAMP_PER_S})",
+        )  # fmt: skip
+        one.add_argument(
+            "--tls", action="store_true", help="over TLS 1.3, each connection with a full handshake"
+        )
         one.add_argument(
             "--backends", type=names, default=["callbacks"], metavar="A,B",
             help=f"such as {','.join(MODELS)} (default: callbacks)",
@@ -83,6 +120,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             "--scheduler", metavar="ADDRESS", help="of a dask cluster, such as tcp://10.0.0.1:8786"
         )
         add_json(one)
+    holding.add_argument("--fit", action="store_true", help="hold as many as fit")
+    holding.add_argument(
+        "--answer", type=seconds, default=cluster.ANSWER_S, metavar="S",
+        help="give up a host that does not answer for S seconds (default: %(default)g)",
+    )  # fmt: skip
     holding.add_argument(
         "--repeat", type=blocks, default=1, metavar="N", help="trials of each (default: 1)"
     )
@@ -100,27 +142,203 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def add_holding(parser: argparse.ArgumentParser) -> None:
-    """Declare what ``plan`` and ``hold`` share."""
-    parser.add_argument(
-        "--connections", type=counts, default=[100_000], metavar="N,M",
-        help="how many to hold (default: 100000)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--share", type=positive, metavar="N",
-        help="connections of one process at most (default: what its limits allow)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--ramp", type=positive, metavar="N",
-        help="connections that the whole fleet opens per second "
-        f"(default: {plan.RAMP_PER_S}, over TLS {plan.TLS_RAMP_PER_S})",
-    )  # fmt: skip
-    parser.add_argument(
-        "--tls", action="store_true", help="over TLS 1.3, each connection with a full handshake"
+def run(arguments: argparse.Namespace, console: Console) -> int:
+    action: Action = arguments.do
+    return action(arguments, console)
+
+
+# --- plan ------------------------------------------------------------------------------------
+
+
+def read_limits(client: Client) -> list[Limits]:
+    found = []
+    for address in cluster.addresses(client):
+        future = client.submit(plan.limits, cluster.name_of(address), workers=[address], pure=False)
+        found.append(future.result(timeout=cluster.START_S))
+    return found
+
+
+def chosen(arguments: argparse.Namespace) -> list[Backend]:
+    known = backends.look_up(arguments.backends)
+    backends.choose(known, arguments.backends)
+    return known
+
+
+def planned(
+    arguments: argparse.Namespace, connections: int, backend: Backend, hosts: Sequence[Limits]
+) -> FleetPlan:
+    if arguments.tls and backend.no_https:
+        raise plan.FleetPlanError(f"{backend.name} has no HTTPS: {backend.no_https}")
+    return plan.make(
+        connections,
+        backend.name,
+        hosts,
+        threads=backend.family == THREADED,
+        share=arguments.share,
+        ramp_per_s=arguments.ramp,
+        tls=Tls() if arguments.tls else None,
     )
 
 
-def run(arguments: argparse.Namespace, console: Console) -> int:
-    """Run the command."""
-    action: Action = arguments.do
-    return action(arguments, console)
+def do_plan(arguments: argparse.Namespace, console: Console) -> int:
+    known = chosen(arguments)
+    with cluster.connect(arguments.scheduler) as client:
+        hosts = read_limits(client)
+    made = [planned(arguments, n, each, hosts) for n in arguments.connections for each in known]
+    if arguments.json:
+        print(json.dumps([as_json(each) for each in made]))
+    else:
+        for each in made:
+            show(each, console)
+    return FAILED if any(each.unmet for each in made) else DONE
+
+
+def as_json(made: FleetPlan) -> dict[str, object]:
+    return {
+        "connections": made.connections,
+        "backend": made.backend,
+        "tls": made.tls.words if made.tls else None,
+        "possible": not made.unmet,
+        "most": made.most,
+        "ramp_s": made.ramp_s,
+        "shares": [
+            {"host": s.host, "server_host": s.server_host, "connections": s.connections}
+            for s in made.shares
+        ],
+        "needs": [
+            {
+                "what": n.what, "where": n.where, "needed": n.needed,
+                "there": n.there, "fix": n.fix if n.unmet else None,
+            }
+            for n in made.requirements
+        ],
+    }  # fmt: skip
+
+
+def show(made: FleetPlan, console: Console) -> None:
+    sizes = [share.connections for share in made.shares]
+    console.print(
+        Text.assemble(
+            (f"\n{made.words}", "bold"),
+            f": {plural(len(sizes), 'worker')} and as many servers, "
+            f"{max(sizes):,} connections each at most; "
+            f"{made.ramp_per_s:,.0f}/s, so the last one is due after {made.ramp_s:.0f} s",
+        )
+    )
+    table = Table.grid(padding=(0, 2))
+    for one in made.requirements:
+        there = plan.amount(one.there, one.unit)
+        table.add_row(
+            Text("too low", "red") if one.unmet else Text("fits", "green"),
+            one.what,
+            f"{plan.amount(one.needed, one.unit)} of {there}",
+            one.where,
+        )
+    console.print(table)
+    for one in made.unmet:
+        console.print(f"→ {one.what}: {one.fix}", soft_wrap=True)
+    if made.unmet:
+        console.print(f"does not fit: at most {made.most:,} connections do")
+
+
+# --- hold ------------------------------------------------------------------------------------
+
+
+def facts_of(hosts: Sequence[Limits]) -> dict[str, HostFacts]:
+    machines = list(dict.fromkeys(host.machine for host in hosts))
+    return {
+        host.host: HostFacts(
+            host=host.host,
+            machine=machines.index(host.machine),
+            cores=host.cores,
+            descriptors=host.descriptors,
+            ports=host.ports,
+            memory_available_bytes=host.memory_bytes,
+        )
+        for host in hosts
+    }
+
+
+def opened(arguments: argparse.Namespace, hosts: Sequence[Limits]) -> tuple[Log, int]:
+    """The fleet to write to, and how many trials it has."""
+    if arguments.into is not None:
+        file = arguments.into / FILE_NAME
+        if not file.is_file():
+            raise StoreError(
+                f"{arguments.into} has no {FILE_NAME}, so there is no fleet to append to; "
+                "for a new one give --results DIR"
+            )
+        return Log(file, create=False), len(load(file).trials)
+    created = datetime.now(UTC)
+    name = f"{created:%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
+    log = create(arguments.results / f"fleet-{name}" / FILE_NAME)
+    log.append(
+        FleetRecord(
+            fleet=name,
+            created=created.isoformat(timespec="seconds"),
+            command=own_command(sys.argv),
+            cluster="local" if arguments.scheduler is None else "remote",
+            hosts=list(facts_of(hosts).values()),
+            environment=environment.collect(ROOT),
+        )
+    )
+    return log, 0
+
+
+def do_hold(arguments: argparse.Namespace, console: Console) -> int:
+    known = chosen(arguments)
+    trials: list[FleetTrialRecord] = []
+    with ExitStack() as stack:
+        client = stack.enter_context(cluster.connect(arguments.scheduler))
+        once = [(n, backend) for n in arguments.connections for backend in known]
+        hosts = read_limits(client)
+        plans = [planned(arguments, n, backend, hosts) for n, backend in once]
+        if not arguments.fit and all(made.unmet for made in plans):
+            raise plan.FleetPlanError("; ".join(made.refusal for made in plans))
+        log, before = opened(arguments, hosts)
+        stack.enter_context(log)
+        progress = Phases(console)
+        stack.callback(progress.close)
+
+        def write(trial: FleetTrialRecord, workers: Sequence[WorkerRecord] = ()) -> None:
+            # The workers first; the trial's record shows that they are complete.
+            log.append(*workers, trial)
+            trials.append(trial)
+            progress.close()
+            console.print(sentence(trial))
+
+        for connections, backend in once * arguments.repeat:
+            hosts = read_limits(client)
+            made = planned(arguments, connections, backend, hosts)
+            if made.unmet:
+                number = before + len(trials)
+                write(hold.refused(made, backend, number, made.refusal, len(hosts)))
+                if not (arguments.fit and made.most):
+                    continue
+                made = planned(arguments, made.most, backend, hosts)
+            facts, number = facts_of(hosts), before + len(trials)
+            write(*hold.run(client, made, backend, facts, number, progress, arguments.answer))
+    folder, bad = log.path.parent, sum(trial.status != "ok" for trial in trials)
+    records = load(folder)
+    if any(trial.status == "ok" for trial in records.trials):
+        # Imported only to draw: matplotlib takes seconds.
+        from bench.fleet import report
+
+        report.write(records, folder)
+    console.print(f"records, charts and tables: {folder}")
+    if arguments.json:
+        print(json.dumps({"folder": str(folder), "trials": len(trials), "bad": bad}))
+    return FAILED if bad else DONE
+
+
+def do_report(arguments: argparse.Namespace, console: Console) -> int:
+    from bench.fleet import report
+
+    folder = arguments.folder if arguments.folder.exists() else RESULTS / arguments.folder
+    records = load(folder)
+    out = arguments.out or (folder if folder.is_dir() else folder.parent)
+    for file in report.write(records, out):
+        console.print(str(file))
+    if arguments.docs is not None:
+        report.fill(arguments.docs, records)
+    return DONE

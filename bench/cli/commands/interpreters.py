@@ -18,13 +18,13 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench.analysis import releases
-from bench.cli import measuring, options
-from bench.plan import interpreters
+from bench.analysis import wording
+from bench.cli import options
+from bench.cli.commands.run import measure
+from bench.machine import interpreters
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
     parser.add_argument(
         "pythons", nargs="*", type=Path, metavar="PYTHON", help="measure these, not those found"
     )
@@ -35,15 +35,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
-    """Run the command."""
     given = arguments.pythons
     found, missing = interpreters.chosen(given) if given else interpreters.find()
     if arguments.jit:
         found = interpreters.with_jit(found)
     for each in found:
-        build = releases.build_words(each.record.build)
+        build = wording.build_words(each.record.build)
         console.print(f"CPython {each.name}: {build}")
-    if differing := releases.differing_builds([each.record for each in found]):
+    if differing := wording.differing_builds([each.record for each in found]):
         console.print(f"WARNING: {differing}", style="bold yellow")
     for release, reason in missing.items():
         console.print(f"NOT MEASURED: CPython {release}: {reason}", style="bold yellow")
@@ -51,4 +50,4 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
         raise interpreters.InterpreterError("no CPython found: give the paths of some")
     chosen = options.chosen(arguments)
     chosen.interpreters, chosen.missing = found, missing
-    return measuring.measure(chosen, arguments, console)
+    return measure(chosen, arguments, console)

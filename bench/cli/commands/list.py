@@ -12,20 +12,18 @@ import json
 from rich.console import Console
 from rich.text import Text
 
-from bench.cli.exits import DONE
+from bench.cli import DONE, options
 from bench.plan import backends, profiles
 from bench.plan.profiles import Profile
 from crawlers.backend import Backend
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
     parser.add_argument("--profile", metavar="NAME", help="only the points of this profile")
-    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+    options.add_json(parser)
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
-    """Run the command."""
     chosen = list(profiles.PROFILES) if arguments.profile is None else [arguments.profile]
     listed = [profiles.profile(name) for name in chosen]
     known = backends.look_up()
@@ -49,7 +47,6 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
 def as_json(
     listed: list[Profile], known: list[Backend]
 ) -> dict[str, dict[str, object] | list[dict[str, object]]]:
-    """Everything that the command lists, for programs."""
     return {
         "profiles": {
             profile.name: {

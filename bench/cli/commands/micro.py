@@ -18,24 +18,17 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench import filesystem, store
-from bench.analysis.analysis import Analysis
-from bench.cli.exits import DONE
+from bench import filesystem
+from bench.cli import DONE
 from bench.cli.options import add_json, blocks, names, positive
 from bench.launch import RESULTS
-from bench.micro import measure, report
-from bench.micro.measure import MicroOptions
-from bench.micro.record import MicroError
-from bench.micro.startup import measure as startup
-from bench.micro.startup.measure import StartupOptions
-from bench.micro.waiting import measure as waiting
-from bench.micro.waiting.measure import TasksOptions
+from bench.micro import prices, report, startup, tasks
+from bench.micro.prices import MicroError
 
 PARTS = ("prices", "tasks", "startup")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
     parser.add_argument(
         "--out", type=Path, default=RESULTS / "micro", metavar="DIR",
         help="folder for records, tables and charts (default: results/micro)",
@@ -50,14 +43,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "(default: 3)",
     )  # fmt: skip
     parser.add_argument(
-        "--campaign", type=Path, default=RESULTS / "reference", metavar="DIR",
-        help="whose connections stand beside waiting tasks (default: results/reference)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--pages", type=positive, default=5000, metavar="N",
-        help="pages of the site that the shared parts read (default: 5000)",
-    )  # fmt: skip
-    parser.add_argument(
         "--rounds", type=blocks, default=100, metavar="N",
         help="batches of each micro-benchmark (default: 100)",
     )  # fmt: skip
@@ -65,27 +50,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
-    """Run the command."""
     parts, out = tuple(arguments.only or PARTS), arguments.out
     if unknown := set(parts) - set(PARTS):
         raise MicroError(f"no part {sorted(unknown)[0]!r}: choose from {', '.join(PARTS)}")
     if not arguments.redraw:
         filesystem.make_folder(out)
         if "prices" in parts:
-            measure.run(MicroOptions(out, arguments.pages, arguments.rounds), console)
+            prices.run(out, arguments.rounds, console)
         if "tasks" in parts:
-            waiting.run(TasksOptions(out, arguments.repeats), console)
+            tasks.run(out, arguments.repeats, console)
         if "startup" in parts:
-            startup.run(StartupOptions(out, 2 * arguments.repeats), console)
+            startup.run(out, 2 * arguments.repeats, console)
     found = report.load(out)
-    report.write(found, out, console, campaign(arguments.campaign))
+    report.write(found, out, console)
     console.print(f"records, summary and charts: {out}")
     if arguments.json:
         print(json.dumps(report.as_json(found)))
     return DONE
-
-
-def campaign(folder: Path) -> Analysis | None:
-    """The campaign that was named; None if there is none there."""
-    file = store.trials_file(folder)
-    return Analysis.load(file) if file.exists() else None

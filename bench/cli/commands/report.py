@@ -12,13 +12,18 @@ from pathlib import Path
 from rich.console import Console
 
 from bench import store
-from bench.cli import options
-from bench.cli.exits import DONE
-from bench.cli.publishing import publish_campaign
+from bench.capacity.report import ADVICE
+from bench.cards.document import CARDS
+from bench.claims.ledger import CLAIMS
+from bench.cli import DONE, options
+from bench.costs.report import COSTS
+from bench.report import page
+
+EXTENSIONS = (ADVICE, CARDS, CLAIMS, COSTS)
+"""The parts of a report from other rooms."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
     options.add_campaign(parser)
     parser.add_argument("--out", type=Path, metavar="DIR", help="default: beside the records")
     parser.add_argument(
@@ -28,13 +33,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
-    """Run the command."""
-    file = store.trials_file(arguments.campaign)
+    file = store.usual(arguments.campaign) or store.trials_file(store.REFERENCE)
     records = store.load(file)
     if records.torn_bytes:
         console.print(f"note: ignored an incomplete last record ({records.torn_bytes} bytes)")
     if not records.trials:
         raise store.StoreError(f"{file}: no trial was recorded, so there is nothing to report")
     folder = arguments.out or file.parent
-    publish_campaign(records, folder, console, file, everything=arguments.everything)
+    page.write(records, folder, console, file, EXTENSIONS, everything=arguments.everything)
     return DONE

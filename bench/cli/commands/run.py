@@ -13,17 +13,48 @@ what was measured; --resume continues an interrupted campaign.
 from __future__ import annotations
 
 import argparse
+import json
 
 from rich.console import Console
 
-from bench.cli import measuring, options
+from bench import store
+from bench.cli import options
+from bench.run import runner
+from bench.run.runner import Finished, Options
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
     options.measuring(parser)
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
-    """Run the command."""
-    return measuring.measure(options.chosen(arguments), arguments, console)
+    return measure(options.chosen(arguments), arguments, console)
+
+
+def measure(chosen: Options, arguments: argparse.Namespace, console: Console) -> int:
+    chosen.only = arguments.only
+    finished = runner.run(chosen, console)
+    trials = finished.records.trials
+    if trials and not arguments.no_charts:
+        publish(finished, console)
+    if arguments.json:
+        outcome = {
+            "campaign": finished.records.campaign.campaign,
+            "folder": str(finished.folder),
+            "trials": len(trials),
+            "bad": sum(trial.status in ("failed", "void") for trial in trials),
+            "complete": finished.end.complete,
+            "reason": finished.end.reason,
+        }
+        print(json.dumps(outcome))
+    return runner.exit_code(finished, console)
+
+
+def publish(finished: Finished, console: Console) -> None:
+    """Write the report of a campaign that was just measured, and print the summary."""
+    # matplotlib and all it needs: not before everything is measured.
+    from bench.cli.commands.report import EXTENSIONS
+    from bench.report.page import write
+
+    file = finished.folder / store.FILE_NAME
+    write(finished.records, finished.folder, console, file, EXTENSIONS)

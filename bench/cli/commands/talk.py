@@ -3,12 +3,12 @@
 Writes one self-contained HTML file, talk.html, which needs no network. A slide is left out where
 the campaign has no records for it, and the command says why. In a browser, → and ← turn the slides,
 N shows the notes, S opens a window for the speaker, ? lists all keys. Print it to get a PDF with
-one slide per page. Nothing is measured; only the four models raise one error each, for the slide
-about tracebacks.
+one slide per page. Nothing is measured.
 
-  python -m bench talk results/CAMPAIGN                          your numbers, beside your records
+  python -m bench talk                                           your newest, or the reference
+  python -m bench talk results/CAMPAIGN                          beside its records
   python -m bench talk results/CAMPAIGN --fleet results/FLEET    with a slide about the fleet
-  python -m bench talk results/reference --out /tmp/talk --page docs/talk.md
+  python -m bench talk results/reference --out /tmp/talk --page talk.md
 """
 
 from __future__ import annotations
@@ -19,17 +19,15 @@ from pathlib import Path
 from rich.console import Console
 
 from bench import filesystem, store
-from bench.cli import options
-from bench.cli.exits import DONE
-from bench.talk import document, slideshow
+from bench.cli import DONE, options, reference
+from bench.launch import shown
+from bench.talk import slides
 from bench.talk.material import Material
-from bench.talk.story import tell
 
 NAME = "talk.html"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
     options.add_campaign(parser)
     parser.add_argument(
         "--fleet", type=Path, metavar="FLEET", help="the folder of a fleet, for one slide"
@@ -44,19 +42,38 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
-    """Run the command."""
-    folder = store.trials_file(arguments.campaign).parent
-    talk = tell(Material.load(arguments.campaign, arguments.fleet))
-    if arguments.page is not None:
-        filesystem.write_text(
-            arguments.page, document.markdown(talk, folder, arguments.fleet, arguments.page)
-        )
-        console.print(f"page: {arguments.page}", soft_wrap=True)
-    if arguments.out is not None or arguments.page is None:
-        file = (arguments.out or folder) / NAME
+    fleet, page = arguments.fleet, arguments.page
+    campaign = store.usual(arguments.campaign)
+    if campaign is None and fleet is page is None:
+        return write_carried(arguments.out or Path(), console)
+    material = Material.load(campaign or store.REFERENCE, fleet)
+    talk = slides.tell(material, command(material.folder, fleet, page))
+    if page is not None:
+        filesystem.write_text(page, slides.document(talk, page))
+        console.print(f"page: {page}", soft_wrap=True)
+    if arguments.out is not None or page is None:
+        file = (arguments.out or material.folder) / NAME
         filesystem.make_folder(file.parent)
-        filesystem.write_text(file, slideshow.html(talk))
+        filesystem.write_text(file, slides.html(talk))
         console.print(f"slides: {file}", soft_wrap=True)
-    for gap in talk.gaps:
-        console.print(slideshow.missing(gap), soft_wrap=True, markup=False)
+    for gap in material.gaps:
+        said = f"“{gap.kicker}” is left out: {gap.reason}."
+        console.print(said, soft_wrap=True, markup=False)
     return DONE
+
+
+def write_carried(out: Path, console: Console) -> int:
+    """Write the slides of the reference where there is no campaign."""
+    filesystem.make_folder(out)
+    filesystem.write_text(out / NAME, filesystem.read_text(reference.FOLDER / reference.TALK))
+    console.print(f"slides: {out / NAME}", soft_wrap=True)
+    console.print("These are the slides of the reference: there is no campaign of yours here.")
+    return DONE
+
+
+def command(folder: Path, fleet: Path | None, page: Path | None) -> str:
+    """The command that makes a page, from the root of the repository."""
+    words = ["python -m bench talk", f"results/{folder.name}"]
+    words += [f"--fleet results/{fleet.name}"] if fleet else []
+    words += [f"--page {shown(page)}"] if page else []
+    return " ".join(words)

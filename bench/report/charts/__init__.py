@@ -1,16 +1,14 @@
-"""Charts of a campaign, drawn from its analysis alone.
+"""Charts: what each says and how it is drawn, and the files that it is drawn to.
 
-Each module makes a :class:`~bench.report.charts.design.Design` (what the chart says and
-how to draw it) or a :class:`~bench.report.charts.design.Skip` (why there is no chart).
-This package draws the designs in the order of the story.
+A question's figures are drawn by their kind (:mod:`bench.report.charts.kinds`). A room with a
+drawing of its own makes a :class:`Design`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -18,176 +16,156 @@ from bench import filesystem
 from bench.analysis.analysis import Analysis
 from bench.palette import Theme
 from bench.questions import answers
-from bench.report.charts import (
-    bars,
-    cpu,
-    crossover,
-    fairness,
-    hockey_stick,
-    interpreters,
-    memory,
-    memory_total,
-    mixed,
-    noise,
-    omission,
-    processors,
-    rungs,
-    segments,
-    slots,
-    summit,
-    timeouts,
-    tls_memory,
-    validity,
-)
-from bench.report.charts.design import Chart, Design, Skip
-from bench.report.charts.drawing import Sheet, draw_all, file_name, processes_for
-from bench.report.charts.look import Format, Shape
+from bench.report.charts import kinds
+from bench.report.charts.look import Format, Look, Shape, style
+from bench.report.charts.slide import Position, Slide
+from bench.show.alt import alt
 from bench.show.figures import Figure
 from bench.show.words import footer
 
-Story = tuple[tuple[str, Callable[[Analysis], Design | Skip]], ...]
-
-#: The charts in the order of the story.
-CHARTS: Story = (
-    ("segments", segments.design),
-    ("throughput", slots.throughput),
-    ("waiting", slots.waiting),
-    ("cpu", cpu.design),
-    ("memory", memory.design),
-    ("memory-total", memory_total.design),
-    ("ladder", rungs.ladder),
-    ("ladder-threads", rungs.ladder_threads),
-    ("ladder-async", rungs.ladder_async),
-    ("ladder-loops", rungs.ladder_loops),
-    ("ladder-stacks", rungs.ladder_stacks),
-    ("summit", summit.design),
-    ("hockey-stick", hockey_stick.design),
-    ("omission", omission.design),
-    ("fairness", fairness.design),
-    ("noise", noise.design),
-    ("validity", validity.design),
-)
-
-#: What TLS adds: after the memory on plain HTTP, in campaigns that measured it.
-OVER_TLS: Story = (("tls-memory", tls_memory.design),)
-AFTER: Final = "memory-total"
-
-#: What work on some pages does to the others: after the open loop, where it was measured.
-MIXED: Story = (("mixed", mixed.design),)
-AFTER_OPEN_LOOP: Final = "omission"
-AFTER_COSTS: Final = "cpu"
-
+HOLLOW: Final = "Hollow: limited by the fixture server, so the crawler may be faster."
 WITHOUT_TIMES: Final = frozenset(
-    {"memory", "memory-total", "tls-memory", "summit", "noise", "processors"}
+    {"memory", "memory-total", "tls-memory", "ramp", "noise", "processors"}
 )
 """Charts that need no word about processors: their quantity, or they have words of their own."""
 
-AFTER_SLOTS: Final = "fairness"
 
-#: What a timeout costs: after fairness too, where a backend was measured with and without.
-TIMEOUTS: Story = (("timeouts", timeouts.design),)
+@dataclass(frozen=True)
+class Design:
+    """A chart's words and how to draw it: made once, drawn in every theme and shape."""
 
-#: Where threads stop being fine, and many processors: after the map, where they were measured.
-CROSSOVER: Story = (("crossover", crossover.design),)
-PROCESSORS: Story = (("processors", processors.design),)
-AFTER_MAP: Final = "fairness"
+    name: str
+    title: str  # names what is drawn
+    finding: str | None  # what the data show in one sentence, if they show anything
+    subtitle: str  # defines the quantity
+    alt: str  # the chart in words
+    draw: Callable[[Slide], None]
+    notes: tuple[str, ...] = ()
+    hollow: bool = False  # some points are limited by the server, and the notes explain them
+    footer: tuple[str, ...] = ()  # where its numbers come from, if not from the campaign
 
-#: The charts of a campaign across interpreters; no others mix interpreters.
-ACROSS: Story = (
-    ("interpreters", interpreters.design),
-    ("noise", noise.design),
-)
+    @property
+    def headline(self) -> str:
+        """The finding, or the title where there is none."""
+        return self.finding or self.title
+
+    def slide(
+        self, look: Look, footer: Sequence[str] = (), positions: Sequence[Position] | None = None
+    ) -> Slide:
+        """The finished slide, ready to be saved.
+
+        Must run inside :func:`~bench.report.charts.look.style`.
+        """
+        notes = (HOLLOW, *self.notes) if self.hollow else self.notes
+        slide = Slide(look, self.headline, self.subtitle, notes, self.footer or footer, positions)
+        self.draw(slide)
+        slide.settle()
+        return slide
+
+
+@dataclass(frozen=True)
+class Skip:
+    """A chart that cannot be drawn, and why."""
+
+    name: str
+    title: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A chart that was drawn, or skipped (then it has no files)."""
+
+    name: str
+    title: str  # the headline
+    alt: str
+    files: Mapping[str, Path]  # "svg/light/wide" -> file
+    skipped: str | None = None
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """Where charts go, and what they have in common."""
+
+    folder: Path
+    backends: Sequence[str]  # in the order that decides on their colours
+    footer: Sequence[str]
+    formats: Sequence[Format] = ("svg", "png")
+    dark: Sequence[Format] = ("svg",)  # pixels take most of the time, and pages show the SVG
+    shapes: Sequence[Shape] = ("wide",)
+
+    def draw(self, design: Design | Skip) -> Chart:
+        """Draw one chart and write its alt text beside it.
+
+        Every file is complete or as it was. Raises :class:`bench.filesystem.FileError`.
+        """
+        if isinstance(design, Skip):
+            return Chart(design.name, design.title, "", {}, design.reason)
+        filesystem.write_text(self.folder / f"{design.name}.txt", f"{design.alt}\n")
+        files: dict[str, Path] = {}
+        for shape in self.shapes:
+            positions: Sequence[Position] | None = None
+            themes: dict[Theme, Sequence[Format]] = {"light": self.formats, "dark": self.dark}
+            for theme, formats in themes.items():
+                look = Look(theme, shape, self.backends)
+                with style(look):
+                    slide = design.slide(look, self.footer, positions)
+                    positions = slide.positions
+                    for kind in formats:
+                        path = self.folder / file_name(design.name, kind, theme, shape)
+                        slide.save(path, kind)
+                        files[f"{kind}/{theme}/{shape}"] = path
+        return Chart(design.name, design.headline, design.alt, files)
+
+
+def file_name(name: str, kind: str, theme: str, shape: str) -> str:
+    """``throughput.svg``, ``throughput-dark.svg``, ``throughput-square-dark.png``."""
+    further = [part for part in (shape, theme) if part not in ("wide", "light")]
+    return f"{'-'.join([name, *further])}.{kind}"
 
 
 def render_all(
     analysis: Analysis,
     outdir: Path,
     formats: Sequence[Format] = ("svg", "png"),
-    themes: Sequence[Theme] = ("light",),
+    dark: Sequence[Format] = ("svg",),
     shapes: Sequence[Shape] = ("wide",),
     only: Sequence[str] | None = None,
-    further: Sequence[Design | Skip] = (),
-    processes: int | None = None,
+    further: Iterable[Design | Skip] = (),
 ) -> list[Chart]:
-    """Draw every chart that the records have data for, into ``outdir``.
+    """Draw every chart that the records have data for, into ``outdir``, in story order.
 
-    Returns one :class:`Chart` per chart in story order; one without data has ``skipped``
-    set to the reason and no files. ``only`` names the charts to draw; ``further`` designs
-    follow them. The same records give the same SVG and PNG, to the byte, whatever the
-    number of ``processes`` (by default one per processor, where there is enough to draw).
+    ``only`` names the charts to draw; ``further`` designs follow them. The same records give the
+    same SVG and PNG, to the byte.
     """
     filesystem.make_folder(outdir)
-    story = [make for name, make in story_of(analysis) if only is None or name in only]
-    if processes is None:
-        processes = processes_for(len(story) + len(further))
-    sheet = Sheet(outdir, analysis.backends, footer(analysis), formats, themes, shapes)
-    designs = (placed(make(analysis), analysis) for make in story)
-    return draw_all(sheet, chain(designs, further), processes)
+    sheet = Sheet(outdir, analysis.backends, footer(analysis), formats, dark, shapes)
+    told = [design for name, design in story(analysis).items() if only is None or name in only]
+    return [sheet.draw(design) for design in (*told, *further)]
 
 
-def placed(design: Design | Skip, analysis: Analysis) -> Design | Skip:
+def story(analysis: Analysis) -> dict[str, Design]:
+    """The charts that a campaign has: those of the questions that it answers, in order."""
+    return {
+        figure.name: placed(designed(figure), analysis)
+        for _, answer in answers(analysis)
+        for figure in answer.figures
+    }
+
+
+def placed(design: Design, analysis: Analysis) -> Design:
     """The chart, with a note on how many processors threads had, if it shows their times."""
-    if isinstance(design, Skip) or design.name in WITHOUT_TIMES or analysis.places is None:
+    if design.name in WITHOUT_TIMES or analysis.places is None:
         return design
     return replace(design, notes=(*design.notes, analysis.places.brief))
 
 
-def story_of(analysis: Analysis) -> Story:
-    """The charts that a campaign may have, in the order of the story."""
-    if analysis.releases:
-        return ACROSS
-    story = CHARTS
-    asked = tuple(
-        (figure.name, partial(designed, figure))
-        for _, answer in answers(analysis)
-        for figure in answer.figures
-    )
-    story = after(AFTER_COSTS, asked, story)
-    if analysis.timeouts:
-        story = after(AFTER_SLOTS, TIMEOUTS, story)
-    if analysis.mixed:
-        story = after(AFTER_OPEN_LOOP, MIXED, story)
-    if analysis.processors:
-        story = after(AFTER_MAP, PROCESSORS, story)
-    if analysis.crossover:
-        story = after(AFTER_MAP, CROSSOVER, story)
-    return after(AFTER, OVER_TLS, story) if analysis.measures_tls else story
-
-
-def designed(figure: Figure, _: Analysis) -> Design:
+def designed(figure: Figure) -> Design:
     """How a question's figure is drawn."""
     return Design(
-        figure.name,
-        figure.title,
-        figure.headline,
-        figure.subtitle,
-        figure.alt,
-        partial(bars.draw, figure.data),
+        *(figure.name, figure.title, figure.headline, figure.subtitle),
+        figure.told or alt(figure.title, figure.data),
+        partial(kinds.draw, figure.data),
         figure.notes,
+        figure.hollow,
     )
-
-
-def after(chart: str, further: Story, story: Story) -> Story:
-    """The story with further charts after one of its own; as it is if that one is not told."""
-    names = [name for name, _ in story]
-    if chart not in names:
-        return story
-    place = names.index(chart) + 1
-    return (*story[:place], *further, *story[place:])
-
-
-__all__ = [
-    "ACROSS",
-    "CHARTS",
-    "CROSSOVER",
-    "MIXED",
-    "OVER_TLS",
-    "PROCESSORS",
-    "TIMEOUTS",
-    "Chart",
-    "Design",
-    "Sheet",
-    "Skip",
-    "file_name",
-    "render_all",
-]

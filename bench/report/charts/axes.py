@@ -1,9 +1,10 @@
-"""Axes: their scales, limits and ticks."""
+"""Axes: their scales, limits and ticks; and the markers, rows and ranges in them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 from matplotlib.axes import Axes
 from matplotlib.ticker import (
@@ -15,6 +16,9 @@ from matplotlib.ticker import (
     NullLocator,
 )
 
+from bench.report.charts.look import Identity
+from bench.report.charts.slide import Slide
+from bench.show.words import is_stack, named
 from bench.text import MIB, count, duration_tick, number, size_words
 
 
@@ -102,6 +106,17 @@ def time_axis(axes: Axes, values: Sequence[float], room: float = 0.04, *, axis: 
     target.set_minor_formatter(NullFormatter())
 
 
+PERCENTILES = (50.0, 90.0, 99.0, 99.9, 99.99, 99.999)
+
+
+def nines_axis(axes: Axes, highest: float, percentiles: Sequence[float] = PERCENTILES) -> None:
+    """Ticks at these percentiles, as far as there are samples."""
+    named = {-math.log10(1 - p / 100): f"p{p:g}" for p in percentiles}
+    shown = {place: name for place, name in named.items() if place <= highest + 1e-9}
+    axes.set_xticks(list(shown), list(shown.values()))
+    axes.set_xlim(min(named), max(highest, 1.0))
+
+
 def ratio_axis(axes: Axes, ends: Sequence[float], most: int, *, axis: str = "y") -> None:
     """A logarithmic axis from the lowest to the highest ratio, at most ``most`` ticks.
 
@@ -131,3 +146,70 @@ def ratio_ticks(low: float, high: float, most: int) -> list[float]:
         ):
             chosen.append(value)
     return sorted(chosen)
+
+
+# --- what several kinds of figures draw alike ---
+
+
+def markers(
+    axes: Axes,
+    identity: Identity,
+    x: Sequence[float],
+    y: Sequence[float],
+    hollow: Sequence[bool],
+    background: str,
+    size: float = 10.0,
+) -> None:
+    """Markers of a line, hollow where the server was the limit."""
+    for a, b, empty in zip(x, y, hollow, strict=True):
+        axes.plot(
+            [a],
+            [b],
+            linestyle="none",
+            marker=identity.marker,
+            # Variants may be many: theirs are smaller.
+            markersize=size if identity.width > 2 else 0.7 * size,
+            markerfacecolor=background if empty else identity.colour,
+            markeredgecolor=identity.colour,
+            markeredgewidth=2.4 if empty else 0.0,
+            zorder=identity.order + 1,
+            clip_on=False,
+        )
+
+
+def bar_rows(slide: Slide, axes: Axes, names: Sequence[str], size: float) -> None:
+    """An axis of one row per name, from the top, for horizontal bars.
+
+    A line divides models and variants from whole HTTP stacks.
+    """
+    axes.set_yticks(range(len(names)), list(map(named, names)))
+    for place, (above, below) in enumerate(pairwise(names)):
+        if is_stack(above) != is_stack(below):
+            axes.axhline(place + 0.5, color=slide.palette.muted, linewidth=1.0, zorder=1)
+    axes.tick_params(axis="y", labelsize=size, labelcolor=slide.palette.ink)
+    axes.set_ylim(len(names) - 0.45, -0.55)
+    axes.grid(axis="x")
+    axes.grid(visible=False, axis="y")
+    axes.spines["bottom"].set_visible(False)
+
+
+def bar_label(
+    axes: Axes, text: str, x: float, place: float, size: float, *, bold: bool = False
+) -> None:
+    """The figure of a bar, right of its end."""
+    axes.annotate(
+        text,
+        (x, place),
+        xytext=(10, 0),
+        textcoords="offset points",
+        va="center",
+        fontsize=size,
+        fontweight="bold" if bold else "normal",
+    )
+
+
+def bar_range(axes: Axes, low: float, high: float, place: float, colour: str) -> None:
+    """The range of a bar's trials, or its interval, with a short stroke at each end."""
+    axes.plot([low, high], [place] * 2, color=colour, linewidth=1.8, zorder=5)
+    for end in (low, high):
+        axes.plot([end] * 2, [place - 0.1, place + 0.1], color=colour, linewidth=1.8, zorder=5)

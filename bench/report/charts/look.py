@@ -12,7 +12,7 @@ import matplotlib
 from bench.palette import PALETTES, Theme
 from bench.plan.cast import MAIN_VARIANTS
 from bench.plan.labels import Label
-from crawlers.stacks import STACKS
+from bench.show.words import is_stack
 
 Shape = Literal["wide", "square", "stage"]
 """The stage is the free part of a slide that has a title of its own."""
@@ -36,20 +36,6 @@ MODEL_MARKERS: Final[Mapping[str, str]] = {
 VARIANT_MARKERS: Final = ("v", "P", "X", "<", ">", "p", "h", "*", "d")
 
 
-WHOLE: Final = frozenset(backend.name for backend in STACKS)
-"""The names of whole HTTP stacks: they stand apart from models and variants in every chart."""
-
-
-def is_stack(label: str) -> bool:
-    """Whether a label is that of a whole HTTP stack."""
-    return Label.parse(label).name in WHOLE
-
-
-def named(label: str) -> str:
-    """A label as charts write it: ``aiohttp (stack)``."""
-    return f"{label} (stack)" if is_stack(label) else label
-
-
 @dataclass(frozen=True, slots=True)
 class Identity:
     """How one backend looks, in every chart of a campaign."""
@@ -63,8 +49,8 @@ class Identity:
 
     @property
     def line(self) -> Literal["-", "--"]:
-        """The style of its lines: dashed for a stack."""
-        return "--" if self.stack else "-"
+        """The style of its lines: dashed for a stack, and beside plain HTTP for TLS."""
+        return "--" if self.stack or Label.parse(self.label).mode == "tls" else "-"
 
 
 class Look:

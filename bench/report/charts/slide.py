@@ -20,7 +20,8 @@ from matplotlib.patches import Patch
 
 from bench import filesystem
 from bench.palette import readable
-from bench.report.charts.look import DPI, Format, Look, named
+from bench.report.charts.look import DPI, Format, Look
+from bench.show.words import named
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,14 @@
       });
     });
   }
+  // A link into a folded part opens it; browsers differ in whether they do.
+  const unfold = () => {
+    const aim = document.getElementById(location.hash.slice(1));
+    for (let each = aim?.closest("details"); each; each = each.parentElement.closest("details")) each.open = true;
+    if (aim?.closest("details")) aim.scrollIntoView();
+  };
+  addEventListener("hashchange", unfold);
+  unfold();
   // Paper cannot unfold a table; the cards would be fifty sheets of it.
   let folded = [];
   addEventListener("beforeprint", () => {

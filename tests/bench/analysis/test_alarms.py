@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from scipy import stats as sps
 
 from bench.analysis import stats
+from bench.questions import trust
 from bench.schema import AnyRecord, TrialRecord
 from bench.store import Records
 from tests.bench.synthetic import campaign, gathered
-from tests.bench.turned import whole_and_turns
+from tests.bench.turned import in_turns_at
 
 BOTH = (stats.PAGES_PER_S, stats.CPU_PER_1000)
 
@@ -34,7 +35,7 @@ def test_a_pair_under_several_metrics_is_one_pair() -> None:
     result = stats.aa_check(made())
     assert result.tested == 4 * 8  # four metrics at eight points
     assert result.pairs == 8
-    assert "8 independent pairs" in result.accounting[0]
+    assert "8 independent pairs" in trust.accounting(result)[0]
 
 
 def test_a_pair_with_too_few_blocks_is_in_no_count() -> None:
@@ -56,7 +57,7 @@ def test_none_of_n_pairs_still_leaves_three_over_n() -> None:
     result = stats.aa_check(made())
     assert result.alarmed == 0
     assert result.bound == pytest.approx(1 - 0.05 ** (1 / 8))
-    assert f"at most {100 * (1 - 0.05 ** (1 / 8)):.0f} %" in result.accounting[0]
+    assert f"at most {100 * (1 - 0.05 ** (1 / 8)):.0f} %" in trust.accounting(result)[0]
 
 
 @given(st.integers(0, 60), st.integers(1, 60))
@@ -88,7 +89,7 @@ def test_the_power_is_what_the_pairs_could_have_seen() -> None:
     assert seen[0] is not None
     assert seen[1] is not None
     assert seen[0].median < seen[1].median
-    assert "could have seen" in quiet.accounting[-1]
+    assert "could have seen" in trust.accounting(quiet)[-1]
 
 
 def test_points_behind_a_delay_have_a_floor_of_their_own() -> None:
@@ -102,7 +103,7 @@ def test_points_behind_a_delay_have_a_floor_of_their_own() -> None:
 
 
 def test_alarms_are_counted_for_each_way_of_measuring() -> None:
-    records = gathered(whole_and_turns(lines()))
+    records = gathered(in_turns_at(lines()))
     ways = stats.ways_of(records)
     assert set(ways.values()) == {"turns", "whole", "paced"}
     result = stats.aa_check(records)
@@ -112,5 +113,5 @@ def test_alarms_are_counted_for_each_way_of_measuring() -> None:
 
 def test_no_twin_is_no_account() -> None:
     result = stats.aa_check(made(twin=None))
-    assert result.accounting == []
+    assert trust.accounting(result) == []
     assert result.bound is None

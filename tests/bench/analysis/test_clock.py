@@ -9,7 +9,7 @@ import pytest
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.report import page
-from bench.report.tables import closed_loop
+from bench.report.summary import closed_loop
 from bench.schema import AnyRecord, TrialRecord
 from tests.bench import synthetic
 
@@ -50,7 +50,7 @@ def test_the_round_is_slots_over_rate_and_the_clock_covers_a_share_of_it() -> No
 
 def test_percentiles_that_the_clock_does_not_cover_are_struck_and_null() -> None:
     analysis = campaign(0.09)
-    table = closed_loop.closed_loop(analysis)
+    table = closed_loop(analysis)
     titles = [column.title for column in table.columns]
     for row in table.texts:
         struck = row[titles.index("backend")] == "threads"
@@ -60,7 +60,7 @@ def test_percentiles_that_the_clock_does_not_cover_are_struck_and_null() -> None
     found = json.loads(page.summary_json(analysis))["points"]
     assert all((row["service_p50_ms"] is None) == (row["label"] == "threads") for row in found)
     compared = {
-        c.label for c in stats.compare(analysis.records, stats.SERVICE_P50, base="callbacks")
+        c.label for c in synthetic.compared(analysis.records, stats.SERVICE_P50, base="callbacks")
     }
     assert "threads" not in compared
     assert "generators" in compared

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -9,14 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench import store
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.family import Family
-from bench.launch import RESULTS
-from bench.report.tables.closed_loop import closed_loop
+from bench.analysis.stats.comparisons import Family
+from bench.launch import ROOT
+from bench.questions import answers
+from bench.report.summary import closed_loop
 from bench.store import Records
 from crawlers.registry import MODELS
+from tests.bench import committed
 from tests.bench.synthetic import campaign, gathered, rungs
 
 METRICS = (stats.PAGES_PER_S, stats.CPU_PER_1000)
@@ -34,29 +38,15 @@ def made(**changes: Any) -> Records:
     return gathered(campaign(**(values | changes)))
 
 
-def reference() -> Records:
-    """The campaign of README, in which map and table contradicted each other at waiting-1000."""
-    return store.load(RESULTS / "reference")
-
-
 def test_a_family_only_withdraws_what_a_pair_alone_would_show() -> None:
     """Why there is one family: among many comparisons a pair alone may be shown by chance."""
-    records = reference()
-    many = [c for c in Analysis(records).compare(stats.PAGES_PER_S) if c.ratio.shown]
+    analysis = committed.analysis()
+    many = [c for c in analysis.compare(stats.PAGES_PER_S) if c.ratio.shown]
     assert many
-    for found in many:
-        (alone,) = stats.compare_pairs(records, [(found.point, found.base, found.label)])
+    for found in many[::8]:
+        (alone,) = stats.compare_pairs(analysis.records, [(found.point, found.base, found.label)])
         assert alone.ratio.shown, (found.point, found.label)
         assert alone.ratio.value == found.ratio.value
-
-
-def test_the_ladder_and_the_table_agree() -> None:
-    analysis = Analysis(made())
-    ladder = analysis.ladder
-    assert ladder is not None
-    table = {(c.point, c.label): c.ratio for c in analysis.compare(stats.CPU_PER_1000)}
-    step = next(s for s in ladder.steps if s.rung.against == "callbacks")
-    assert step.cpu_ratio == table[ladder.point, step.rung.name]
 
 
 def test_a_pair_is_compared_once_and_mirrored_for_the_other_side() -> None:
@@ -78,7 +68,7 @@ def test_a_pair_is_compared_once_and_mirrored_for_the_other_side() -> None:
 @given(st.lists(st.floats(0.5, 2.0), min_size=5, max_size=9), st.floats(0, 0.3))
 def test_a_mirrored_ratio_is_the_ratio_of_the_other_side(values: list[float], floor: float) -> None:
     found = stats.ratio(
-        dict.fromkeys(range(len(values)), 1.0), dict(enumerate(values)), floor=floor, resamples=300
+        dict.fromkeys(range(len(values)), 1.0), dict(enumerate(values)), floor=floor
     )
     mirrored = found.inverse(stats.PAGES_PER_S)
     assert found.low is not None
@@ -89,14 +79,31 @@ def test_a_mirrored_ratio_is_the_ratio_of_the_other_side(values: list[float], fl
     assert twice.low == pytest.approx(found.low)
 
 
-@pytest.mark.parametrize("records", [made, reference], ids=["made", "reference"])
-def test_every_row_and_rung_is_decided_or_says_what_it_would_take(records: Any) -> None:
-    analysis = Analysis(records())
+@pytest.mark.parametrize(
+    "analysed", [lambda: Analysis(made()), committed.analysis], ids=["made", "reference"]
+)
+def test_every_row_and_variant_is_decided_or_says_what_it_would_take(
+    analysed: Callable[[], Analysis],
+) -> None:
+    analysis = analysed()
     for row in closed_loop(analysis).texts:
         if row[4] == stats.UNDECIDED:
             assert "blocks would decide" in row[5]
-    assert analysis.ladder is not None
-    for step in analysis.ladder.steps:
-        found = step.cpu_ratio
-        if found is not None and found.verdict == stats.UNDECIDED:
-            assert found.blocks_to_settle is None or found.blocks_to_settle >= found.blocks
+    found = [c.ratio for _, answer in answers(analysis) for c in answer.compared]
+    assert found
+    for ratio in found:
+        if ratio.verdict == stats.UNDECIDED:
+            assert ratio.blocks_to_settle is None or ratio.blocks_to_settle >= ratio.blocks
+
+
+def test_a_program_that_forgot_the_questions_gets_no_verdict() -> None:
+    """Its family would be too small, and it might call a difference what the report does not."""
+    program = (
+        "from bench.analysis.analysis import Analysis; from bench.analysis import stats;"
+        "from bench import store; from bench.launch import RESULTS;"
+        "Analysis(store.load(RESULTS / 'reference')).family(stats.CPU_PER_1000)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert "import bench.questions" in done.stderr

@@ -1,4 +1,4 @@
-"""A loop followed step by step: its timers, its steps, and where it is the queue of textbooks."""
+"""A loop followed step by step, and a queue with one server: the formula and the recursion."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench import arrivals, store
-from bench.analysis import queue
+from bench import arrivals
 from bench.analysis.loops import (
     EPOLL,
     EXACT,
@@ -19,12 +18,14 @@ from bench.analysis.loops import (
     SLACK_S,
     Load,
     Timers,
+    mean_wait_s,
     responses,
     timers_of,
+    waits,
 )
 from bench.analysis.stats.records import number_param
-from bench.launch import RESULTS
 from crawlers.registry import MODELS
+from tests.bench import committed
 from tests.bench.synthetic import analysed
 from tests.bench.worked import worked
 
@@ -51,7 +52,7 @@ def test_with_exact_timers_and_steps_that_take_no_time_it_is_the_queue(
     due = schedule(gaps)
     worked_on = data.draw(st.sets(st.integers(0, len(due) - 1)))
     found = responses(due, worked_on, Load(0.0, work_s, 0.0, len(due)), EXACT)
-    assert found == pytest.approx(queue.waits(due, worked_on, 0.0, work_s), abs=1e-9)
+    assert found == pytest.approx(waits(due, worked_on, 0.0, work_s), abs=1e-9)
 
 
 @given(
@@ -114,7 +115,7 @@ def test_uvloop_spins_for_some_and_is_less_late() -> None:
 def test_an_open_loop_without_work_is_late_by_its_timers_too() -> None:
     """The reference, where the processor is idle most of the time: nothing is fitted to it."""
     found = defaultdict[tuple[str, str], list[tuple[float, float]]](list)
-    for trial in store.load(RESULTS / "reference").trials:
+    for trial in committed.records().trials:
         rate, count = number_param(trial, "rate"), number_param(trial, "urls")
         timers, seed = timers_of(trial), trial.seeds.get("schedule")
         fast, took, cpu = trial.service_time, trial.response_time, trial.cpu
@@ -165,3 +166,46 @@ def test_timers_are_those_of_the_record() -> None:
         ({}, None),
     ):
         assert timers_of(trial.model_copy(update={"mechanism": mechanism})) == timers
+
+
+# --- the queue --------------------------------------------------------------------------
+
+
+def test_the_formula_is_that_of_textbooks() -> None:
+    # M/D/1 at half load waits half a service; M/M/1 would wait a whole one.
+    assert mean_wait_s(0.5, [(1.0, 1.0)]) == pytest.approx(0.5)
+    # One page in ten needs 10 ms at 500/s: 50 * 1e-4 / (2 * 0.5).
+    assert mean_wait_s(500, [(0.1, 0.01), (0.9, 0.0)]) == pytest.approx(0.005)
+
+
+def test_a_queue_that_grows_has_no_mean() -> None:
+    assert mean_wait_s(100, [(1.0, 0.01)]) is None
+    assert mean_wait_s(200, [(1.0, 0.01)]) is None
+
+
+def test_a_request_waits_for_those_before_it() -> None:
+    assert waits([0.0, 1.0, 2.0], {0}, 0.0, 1.5) == [0.0, 0.5, 0.0]
+    assert waits([0.0, 0.0, 0.0], (), 1.0, 9.0) == [0.0, 1.0, 2.0]
+
+
+@given(st.lists(st.floats(0, 10), max_size=50), st.floats(0, 1), st.floats(0, 5))
+def test_nobody_waits_less_than_nothing_or_longer_than_all_work(
+    gaps: list[float], page_s: float, work_s: float
+) -> None:
+    due, now = [], 0.0
+    for gap in gaps:
+        now += gap
+        due.append(now)
+    chosen = set(range(0, len(due), 3))
+    found = waits(due, chosen, page_s, work_s)
+    everything = len(due) * page_s + len(chosen) * work_s
+    assert all(0 <= wait <= everything + 1e-9 for wait in found)
+
+
+def test_the_recursion_tends_to_the_formula() -> None:
+    """With no machine in between: 200,000 requests of one schedule."""
+    count, rate = 200_000, 500.0
+    chosen = arrivals.chosen(count, 10, 3)
+    found = waits(arrivals.poisson(rate, 3, count), chosen, 0.0001, 0.01)
+    expected = mean_wait_s(rate, [(0.1, 0.0101), (0.9, 0.0001)])
+    assert sum(found) / count == pytest.approx(expected, rel=0.1)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.validity import validity
+from bench.questions import page
 from bench.report import charts, summary
-from bench.report.tables import closed_loop
 from bench.schema import AnyRecord, TrialRecord
-from tests.bench.synthetic import analysed, campaign, gathered
-from tests.bench.turned import fetched, whole_and_turns
+from tests.bench.synthetic import analysed, campaign
+from tests.bench.turned import fetched, in_turns_at
 
 SHARED = {"client": [0, 1], "server": [0], "reason": None}
 ONE = {"client": [1], "server": [0], "reason": None}
@@ -54,15 +54,11 @@ def test_tables_and_charts_say_where_threads_ran() -> None:
     found: Analysis = analysed(placed(made()))
     assert found.places is not None
     assert found.places.brief == "threads: 2 processors, shared with the server."
-    assert found.places.words in closed_loop.closed_loop(found).notes
+    assert found.places.words in summary.closed_loop(found).notes
     assert found.places.words in summary.to_markdown(found)
     assert "threads: 2 processors, shared with the server; every other" in found.places.words
-    designs = {name: charts.placed(make(found), found) for name, make in charts.CHARTS}
-    noted = {
-        name
-        for name, one in designs.items()
-        if isinstance(one, charts.Design) and found.places.brief in one.notes
-    }
+    designs = charts.story(found)
+    noted = {name for name, one in designs.items() if found.places.brief in one.notes}
     assert {"cpu", "throughput"} <= noted
     assert not noted & charts.WITHOUT_TIMES
     assert set(designs) > noted
@@ -74,22 +70,19 @@ def test_campaigns_in_which_all_had_one_processor_say_nothing() -> None:
     assert "processors, shared" not in summary.to_markdown(found)
 
 
-def test_turns_and_whole_trials_are_both_compared_with_companions() -> None:
-    plain = validity(gathered(whole_and_turns(made())))
-    shared = validity(gathered(placed(whole_and_turns(made()), wake=2.0)))
-    assert plain is not None
-    assert shared is not None
-    for before, after in zip(plain.rows, shared.rows, strict=True):
-        assert (before.label, before.turns) == (after.label, after.turns)
-        if before.label == "threads" and before.metric.name == "cpu_ms_per_1000":
-            assert before.in_turns is not None
-            assert after.in_turns is not None
-            assert (before.in_turns.value or 0) > 1.3 * (after.in_turns.value or 0)
+def test_what_runs_on_several_processors_is_compared_with_companions() -> None:
+    def ratio(lines: list[AnyRecord]) -> float:
+        found = analysed(lines).compare(stats.CPU_PER_1000)
+        (one,) = (c for c in found if (c.point, c.label) == ("throughput-100", "threads"))
+        return one.ratio.value or 0.0
+
+    plain = in_turns_at(made())
+    assert ratio(plain) > 1.3 * ratio(placed(plain, wake=2.0))
 
 
 def test_what_a_page_is_made_of_leaves_out_whose_server_slept() -> None:
     first, *_ = lines = made()
-    labels = {row.label for row in analysed([first, *fetched(lines)]).segments}
+    labels = {row.label for row in page.splits(analysed([first, *fetched(lines)]))}
     shared = analysed([first, *placed(fetched(lines))])
-    assert {row.label for row in shared.segments} == labels - {"threads"}
+    assert {row.label for row in page.splits(shared)} == labels - {"threads"}
     assert "Not split, because the server slept for them: threads." in summary.to_markdown(shared)

@@ -33,7 +33,7 @@ def faulting(faults: Callable[[TrialRecord], float], state: str = KEEPS) -> Reco
 
 
 def verdicts(records: Records, metric: Metric = stats.CPU_PER_1000) -> dict[str, Comparison]:
-    return {c.label: c for c in stats.compare(records, metric) if c.point == "throughput-100"}
+    return {c.label: c for c in synthetic.compared(records, metric) if c.point == "throughput-100"}
 
 
 def mapped(trial: TrialRecord) -> float:
@@ -64,7 +64,7 @@ def test_a_variant_that_shows_the_other_state_is_compared() -> None:
 
 
 def test_memory_is_compared_although_it_is_made_of_page_faults() -> None:
-    found = stats.compare(faulting(mapped), stats.USER_PER_CONNECTION)
+    found = synthetic.compared(faulting(mapped), stats.USER_PER_CONNECTION)
     assert found
     assert all(each.ratio.verdict != OTHER_WORK for each in found)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from bench.capacity.costs import Backend, Costs, Extra, Held
+from bench.capacity.model import Backend, Costs, Extra, Held
 from bench.capacity.validation import Check, Validation
 
 MIB = 1 << 20

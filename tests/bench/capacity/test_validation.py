@@ -2,39 +2,31 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from statistics import median
-from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats as sps
 
-from bench import store
 from bench.analysis.analysis import Analysis
-from bench.analysis.ladder import STACK
 from bench.analysis.loops import EPOLL
-from bench.capacity.advice import weigh
-from bench.capacity.costs import Costs
-from bench.capacity.fixture import fixture, measured
-from bench.capacity.need import Need
+from bench.capacity.model import Costs
 from bench.capacity.validation import (
     KINDS,
     MEDIAN,
     WORST,
     Check,
     Validation,
+    fixture,
+    measured,
     queues,
     rates,
     validation,
 )
-from bench.launch import RESULTS
 from bench.plan.cast import SPREADING
-from bench.plan.workloads import mean_delay_s
-from bench.questions import churn
+from bench.questions import churn, mixed, tls, variants
 from bench.schema import AnyRecord, TrialRecord
-from tests.bench import synthetic
+from tests.bench import committed, synthetic
 from tests.bench.capacity import samples
 from tests.bench.turned import fetched
 from tests.bench.worked import worked
@@ -47,7 +39,7 @@ KERNEL = (
 
 @pytest.fixture(scope="module")
 def reference() -> Analysis:
-    return Analysis(store.load(RESULTS / "reference"))
+    return committed.analysis()
 
 
 @pytest.fixture(scope="module")
@@ -105,13 +97,16 @@ def test_what_the_report_says_too_is_the_same_number(reference: Analysis, costs:
     for label in opened.values:
         assert costs.of(label).extra.opening == opened.median(label, churn.OPENING)
         assert costs.of(label).extra.opening_of == label
-    for row in reference.encryption.pages:
-        extra = costs.of(row.label).extra
-        if row.handshake:
-            assert (extra.handshake, extra.tls_of) == (row.handshake.median, row.label)
-        if row.encryption and extra.tls:
-            plain = row.costs["plain"].median
-            assert (plain + extra.tls) / plain == pytest.approx(row.encryption.median)
+    encrypted = tls.measured(reference)
+    for label in encrypted.with_(tls.HANDSHAKE, encrypted.values):
+        extra = costs.of(label).extra
+        assert (extra.handshake, extra.tls_of) == (encrypted.median(label, tls.HANDSHAKE), label)
+        added = encrypted.spread(label, tls.ENCRYPTION)
+        assert extra.tls == (max(added.median, 0.0) if added else None)
+    found = variants.variants(reference)
+    assert found is not None
+    for label in found.cpu:
+        assert costs.of(label).page == pytest.approx(found.measured.median(label, variants.PAGE))
     for label, fit in reference.memory.items():
         held, slope = costs.of(label).plain, fit.parts["user"].slope
         assert held is None or slope is None or held.user == max(slope, 0.0)
@@ -120,32 +115,11 @@ def test_what_the_report_says_too_is_the_same_number(reference: Analysis, costs:
 def test_no_http_stack_stands_for_a_model_nor_a_model_for_a_stack(
     reference: Analysis, costs: Costs
 ) -> None:
-    stacks = {r.name for r in reference.campaign.rungs if r.family == STACK}
+    stacks = reference.stacks
     assert stacks
     for each in costs.backends:
         for source in {each.extra.tls_of, each.extra.opening_of} - {None}:
             assert (source in stacks) == (each.name in stacks)
-
-
-def test_select_and_poll_are_refused_beyond_what_was_measured(
-    costs: Costs, checked: Validation
-) -> None:
-    """The advice for 50,000 idle connections was callbacks_poll, whose poll looks at all."""
-    for name in ("callbacks_poll", "callbacks_select"):
-        measured_with = costs.of(name).factors[-1][0]
-        few, many = (
-            weigh(costs, checked, costs.of(name), Need(number, 10.0))
-            for number in (measured_with, 2 * measured_with)
-        )
-        assert (few.can, many.can) == ("yes", "no")
-        assert "looks at every connection" in many.reason
-    assert weigh(costs, checked, costs.of("callbacks"), Need(5000, 10.0)).can == "yes"
-
-
-def test_far_more_connections_than_were_held_are_refused(costs: Costs, checked: Validation) -> None:
-    found = weigh(costs, checked, costs.of("callbacks"), Need(1_000_000, 10.0))
-    assert found.can == "no"
-    assert "At most 10,000 connections in a process were measured" in found.reason
 
 
 def test_threads_on_many_processors_are_checked_as_one_processor(reference: Analysis) -> None:
@@ -162,8 +136,13 @@ def test_threads_on_many_processors_are_checked_as_one_processor(reference: Anal
     assert labels.isdisjoint(SPREADING)
 
 
-def test_rates_are_predicted_from_turns_alone(costs: Costs, checked: Validation) -> None:
+def test_rates_are_predicted_from_turns_alone(
+    reference: Analysis, costs: Costs, checked: Validation
+) -> None:
     """No rate is above what the processor or the connections allow, by costs from turns."""
+    used = fixture(reference).fitted
+    assert len(used) == 2
+    assert used.isdisjoint({(c.point, c.label) for c in checked.checks})
     predicted = [
         c
         for c in checked.checks
@@ -176,35 +155,6 @@ def test_rates_are_predicted_from_turns_alone(costs: Costs, checked: Validation)
         least = backend.page * min(factor for _, factor in backend.factors) * costs.alone
         assert check.predicted <= 1e6 / least * 1.0001
     assert {c.point for c in predicted}.isdisjoint({costs.point, "throughput-10", "throughput-100"})
-
-
-def test_memory_is_predicted_from_fewer_connections(
-    reference: Analysis, checked: Validation
-) -> None:
-    found = [c for c in checked.checks if c.kind == "memory"]
-    assert {c.tls for c in found} == {False, True}
-    for check in found:
-        workload = "tls-c10k" if check.tls else "c10k"
-        low = [
-            trial
-            for trial in reference.records.trials
-            if (trial.status, trial.workload, trial.label) == ("ok", workload, check.label)
-            and trial.memory
-            and trial.memory.connections <= 2500 < check.slots
-        ]
-        x = [trial.memory.connections for trial in low if trial.memory]
-        y = [added(trial) for trial in low]
-        slope = float(sps.theilslopes(y, x)[0])
-        fixed = float(np.median(np.asarray(y) - slope * np.asarray(x)))
-        assert check.predicted == pytest.approx(fixed + slope * check.slots)
-
-
-def test_what_the_model_was_made_from_is_not_among_the_checks(
-    reference: Analysis, checked: Validation
-) -> None:
-    used = fixture(reference).fitted
-    assert len(used) == 2
-    assert used.isdisjoint({(c.point, c.label) for c in checked.checks})
 
 
 def test_what_is_kept_is_within_the_bounds_and_the_rest_is_named(
@@ -227,7 +177,7 @@ def test_what_is_kept_is_within_the_bounds_and_the_rest_is_named(
 def test_the_queue_is_predicted_for_loops_alone(reference: Analysis, checked: Validation) -> None:
     """What takes turns is not in one queue, and work that was handed over is not in the loop."""
     found = [c for c in checked.checks if c.kind == "queue"]
-    loops = {row.label for row in reference.mixed if row.predicted}
+    loops = {row.label for row in mixed.rows(reference) if row.predicted}
     assert {c.label for c in found} <= loops
     assert loops.isdisjoint({"threads", "processes", "async_await_pool", "async_await_to_thread"})
     assert all(0 < c.load < 1 for c in found)
@@ -273,29 +223,6 @@ def test_the_nearest_point_is_by_slots_and_load() -> None:
     assert found.nearest("three", 100, 1.0) is None
 
 
-def test_a_campaign_without_further_regimes_has_nothing_to_check() -> None:
-    analysis = synthetic.analysed(synthetic.campaign(samples=200, workloads=("throughput",)))
-    costs = measured(analysis)
-    assert costs is not None
-    assert validation(analysis, costs).checks == []
-    assert Validation([]).wrong(None) is None
-
-
-def test_waiting_is_predicted_for_a_made_up_campaign_too() -> None:
-    analysis = synthetic.analysed(
-        synthetic.campaign(samples=200, workloads=("throughput", "waiting", "regime"))
-    )
-    costs = measured(analysis)
-    assert costs is not None
-    found = validation(analysis, costs).checks
-    assert {c.kind for c in found} >= {"delay"}
-    for check in found:
-        trial = next(t for t in analysis.records.trials if t.point == check.point)
-        delay_s = mean_delay_s(str(trial.params["delay"]))
-        assert check.predicted <= check.slots / delay_s
-        assert math.isfinite(check.error)
-
-
 def test_slots_that_start_at_a_pace_are_predicted_from_fetched_pages() -> None:
     """Behind a long delay the rate is slots over delay, whatever a page costs."""
     records = synthetic.campaign(samples=200, workloads=("throughput", "waiting"))
@@ -313,33 +240,6 @@ def test_slots_that_start_at_a_pace_are_predicted_from_fetched_pages() -> None:
     for check in found:
         assert (check.kind, check.measured, check.slots) == ("delay", 1900, 100)
         assert 1500 < check.predicted < 2000
-
-
-@pytest.mark.parametrize(
-    "params",
-    [
-        {"site": "tree:0:10:2048"},
-        {"site": "tree"},
-        {"site": f"tree:{'9' * 5000}:10:2048"},
-        {"delay": "lognormal"},
-        {"delay": "lognormal:soon"},
-        {"delay": "fixed:nan"},
-        {"slots": 10**15},
-        {"slots": 0},
-        {"slots": None},
-    ],
-)
-def test_records_of_anybody_are_survived(params: dict[str, Any]) -> None:
-    lines: list[AnyRecord] = [
-        record.model_copy(update={"params": record.params | params, "pages_per_s": 0.0})
-        if isinstance(record, TrialRecord) and record.workload == "waiting"
-        else record
-        for record in synthetic.campaign(samples=200, workloads=("throughput", "waiting"), blocks=2)
-    ]
-    analysis = synthetic.analysed(lines)
-    costs = measured(analysis)
-    assert costs is not None
-    assert validation(analysis, costs).checks == []
 
 
 @pytest.mark.slow

@@ -9,7 +9,6 @@ import pytest
 from bench.cards import libraries
 from bench.cards.libraries import Library
 from bench.launch import ROOT
-from bench.text import block
 from crawlers.catalogue import OURS
 
 ALL = libraries.libraries()
@@ -37,9 +36,3 @@ def test_links_without_the_net_lead_into_docs(library: Library) -> None:
 
 def test_a_backend_of_another_distribution_has_none() -> None:
     assert libraries.of("somebody_elses") is None
-
-
-def test_the_page_about_fairness_has_the_table() -> None:
-    """Rebuild with: python -m tools.rebuild documents."""
-    page = (ROOT / "docs" / "fairness.md").read_text()
-    assert block(page, libraries.NAME) == libraries.markdown(ALL)

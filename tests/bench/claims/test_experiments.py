@@ -13,49 +13,33 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from bench.claims import measure, records
-from bench.claims.experiments import (
-    NAMES,
-    awaiting,
-    bytecode,
-    coroutines,
-    echo,
-    echo_client,
-    held_threads,
-    http_clients,
-    readiness,
-    releases,
-    seen_set,
-    spinning_connect,
-    thread_ceiling,
-)
-from bench.claims.experiments.echo_client import Turn
-from bench.claims.experiments.echo_servers import lacking
-from bench.claims.experiments.served import Served
+from bench.claims import measure
+from bench.claims.experiments import EXPERIMENTS, Served, coroutines, echo, today, waiting
+from bench.claims.experiments.echo import Turn, lacking, serve_echo
 
 
 def test_awaiting_a_coroutine_gives_the_loop_no_turn_and_a_task_does(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(awaiting, "AWAITS", 50)
-    values = awaiting.measure().values
+    monkeypatch.setattr(coroutines, "AWAITS", 50)
+    values = coroutines.awaiting().values
     assert values["coroutine_turns"] == 0
     assert (values["task_turns"] or 0) >= 1
 
 
 def test_coroutines_lose_no_update_unless_an_await_lies_between() -> None:
-    assert asyncio.run(seen_set.in_coroutines(await_between=False)) == 0
-    assert asyncio.run(seen_set.in_coroutines(await_between=True)) > 0
+    assert asyncio.run(coroutines.in_coroutines(await_between=False)) == 0
+    assert asyncio.run(coroutines.in_coroutines(await_between=True)) > 0
 
 
 def test_every_url_is_taken_once_by_one_worker_and_with_a_lock(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     urls = [str(number) for number in range(1000)]
-    for make in (seen_set.calls, seen_set.statements, seen_set.locked):
+    for make in (coroutines.calls, coroutines.statements, coroutines.locked):
         assert make()([*urls, *urls]) == len(urls)
-    monkeypatch.setattr(seen_set, "THREADS_S", 0.05)
-    assert seen_set.in_threads(seen_set.locked) == 0
+    monkeypatch.setattr(coroutines, "THREADS_S", 0.05)
+    assert coroutines.in_threads(coroutines.locked) == 0
 
 
 def test_the_ceiling_says_what_stopped_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,54 +49,52 @@ def test_the_ceiling_says_what_stopped_it(monkeypatch: pytest.MonkeyPatch) -> No
         def start(self) -> None:
             raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(thread_ceiling, "Thread", NoMore)
-    result = thread_ceiling.measure()
+    monkeypatch.setattr(waiting, "Thread", NoMore)
+    result = waiting.thread_ceiling()
     assert result.values["started"] == 0
     assert result.values["failed"] == 100
     assert "can't start new thread after 0 threads; no limit known" in str(result.facts["note"])
 
 
 def test_a_missing_way_of_waiting_is_null_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readiness, "SELECT_MOST", 20)
-    monkeypatch.setattr(readiness, "MANY", 30)
-    monkeypatch.setattr(readiness, "BATCH_S", 0.001)
-    monkeypatch.setitem(readiness.KINDS, "epoll", "NoSuchSelector")
-    result = readiness.measure()
+    monkeypatch.setattr(waiting, "SELECT_MOST", 20)
+    monkeypatch.setattr(waiting, "MANY", 30)
+    monkeypatch.setattr(waiting, "BATCH_S", 0.001)
+    monkeypatch.setitem(waiting.KINDS, "epoll", "NoSuchSelector")
+    result = waiting.readiness()
     assert result.values["poll_growth"] is not None
     assert result.values["poll_over_epoll"] is None
     assert "no epoll" in result.reasons["poll_over_epoll"]
 
 
 def test_spinning_asks_more_than_once_and_select_sleeps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spinning_connect, "WAIT_S", 0.1)
-    result = spinning_connect.measure()
-    spin, waiting = result.values["spin_share"], result.values["select_share"]
-    if spin is None or waiting is None:
+    monkeypatch.setattr(waiting, "WAIT_S", 0.1)
+    result = waiting.spinning_connect()
+    spin, slept = result.values["spin_share"], result.values["select_share"]
+    if spin is None or slept is None:
         assert set(result.reasons) == {"spin_share", "select_share"}
     else:
-        assert spin > 2 * waiting
+        assert spin > 2 * slept
 
 
 def test_measurements_are_appended_with_their_environment(tmp_path: Path) -> None:
+    assert measure.choose(None) == list(EXPERIMENTS)
+    chosen = measure.choose(["bytecode", "awaiting"])
     for _ in range(2):
-        measure.run(tmp_path, ["awaiting"], 1, Console(quiet=True))
-    lines = records.load(tmp_path)
-    assert [line.kind for line in lines] == ["run", "measurement"] * 2
+        measure.run(tmp_path, chosen, 2, Console(quiet=True))
+    lines = measure.load(tmp_path)
+    assert [line.kind for line in lines] == ["run", *["measurement"] * 3] * 2
+    assert len(measure.latest(lines, "bytecode")) == 1, "it cannot vary"
     assert len({line.run for line in lines}) == 2
-    (last,) = records.latest(lines, "awaiting")
+    last, _ = measure.latest(lines, "awaiting")
     assert last.values["coroutine_turns"] == 0
-    assert records.runs(lines)[0].environment.python
+    assert measure.runs(lines)[0].environment.python
 
 
 def test_a_failed_experiment_is_recorded_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
     found = measure.measure("nonesuch", [], "run", 0)
     assert found.values == {}
     assert "name one experiment" in found.reasons["experiment"]
-
-
-def test_all_experiments_by_default_in_their_order() -> None:
-    assert measure.choose(None) == list(NAMES)
-    assert measure.choose(["thread_ceiling", "awaiting"]) == ["awaiting", "thread_ceiling"]
 
 
 def test_an_echo_server_is_measured_by_its_own_processor_time(
@@ -126,7 +108,7 @@ def test_an_echo_server_is_measured_by_its_own_processor_time(
     monkeypatch.setattr(echo, "TURNS", 1)
     missing = "rloop is not installed"
     monkeypatch.setattr(echo, "lacking", lambda kind: missing if kind.startswith("rloop") else None)
-    result = echo.measure()
+    result = echo.echo()
     for kind in kinds:
         assert (result.values[f"{kind}_us"] or 0) > 0
     assert (result.values["streams"] or 0) > 0
@@ -135,24 +117,18 @@ def test_an_echo_server_is_measured_by_its_own_processor_time(
 
 
 @pytest.fixture(scope="module")
-def in_c(tmp_path_factory: pytest.TempPathFactory) -> Turn:
-    turn = echo_client.build(tmp_path_factory.mktemp("echo"))
-    if turn is None:
+def send(tmp_path_factory: pytest.TempPathFactory) -> Turn:
+    found = echo.built(tmp_path_factory.mktemp("echo"))
+    if found is None:
         pytest.skip("no C compiler here")
-    return turn
+    return found
 
 
 @pytest.mark.parametrize("kind", [kind for kind in echo.KINDS if lacking(kind) is None])
-def test_every_echo_server_sends_back_what_it_gets(kind: str) -> None:
+def test_every_echo_server_sends_back_what_it_gets(kind: str, send: Turn) -> None:
     with ExitStack() as stack:
-        server = stack.enter_context(Served("echo_servers", kind))
-        assert echo.Client(server, echo_client.in_python, stack).turn(3).cpu_s >= 0
-
-
-def test_the_client_in_c_gets_every_answer(in_c: Turn) -> None:
-    with ExitStack() as stack:
-        server = stack.enter_context(Served("echo_servers", "asyncio_protocol"))
-        client = echo.Client(server, in_c, stack)
+        server = stack.enter_context(Served(serve_echo, kind))
+        client = echo.Client(server, send, stack)
         client.turn(50)
         spent = client.turn(200)
         assert spent.cpu_s > 0
@@ -182,41 +158,30 @@ CHANGES: dict[str, tuple[Callable[[bytes], bytes], type[OSError], str]] = {
 }
 
 
-@pytest.mark.parametrize("way", ["C", "Python"])
 @pytest.mark.parametrize("change", CHANGES)
-def test_no_echo_is_an_error_with_both_clients(change: str, way: str, in_c: Turn) -> None:
+def test_no_echo_is_an_error(change: str, send: Turn) -> None:
     answer, error, words = CHANGES[change]
-    turn = in_c if way == "C" else echo_client.in_python
     ours, theirs = socket.socketpair()
     patience_s = 0.3 if change == "silent" else 60.0
     with ours:
         ours.settimeout(patience_s)
         Peer(theirs, answer)
-        with pytest.raises(error, match=None if way == "Python" and change == "silent" else words):
-            turn([ours], 2, b"x" * 999 + b"\n", patience_s)
-
-
-def test_the_client_in_c_refuses_what_it_has_no_room_for(in_c: Turn) -> None:
-    with pytest.raises(ConnectionError, match="too large"):
-        in_c([], 1, b"x" * 100_000, 1.0)
+        with pytest.raises(error, match=words):
+            send([ours], 2, b"x" * 999 + b"\n", patience_s)
 
 
 @pytest.mark.parametrize("compiler", [None, "/bin/false"])
-def test_without_a_compiler_the_client_is_in_python_and_says_so(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, compiler: str | None
+def test_without_a_compiler_no_echo_is_measured_and_the_reason_is_said(
+    monkeypatch: pytest.MonkeyPatch, compiler: str | None
 ) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: compiler)
-    assert echo_client.build(tmp_path) is None
-    monkeypatch.setattr(echo, "KINDS", ("asyncio_protocol",))
-    monkeypatch.setattr(echo, "RATIOS", {})
-    monkeypatch.setattr(echo, "ROUNDS", 5)
-    facts = echo.measure().facts
-    assert facts["client"] == "Python"
-    assert "no C compiler" in str(facts["note"])
+    result = echo.echo()
+    assert set(result.values) == set(echo.RATIOS)
+    assert "no C compiler" in result.reasons["uvloop_streams"]
 
 
 def test_await_and_yield_from_differ_in_the_getter_alone() -> None:
-    values = bytecode.measure().values
+    values = coroutines.bytecode().values
     assert values["differing_otherwise"] == 0
     assert (values["differing_getters"] or 0) >= 9
 
@@ -224,7 +189,7 @@ def test_await_and_yield_from_differ_in_the_getter_alone() -> None:
 def test_a_suspended_coroutine_holds_memory_and_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(coroutines, "COUNT", 5_000)
     monkeypatch.setattr(coroutines, "MANY", 6_000)
-    values = coroutines.measure().values
+    values = coroutines.coroutines().values
     assert values["suspended_at_once"] == 6_000
     assert len(coroutines.chapter()) == 5_000
     # In this process the allocator may have had the memory before, so only the far end is sure.
@@ -233,27 +198,19 @@ def test_a_suspended_coroutine_holds_memory_and_ends(monkeypatch: pytest.MonkeyP
 
 
 def test_httpx_and_aiohttp_fetch_what_the_issue_fetches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_clients, "ROUNDS", 1)
+    monkeypatch.setattr(today, "ROUNDS", 1)
     # Few at a time: httpx gives up after 5 s by default, and a busy machine is slow.
-    monkeypatch.setattr(http_clients, "REQUESTS", 4)
-    monkeypatch.setattr(http_clients, "CONCURRENCY", 2)
-    result = http_clients.measure()
+    monkeypatch.setattr(today, "REQUESTS", 4)
+    monkeypatch.setattr(today, "CONCURRENCY", 2)
+    result = today.http_clients()
     assert result.reasons or (result.values["httpx_over_aiohttp"] or 0) > 0
 
 
-def test_a_missing_cpython_is_said_and_not_guessed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(releases, "newest", lambda: None)
-    result = releases.measure()
-    assert result.values == {"eager_tasks": None, "current_task": None}
-    assert "CPython 3.12 or later" in result.reasons["eager_tasks"]
-
-
 def test_what_a_newer_cpython_promises_is_measured_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    interpreter = releases.newest()
+    interpreter = today.newest()
     if interpreter is None:
         pytest.skip("no CPython from 3.12 on")
-    monkeypatch.setattr(releases, "newest", lambda: interpreter)
-    result = releases.measure()
+    result = today.releases()
     assert (result.values["eager_tasks"] or 0) > 0
     assert (result.values["current_task"] or 0) > 0
     assert interpreter.name in str(result.facts["note"])
@@ -262,10 +219,10 @@ def test_what_a_newer_cpython_promises_is_measured_there(monkeypatch: pytest.Mon
 def test_threads_hold_their_connections_at_pythons_switch_interval(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(held_threads, "CONNECTIONS", 20)
-    monkeypatch.setattr(held_threads, "DEADLINE_S", 60.0)
-    with Served("held_threads") as server:
-        result = held_threads.hold_all(server.port)
+    monkeypatch.setattr(waiting, "CONNECTIONS", 20)
+    monkeypatch.setattr(waiting, "DEADLINE_S", 60.0)
+    with Served(waiting.serve_held, 20) as server:
+        result = waiting.hold_all(server.port)
     assert result.values["held"] == 20
     assert "switch interval 5 ms" in str(result.facts["note"])
 
@@ -280,14 +237,4 @@ def test_threads_hold_their_connections_at_pythons_switch_interval(
 )
 def test_the_limit_that_was_hit_has_a_name(in_use: dict[str, int], words: str) -> None:
     limits = {"threads_max": 192730, "pid_max": 32768, "max_map_count": 65530}
-    assert words in thread_ceiling.hit(limits, in_use)
-
-
-def test_long_experiments_are_repeated_less_often(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(measure, "MOST_REPEATS", {"bytecode": 1})
-    measure.run(tmp_path, ["bytecode", "awaiting"], 2, Console(quiet=True))
-    lines = records.load(tmp_path)
-    assert len(records.latest(lines, "bytecode")) == 1
-    assert len(records.latest(lines, "awaiting")) == 2
+    assert words in waiting.hit(limits, in_use)

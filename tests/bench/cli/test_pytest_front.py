@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from bench import store, test_workloads, turnlog
-from bench.cli.pytest_front import hand_over, replaying, workload_of
+from bench import store, turnlog
+from bench.cli.pytest_front import hand_over, replaying
 from bench.launch import ROOT
-from bench.machine.benchmark_info import pytest_benchmark_generate_machine_info
-from bench.plan import profiles
+from bench.machine.environment import pytest_benchmark_generate_machine_info
 from tests.bench import small
 
 
@@ -43,13 +43,6 @@ def test_pytest_benchmark_still_keeps_its_timer_where_we_replace_it(
     assert benchmark.stats is not None
     assert benchmark.stats.stats.data == durations
     assert benchmark.stats.group == "a-group"
-
-
-@pytest.mark.parametrize("name", sorted(profiles.PROFILES))
-def test_every_workload_of_a_profile_has_a_test(name: str) -> None:
-    """Workloads without one were never measured by nox -s bench, and nothing said so."""
-    tests = {workload_of(test) for test in vars(test_workloads) if test.startswith("test_")}
-    assert {point.workload for point in profiles.profile(name).points} <= tests
 
 
 def test_the_machine_is_described_without_its_name() -> None:
@@ -86,34 +79,31 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, str]:
     return campaign, saved, done.stdout
 
 
+@pytest.mark.slow
 def test_every_backend_has_one_row_with_its_trials_as_rounds(run: tuple[Path, Path, str]) -> None:
     campaign, saved, _ = run
     trials = store.load(campaign).trials
     rows: list[dict[str, Any]] = json.loads(saved.read_text())["benchmarks"]
     assert sorted(row["name"] for row in rows) == [
-        "test_throughput[callbacks-100]",
-        "test_throughput[threads-100]",
+        "test_trials[throughput-callbacks-100]",
+        "test_trials[throughput-threads-100]",
     ]
     for row in rows:
-        backend = row["name"].partition("[")[2].partition("-")[0]
+        backend = row["name"].split("-")[1]
         assert row["group"] == "throughput-100"
         assert row["stats"]["data"] == [t.elapsed_s for t in trials if t.label == backend]
         assert row["extra_info"]["campaign"] == campaign.name
 
 
+@pytest.mark.slow
 def test_the_twin_is_measured_and_has_no_row(run: tuple[Path, Path, str]) -> None:
     campaign, saved, _ = run
     assert "callbacks#2" in {trial.label for trial in store.load(campaign).trials}
     assert "#2" not in saved.read_text()
+    assert os.uname().nodename not in json.dumps(json.loads(saved.read_text())["machine_info"])
 
 
-def test_the_saved_file_does_not_name_the_host(run: tuple[Path, Path, str]) -> None:
-    _, saved, _ = run
-    info = json.loads(saved.read_text())["machine_info"]
-    assert "node" not in info
-    assert os.uname().nodename not in json.dumps(info)
-
-
+@pytest.mark.slow
 def test_charts_and_table_come_with_it(run: tuple[Path, Path, str]) -> None:
     campaign, _, output = run
     assert list((campaign / "charts").glob("throughput*.svg"))
@@ -122,6 +112,7 @@ def test_charts_and_table_come_with_it(run: tuple[Path, Path, str]) -> None:
     assert "throughput-100" in output
 
 
+@pytest.mark.slow
 def test_pytest_benchmark_compares_what_was_saved(run: tuple[Path, Path, str]) -> None:
     _, saved, _ = run
     again = saved.with_name("again.json")
@@ -134,24 +125,27 @@ def test_pytest_benchmark_compares_what_was_saved(run: tuple[Path, Path, str]) -
         timeout=300,
     )
     assert done.returncode == 0, done.stderr
-    assert "test_throughput[callbacks-100]" in done.stdout
+    assert "test_trials[throughput-callbacks-100]" in done.stdout
 
 
 def test_collecting_measures_nothing(tmp_path: Path) -> None:
     done = front_end("--collect-only", "-q", "--results", str(tmp_path))
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "test_c10k[threads-500]" in done.stdout
-    assert "test_real" not in done.stdout  # smoke has no such point
+    assert "test_trials[c10k-threads-500]" in done.stdout
+    assert "[real-" not in done.stdout  # smoke has no such point
     assert "micro" not in done.stdout  # not part of a campaign
     assert not list(tmp_path.iterdir())
+
+
+slow = partial(pytest.param, marks=pytest.mark.slow)
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("--profile", "huge"), "unknown profile 'huge': choose one of smoke, quick, full"),
-        (("--backends", "nonesuch"), "no backend named 'nonesuch': choose one of threads"),
-        (("--resume", "nowhere"), "nowhere: no campaign here"),
+        slow(("--backends", "nonesuch"), "no backend named 'nonesuch': choose one of threads"),
+        slow(("--resume", "nowhere"), "nowhere: no campaign here"),
     ],
 )
 def test_bad_options_get_one_line(arguments: tuple[str, ...], message: str) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.cli import reference
 from bench.launch import PACKAGES, ROOT
 
 pytestmark = pytest.mark.slow
@@ -62,7 +63,7 @@ def files_in(site: Path) -> list[Path]:
 
 def test_a_wheel_works_in_an_empty_folder(site: Path, tmp_path: Path) -> None:
     installed = files_in(site)
-    asked = ("--profile", "smoke", "--only", "throughput-1", "--backends", "threads,callbacks")
+    asked = ("--profile", "smoke", "--only", "throughput-1", "--backends", "callbacks,generators")
     done = c10k_bench(site, tmp_path, "run", *asked)
     assert done.returncode == 0, done.stderr
     paths = re.findall(r"^(?:records|page|charts|table): +(\S+)$", done.stdout, re.MULTILINE)
@@ -78,11 +79,32 @@ def test_a_wheel_works_in_an_empty_folder(site: Path, tmp_path: Path) -> None:
     assert files_in(site) == installed
 
 
+def test_without_a_campaign_the_reference_answers(site: Path, tmp_path: Path) -> None:
+    kept = reference.carried()
+    name = kept.campaign.campaign
+    for command, said in (
+        (["advise", "--connections", "5000", "--rate", "2000", "--tls"], name),
+        (["cite"], kept.sha256),
+        (["cite", "--finding", "tls-memory"], name),
+        (["findings"], name),
+        (["talk"], "slides: talk.html"),
+    ):
+        done = c10k_bench(site, tmp_path, *command)
+        assert (done.returncode, done.stderr) == (0, ""), command
+        assert said in done.stdout
+    (slides,) = tmp_path.iterdir()
+    assert slides.read_text() == (reference.FOLDER / reference.TALK).read_text()
+
+
 @pytest.mark.parametrize(
     ("command", "message"),
     [
         (["claims"], "no reference campaign in results: name one, as in c10k-bench claims "),
         (["report", "A"], "A: no campaign here (no trials.jsonl); run one with: c10k-bench run"),
+        (["report"], "no campaign here (no trials.jsonl); run one with: c10k-bench run"),
+        (["talk", "--page", "talk.md"], "no campaign here (no trials.jsonl); run one with: "),
+        (["findings", "--into", "README.md"], "no campaign here (no trials.jsonl); run one with"),
+        (["cite", "--finding", "memroy"], "has no finding 'memroy'; it has page, crawl, rate"),
         (["micro", "--redraw"], "measure with c10k-bench micro --out results/micro"),
     ],
 )

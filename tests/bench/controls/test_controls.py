@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from bench.controls import CONTROLS, FAMILY, REPEATS, bare
-from bench.controls.prepare import prepare
+from bench.controls import CONTROLS, FAMILY, REPEATS
+from bench.controls.programs import answer_size, prepare
 from bench.plan.tls import Tls
 from bench.run.protocol import own_times
 from bench.run.servers import Server
@@ -79,13 +79,13 @@ def test_no_control_can_be_taken_for_a_backend() -> None:
     ],
 )
 def test_the_size_of_an_answer_is_its_head_and_its_length(head: bytes) -> None:
-    assert bare.answer_size(head) == len(head) + 7
-    assert bare.answer_size(head + b"1234567") == len(head) + 7
+    assert answer_size(head) == len(head) + 7
+    assert answer_size(head + b"1234567") == len(head) + 7
 
 
 def test_an_incomplete_head_has_no_size() -> None:
     with pytest.raises(ValueError):
-        bare.answer_size(b"HTTP/1.1 200 OK\r\nContent-Le")
+        answer_size(b"HTTP/1.1 200 OK\r\nContent-Le")
 
 
 def test_bare_tls_holds_every_connection_at_once_with_a_handshake_for_each() -> None:

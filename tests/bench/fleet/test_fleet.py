@@ -17,8 +17,9 @@ import pytest
 
 from bench.__main__ import main
 from bench.fleet import cluster as clusters
-from bench.fleet import report, store
-from bench.fleet.store import FleetRecords
+from bench.fleet import records as fleet_records
+from bench.fleet import report
+from bench.fleet.records import FleetRecords
 from bench.launch import ROOT
 from tests.bench import small
 from tests.bench.fleet.conftest import PATIENCE_S, Cluster, distributed, wait_for
@@ -28,7 +29,7 @@ pytestmark = [
     pytest.mark.xdist_group("fleet"),  # one cluster for all
 ]
 
-CONNECTIONS = 2000
+CONNECTIONS = 1000
 
 
 @pytest.fixture(autouse=True)
@@ -47,11 +48,14 @@ def fleet(*arguments: str) -> int:
 def records(results: Path) -> FleetRecords:
     """The only fleet in a folder."""
     (folder,) = results.glob("fleet-*")
-    return store.load(folder)
+    return fleet_records.load(folder)
 
 
 @pytest.mark.slow
-def test_two_thousand_connections_meet_at_one_barrier(
+@pytest.mark.parametrize(("how", "backend"), [((), "callbacks"), (("--tls",), "generators")])
+def test_connections_meet_at_one_barrier_and_too_many_are_refused(
+    how: tuple[str, ...],
+    backend: str,
     cluster: Cluster,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -61,20 +65,26 @@ def test_two_thousand_connections_meet_at_one_barrier(
     monkeypatch.setattr(report, "write", lambda found, out: drawn.append((len(found.trials), out)))
     results = tmp_path / "results"
     code = fleet(
-        *("hold", "--connections", str(CONNECTIONS), "--scheduler", cluster.address),
-        *("--results", str(results), "--json"),
+        *("hold", "--connections", f"{CONNECTIONS},10000000", "--scheduler", cluster.address),
+        *("--results", str(results), "--json", "--backends", backend, *how),
     )
     printed = capsys.readouterr()
-    assert code == 0, printed.err
+    assert code == 1, printed.err  # the second one does not fit
     summary = json.loads(printed.out)
-    assert (summary["trials"], summary["bad"]) == (1, 0)
+    assert (summary["trials"], summary["bad"]) == (2, 1)
     found = records(results)
-    (trial,) = found.trials
+    trial, refused = found.trials
+    assert refused.status == "refused"
+    assert f"connections of {trial.told} do not fit: " in (refused.reason or "")
+    assert "memory on " in (refused.reason or "")
+    assert trial.tls == refused.tls == ("TLS 1.3, ecdsa, tickets" if how else None)
     assert (trial.status, trial.reason) == ("ok", None)
     assert (trial.workers, trial.hosts, trial.held) == (2, 2, CONNECTIONS)
     assert trial.ledger is not None
     assert trial.ledger.peak_in_flight == trial.ledger.connections_opened == CONNECTIONS
     assert trial.ledger.repeated == 0
+    shaken = trial.ledger.handshakes
+    assert (shaken and (shaken.full, shaken.failed)) == ((CONNECTIONS, 0) if how else None)
     assert trial.digest == trial.digest_expected
     assert trial.digest is not None
     assert trial.service_time is not None
@@ -89,41 +99,11 @@ def test_two_thousand_connections_meet_at_one_barrier(
         assert worker.ledger is not None
         assert worker.ledger.peak_connections == worker.connections
     folder = Path(summary["folder"])
-    assert drawn == [(1, folder)]
+    assert drawn == [(2, folder)]
     assert cluster.children("bench.run.worker") == cluster.children("server") == []
 
 
 @pytest.mark.slow
-def test_connections_over_tls_meet_at_one_barrier(
-    cluster: Cluster,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(report, "write", lambda found, out: ())
-    results = tmp_path / "results"
-    code = fleet(
-        *("hold", "--tls", "--connections", "200,10000000", "--scheduler", cluster.address),
-        *("--backends", "generators", "--results", str(results), "--json"),
-    )
-    printed = capsys.readouterr()
-    assert code == 1, printed.err  # the second one does not fit
-    found = records(results)
-    trial, refused = found.trials
-    assert (trial.status, trial.reason) == ("ok", None)
-    assert (trial.label, trial.held) == ("generators/tls", 200)
-    assert trial.tls == refused.tls == "TLS 1.3, ecdsa, tickets"
-    assert trial.ledger is not None
-    assert trial.ledger.handshakes is not None
-    assert trial.ledger.handshakes.full == trial.ledger.connections_opened == 200
-    assert trial.ledger.handshakes.failed == 0
-    assert all((worker.server or "").startswith("https://") for worker in found.workers)
-    assert trial.digest == trial.digest_expected
-    assert refused.status == "refused"
-    assert "connections of generators over TLS do not fit: " in (refused.reason or "")
-    assert "memory on " in (refused.reason or "")
-
-
 def test_a_backend_without_https_is_refused_before_anything_starts(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, cluster: Cluster
 ) -> None:
@@ -159,6 +139,7 @@ def begun(cluster: Cluster, results: Path, *more: str) -> subprocess.Popen[str]:
     return process
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_voids_the_trial_and_is_named(
     cluster: Cluster, tmp_path: Path
 ) -> None:
@@ -214,16 +195,6 @@ def test_too_much_is_refused_before_anything_starts(
     assert "needed" in printed
     assert "at most" in printed
     assert not (tmp_path / "results").exists()
-
-
-def test_a_folder_without_a_fleet_is_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code = fleet("hold", "--connections", "20", "--backends", "callbacks", "--into", str(tmp_path))
-    assert code == 2
-    said = " ".join(capsys.readouterr().err.split())
-    assert "has no fleet.jsonl, so there is no fleet to append to" in said
-    assert "give --results DIR" in said
 
 
 def test_no_scheduler_is_one_line(

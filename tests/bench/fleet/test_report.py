@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from bench.fleet import report, sentence, store
-from bench.fleet.charts import memory, ramp
-from bench.fleet.schema import FleetRecord, FleetTrialRecord, Growth, HostFacts, Sample
-from bench.fleet.store import FleetRecords
+from bench.fleet import records, report
+from bench.fleet.records import (
+    FleetRecord,
+    FleetRecords,
+    FleetTrialRecord,
+    Growth,
+    HostFacts,
+    Sample,
+)
 from bench.launch import RESULTS, ROOT
-from bench.report.charts.design import Design, Skip
+from bench.report.charts import Design, Skip
 from bench.store import StoreError
 from bench.text import KIB, marks
 from tests.bench import synthetic
@@ -75,10 +77,10 @@ def fleet(*trials: FleetTrialRecord) -> FleetRecords:
     )
 
 
-def saved(records: FleetRecords, folder: Path) -> Path:
+def saved(made: FleetRecords, folder: Path) -> Path:
     """The records as a file."""
-    lines = [record.model_dump_json() for record in (records.fleet, *records.trials)]
-    (folder / store.FILE_NAME).write_text("\n".join(lines) + "\n")
+    lines = [record.model_dump_json() for record in (made.fleet, *made.trials)]
+    (folder / records.FILE_NAME).write_text("\n".join(lines) + "\n")
     return folder
 
 
@@ -86,11 +88,14 @@ def test_everything_is_drawn_from_the_file(tmp_path: Path) -> None:
     made = fleet(
         trial(0, "callbacks", 1000), trial(1, "callbacks", 100_000)
     )  # fmt: skip
-    records = store.load(saved(made, tmp_path))
-    files = {file.name for file in report.write(records, tmp_path)}
+    files = {file.name for file in report.write(records.load(saved(made, tmp_path)), tmp_path)}
     for name in ("fleet-ramp", "fleet-memory"):
         assert {f"{name}.svg", f"{name}.png", f"{name}-dark.svg"} <= files
     text = (tmp_path / "summary.md").read_text()
+    for design in (report.ramp(made), report.memory(made)):
+        assert isinstance(design, Design)
+        assert made.fleet.environment.python in design.footer[0]
+    assert made.fleet.environment.python in text
     assert "| callbacks | 100,000 | 2 | 4.0 | 2.0 | 0 | not known | not known |" in text
     assert "| **sum, both ends** | **9.00** |" in text
 
@@ -110,15 +115,9 @@ def test_tables_go_between_the_markers_of_a_document(tmp_path: Path) -> None:
         report.fill(document, fleet())
 
 
-def test_a_refused_trial_is_listed_with_its_reason() -> None:
-    refused = trial(0, "threads", 10**6, status="refused", reason="pid_max", growth=None)
-    text = report.tables(fleet(refused))
-    assert "- refused: threads, 1,000,000 connections, 2 workers: pid_max" in text
-
-
 def test_memory_is_called_flat_only_if_it_is() -> None:
-    flat = memory.design(fleet(trial(0, "callbacks", 1000), trial(1, "callbacks", 10**6)))
-    steep = memory.design(fleet(trial(0, "callbacks", 1000), trial(1, "callbacks", 10**6, 2)))
+    flat = report.memory(fleet(trial(0, "callbacks", 1000), trial(1, "callbacks", 10**6)))
+    steep = report.memory(fleet(trial(0, "callbacks", 1000), trial(1, "callbacks", 10**6, 2)))
     assert isinstance(flat, Design)
     assert isinstance(steep, Design)
     assert flat.finding == (
@@ -126,7 +125,7 @@ def test_memory_is_called_flat_only_if_it_is() -> None:
     )
     assert steep.finding is not None
     assert "as much memory" not in steep.finding
-    blind = memory.design(fleet(trial(0, "callbacks", 1000, growth=Growth())))
+    blind = report.memory(fleet(trial(0, "callbacks", 1000, growth=Growth())))
     assert isinstance(blind, Skip)
 
 
@@ -141,9 +140,13 @@ def test_plain_and_encrypted_connections_stay_apart(tmp_path: Path) -> None:
     assert "| callbacks over TLS | 250,000 |" in text
     assert "| owner | callbacks, 1,000,000 | callbacks over TLS, 250,000 |" in text
     assert "| **sum, both ends** | **9.00** | **18.00** |" in text
-    assert set(report.largest(made.trials)) == {"callbacks", "callbacks/tls"}
-    assert list(ramp.summits(made)) == ["callbacks"]
-    drawn = memory.design(made)
+    assert [one.label for one in made.largest] == ["callbacks", "callbacks/tls"]
+    ramp = report.ramp(made)
+    assert isinstance(ramp, Design)
+    assert ramp.alt == (
+        "Two line charts against time. callbacks held 1,000,000 connections after 4.0 s."
+    )
+    drawn = report.memory(made)
     assert isinstance(drawn, Design)
     assert "callbacks 6.0 KiB at 1,000,000" in drawn.alt
     assert "callbacks over TLS 12 KiB at 1,000, 12 KiB at 250,000" in drawn.alt
@@ -152,54 +155,25 @@ def test_plain_and_encrypted_connections_stay_apart(tmp_path: Path) -> None:
     assert "stroke-dasharray" in svg
 
 
-@given(st.lists(st.integers(1, 10_000_000), min_size=1, max_size=20))
-def test_sizes_are_labelled_apart_and_their_ends_always(sizes: list[int]) -> None:
-    kept = memory.spaced(sizes)
-    assert {kept[0], kept[-1]} == {min(sizes), max(sizes)}
-    assert set(kept) <= set(sizes)
-    room = memory.ROOM * math.log10(max(sizes) / min(sizes))
-    assert all(math.log10(b / a) >= room * (1 - 1e-9) for a, b in pairwise(kept))
-
-
-def test_powers_of_ten_are_labelled_before_others() -> None:
-    sizes = [1000, 10_000, 30_000, 50_000, 100_000, 250_000, 10**6]
-    assert memory.spaced(sizes) == [1000, 10_000, 30_000, 100_000, 250_000, 10**6]
-
-
-def test_the_ramp_shows_only_the_largest_trials() -> None:
-    found = ramp.summits(
-        fleet(
-            trial(0, "callbacks", 10**6),
-            trial(1, "generators", 1000),
-            trial(2, "threads", 10**7, status="void", reason="lost"),
-        )
-    )
-    assert list(found) == ["callbacks"]
-    assert isinstance(ramp.design(fleet()), Skip)
-
-
 def test_a_damaged_file_is_reported_with_its_line(tmp_path: Path) -> None:
     folder = saved(fleet(trial(0, "callbacks", 1000)), tmp_path)
-    file = folder / store.FILE_NAME
+    file = folder / records.FILE_NAME
     whole = file.read_text()
     file.write_text(whole + '{"kind": "trial", "torn')
-    assert len(store.load(folder).trials) == 1
+    assert len(records.load(folder).trials) == 1
     file.write_text(whole + '{"kind": "trial"}\n')
     with pytest.raises(StoreError, match=r"fleet\.jsonl:3: not a valid record"):
-        store.load(folder)
+        records.load(folder)
     with pytest.raises(StoreError, match="No such file"):
-        store.load(tmp_path / "nowhere")
+        records.load(tmp_path / "nowhere")
 
 
 def test_the_sentences_that_are_typed_are_what_the_records_give() -> None:
-    """Those of README.md and docs/fleet.md about the million; tables and charts are generated."""
-    records = store.load(RESULTS / "fleet")
-    held = [one for one in records.ok("hold") if one.tls is None]
+    """Those of docs/fleet.md about the million; tables and charts are generated."""
+    held = [one for one in records.load(RESULTS / "fleet").held if one.tls is None]
     top = max(held, key=lambda one: one.connections)
     assert top.connections == 1_000_000
-    whole = [part for _, parts in sentence.BUDGET for part in parts]
-    each = f"{(sentence.per_connection(top, whole) or math.nan) / KIB:.0f} KiB"
-    readme, page = (ROOT / "README.md").read_text(), (ROOT / "docs" / "fleet.md").read_text()
-    assert f": {top.opened_s:.0f} s to open them, {each} each for both ends |" in readme
+    each = f"{(records.per_connection(top, records.WHOLE) or math.nan) / KIB:.0f} KiB"
+    page = (ROOT / "docs" / "fleet.md").read_text()
     assert f"A million connections were open at once after {top.opened_s:.0f} s." in page
     assert f"At {each} and" in page

@@ -3,46 +3,26 @@
 from __future__ import annotations
 
 import os
-import sys
 import threading
 import time
 from pathlib import Path
 
 import psutil
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from bench.machine.probes import cpu
+from bench.machine import cpu
 from tests.bench.children import SLEEPER, child
 from tests.bench.fake_root import put
 
-LINUX = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+
+def siblings(root: Path, *lists: str) -> None:
+    for core, text in enumerate(lists):
+        put(root, f"sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list", text)
 
 
 class TestCpu:
-    @given(
-        st.floats(0, 1e4),
-        st.floats(0, 1e4),
-        st.floats(0, 0.00999),
-        st.floats(0, 0.00999),
-    )
-    def test_divide_is_exact_in_sum_and_half_a_tick_in_parts(
-        self, user: float, system: float, lost_user: float, lost_system: float
-    ) -> None:
-        total = user + lost_user + system + lost_system
-        got_user, got_system = cpu.divide(user, system, total, 0.01)
-        assert got_user + got_system == pytest.approx(total)
-        assert got_user == pytest.approx(user + lost_user, abs=0.0051)
-        assert got_system == pytest.approx(system + lost_system, abs=0.0051)
-
-    def test_divide_keeps_the_ratio_when_clocks_disagree(self) -> None:
-        assert cpu.divide(3.0, 1.0, 8.0, 0.01) == (6.0, 2.0)
-        assert cpu.divide(0.0, 0.0, 8.0, 0.01) == (8.0, 0.0)
-        assert cpu.divide(3.0, 1.0, None, 0.01) == (3.0, 1.0)
-
     def test_threads_count_and_also_those_that_ended(self) -> None:
-        before = sum(cpu.times(os.getpid()))
+        before = cpu.used_s(os.getpid())
         spent: list[float] = []
 
         def spend() -> None:
@@ -56,50 +36,37 @@ class TestCpu:
             thread.start()
         for thread in threads:
             thread.join()
-        assert sum(cpu.times(os.getpid())) - before >= sum(spent) * 0.9
-
-    def test_another_process(self) -> None:
-        with child("sum(range(3_000_000)); print('ready'); input()") as other:
-            other.read()
-            user, system = cpu.times(other.pid)
-            assert user > 0
-            assert system >= 0
+        assert cpu.used_s(os.getpid()) - before >= sum(spent) * 0.9
 
     def test_an_ended_process_is_an_error(self) -> None:
-        with child("print('ready'); input()") as other:
+        with child("sum(range(3_000_000)); print('ready'); input()") as other:
             other.read()
+            assert cpu.used_s(other.pid) > 0
             other.process.communicate("\n")
             with pytest.raises(psutil.NoSuchProcess):
-                cpu.times(other.pid)
+                cpu.used_s(other.pid)
 
-    @LINUX
     def test_no_clock_for_an_ended_process(self) -> None:
         with child("pass") as other:
             other.process.communicate()
         assert cpu.total_clock(other.pid) is None
 
-    @LINUX
     def test_two_cores(self, empty: Path) -> None:
         assert cpu.split_cores([0, 1]) == cpu.Pinning([1], [0], None, [0])
 
-    @LINUX
     def test_one_core_says_why(self) -> None:
         pinning = cpu.split_cores([3])
         assert pinning.client == pinning.server == []
         assert "one processor" in (pinning.reason or "")
 
-    @LINUX
     def test_hyper_threads_are_kept_apart(self, empty: Path) -> None:
-        for core, text in enumerate(("0,2", "1,3", "0,2", "1,3")):
-            path = f"sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list"
-            put(empty, path, text)
+        siblings(empty, "0,2", "1,3", "0,2", "1,3")
         pinning = cpu.split_cores([0, 1, 2, 3])
         assert (pinning.client, pinning.server) == ([3], [0])
         shared = cpu.split_cores([1, 3])
         assert (shared.client, shared.server) == ([3], [1])
         assert "hyper-threads" in (shared.reason or "")
 
-    @LINUX
     def test_a_client_may_get_every_processor_with_the_server_apart_or_not(
         self, empty: Path
     ) -> None:
@@ -110,7 +77,6 @@ class TestCpu:
             shared = pinning.spread("shared")
             assert shared.client == shared.server == cores
 
-    @LINUX
     def test_a_client_may_get_some_of_the_processors_one_of_each_core_first(
         self, empty: Path
     ) -> None:
@@ -121,44 +87,34 @@ class TestCpu:
             [1, 2, 3],
             [1, 2, 3],
         ]
-        for core, text in enumerate(("0,1", "0,1", "2,3", "2,3", "4,5", "4,5")):
-            path = f"sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list"
-            put(empty, path, text)
+        siblings(empty, "0,1", "0,1", "2,3", "2,3", "4,5", "4,5")
         six = cpu.split_cores(list(range(6)))
         assert six.server == [0]
         assert six.spread("apart", 2).client == [2, 4]
         assert six.spread("apart", 3).client == [2, 3, 4]
 
-    @LINUX
     def test_a_server_apart_keeps_its_hyper_thread(self, empty: Path) -> None:
-        for core, text in enumerate(("0,2", "1,3", "0,2", "1,3")):
-            path = f"sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list"
-            put(empty, path, text)
+        siblings(empty, "0,2", "1,3", "0,2", "1,3")
         assert cpu.split_cores([0, 1, 2, 3]).spread("apart").client == [1, 3]
         assert cpu.split_cores([1, 3]).spread("apart").client == [3]  # or none would be left
 
-    @LINUX
     def test_several_threads_get_all_but_the_servers_processor_or_share_it(
         self, empty: Path
     ) -> None:
         two, four = (cpu.split_cores(list(range(n))).unpinned() for n in (2, 4))
         assert (two.client, two.server, two.shared) == ([0, 1], [0], True)
         assert (four.client, four.server, four.shared) == ([1, 2, 3], [0], False)
-        for core, text in enumerate(("0,2", "1,3", "0,2", "1,3")):
-            path = f"sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list"
-            put(empty, path, text)
+        siblings(empty, "0,2", "1,3", "0,2", "1,3")
         assert cpu.split_cores([0, 1, 2, 3]).unpinned().client == [1, 3]
         assert cpu.split_cores([1, 3]).unpinned().shared
         one = cpu.split_cores([3])
         assert one.unpinned() == one
         assert not one.unpinned().shared
 
-    @LINUX
     def test_nothing_is_spread_where_nothing_is_pinned(self) -> None:
         pinning = cpu.split_cores([3])
         assert pinning.spread("shared") == pinning.spread("apart") == pinning
 
-    @LINUX
     def test_slow_cores_are_avoided(self, empty: Path) -> None:
         for core, speed in enumerate((3000, 3000, 1000, 1000)):
             path = f"sys/devices/system/cpu/cpu{core}/cpufreq/cpuinfo_max_freq"
@@ -167,7 +123,6 @@ class TestCpu:
         assert (pinning.client, pinning.server) == ([1], [0])
         assert pinning.harness == [2, 3]
 
-    @LINUX
     def test_pin_moves_every_thread(self) -> None:
         core = cpu.usable_cores()[-1]
         with child(SLEEPER, "3") as other:
@@ -176,7 +131,6 @@ class TestCpu:
             for thread in os.listdir(f"/proc/{other.pid}/task"):
                 assert os.sched_getaffinity(int(thread)) == {core}
 
-    @LINUX
     def test_pin_says_why_not(self) -> None:
         assert "could not pin" in (cpu.pin(os.getpid(), [100_000]) or "")
         assert cpu.pin(os.getpid(), []) is not None

@@ -1,27 +1,20 @@
-"""Memory by owner: readings made up for the test, and real processes."""
+"""Memory by owner: readings made up for the test, and real memory."""
 
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
 import psutil
 import pytest
 
-from bench.machine.probes import memory, slabs
-from bench.machine.probes.cgroups import KernelMemory
-from bench.machine.probes.memory import processes
-from bench.machine.probes.memory.free import machine_free
-from bench.machine.probes.memory.reading import others_anonymous
-from bench.machine.probes.procfs import Slab
-from bench.machine.probes.slabs import Slabs
+from bench.machine import memory
+from bench.machine.memory import Slabs, machine_free, others_anonymous
+from bench.machine.procfs import Slab
 from bench.schema import MemoryParts
 from bench.text import KIB
 from tests.bench.children import CLIENT, PARENT, SERVER, SLEEPER, child, wait_for
 from tests.bench.fake_root import SLABINFO, put
-
-LINUX = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
 
 def parts(**values: int | None) -> MemoryParts:
@@ -35,13 +28,11 @@ def parts(**values: int | None) -> MemoryParts:
 def reading(
     own: MemoryParts,
     counted: Slabs | None = None,
-    charged: KernelMemory | None = None,
-    shared: bool = True,
     free: int | None = None,
     server: memory.OwnMemory | None = None,
 ) -> memory.Reading:
     """A reading made up for a test."""
-    return memory.Reading(own, {}, {}, free, counted, charged, shared, server)
+    return memory.Reading(own, {}, {}, free, counted, server)
 
 
 def counted(**active: int) -> Slabs:
@@ -54,7 +45,7 @@ def counted(**active: int) -> Slabs:
         "eventpoll_epi": 128,
         "task_struct": 4000,
     }
-    caches = {name: Slab(active.get(name, 0), size, 1) for name, size in sizes.items()}
+    caches = {name: Slab(active.get(name, 0), size) for name, size in sizes.items()}
     listed = {name: name for name in sizes}
     listed |= dict.fromkeys(("tcp_bind_bucket", "tcp_bind2_bucket"), "eventpoll_epi")
     return Slabs(caches, listed)
@@ -68,7 +59,7 @@ class TestSlabs:
             "tcp_bind_bucket": ":A-0000128",
             "gone": "gone",
         }
-        assert slabs.resolve(["TCP", "eventpoll_epi"], links) == {
+        assert memory.resolve(["TCP", "eventpoll_epi"], links) == {
             "TCP": "TCP",
             "eventpoll_epi": "eventpoll_epi",
             "tcp_bind_bucket": "eventpoll_epi",
@@ -87,14 +78,14 @@ class TestSlabs:
         folder.mkdir(parents=True)
         for name in ("eventpoll_epi", "tcp_bind_bucket"):
             (folder / name).symlink_to(":A-0000128")
-        found = slabs.read()
+        found = memory.read_slabs()
         assert found is not None
         assert found.listed["tcp_bind_bucket"] == "eventpoll_epi"
         assert found.caches["TCP"].active == 26
         assert "TCPv6" not in found.listed
 
     def test_without_slabinfo(self, empty: Path) -> None:
-        assert slabs.read() is None
+        assert memory.read_slabs() is None
 
 
 class TestMemory:
@@ -128,28 +119,6 @@ class TestMemory:
         assert memory.send_buffer() == max(page, 32 * KIB)
         put(empty, "proc/sys/net/core/high_order_alloc_disable", "1\n")
         assert memory.send_buffer() == page
-
-    def test_a_shared_control_group_is_not_split(self) -> None:
-        """The accepted end is charged to no group, so half of the sum would be wrong."""
-        before = reading(parts(), charged=KernelMemory(1000, "cgroup v2 memory.stat slab"))
-        held = reading(parts(), charged=KernelMemory(51_000, "cgroup v2 memory.stat slab"))
-        found = memory.memory(before, held, 10)
-        for name in memory.KERNEL_PARTS:
-            assert getattr(found.held, name) is None
-            assert "5000 bytes for each connection" in found.reasons[name]
-
-    def test_own_control_group_is_the_clients_alone(self) -> None:
-        before = reading(parts(), charged=KernelMemory(1000, "cgroup v1 kmem"), shared=False)
-        held = reading(
-            parts(page_table_bytes=500, kernel_stack_bytes=500, threads=10),
-            charged=KernelMemory(81_000, "cgroup v1 kmem"),
-            shared=False,
-        )
-        found = memory.memory(before, held, 10)
-        assert found.held.kernel_other_bytes == 79_000
-        assert "sockets included" in found.sources["kernel_other_bytes"]
-        assert found.held.kernel_socket_bytes is None
-        assert "another control group" in found.reasons["server_socket_bytes"]
 
     def test_no_source_at_all(self) -> None:
         found = memory.memory(reading(parts()), reading(parts()), 10)
@@ -186,7 +155,7 @@ class TestMemory:
         ],
     )
     def test_stack_size(self, meminfo: str, loadavg: str, machine: str, size: int | None) -> None:
-        assert processes.stack_size(meminfo, loadavg, machine) == size
+        assert memory.stack_size(meminfo, loadavg, machine) == size
 
     def test_machine_free_counts_the_processors_own_lists(self) -> None:
         meminfo = "MemFree: 100 kB\nBuffers: 10 kB\nCached: 20 kB\nMemAvailable: 999 kB\n"
@@ -202,7 +171,6 @@ class TestMemory:
         assert others_anonymous(meminfo, own, None) == 0
         assert others_anonymous("", own, server) == 0
 
-    @LINUX
     def test_threads_are_read(self) -> None:
         with child(SLEEPER, "40") as other:
             other.read()
@@ -213,21 +181,20 @@ class TestMemory:
         assert (read.parts.page_table_bytes or 0) > KIB
         assert (read.parts.rss_bytes or 0) > (read.parts.user_bytes or 0) / 2
 
-    @LINUX
     def test_a_workers_own_processes_count_as_the_worker(self) -> None:
         with child(PARENT) as other:
             other.read()
             read = memory.Reader(other.pid).read().parts
             worker = psutil.Process(other.pid)
             alone = [
-                processes.process_parts(process, 16 * KIB, {}, {})
+                memory.process_parts(process, 16 * KIB, {}, {})
                 for process in (worker, *worker.children())
             ]
         assert len(alone) == 2
         assert read.threads == 2
         assert (read.descriptors or 0) == sum(one.descriptors or 0 for one in alone)
         assert (read.rss_bytes or 0) > max(one.rss_bytes or 0 for one in alone)
-        assert processes.total([alone[0], parts(user_bytes=None)]).user_bytes is None
+        assert memory.total([alone[0], parts(user_bytes=None)]).user_bytes is None
 
     def test_an_ended_worker_is_an_error(self) -> None:
         with child("pass") as other:
@@ -235,32 +202,28 @@ class TestMemory:
         with pytest.raises(psutil.NoSuchProcess):
             memory.Reader(other.pid).read()
 
-    def test_macos_path(self, empty: Path) -> None:
-        """No /proc: psutil's figures, and a reason for everything that lies in the kernel."""
+    def test_without_proc_there_are_reasons(self, empty: Path) -> None:
         with child(SLEEPER, "2") as other:
             other.read()
             reader = memory.Reader(other.pid, os.getpid())
             assert memory.wait_until_settled(5) < 1
             found = memory.memory(reader.read(), reader.read(), 10)
         held = found.held
-        assert (held.user_bytes or 0) > 0
         assert (held.rss_bytes or 0) > 0
         assert held.threads == 3
-        assert found.sources["user_bytes"] == "psutil USS"
-        for name in ("page_table_bytes", "kernel_stack_bytes", *memory.KERNEL_PARTS):
+        own = ("user_bytes", "page_table_bytes", "kernel_stack_bytes")
+        for name in (*own, *memory.KERNEL_PARTS):
             assert getattr(held, name) is None
             assert found.reasons[name]
         assert found.machine_drop_bytes is None
         assert memory.agreement(found) is None
 
-    @LINUX
     def test_another_users_process(self, monkeypatch: pytest.MonkeyPatch, empty: Path) -> None:
         """smaps and fd are the owner's only; status is everyone's."""
 
         def denied(self: psutil.Process) -> None:
             raise psutil.AccessDenied(self.pid)
 
-        monkeypatch.setattr(psutil.Process, "memory_full_info", denied)
         monkeypatch.setattr(psutil.Process, "num_fds", denied)
         text = "RssAnon: 100 kB\nVmPTE: 4 kB\nThreads: 2\nVmRSS: 9 kB\n"
         # A process without children: those of this one may be the servers of other tests.
@@ -273,7 +236,6 @@ class TestMemory:
         assert read.parts.descriptors is None
         assert "descriptors" in read.reasons
 
-    @LINUX
     @pytest.mark.parametrize("model", ["loop", "threads"])
     def test_held_connections(self, model: str) -> None:
         """Two hundred real pairs. Wide bounds: slabs grow in steps, and others use memory."""
@@ -285,7 +247,8 @@ class TestMemory:
             before = reader.read()
             client.send(f"{model} {count}")
             wait_for(
-                lambda: (memory.descriptors(server.pid)[0] or 0) >= count, "server accepts all"
+                lambda: (memory.descriptors(psutil.Process(server.pid))[0] or 0) >= count,
+                "server accepts all",
             )
             held = reader.read()
             found = memory.memory(before, held, count)

@@ -21,6 +21,7 @@ RELEASES = st.one_of(st.just(""), st.from_regex(r"3\.1[1-4]\.[0-9]t?", fullmatch
         ("callbacks/null", Label("callbacks", null_recorder=True)),
         ("callbacks/asleep", Label("callbacks", asleep=True)),
         ("callbacks/all", Label("callbacks", wide=True)),
+        ("callbacks/flipped", Label("callbacks", flipped=True)),
         ("callbacks/tls", Label("callbacks", mode="tls")),
         ("callbacks@3.13.5t", Label("callbacks", "3.13.5t")),
         (
@@ -36,7 +37,7 @@ def test_a_label_is_parsed(text: str, label: Label) -> None:
     assert label.recorded == text.partition("/")[0]
 
 
-FLAGS = (st.booleans(), st.booleans(), st.booleans(), st.booleans())
+FLAGS = (st.booleans(),) * 5
 MODES = st.sampled_from(["", *WAYS])
 
 

@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.plan.cast import Cast
-from bench.plan.crossover import COMPARED, crossover
-from bench.plan.opening import OPENED_PER_S, Opening
+from bench.plan.workloads import CROSSING, OPENED_PER_S, Opening, crossover
 from bench.run.protocol import Schedule
-from bench.run.steady import steady
+from bench.run.record import steady
 from bench.run.worker import due_times
 
 SLOTS = st.integers(1, 3000)
@@ -84,6 +83,6 @@ def test_points_record_their_pace_and_hold_the_backends_to_compare() -> None:
     assert point.params["ramp_per_s"] == 10_000
     assert point.params["delay"] == "fixed:100"
     assert point.urls == 3000
-    assert point.cast.only == COMPARED
+    assert point.cast.only == CROSSING
     assert crossover(10, 0, 100, Cast(1)).params["delay"] == "none"
     assert not Opening(1000, 1.0).held

@@ -6,11 +6,10 @@ import random
 from collections import Counter
 from itertools import pairwise
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.plan import order
+from bench.plan import plan as order
 from bench.plan.labels import Label
 
 SIZES = st.integers(1, 12)
@@ -84,24 +83,9 @@ def test_every_turn_is_there_once() -> None:
     assert [turn.block for block in blocks for turn in block] == sorted(k[0] for k in keys)
 
 
-def test_backends_are_interleaved_within_each_block() -> None:
-    blocks = order.schedule({"p": {A: 6, B: 6, C: 6}}, seed=3)
-    assert [{turn.label for turn in block} for block in blocks] == [{A, B, C}] * 6
-    assert {len(block) for block in blocks} == {3}
-
-
 def test_points_with_one_block_are_spread_over_the_campaign() -> None:
     turns = order.schedule({f"p-{number}": {A: 1} for number in range(40)} | {"q": {A: 5}}, seed=1)
     assert min(len(block) for block in turns) > 1
-
-
-def test_nothing_to_do_is_no_block() -> None:
-    assert order.schedule({}, seed=1) == []
-
-
-@pytest.mark.parametrize("size", [1, 2, 3])
-def test_small_designs(size: int) -> None:
-    assert all(sorted(row) == list(range(size)) for row in order.williams(size))
 
 
 @given(st.integers(1, 9), st.integers(1, 9), st.integers(0, 10), st.integers())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from bench.analysis.stats import MIN_BLOCKS
@@ -31,13 +33,22 @@ def test_point_ids_are_unique_and_begin_with_their_workload(profile: str) -> Non
     assert all(point.id.rpartition("-")[0] == point.workload for point in found)
 
 
-@pytest.mark.parametrize("profile", ["quick", "full"])
-def test_the_settings_that_the_charts_need_are_there(profile: str) -> None:
+@pytest.mark.parametrize(
+    ("profile", "held"), [("quick", (100, 300, 1000, 10000)), ("full", (100, 1000, 2500, 10000))]
+)
+def test_the_settings_that_the_charts_need_are_there(profile: str, held: Sequence[int]) -> None:
     found = points(profile)
     assert {f"waiting-{n}" for n in (1, 10, 100, 1000)} <= set(found)
-    assert {f"throughput-{n}" for n in (10, 100, 1000)} <= set(found)
-    assert {"fetch-100", "whole-100"} <= set(found)
-    assert {f"c10k-{n}" for n in (100, 1000, 2500, 10000)} <= set(found)
+    assert {f"throughput-{n}" for n in (10, 100, 1000)} | {"fetch-100"} <= set(found)
+    assert {f"c10k-{n}" for n in held} <= set(found)
+
+
+def test_quick_claims_something_about_the_models_and_the_main_variants() -> None:
+    found = points("quick")
+    everyone = [*MODELS, "uvloop", "trio", "aiohttp"]
+    for point, names in (("fetch-100", MODELS), ("throughput-100", everyone)):
+        assert min(plan.cast(found[point], names).values()) >= MIN_BLOCKS
+        assert found[point].twins
 
 
 @pytest.mark.parametrize("profile", ["smoke", "quick", "full"])
@@ -52,44 +63,62 @@ def test_the_records_name_no_folder_of_this_machine(profile: str) -> None:
         assert not any("/" in str(value) for value in point.params.values())
 
 
-def labels(point: Point, *backends: str) -> list[str]:
-    return list(map(str, plan.cast(point, backends)))
+MAIN = (*MODELS, *MAIN_VARIANTS)
+EVERYONE = (*MAIN, "curio", "mine")
+TWINS = ("callbacks#2", "threads#2", "async_await#2")
+SPREADING = (*MODELS, "processes", "subinterpreters")
+LONG_SWITCH = ("threads", "threads_long_switch")
 
 
-def test_labels_hold_the_twin_and_the_recorder_that_keeps_nothing() -> None:
-    found = points("quick")
-    twins = ["callbacks#2", "async_await#2"]
-    assert labels(found["fetch-100"], *MODELS) == [*MODELS, *twins]
-    assert labels(found["throughput-100"], *MODELS) == [*MODELS, "callbacks#2"]
-    assert labels(found["waiting-100"], *MODELS) == [*MODELS, "callbacks#2"]
-    assert labels(found["c10k-100"], *MODELS) == list(MODELS)
-    cost = points("full")["cost-100"]
-    assert labels(cost, *MODELS) == ["callbacks", "callbacks/null"]
-    assert labels(points("full")["fetch-100"], "threads") == ["threads", "threads#2"]
-
-
-def test_variants_stay_out_of_points_meant_for_the_models() -> None:
-    found = points("quick")
-    assert "trio" not in labels(found["openloop-4000"], *MODELS, "trio")
-    assert "trio" in labels(found["c10k-2500"], *MODELS, "trio")
-    assert "trio" not in labels(found["c10k-10000"], *MODELS, "trio")
+@pytest.mark.parametrize(
+    ("profile", "point", "names", "wanted"),
+    [
+        ("quick", "fetch-100", MODELS, (*MODELS, "callbacks#2", "async_await#2")),
+        ("quick", "throughput-100", MODELS, (*MODELS, "callbacks#2")),
+        ("quick", "waiting-100", MODELS, MODELS),
+        ("quick", "c10k-100", MODELS, MODELS),
+        ("quick", "c10k-1000", (*MODELS, "trio"), (*MODELS, "trio")),
+        ("quick", "c10k-10000", (*MODELS, "trio"), MODELS),
+        ("quick", "openloop-4000", (*MODELS, "trio"), MODELS),
+        ("full", "waiting-100", MODELS, (*MODELS, "callbacks#2")),
+        ("full", "fetch-100", ("threads",), ("threads", "threads#2")),
+        ("full", "cost-100", MODELS, ("callbacks", "callbacks/null")),
+        ("full", "awake-1", MODELS, ("callbacks", "callbacks#2", "callbacks/asleep")),
+        ("full", "awake-100", MODELS, ("callbacks", "callbacks#2", "callbacks/asleep")),
+        ("full", "ladder-100", EVERYONE, (*EVERYONE, *TWINS)),
+        # A knob is turned for nobody, or shown for all: memory trials turn it, and this shows it.
+        ("full", "ladder-1000", (*MAIN, *LONG_SWITCH[1:]), LONG_SWITCH),
+        ("full", "throughput-100", EVERYONE, (*MAIN, *TWINS)),
+        ("full", "regime-10x1ms", EVERYONE, (*MODELS, "callbacks#2")),
+        ("full", "c10k-100", EVERYONE, EVERYONE),
+        ("full", "c10k-10000", EVERYONE, MAIN),
+        ("full", "processors-apart", (*SPREADING, "trio"), (*SPREADING, "callbacks#2")),
+        ("full", "processors-shared", (*SPREADING, "trio"), (*SPREADING, "callbacks#2")),
+        ("reference", "tls-c10k-10000", (*EVERYONE, "tornado"), MAIN),
+        (
+            *("reference", "regime-1000x10ms"),
+            (*MODELS, *LONG_SWITCH[1:], "trio"),
+            (*MODELS, *LONG_SWITCH[1:], "callbacks#2"),
+        ),
+        (
+            *("interpreters", "processors-shared"),
+            (*MODELS, "processes"),
+            ("threads", "callbacks", "processes", "callbacks#2"),
+        ),
+    ],
+)
+def test_who_takes_part_in_a_point(
+    profile: str, point: str, names: Sequence[str], wanted: Sequence[str]
+) -> None:
+    assert list(map(str, plan.cast(points(profile)[point], names))) == list(wanted)
 
 
 def test_full_takes_every_backend_and_the_rest_in_fewer_blocks() -> None:
     assert profiles.profile("full").backends is None
-    found = points("full")
-    main = (*MODELS, *MAIN_VARIANTS)
-    everyone = (*main, "curio", "mine")
-    twins = ["callbacks#2", "threads#2", "async_await#2"]
-    assert labels(found["ladder-100"], *everyone) == [*everyone, *twins]
-    assert len(set(plan.cast(found["ladder-100"], everyone).values())) == 1
-    assert labels(found["throughput-100"], *everyone) == [*main, *twins]
-    assert labels(found["c10k-10000"], *everyone) == list(main)
-    held = plan.cast(found["c10k-100"], everyone)
-    assert list(map(str, held)) == list(everyone)
+    held = plan.cast(points("full")["c10k-100"], EVERYONE)
     assert {str(label) for label, blocks in held.items() if blocks == 1} == {"curio", "mine"}
-    assert set(held.values()) == {1, 2}
-    assert labels(found["regime-10x1ms"], *everyone) == [*MODELS, "callbacks#2"]
+    assert len(set(plan.cast(points("full")["ladder-100"], EVERYONE).values())) == 1
+    assert set(plan.cast(points("full")["cost-100"], MODELS).values()) == {10}
 
 
 def test_full_holds_ten_thousand_connections_and_for_every_rung_enough_for_a_slope() -> None:
@@ -122,22 +151,10 @@ def test_every_point_of_the_full_profile_can_have_an_interval() -> None:
         assert apart or point.blocks >= MIN_BLOCKS
 
 
-def test_the_switch_interval_is_a_rung_for_threads_alone() -> None:
-    """A knob is turned for nobody, or shown for all: memory trials turn it, and this shows it."""
-    found = points("full")["ladder-1000"]
-    assert labels(found, *MODELS, "threads_long_switch", "trio") == [
-        "threads",
-        "threads_long_switch",
-    ]
-    assert points("full")["c10k-1000"].params["switch_interval_s"] is not None
-
-
 def test_the_reference_is_full_and_what_takes_minutes_to_answer_one_question() -> None:
     """So whoever has 45 minutes compares with it point by point."""
     full, found = points("full"), points("reference")
     assert {point: found[point] for point in full} == full
-    everyone = [*MODELS, *MAIN_VARIANTS]
-    assert labels(found["tls-c10k-10000"], *everyone, "curio", "tornado") == everyone
     assert "tls-c10k-10000" not in full
 
 
@@ -153,31 +170,15 @@ def test_the_reference_compares_threads_by_their_switch_interval() -> None:
         assert fewest >= MIN_BLOCKS
     cast = plan.cast(found["crossover-10000x1000ms"], [*MODELS, "threads_long_switch"])
     assert {str(label): n for label, n in cast.items()} == dict.fromkeys(MODELS, 3)
-    names = [*MODELS, "threads_long_switch", "trio"]
-    assert labels(found["regime-1000x10ms"], *names)[4:] == ["threads_long_switch", "callbacks#2"]
 
 
-def test_full_uses_every_processor_where_a_backend_can() -> None:
-    found = points("full")
-    for how in ("apart", "shared"):
-        point = found[f"processors-{how}"]
-        names = [*MODELS, "trio", "processes", "subinterpreters"]
-        assert labels(point, *names) == [*MODELS, "processes", "subinterpreters", "callbacks#2"]
-        assert min(plan.cast(point, names).values()) >= MIN_BLOCKS
-        assert point.params["processors"] == how
-        assert not point.interleaved
-        assert not point.polls
-    assert "processors" not in found["whole-100"].params
-
-
-def test_interpreters_give_threads_every_processor() -> None:
-    point = points("interpreters")["processors-shared"]
-    assert "loop_per_thread" in labels(point, *MODELS, "processes", "loop_per_thread")
-    wanted = ["callbacks", "threads", "processes"]
-    assert labels(point, *MODELS, "processes")[:3] == ["threads", "callbacks", "processes"]
-    assert set(wanted) == {
-        label.removesuffix("#2") for label in labels(point, *MODELS, "processes")
-    }
+@pytest.mark.parametrize("how", ["apart", "shared"])
+def test_full_uses_every_processor_where_a_backend_can(how: str) -> None:
+    point = points("full")[f"processors-{how}"]
+    assert min(plan.cast(point, SPREADING).values()) >= MIN_BLOCKS
+    assert point.params["processors"] == how
+    assert (point.interleaved, point.polls) == (False, False)
+    assert "processors" not in points("full")["whole-100"].params
 
 
 def test_the_regime_map_has_no_hole() -> None:
@@ -194,20 +195,6 @@ def test_the_smoke_profile_is_small() -> None:
     chosen = plan.select("smoke", MODELS)
     assert sum(sum(entry.cast.values()) for entry in chosen) <= 90
     assert max(point.slots for point in profiles.profile("smoke").points) <= 500
-
-
-def test_every_recorder_is_planned_as_often_as_the_other() -> None:
-    assert plan.cast(points("full")["cost-100"], MODELS) == {
-        Label("callbacks"): 10,
-        Label("callbacks", null_recorder=True): 10,
-    }
-
-
-def test_full_compares_a_server_that_polls_with_one_that_sleeps() -> None:
-    for slots in (1, 100):
-        point = points("full")[f"awake-{slots}"]
-        assert point.interleaved
-        assert labels(point, *MODELS) == ["callbacks", "callbacks#2", "callbacks/asleep"]
 
 
 def test_full_pins_threads_and_lets_loops_have_all_processors() -> None:

@@ -40,16 +40,16 @@ def pinned(*, blocks: int = 5, over: float = 2.3, **options: object) -> list[Any
 @pytest.mark.parametrize(
     ("over", "said"),
     [
-        (2.3, "makes their pages 2.3 times as cheap"),
-        (0.5, "makes their pages 2.0 times as expensive"),
-        (0.999, "shows no difference"),
+        (2.3, "need 57 % less processor time per page than on all"),
+        (0.5, "need 99 % more processor time per page than on all"),
+        (0.999, "cost about as much as on all"),
     ],
 )
 def test_a_page_of_threads_on_one_processor(over: float, said: str) -> None:
     answer = pinning.answer(analysed(pinned(over=over)))
     assert answer is not None
     assert answer.headline is not None
-    assert answer.headline.text == f"Pinning threads to one processor {said}"
+    assert answer.headline.text == f"Threads on one processor {said}"
     assert "5 blocks" in answer.headline.behind
     assert "`callbacks` 1.01 (1.01 to 1.01)" in answer.prose
     (table,) = answer.tables

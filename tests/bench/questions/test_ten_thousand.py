@@ -38,12 +38,12 @@ def ten_thousand_slots(*, blocks: int = 3, ended: int = 0, **options: object) ->
 @pytest.mark.parametrize(
     ("ended", "said"),
     [
-        (0, "no crawl of 10,000 threads ended within 60 s (3 trials)"),
-        (1, "10,000 threads fetch 300 pages/s (1 of 3 trials)"),
+        (0, "10,000 threads end no crawl in 60 s (3 trials); callbacks fetch"),
+        (1, "10,000 threads fetch 300 (1 of 3 trials), callbacks"),
     ],
 )
 def test_a_crawl_that_does_not_end_is_an_answer(ended: int, said: str) -> None:
     answer = ten_thousand.answer(analysed(ten_thousand_slots(ended=ended)))
     assert answer is not None
     assert answer.headline is not None
-    assert answer.headline.text == f"Behind 1 s, {said}; callbacks fetch 9,900 pages/s"
+    assert answer.headline.text == f"With a delay of 1 s, {said} 9,900 pages/s"

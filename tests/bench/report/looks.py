@@ -1,26 +1,71 @@
-"""Charts in every look that a report and a talk use."""
+"""Charts laid out as a report and a talk do: no text lies on another, and none leaves the slide."""
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from bench.analysis.analysis import Analysis
-from bench.report.charts import render_all
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.text import Text
 
-LOOKS = {"svg/light/wide", "svg/light/square", "svg/dark/wide", "svg/dark/square"}
+from bench.analysis.analysis import Analysis
+from bench.report.charts import Design, story
+from bench.report.charts.look import DPI, Look, Shape, style
+from bench.show.words import footer
+
+SHAPES: tuple[Shape, ...] = ("wide", "square")
+TOUCHING = 3.0
+"""Pixels of the box around a text that are free of its letters."""
 
 
 def draw_in_every_look(analysis: Analysis, folder: Path, *names: str) -> None:
-    """Draw these charts, and check that each has a file for each look."""
-    drawn = render_all(
-        analysis,
-        folder,
-        formats=("svg",),
-        themes=("light", "dark"),
-        shapes=("wide", "square"),
-        only=names,
-        processes=1,
-    )
-    assert [chart.name for chart in drawn] == list(names)
-    for chart in drawn:
-        assert set(chart.files) == LOOKS
+    """Lay these charts of a campaign out in each shape. A theme changes colours alone."""
+    told = story(analysis)
+    for name in names:
+        for shape in SHAPES:
+            assert crowded(told[name], shape, analysis.backends, footer(analysis)) == []
+
+
+def crowded(
+    design: Design, shape: Shape, backends: Sequence[str], small_print: Sequence[str]
+) -> list[str]:
+    """The texts of a chart that lie on another or leave the slide, one in a line."""
+    look = Look("light", shape, backends)
+    with style(look):
+        figure = design.slide(look, small_print).figure
+        figure.draw_without_rendering()
+        boxes = [(text.get_text(), text.get_window_extent()) for text in shown(figure)]
+    width, height = (DPI * side for side in look.size)
+    found = [
+        f"{design.name}, {shape}: {text!r} leaves the slide"
+        for text, box in boxes
+        if box.x0 < 0 or box.x1 > width or box.y0 < 0 or box.y1 > height
+    ]
+    for (one, a), (two, b) in itertools.combinations(boxes, 2):
+        beside = a.x1 <= b.x0 + TOUCHING or b.x1 <= a.x0 + TOUCHING
+        if not beside and a.y1 > b.y0 + TOUCHING and b.y1 > a.y0 + TOUCHING:
+            found.append(f"{design.name}, {shape}: {one!r} lies on {two!r}")
+    return found
+
+
+def shown(figure: Figure) -> Iterator[Text]:
+    """Every text of a figure that is drawn: not the labels of ticks beyond an axis's ends."""
+    beyond = {label for axes in figure.axes for label in _beyond(axes)}
+    for text in figure.findobj(Text):
+        assert isinstance(text, Text)
+        upright = text.get_rotation() % 90 == 0  # of others, the box says little
+        if text.get_visible() and text.get_text().strip() and text not in beyond and upright:
+            yield text
+
+
+def _beyond(axes: Axes) -> Iterator[Text]:
+    for axis in (axes.xaxis, axes.yaxis):
+        low, high = sorted(axis.get_view_interval())
+        room = 1e-9 * (high - low)
+        if not axes.axison:
+            yield axis.label
+        for tick in (*axis.get_major_ticks(), *axis.get_minor_ticks()):
+            if not low - room <= tick.get_loc() <= high + room or not axes.axison:
+                yield from (tick.label1, tick.label2)

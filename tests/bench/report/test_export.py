@@ -14,7 +14,7 @@ import pytest
 
 from bench import store
 from bench.__main__ import main
-from bench.cli.exits import DONE, USAGE
+from bench.cli import DONE, USAGE
 from bench.plan.profiles import profile
 from bench.report import cite, export
 from bench.store import Records

@@ -17,6 +17,17 @@ def test_a_sentence_with_a_link_shows_a_link_and_escapes_the_rest() -> None:
     assert "&lt;i&gt; [x](javascript:y)" in made
 
 
+def test_markdown_lets_no_html_through_and_no_link_into_docs() -> None:
+    made = markup.read(
+        markup.reader(),
+        "<b> **bold** `a<b` [out](https://x.org/?a&b) [in](method.md) [x](javascript:y)",
+    )
+    assert made == (
+        "<p>&lt;b&gt; <strong>bold</strong> <code>a&lt;b</code> "
+        '<a href="https://x.org/?a&amp;b" rel="noreferrer">out</a> in [x](javascript:y)</p>\n'
+    )
+
+
 def test_templates_escape_values_and_want_each_of_them() -> None:
     templates = markup.templates(page.__name__, marked=markup.marked)
     assert "page.html" in templates.list_templates()

@@ -17,15 +17,17 @@ from markupsafe import escape
 
 from bench import store
 from bench.analysis.analysis import Analysis
-from bench.cards.extension import CARDS
+from bench.capacity.report import ADVICE
+from bench.cards.document import CARDS
 from bench.claims import ledger, verdict
-from bench.claims import records as experiments
-from bench.claims.extension import CLAIMS
-from bench.launch import ROOT
-from bench.report import charts, cite, export, files, page, publish, summary
+from bench.claims import measure as experiments
+from bench.claims.ledger import CLAIMS
+from bench.report import charts, cite, export, files, page, summary
 from bench.store import Records
+from tests.bench import committed
 from tests.bench.synthetic import MODELS, analysed, campaign, measured, rungs
 
+DRAWN = ("throughput", "ramp")
 HOSTILE = '</script><img src=x onerror=alert(1)>"&'
 
 
@@ -45,9 +47,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, found in ((file.name, records), (experiments.FILE_NAME, lines)):
         (folder / name).write_text("".join(line.model_dump_json() + "\n" for line in found))
     with pytest.MonkeyPatch.context() as patch:
-        few = [chart for chart in charts.CHARTS if chart[0] in ("throughput", "summit")]
-        patch.setattr(charts, "CHARTS", few)
-        publish.build(Analysis(store.load(file)), folder, file, [CARDS, CLAIMS])
+        whole = charts.story
+        patch.setattr(charts, "story", lambda analysis: {n: whole(analysis)[n] for n in DRAWN})
+        page.build(Analysis(store.load(file)), folder, file, [ADVICE, CARDS, CLAIMS])
     return folder
 
 
@@ -91,7 +93,7 @@ def test_the_page_says_what_the_records_say(folder: Path) -> None:
     text = (folder / files.PAGE).read_text()
     records = store.load(folder)
     for word in (
-        "An idle connection takes",
+        "An idle connection uses",
         records.campaign.campaign,
         cite.checksum(folder / store.FILE_NAME),
         "digest differs from the site",  # the void trial's reason
@@ -128,7 +130,7 @@ def test_one_picture_serves_both_themes(folder: Path) -> None:
         return [re.sub(r"<text[^>]*>", "text ", piece) for piece in pieces]
 
     text = (folder / files.PAGE).read_text()
-    for name in ("throughput", "summit"):
+    for name in DRAWN:
         figure = text[text.index(f'<figure id="chart-{name}">') :]
         held = figure[figure.index("<svg") : figure.index("</svg>")]
         for theme, suffix in (("light", ""), ("dark", "-dark")):
@@ -164,7 +166,7 @@ def test_the_page_has_every_table_of_the_summary(folder: Path) -> None:
 
 def test_the_page_shows_the_verdict_on_every_claim_that_was_tested(folder: Path) -> None:
     text = (folder / files.PAGE).read_text()
-    section = unescape(text[text.index('<h2 id="claims">') : text.index('<h2 id="trust">')])
+    section = unescape(text[text.index('<span id="claims">') : text.index('id="environment"')])
     found = verdict.of_campaign(Analysis(store.load(folder)), folder)
     assert {"thread-50k", "await-task"} <= {each.claim.name for each in found}
     for each in found:
@@ -174,6 +176,33 @@ def test_the_page_shows_the_verdict_on_every_claim_that_was_tested(folder: Path)
         for judged in each.judged:
             assert ledger.now(judged) in section
     assert 'id="chart-then-and-now"' in text
+
+
+def test_the_short_answer_is_yes_or_says_why_not(folder: Path) -> None:
+    records = store.load(folder)
+    found = page.trusted(Analysis(records))
+    assert found.yes
+    assert re.match(r"[\d,]+ of [\d,]+ trials count", found.why)
+    assert '<p class="verdict yes"><strong>Yes:</strong>' in (folder / files.PAGE).read_text()
+    half = [
+        trial.model_copy(update={"status": "void", "reason": "x"} if trial.trial % 2 else {})
+        for trial in records.trials
+    ]
+    found = page.trusted(Analysis(Records(records.campaign, half)))
+    assert not found.yes
+    assert "not measured to its end and" in found.why
+    assert re.search(r"\d+ of [\d,]+ trials do not count", found.why)
+    few = page.trusted(analysed(campaign(blocks=3, samples=30, workloads=("throughput",))))
+    assert few == page.Trusted(False, "3 blocks are too few for an interval.")
+
+
+def test_every_reader_sees_a_dozen_charts() -> None:
+    assert len(page.FIRST) == page.MOST == 12
+    names = [str(number) for number in range(20)]
+    assert page.shown_first(names) == names[:12]
+    assert page.shown_first([*names, "memory", "cpu"]) == ["memory", "cpu"]
+    drawn = {*charts.story(committed.analysis())}
+    assert set(page.FIRST) <= drawn
 
 
 def test_names_cannot_break_out_of_the_page(folder: Path, tmp_path: Path) -> None:
@@ -258,11 +287,13 @@ def test_the_page_fits_a_phone_and_the_findings_a_screen(shown: Any) -> None:
     assert shown.evaluate("document.documentElement.scrollWidth") == 360
 
 
-def test_the_page_of_the_reference_fits_too(browser: Any) -> None:
+def test_the_page_of_the_reference_fits_too(browser: Any, tmp_path: Path) -> None:
     """It has findings with long commands, which could not be wrapped."""
+    file = tmp_path / files.PAGE
+    file.write_text(page.page(committed.analysis(), [], tmp_path, "0" * 64))
     context = browser.new_context()
     shown = context.new_page()
-    shown.goto((ROOT / "results" / "reference" / files.PAGE).as_uri())
+    shown.goto(file.as_uri())
     for width in (1280, 390):
         shown.set_viewport_size({"width": width, "height": 800})
         assert shown.evaluate("document.documentElement.scrollWidth") == width
@@ -277,7 +308,17 @@ def test_paper_has_every_table_and_needs_no_words_for_charts(shown: Any) -> None
     assert not any(each.is_visible() for each in shown.locator("figcaption").all())
     assert shown.locator("svg.chart >> nth=0").is_visible()
     shown.evaluate("dispatchEvent(new Event('afterprint'))")
-    assert not tables.nth(1).is_visible()
+    assert not tables.last.is_visible()
+
+
+def test_a_link_opens_the_part_that_it_leads_into(shown: Any) -> None:
+    assert not shown.locator("dl").is_visible()
+    shown.evaluate("location.hash = 'environment'")
+    shown.locator("dl").wait_for(state="visible", timeout=5000)
+    shown.set_viewport_size({"width": 375, "height": 800})
+    assert shown.locator(".swipe >> nth=0").is_visible()
+    shown.set_viewport_size({"width": 1280, "height": 800})
+    assert not shown.locator(".swipe >> nth=0").is_visible()
 
 
 def test_the_keyboard_skips_to_the_findings(shown: Any) -> None:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bench.analysis.analysis import Analysis
 from bench.launch import RESULTS, ROOT
 from bench.report import files, readme
 from bench.text import block
+from tests.bench import committed
 from tests.bench.synthetic import analysed, campaign
 
 
 def test_the_method_quotes_the_pairs_of_its_campaign() -> None:
-    """Rebuild with: python -m bench findings results/reference --into docs/method.md."""
-    folder = RESULTS / "reference"
-    made = readme.doubts(
-        Analysis.load(folder), "../results/reference/charts", folder / files.CHARTS
-    )
-    assert block((ROOT / "docs" / "method.md").read_text(), readme.DOUBTS) == made
+    """Rebuild with: python -m tools.rebuild documents."""
+    charts = RESULTS / "reference" / files.CHARTS
+    made = readme.doubts(committed.analysis(), "../../results/reference/charts", charts)
+    page = ROOT / "docs" / "notebook" / "method-studies.md"
+    assert block(page.read_text(), readme.DOUBTS) == made
 
 
 def test_the_pairs_are_told_without_a_chart_too(tmp_path: Path) -> None:

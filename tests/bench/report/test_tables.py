@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from bench.analysis import trust
 from bench.analysis.analysis import Analysis
 from bench.report import summary
-from bench.report.tables import markdown
+from bench.report.tables import section
 from bench.schema import ResumeRecord
 from bench.show.table import Table, name
 from tests.bench import synthetic
@@ -43,7 +42,7 @@ def test_a_label_is_no_markup_in_a_sentence() -> None:
     """The sentences about a table name labels; records may hold any."""
     label = "<img src=x onerror=alert(1)>"
     table = Table("a", [name("backend")], [["x"]], about=f"Ratios are to {label}.")
-    text = "\n".join(markdown.section(table))
+    text = "\n".join(section(table))
     assert "<img" not in text
     assert "Ratios are to &lt;img src=x onerror=alert(1)&gt;." in text
 
@@ -68,17 +67,6 @@ def test_rows_cover_every_point_and_label() -> None:
     opened = next(r for r in rows if (r.point, r.label) == ("openloop-30000", "threads"))
     assert opened.offered_per_s == 30_000
     assert opened.response_p99_ms is not None
-
-
-def test_memory_rows() -> None:
-    rows = {r.label: r for r in made().memory_rows}
-    threads = rows["threads"]
-    assert threads.parts["kernel stacks"] == pytest.approx(16, rel=0.05)
-    assert threads.total == pytest.approx(54, rel=0.05)
-    assert threads.user_at_highest == pytest.approx(22.3, rel=0.05)
-    assert threads.fixed_mib == pytest.approx(21.2, rel=0.1)
-    assert threads.highest == 10_000
-    assert threads.user_interval
 
 
 def test_markdown_has_what_a_reader_needs() -> None:
@@ -123,7 +111,7 @@ def test_table_fits_the_terminal(width: int) -> None:
 def test_too_few_blocks_are_said() -> None:
     campaign = made(blocks=2)
     assert "too few blocks" in printed(campaign)
-    assert any("fewer than 5" in line for line in trust.warnings(campaign))
+    assert any("fewer than 5" in line for line in summary.warnings(campaign))
 
 
 def test_warnings() -> None:
@@ -131,13 +119,13 @@ def test_warnings() -> None:
     records = changed(made(blocks=2), pinning=pinning).records
     resumed = ResumeRecord(resumed="2026-11-21T05:14:00Z", done=10)
     noisy = Analysis(replace(records, resumes=[resumed], end=None))
-    text = "\n".join(trust.warnings(noisy))
+    text = "\n".join(summary.warnings(noisy))
     assert "resumed 1 time" in text
     assert "no end record" in text
     assert "one processor only" in text
     assert "Limited by the server" in text
     assert "too noisy" in "\n".join(
-        trust.warnings(made(noise=0.3, samples=50, workloads=("throughput",)))
+        summary.warnings(made(noise=0.3, samples=50, workloads=("throughput",)))
     )
 
 

@@ -1,13 +1,17 @@
-"""Small campaigns from beginning to end: run, interrupted in every way, resumed, reported."""
+"""Campaigns from beginning to end: locked, run, interrupted in every way, resumed, recorded."""
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import shlex
 import signal
 from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from unittest import mock
 
 import psutil
 import pytest
@@ -16,13 +20,20 @@ from bench import store, turnlog
 from bench.launch import ROOT
 from bench.plan import plan
 from bench.plan.budget import trial_s
-from bench.plan.order import key
-from bench.run.progress import Estimate
+from bench.plan.plan import key
+from bench.run import runner
+from bench.run.campaign import Campaign
+from bench.run.runner import Finished, Options
+from bench.schema import CampaignRecord, EndRecord, TrialRecord
+from bench.store import Log, StoreError
+from bench.terminal import Terminal
+from crawlers.backend import Backend
 from crawlers.registry import MODELS
 from tests.bench import small
-from tests.bench.synthetic import campaign as made_up
+from tests.bench.synthetic import campaign
 
 DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
+NO_TURN = "no turn counted"
 
 
 @pytest.fixture(scope="module")
@@ -34,8 +45,10 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
         *("--backends", "threads,callbacks", "--seed", "5", "--results", str(results)),
         "--no-charts",
     )
-    assert done.returncode == DONE, done.stdout + done.stderr
     (folder,) = results.iterdir()
+    # On a busy machine one turn may be most of so small a crawl; such a trial is void.
+    busy = any(NO_TURN in (trial.reason or "") for trial in store.load(folder).trials)
+    assert done.returncode == (FAILED if busy else DONE), done.stdout + done.stderr
     return folder
 
 
@@ -46,7 +59,7 @@ def test_every_planned_trial_is_recorded_once(finished: Path) -> None:
     planned = [turn.key for turn in plan.rebuild(records.campaign).turns]
     every = sorted(records.every_trial, key=lambda trial: trial.trial)
     assert list(map(key, every)) == planned
-    assert {trial.status for trial in records.trials} == {"ok"}
+    assert all(t.status == "ok" or NO_TURN in (t.reason or "") for t in records.trials)
     assert [trial.trial for trial in every] == list(range(len(planned)))
     assert records.end.trial_wall_s <= records.end.wall_s
 
@@ -74,96 +87,59 @@ def test_nothing_in_a_campaign_names_this_machine(finished: Path) -> None:
     assert str(finished.parent) not in text
 
 
-@pytest.mark.slow
-def test_the_report_is_rebuilt_from_the_records_alone(tmp_path: Path) -> None:
-    run = small.harness(
-        *("run", *small.ONE, "--backends", "threads,callbacks"),
-        *("--results", str(tmp_path / "results")),
-    )
-    assert run.returncode == DONE, run.stdout + run.stderr
-    (drawn,) = (tmp_path / "results").iterdir()
-    moved = tmp_path / "elsewhere"
-    moved.mkdir()
-    (moved / store.FILE_NAME).write_bytes((drawn / store.FILE_NAME).read_bytes())
-    done = small.harness("report", str(moved))
-    assert done.returncode == DONE, done.stderr
-    made = sorted(path.name for path in (drawn / "charts").iterdir())
-    assert made == sorted(path.name for path in (moved / "charts").iterdir())
-    for name in made:
-        assert (drawn / "charts" / name).read_bytes() == (moved / "charts" / name).read_bytes()
-    assert (drawn / "summary.md").read_text() == (moved / "summary.md").read_text()
-    assert small.harness("check", str(moved)).returncode == DONE
-
-
 def test_a_complete_campaign_has_nothing_to_resume(finished: Path) -> None:
     done = small.harness("run", "--resume", str(finished))
     assert done.returncode == USAGE
     assert "is complete; nothing to resume" in done.stderr
 
 
-@pytest.mark.parametrize("lines", [pytest.param(1, marks=pytest.mark.slow), 3])
-@pytest.mark.slow
-def test_a_killed_harness_leaves_no_orphan_and_can_be_resumed(tmp_path: Path, lines: int) -> None:
-    arguments = ["run", *small.ONE, "--backends", "threads,callbacks", "--blocks", "2"]
-    arguments += ["--results", str(tmp_path), "--no-charts"]
-    with small.started(*arguments) as process:
-        folder = small.wait_for_lines(tmp_path, lines)
-        offspring = small.family(process.pid)
-        process.kill()
-        process.wait()
-    assert small.all_gone(offspring)
-    before = store.load(folder)
-    assert before.end is None
-    file = folder / store.FILE_NAME
-    with open(file, "ab") as torn:  # as if it had been killed while writing
+def crawling(offspring: list[psutil.Process]) -> bool:
+    """Whether a worker is there."""
+    return any(small.runs(one, "bench.run.worker") for one in offspring)
+
+
+def torn_line(folder: Path) -> None:
+    """Leave the records as if the campaign had been killed while writing."""
+    with open(folder / store.FILE_NAME, "ab") as torn:
         torn.write(b'{"kind":"trial","trial":99,')
 
-    done = small.harness("run", "--resume", str(folder), "--no-charts")
-    assert done.returncode == DONE, done.stdout + done.stderr
-    assert "cut 27 bytes" in done.stdout
-    after = store.load(folder)
-    assert after.end is not None
-    assert after.end.complete
-    assert len(after.resumes) == 1
-    assert after.resumes[0].done == len(before.trials)
+
+@pytest.mark.slow
+def test_a_killed_harness_leaves_no_orphan_and_can_be_resumed(tmp_path: Path) -> None:
+    options = [*small.ONE, "--backends", "threads,callbacks", "--blocks", "2"]
+    found = small.struck_and_resumed(options, tmp_path, signal.SIGKILL, crawling, torn_line)
+    before, after = found.before, found.after
+    assert before.end is None
+    assert [resume.done for resume in after.resumes] == [len(before.trials)]
     assert after.trials[: len(before.trials)] == before.trials
-    assert Counter(map(key, after.trials)) == Counter(
-        turn.key for turn in plan.rebuild(after.campaign).turns
-    )
+    planned = [turn.key for turn in plan.rebuild(after.campaign).turns]
+    assert Counter(map(key, after.trials)) == Counter(planned)
 
 
-@pytest.mark.parametrize(
-    "how", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_campaign_stops_cleanly_and_draws(
     tmp_path: Path, how: signal.Signals
 ) -> None:
+    """A closed terminal (SIGHUP) ends it as Ctrl-C does."""
+    results, temporary = tmp_path / "results", tmp_path / "temporary"
+    temporary.mkdir()
     arguments = ["run", *small.ONE, "--backends", "threads,callbacks", "--blocks", "20"]
-    with small.started(*arguments, "--results", str(tmp_path)) as process:
-        folder = small.wait_for_lines(tmp_path, 3)
+    arguments += ["--results", str(results), *(["--no-charts"] if how == signal.SIGHUP else [])]
+    with small.started(*arguments, env={"TMPDIR": str(temporary)}) as process:
+        folder = small.wait_for_lines(results, 3)
         offspring = small.family(process.pid)
         process.send_signal(how)
         assert process.wait(300) == INTERRUPTED
     assert small.all_gone(offspring)
+    assert [path for path in temporary.iterdir() if path.is_dir()] == []
     records = store.load(folder)
     assert records.end is not None
     assert (records.end.complete, records.end.reason) == (False, "interrupted")
+    if how == signal.SIGHUP:
+        return
     assert list((folder / "charts").glob("*.svg"))
     assert "incomplete: interrupted" in small.harness("check", str(folder)).stdout
-
-
-def test_a_closed_terminal_ends_a_campaign_as_ctrl_c_does(tmp_path: Path) -> None:
-    arguments = ["run", *small.ONE, "--backends", "threads,callbacks", "--blocks", "20"]
-    arguments += ["--results", str(tmp_path / "results"), "--no-charts"]
-    (tmp_path / "temporary").mkdir()
-    with small.started(*arguments, env={"TMPDIR": str(tmp_path / "temporary")}) as process:
-        folder = small.wait_for_lines(tmp_path / "results", 2)
-        process.send_signal(signal.SIGHUP)
-        assert process.wait(300) == INTERRUPTED
-    end = store.load(folder).end
-    assert end is not None
-    assert (end.complete, end.reason) == (False, "interrupted")
-    assert [path for path in (tmp_path / "temporary").iterdir() if path.is_dir()] == []
 
 
 def stopped_in_a_crawl(harness: psutil.Process, offspring: list[psutil.Process]) -> bool:
@@ -243,34 +219,63 @@ def test_a_block_struck_in_the_middle_of_its_turns(tmp_path: Path, number: signa
         assert sorted(block.labels) == labels
 
 
-@pytest.mark.slow
-def test_a_campaign_continues_after_backends_that_hang_or_crash(tmp_path: Path) -> None:
-    done = small.harness(
-        *("run", *small.ONE, "--backends", "callbacks,hang,crash", "--deadline", "2"),
-        *("--results", str(tmp_path), "--no-charts", "--json"),
-        outside=True,
-    )
-    assert done.returncode == FAILED, done.stdout + done.stderr
-    outcome = json.loads(done.stdout)
-    assert outcome["complete"] is True
-    records = store.load(Path(outcome["folder"]))
-    status = {trial.label: trial.status for trial in records.trials}
-    assert status["hang"] == status["crash"] == "failed"
-    assert status["callbacks"] == status["callbacks#2"] == "ok"
-
-
-def test_the_estimate_learns() -> None:
+def test_the_time_that_is_left_has_the_pace_of_what_has_run() -> None:
     todo = plan.make(plan.select("smoke", MODELS, only=["throughput-100"]), seed=1)
-    estimate = Estimate(todo.points)
-    point = todo.points["throughput-100"]
-    guesses = [trial_s(point, turn.label) for turn in todo.turns]
-    assert estimate.left_s(todo.turns) == pytest.approx(sum(guesses))
-    slow = Estimate(todo.points, slowness=3.0)
-    assert slow.left_s(todo.turns) > 2.5 * sum(guesses)
-    example = next(
-        r for r in made_up(blocks=1) if r.kind == "trial" and r.point == "throughput-100"
-    )
-    estimate.learn(example.model_copy(update={"trial_s": 10.0, "label": "threads"}))
-    assert estimate.trial_s(todo.turns[0]) == 10.0
-    estimate.learn_overhead(wall_s=20.0, trials_s=10.0)
-    assert estimate.left_s(todo.turns) == pytest.approx(len(todo.turns) * 20.0)
+    planned = sum(trial_s(todo.points["throughput-100"], turn.label) for turn in todo.turns)
+    log = mock.create_autospec(Log, instance=True)
+    record = next(one for one in campaign(blocks=1) if isinstance(one, CampaignRecord))
+    running = Campaign(record, todo, log, mock.MagicMock(), {})
+    assert running._left_s(0.0) == pytest.approx(planned)
+    example = next(one for one in campaign(blocks=1) if isinstance(one, TrialRecord))
+    running._keep(example, example)
+    first = sum(trial_s(todo.points["throughput-100"], turn.label) for turn in todo.turns[:2])
+    assert running._left_s(3 * first) == pytest.approx(3 * (planned - first))
+
+
+@pytest.fixture
+def interrupted(tmp_path: Path) -> Path:
+    """The folder of a made-up campaign that did not finish."""
+    folder = tmp_path / "some where" / "20261121-051200-1a2b3c"
+    folder.mkdir(parents=True)
+    with Log(folder / store.FILE_NAME, create=True) as opened:
+        for record in campaign(blocks=1, samples=10, ended=False)[:3]:
+            opened.append(record)
+    return folder
+
+
+def test_a_campaign_is_locked_before_it_is_read(
+    interrupted: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever a second --resume does meanwhile, it can add nothing that the first did not read."""
+
+    class Stop(Exception):
+        """Ends the run."""
+
+    def look_up(names: Sequence[str] | None, pythons: object) -> list[Backend]:
+        with pytest.raises(StoreError, match="another run is writing to this campaign"):
+            Log(interrupted / store.FILE_NAME, create=False)
+        raise Stop
+
+    monkeypatch.setattr(runner, "look_up", look_up)
+    with pytest.raises(Stop):
+        runner.run(Options(resume=interrupted), Terminal(io.StringIO()))
+
+
+def hint(folder: Path) -> str:
+    """The last word of what is printed after an interrupted campaign."""
+    end = EndRecord(ended="x", complete=False, reason="interrupted", wall_s=1, trial_wall_s=1)
+    output = io.StringIO()
+    code = runner.exit_code(Finished(folder, store.load(folder), end), Terminal(output))
+    assert code == 130
+    return output.getvalue().partition("--resume ")[2].strip()
+
+
+def test_the_hint_names_a_campaign_that_can_be_found(
+    interrupted: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert shlex.split(hint(interrupted)) == [str(interrupted)]
+    monkeypatch.chdir(interrupted.parent)
+    (found,) = shlex.split(hint(interrupted))
+    assert store.trials_file(Path(found)).samefile(interrupted / store.FILE_NAME)
+    monkeypatch.setattr(runner, "RESULTS", interrupted.parent)
+    assert hint(interrupted) == interrupted.name

@@ -49,12 +49,8 @@ def test_a_report_without_a_rate_is_an_error() -> None:
     "report",
     [
         "Requests/sec: 1.2.3",
-        "Requests/sec: .",
         "Requests/sec: 0",
-        "Requests/sec: 0.000000001",
         f"Requests/sec: {'9' * 400}",
-        f"Requests/sec: 5\nconnect {'9' * 5000}",
-        f"Requests/sec: 5\nread {'9' * 400}",
     ],
 )
 def test_impossible_numbers_are_an_error(report: str) -> None:
@@ -103,16 +99,11 @@ def test_the_ceiling_is_measured(server: Server, tool: str) -> None:
     assert record.block == 3
     assert record.server_cpu_share is not None
     assert 0 < record.server_cpu_share <= 1
+    assert record.client_cpu_share is not None
+    assert record.client_cpu_share > 0
     # Both the tool and the server counted the same requests, give or take
     # those in flight at the end.
     assert server.ledger().requests >= 0.5 * record.requests_per_s
-
-
-def test_the_built_in_client_states_its_own_limit(server: Server) -> None:
-    record = ceiling.measure(server, 0, [], connections=8, seconds=0.5, tool=BUILT_IN)
-    assert record.tool == BUILT_IN
-    assert record.client_cpu_share is not None
-    assert record.client_cpu_share > 0
 
 
 def test_a_server_that_is_gone_is_an_error() -> None:

@@ -53,6 +53,7 @@ def test_the_command_and_the_worker_agree(
     server: Server, smaller: Server, tmp_path: Path, backend: str
 ) -> None:
     result = measured(server, tmp_path, backend, 100)
+    typed(smaller, backend)  # the first one in a clone compiles, and faults for that
     theirs = (typed(server, backend) - typed(smaller, backend)) / (PAGES - FEWER)
     assert theirs == pytest.approx(result.page_faults / result.pages, abs=0.5)
 

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import argparse
 import io
 import math
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
-from bench.cli import options
-from bench.plan import backends, over_tls, plan, workloads
+from bench.plan import backends, plan, workloads
 from bench.plan.cast import Cast
 from bench.plan.labels import Label
 from bench.plan.plan import PlannedPoint
 from bench.plan.profiles import profile
-from bench.run import preflight, rehearsal, runner
-from bench.run.rehearsal import Rehearsal
-from bench.schema import Budget, CampaignRecord
+from bench.run import preflight, runner
+from bench.run.preflight import Rehearsal
+from bench.schema import CampaignRecord
+from bench.terminal import Terminal
 from crawlers.backend import Backend
 from crawlers.registry import MODELS
 from tests.bench import synthetic
@@ -62,28 +62,21 @@ def test_a_fast_machine_keeps_every_block(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_slow_machine_cuts_blocks_and_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
     at_speed(monkeypatch, 1.5)
     terminal = console()
-    kept, budget = preflight.in_time(QUICK, 285.0, KNOWN, terminal)
+    kept, budget = preflight.in_time(QUICK, 120.0, KNOWN, terminal)
     assert budget is not None
-    assert budget.expected_s <= 285.0 < budget.planned_s
+    assert budget.expected_s <= 120.0 < budget.planned_s
     text = said(terminal)
     assert "trials take 1.5 times as long here" in text
-    assert "no more than 4:45 min" in text
+    assert "no more than 2:00 min" in text
     assert "--no-budget" in text
     assert "still" not in text
     for cut in budget.cuts:
-        assert f"{cut.point} ({cut.blocks} of {cut.planned})" in text
-    assert {entry.point.id: entry.blocks for entry in kept} == {
-        entry.point.id: entry.blocks for entry in QUICK
-    } | {cut.point: cut.blocks for cut in budget.cuts}
-
-
-def test_a_very_slow_machine_is_told_that_it_takes_longer(monkeypatch: pytest.MonkeyPatch) -> None:
-    at_speed(monkeypatch, 6.0)
-    terminal = console()
-    _, budget = preflight.in_time(QUICK, 285.0, KNOWN, terminal)
-    assert budget is not None
-    assert budget.expected_s > 285.0
-    assert "That still takes about" in said(terminal)
+        kept_of = f"{cut.point} ({cut.blocks} of {cut.planned})"
+        assert kept_of in text if cut.blocks else cut.point in text
+    cuts = {cut.point: cut.blocks for cut in budget.cuts}
+    left = {entry.point.id: entry.blocks for entry in QUICK} | cuts
+    found = {entry.point.id: entry.blocks for entry in kept}
+    assert found == {point: blocks for point, blocks in left.items() if blocks}
 
 
 def test_a_machine_that_cannot_be_measured_keeps_every_block(
@@ -130,7 +123,7 @@ def test_the_floor_to_expect_is_recorded(monkeypatch: pytest.MonkeyPatch) -> Non
     assert budget is not None
     assert budget.floor_percent is not None
     # 5 % in a third of the work; then five blocks.
-    assert 1 < budget.floor_percent < 5
+    assert 1 < budget.floor_percent < 10
     only = [entry for entry in QUICK if not entry.point.interleaved]
     assert preflight.expected_floor(Rehearsal(1.0, 0.05, 0.2), only) is None
 
@@ -146,14 +139,9 @@ def test_more_work_and_more_blocks_promise_a_lower_floor() -> None:
 
 def test_this_machine_is_measured() -> None:
     known = backends.look_up(["callbacks"])
-    found = rehearsal.rehearse(known, workloads.fetch(4, 600, Cast(1)), blocks=1)
+    found = preflight.rehearse(known, workloads.fetch(4, 600, Cast(1)), blocks=1)
     assert found is not None
     assert found.slowness > 0
-
-
-def test_the_words_name_what_was_cut() -> None:
-    found = Budget(budget_s=60, slowness=2.04, planned_s=120, expected_s=59, cuts=[])
-    assert preflight.explain(found).startswith("trials take 2.0 times as long here")
 
 
 @pytest.mark.parametrize(
@@ -169,19 +157,12 @@ def test_your_budget_takes_the_place_of_the_profile_s(
     assert record.budget.expected_s < record.budget.planned_s
 
 
-def test_a_budget_is_given_in_minutes() -> None:
-    assert options.budget("1.5") == 90.0
-    for wrong in ("0", "-1", "nan", "inf", "x"):
-        with pytest.raises(argparse.ArgumentTypeError, match="must be minutes above 0"):
-            options.budget(wrong)
-
-
 def test_connections_over_tls_are_refused_beforehand_with_both_numbers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """10,000 of asyncio's take 3 GiB and the server's 0.6; uvloop's client takes a fifth."""
-    monkeypatch.setattr("bench.machine.doctor.memory.available_bytes", lambda: 3 << 30)
-    point = over_tls.tls_c10k(10_000, Cast(1))
+    monkeypatch.setattr("bench.machine.doctor.available_bytes", lambda: 3 << 30)
+    point = workloads.tls_c10k(10_000, Cast(1))
     todo = plan.make([PlannedPoint(point, {Label("async_await"): 1, Label("uvloop"): 1})], seed=1)
     refused = preflight.refusals(todo, KNOWN, Path(), console())
     assert list(refused) == [(point.id, Label("async_await"))]
@@ -191,9 +172,23 @@ def test_connections_over_tls_are_refused_beforehand_with_both_numbers(
 
 def test_a_backend_without_https_is_refused_in_every_mode_with_its_reason() -> None:
     known = [Backend("threads", "", 0, "", "", no_https="sockets alone"), *KNOWN]
-    point = over_tls.tls_fetch(10, 100, Cast(1))
+    point = workloads.tls_fetch(10, 100, Cast(1))
     todo = plan.make([PlannedPoint(point, plan.cast(point, ["threads"]))], seed=1)
     by_name = {backend.name: backend for backend in reversed(known)}
     refused = preflight.refusals(todo, list(by_name.values()), Path(), console())
     assert {str(label) for _, label in refused} == {"threads/plain", "threads/tls"}
     assert set(refused.values()) == {"threads has no HTTPS: sockets alone"}
+
+
+def test_two_campaigns_at_once_are_told_of_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(preflight, "NAME", f"test_of_c10k_crawlers_{os.getpid()}_")
+    first, second, third = io.StringIO(), io.StringIO(), io.StringIO()
+    with preflight.announced(Terminal(first)):
+        assert first.getvalue() == ""
+        with preflight.announced(Terminal(second)):
+            pass
+    assert "ran on this machine at the same time" in first.getvalue()
+    assert "is running on this machine" in second.getvalue()
+    with preflight.announced(Terminal(third)):
+        pass
+    assert third.getvalue() == ""

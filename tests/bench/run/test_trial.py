@@ -4,41 +4,28 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from bench.plan import backends
 from bench.plan.labels import Label
-from bench.plan.order import Turn
+from bench.plan.plan import Turn
 from bench.plan.tls import WAYS, Mode
 from bench.plan.workloads import SITE_SEED, Point
-from bench.run import limiter, trial
-from bench.run.judge import void_reason
-from bench.run.limiter import Load
+from bench.run import judge
+from bench.run.judge import Load, void_reason
 from bench.run.servers import Server, ServerError
 from bench.run.state import Bench, Trial
 from bench.schema import Handshakes, Ledger, Spread
 from crawlers.catalogue import OURS
 from crawlers.registry import MODELS
 from tests.bench import small
+from tests.bench.small import some
 
 
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
-    patch = pytest.MonkeyPatch()
-    patch.setenv("PYTHONPATH", str(small.OUTSIDE))
-    with small.bench(tmp_path_factory.mktemp("scratch"), deadline_s=20) as found:
-        yield found
-    patch.undo()
-
-
-@pytest.mark.parametrize("label", [*MODELS, "callbacks#2"])
+@pytest.mark.parametrize("label", some((*MODELS, "callbacks#2"), "threads", "callbacks#2"))
 def test_a_crawl_is_measured_and_verified(shared: Bench, label: str) -> None:
     record = small.trial(shared, small.point(), label)
     assert (record.status, record.reason) == ("ok", None)
@@ -68,11 +55,12 @@ TWO = pytest.mark.skipif(
 def test_a_backend_that_can_use_every_processor_gets_them_where_a_point_spreads(
     shared: Bench,
 ) -> None:
-    known = {"processes": next(iter(backends.look_up(["processes"])))}
-    bench = replace(shared, backends={**shared.backends, **known})
+    bench = shared
     where = small.point(id="processors-shared", workload="processors", spread="shared")
     with Server(where.site, seed=SITE_SEED, cores=bench.pinning.server) as server:
-        wide, narrow = (small.trial(bench, where, name, server) for name in NARROWING)
+        wide, narrow = (
+            small.trial(bench, where, name, server) for name in ("processes", "callbacks")
+        )
     assert (wide.status, narrow.status) == ("ok", "ok")
     everything = bench.pinning.usable
     assert wide.pinning == {"client": everything, "server": everything, "reason": None}
@@ -83,9 +71,6 @@ def test_a_backend_that_can_use_every_processor_gets_them_where_a_point_spreads(
     assert wide.params["processors"] == narrow.params["processors"] == "shared"
     assert not wide.extra["server_polls"]
     assert not narrow.extra["server_polls"]
-
-
-NARROWING = ("processes", "callbacks")
 
 
 @TWO
@@ -160,24 +145,27 @@ def test_threads_run_on_all_processors_and_a_server_that_shares_them_sleeps(shar
 
 
 @TWO
-def test_a_loop_on_all_processors_is_told_apart(shared: Bench) -> None:
-    wide = small.trial(shared, small.point(wide=("callbacks",)), "callbacks/all")
-    assert (wide.kind, wide.label, wide.status) == ("trial", "callbacks", "ok")
-    assert wide.pinning["client"] == shared.pinning.unpinned().client
-    assert Label.of(wide) == Label("callbacks", wide=True)
-    assert not wide.extra["server_polls"]
+@pytest.mark.parametrize(
+    ("label", "kind", "changed"),
+    [
+        ("callbacks/all", "trial", {"processors": "all"}),
+        ("callbacks/asleep", "companion", {"server": "asleep"}),
+        ("callbacks/null", "trial", {"recorder": "null"}),
+    ],
+)
+def test_a_further_label_of_a_backend_is_told_apart(
+    shared: Bench, label: str, kind: str, changed: dict[str, str]
+) -> None:
+    wide = ("callbacks",) if label == "callbacks/all" else ()
+    record = small.trial(shared, small.point(wide=wide), label)
+    assert (record.kind, record.label, record.status) == (kind, "callbacks", "ok")
+    assert changed.items() <= record.params.items()
+    assert Label.of(record) == Label.parse(label)
+    assert bool(record.extra["server_polls"]) == (label == "callbacks/null")
+    assert (record.service_time is None) == (label == "callbacks/null")
 
 
-@TWO
-def test_a_companion_is_a_trial_of_its_own_kind(shared: Bench) -> None:
-    companion = small.trial(shared, small.point(), "callbacks/asleep")
-    assert (companion.kind, companion.label, companion.status) == ("companion", "callbacks", "ok")
-    assert companion.params["server"] == "asleep"
-    assert not companion.extra["server_polls"]
-    assert Label.of(companion) == Label("callbacks", asleep=True)
-
-
-@pytest.mark.parametrize("label", MODELS)
+@pytest.mark.parametrize("label", some(MODELS, "threads", "callbacks"))
 def test_memory_is_read_while_every_connection_is_held(shared: Bench, label: str) -> None:
     where = small.point("list:40:512", 40, id="c10k-40", workload="c10k", kind="hold", urls=40)
     record = small.trial(shared, where, label)
@@ -195,7 +183,7 @@ def test_memory_is_read_while_every_connection_is_held(shared: Bench, label: str
     assert record.limiter is None
 
 
-@pytest.mark.parametrize("label", MODELS)
+@pytest.mark.parametrize("label", some(MODELS, "threads", "callbacks"))
 def test_an_open_loop_keeps_its_schedule(shared: Bench, label: str) -> None:
     where = small.point(
         "list:50:512", 8, id="openloop-500", workload="openloop", kind="openloop", urls=50, rate=500
@@ -220,14 +208,6 @@ def test_a_directory_of_html_is_crawled_and_verified(shared: Bench, tmp_path: Pa
     assert record.statuses == {"200": 3, "404": 1}
     assert record.params["site"] == "dir:here"
     assert str(tmp_path) not in record.model_dump_json()
-
-
-def test_a_recorder_that_keeps_nothing_gives_no_times(shared: Bench) -> None:
-    record = small.trial(shared, small.point(), "callbacks/null")
-    assert record.status == "ok"
-    assert (record.label, record.params["recorder"]) == ("callbacks", "null")
-    assert record.service_time is None
-    assert Label.of(record) == Label("callbacks", null_recorder=True)
 
 
 @pytest.mark.parametrize(
@@ -301,12 +281,6 @@ def test_a_server_that_cannot_start_says_why() -> None:
         Server("dir:/nowhere/at/all", seed=1, cores=[])
 
 
-def test_no_record_names_a_folder_of_this_machine(shared: Bench) -> None:
-    for label in ("callbacks", "crash"):
-        text = small.trial(shared, small.point(), label).model_dump_json()
-        assert str(Path(trial.__file__).parents[2]) not in text
-
-
 LEDGER = Ledger(
     requests=10,
     distinct=10,
@@ -318,66 +292,53 @@ LEDGER = Ledger(
 )
 
 
+EACH_PAGE = {"connections_opened": 10, "requests_per_connection_max": 1}
+
+
+def shaken(full: int, resumed: int = 0) -> dict[str, Any]:
+    return {"handshakes": Handshakes(full=full, resumed=resumed, failed=0)}
+
+
 @pytest.mark.parametrize(
-    ("result", "ledger", "expected", "reason"),
+    ("result", "ledger", "mode", "reason"),
     [
-        ({}, {}, "d", None),
-        ({"stopped": "deadline"}, {}, "d", "stopped: deadline"),
-        ({}, {}, None, "no digest"),
-        ({"errors": {"timeout": 2}}, {}, "e", "wrong digest of 10 URLs; errors: 2 timeout"),
-        ({}, {"requests": 11}, "d", "11 requests"),
-        ({}, {"repeated": 1}, "d", "1 of them repeated"),
-        ({}, {"distinct": 9}, "d", "9 URLs"),
-        ({}, {"connections_opened": 5}, "d", "5 connections opened"),
-        ({}, {"peak_in_flight": 5}, "d", "5 requests in flight"),
+        ({}, {}, "", None),
+        ({"stopped": "deadline"}, {}, "", "stopped: deadline"),
+        (
+            {"digest": "e", "errors": {"timeout": 2}},
+            *({}, "", "wrong digest of 10 URLs; errors: 2 timeout"),
+        ),
+        ({}, {"requests": 11}, "", "11 requests"),
+        ({}, {"repeated": 1}, "", "1 of them repeated"),
+        ({}, {"distinct": 9}, "", "9 URLs"),
+        ({}, {"connections_opened": 5}, "", "5 connections opened"),
+        ({}, {"peak_in_flight": 5}, "", "5 requests in flight"),
+        ({}, shaken(4), "tls", None),
+        ({}, {}, "tls", "this was not TLS"),
+        ({}, shaken(3), "tls", "3 handshakes"),
+        ({}, shaken(4), "plain", "on plain HTTP"),
+        ({}, {}, "plain", None),
+        ({}, EACH_PAGE, "churn", None),
+        ({}, {"requests_per_connection_max": 3}, "churn", "3 requests on one connection"),
+        ({}, EACH_PAGE | shaken(9, 1), "handshake", "offers no tickets"),
+        ({}, EACH_PAGE | shaken(1, 9), "tickets", None),
     ],
 )
 def test_every_disagreement_is_named(
-    result: dict[str, Any], ledger: dict[str, Any], expected: str | None, reason: str | None
+    result: dict[str, Any], ledger: dict[str, Any], mode: Mode, reason: str | None
 ) -> None:
     found = void_reason(
-        small.point(), replace(small.RESULT, **result), LEDGER.model_copy(update=ledger), expected
+        small.point(),
+        replace(small.RESULT, **result),
+        LEDGER.model_copy(update=ledger),
+        "d",
+        way=WAYS[mode] if mode else None,
     )
     assert found == reason or (reason is not None and reason in (found or ""))
 
 
-@pytest.mark.parametrize(
-    ("mode", "counts", "reason"),
-    [
-        ("tls", {"handshakes": Handshakes(full=4, resumed=0, failed=0)}, None),
-        ("tls", {}, "this was not TLS"),
-        ("tls", {"handshakes": Handshakes(full=3, resumed=0, failed=0)}, "3 handshakes"),
-        ("plain", {"handshakes": Handshakes(full=4, resumed=0, failed=0)}, "on plain HTTP"),
-        ("plain", {}, None),
-        ("churn", {"connections_opened": 10, "requests_per_connection_max": 1}, None),
-        ("churn", {"requests_per_connection_max": 3}, "3 requests on one connection"),
-        (
-            "handshake",
-            {
-                **{"connections_opened": 10, "requests_per_connection_max": 1},
-                "handshakes": Handshakes(full=9, resumed=1, failed=0),
-            },
-            "offers no tickets",
-        ),
-        (
-            "tickets",
-            {
-                **{"connections_opened": 10, "requests_per_connection_max": 1},
-                "handshakes": Handshakes(full=1, resumed=9, failed=0),
-            },
-            None,
-        ),
-    ],
-)
-def test_pages_that_were_fetched_in_another_way_void(
-    mode: Mode, counts: dict[str, Any], reason: str | None
-) -> None:
-    ledger = LEDGER.model_copy(update=counts)
-    found = void_reason(small.point(), small.RESULT, ledger, "d", way=WAYS[mode])
-    assert found == reason or (reason is not None and reason in (found or ""))
-
-
-def test_a_barrier_that_was_not_full_voids() -> None:
+def test_without_a_digest_or_a_full_barrier_nothing_counts() -> None:
+    assert "no digest" in (void_reason(small.point(), small.RESULT, LEDGER, None) or "")
     where = small.point(kind="hold", slots=8)
     assert "only 4 of 8" in (void_reason(where, small.RESULT, LEDGER, "d") or "")
 
@@ -402,28 +363,15 @@ def test_a_barrier_that_was_not_full_voids() -> None:
     ],
 )
 def test_the_limiter_is_what_was_full(load: Load, stamp: str) -> None:
-    found, why = limiter.limiter(load)
+    found, why = judge.limiter(load)
     assert found == stamp
     assert "busy" in why
 
 
-@given(
-    st.floats(0, 1),
-    st.one_of(st.none(), st.floats(0, 1)),
-    st.floats(0, 1e6),
-    st.one_of(st.none(), st.floats(1, 1e6)),
-)
-def test_every_load_gets_a_stamp(
-    client: float, server: float | None, rate: float, top: float | None
-) -> None:
-    found, _ = limiter.limiter(Load(client, server, rate, ceiling=top))
-    assert found in ("client", "server", "unclear")
-
-
 def test_the_slot_bound_follows_the_delay() -> None:
-    assert limiter.slot_bound(10, "none") is None
-    assert limiter.slot_bound(10, "fixed:50") == pytest.approx(200)
-    assert limiter.slot_bound(10, "exponential:50") == pytest.approx(200)
-    bound = limiter.slot_bound(10, "lognormal:50")
+    assert judge.slot_bound(10, "none") is None
+    assert judge.slot_bound(10, "fixed:50") == pytest.approx(200)
+    assert judge.slot_bound(10, "exponential:50") == pytest.approx(200)
+    bound = judge.slot_bound(10, "lognormal:50")
     assert bound is not None
     assert 170 < bound < 180  # the mean of a lognormal lies above its median

@@ -1,12 +1,14 @@
-"""The worker's protocol, and what the worker must not carry with it."""
+"""Children and the worker: its messages, what it must not carry, and what it counts."""
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import time
 from array import array
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -16,10 +18,20 @@ from hypothesis import strategies as st
 
 from bench.launch import ROOT
 from bench.run import worker
-from bench.run.process import ProcessError
-from bench.run.protocol import Command, Result, Schedule
+from bench.run.process import Child, ProcessError, WorkerError, WorkerProcess
+from bench.run.protocol import (
+    Command,
+    Failed,
+    Message,
+    ProtocolError,
+    Ready,
+    Result,
+    Schedule,
+    decode,
+    encode,
+)
 from bench.run.servers import Server
-from bench.run.workers import WorkerError, WorkerProcess
+from tests.bench.small import RESULT
 
 SOON_S = 30
 
@@ -42,7 +54,6 @@ def command(server: Server, out: Path, backend: str = "callbacks") -> Command:
         switch_interval_s=None,
         recorder="times",
         out=str(out / "times"),
-        watch_parent=False,
     )
 
 
@@ -71,6 +82,19 @@ def test_ready_go_result(server: Server, tmp_path: Path) -> None:
     assert all(0 < seconds < SOON_S for seconds in times)
 
 
+def test_without_the_collector_it_counts_what_only_that_can_free(
+    server: Server, tmp_path: Path
+) -> None:
+    told = replace(command(server, tmp_path, "async_await"), keep_alive=False)
+    assert crawl(server, told).garbage is None
+    results = [crawl(server, replace(told, collect=False)) for _ in range(2)]
+    assert {result.mechanism["gc"] for result in results} == {"disabled"}
+    assert {result.mechanism["gc_collections"] for result in results} == {0}
+    first, second = (result.garbage for result in results)
+    assert first is not None
+    assert first == second
+
+
 @pytest.mark.parametrize("after", ["nothing", "the command"])
 def test_it_ends_when_nobody_speaks_to_it_any_more(
     server: Server, tmp_path: Path, after: str
@@ -95,7 +119,7 @@ def test_a_backend_that_does_not_exist_is_said(server: Server, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ('{"message": "command"}', "Command needs the fields"),
+        ('{"message": "command"}', "not a message"),
         ('{"message": "ready"}', "expected a command"),
         ("nonsense", "not a message"),
     ],
@@ -185,3 +209,65 @@ def test_what_a_crawl_in_processes_took_to_start_is_left_out(
     assert start_s > 0.01
     # Thirty pages take a fraction of what an interpreter takes to start.
     assert 0 < result.user_s + result.system_s < start_s
+
+
+ENDLESS = "import sys\nwhile True: sys.stdout.write('x' * 65536)"
+
+
+def test_a_line_that_came_while_nobody_could_look_is_not_late() -> None:
+    """As after Ctrl-Z: the harness was stopped at the deadline, and the child was not."""
+    with Child("the child", ["-c", "print('here')"]) as child:
+        child.process.wait(60)
+        assert child.receive(time.monotonic() - 60) == "here"
+
+
+@pytest.mark.parametrize("program", ["import time; time.sleep(600)", ENDLESS])
+def test_a_child_without_a_line_is_late(program: str) -> None:
+    with Child("the child", ["-c", program], python=[sys.executable]) as child:
+        with pytest.raises(TimeoutError, match="the child did not answer in time"):
+            child.receive(time.monotonic() + 0.3)
+        child.process.kill()
+
+
+COMMAND = Command(
+    backend="callbacks",
+    prefix="http://127.0.0.1:1",
+    warmup_prefix="http://127.0.0.1:2",
+    urls=10,
+    slots=2,
+    timeout_s=10,
+    schedule=Schedule(kind="poisson", rate=100.0, seed=3),
+    switch_interval_s=None,
+    recorder="times",
+    out="/tmp/times",
+)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        COMMAND,
+        replace(COMMAND, schedule=None, urls=None, switch_interval_s=0.5, recorder="slots"),
+        Ready(),
+        RESULT,
+        replace(RESULT, slots=1, ended=2, mechanism={"loop": "uvloop", "threads_peak": 1}),
+        Failed("it broke\nin two lines"),
+    ],
+)
+def test_a_message_survives_the_way(message: Message) -> None:
+    line = encode(message)
+    assert "\n" not in line
+    assert decode(line) == message
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("", "nonsense", "[]", "3", "{}", '{"message": "hello"}', '{"message": "command"}'),
+        json.dumps({**json.loads(encode(COMMAND)), "colour": "red"}),
+        json.dumps({**json.loads(encode(COMMAND)), "schedule": {"kind": "poisson"}}),
+    ],
+)
+def test_what_is_not_a_message_is_an_error(line: str) -> None:
+    with pytest.raises(ProtocolError, match="not a message"):
+        decode(line)

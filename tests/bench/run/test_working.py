@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from bench import arrivals
-from bench.plan import backends
-from bench.plan.mixed import EVERY
-from bench.plan.workloads import SITE_SEED, Point
+from bench.plan.workloads import SITE_SEED, WORK_EVERY, Point
 from bench.run import working
-from bench.run.protocol import Worked, decode, encode
+from bench.run.protocol import Worked
 from bench.run.servers import Server
 from bench.run.state import Bench
 from crawlers import work
@@ -31,14 +28,11 @@ MIXED = small.point(
     rate=400,
     work_ms=1,
 )
-FURTHER = ("async_await_to_thread", "async_await_pool", "processes")
 
 
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
-    with small.bench(tmp_path_factory.mktemp("scratch"), deadline_s=60) as found:
-        known = {each.name: each for each in backends.look_up(FURTHER)}
-        yield replace(found, backends={**found.backends, **known}, round_us=ROUND_US)
+@pytest.fixture(autouse=True)
+def round_that_is_known(shared: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared, "round_us", ROUND_US)
 
 
 @pytest.mark.parametrize("label", ["callbacks", "threads", "async_await_to_thread"])
@@ -48,7 +42,7 @@ def test_work_is_done_and_its_pages_are_kept_apart(shared: Bench, label: str) ->
     done = record.work
     assert done is not None
     assert (done.work_ms, done.round_us, done.rounds) == (1, ROUND_US, 20)
-    assert done.pages == done.expected == PAGES // EVERY
+    assert done.pages == done.expected == PAGES // WORK_EVERY
     assert done.check == done.check_expected
     assert done.cpu_ms > 0
     assert done.others is not None
@@ -69,7 +63,7 @@ def test_work_in_other_processes_is_counted_there(shared: Bench, label: str) -> 
     record = small.trial(shared, MIXED, label)
     assert (record.status, record.reason) == ("ok", None)
     assert record.work is not None
-    assert record.work.pages == PAGES // EVERY
+    assert record.work.pages == PAGES // WORK_EVERY
 
 
 class More(working.Expected):
@@ -112,10 +106,10 @@ def test_what_the_work_must_come_to_is_calculated_from_the_pages(shared: Bench) 
     with Server(MIXED.site, seed=SITE_SEED, cores=[]) as server:
         expected = working.Expected()
         pages, check = expected.check(MIXED, server, 5, seed=3)
-        numbers = sorted(arrivals.chosen(PAGES, EVERY, 3))
-        bodies = working.bodies(server, numbers)
+        numbers = sorted(arrivals.chosen(PAGES, WORK_EVERY, 3))
+        bodies = list(server.get(f"/p/{number}" for number in numbers))
         assert pages == len(numbers) == 6
-        assert check == sum(work.do(body, 5).check for body in bodies.values()) % work.LIMIT
+        assert check == sum(work.do(body, 5).check for body in bodies) % work.LIMIT
         assert expected.check(MIXED, server, 6, seed=3)[1] != check
 
 
@@ -126,17 +120,6 @@ def test_a_round_is_measured_once_and_kept_when_a_campaign_is_resumed(shared: Be
     plain = record.model_copy(update={"work": None})
     assert working.known([plain, record]) == ROUND_US
     assert working.known([plain]) is None
-
-
-def test_a_longer_page_takes_longer() -> None:
-    short, long = (working.alone(b"word " * n, 3, 0.001) for n in (20, 2000))
-    assert long > 5 * short > 0
-
-
-def test_the_messages_carry_work() -> None:
-    told = made(2, 7)
-    result = replace(small.RESULT, work=told)
-    assert decode(encode(result)) == result
 
 
 def test_a_point_without_work_records_none(shared: Bench, tmp_path: Path) -> None:

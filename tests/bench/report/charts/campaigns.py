@@ -6,24 +6,23 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+from bench.analysis.analysis import Analysis
 from bench.report import charts
 from bench.schema import AnyRecord, TrialRecord
 from tests.bench import synthetic
-from tests.bench.turned import fetched, whole_and_turns
-
-LADDERS = ["ladder", "ladder-threads", "ladder-async", "ladder-loops", "ladder-stacks"]
+from tests.bench.turned import fetched, in_turns_at
 
 
 @lru_cache(maxsize=12)
 def made(**kwargs: Any) -> tuple[AnyRecord, ...]:
-    """A campaign without ladder, regimes and fairness."""
+    """A campaign without variants, regimes and fairness."""
     defaults: dict[str, Any] = {"samples": 1100, "rates": (5000, 30_000)}
     return tuple(synthetic.campaign(**defaults | kwargs))
 
 
 @lru_cache(maxsize=12)
 def whole(**kwargs: Any) -> tuple[AnyRecord, ...]:
-    """A campaign with every workload, on a ladder with whole stacks at its end."""
+    """A campaign with every workload, and whole stacks among its variants."""
     others = ("gevent", "asyncio_sockets", "uvloop", "aiohttp", "httpx")
     ladder = tuple(synthetic.rungs((*synthetic.MODELS, *others)))
     stacks = [
@@ -38,12 +37,12 @@ def whole(**kwargs: Any) -> tuple[AnyRecord, ...]:
         "samples": 1100,
         "rates": (5000, 30_000),
     }
-    lines = whole_and_turns(synthetic.campaign(**defaults | kwargs), slots=10)
+    lines = in_turns_at(synthetic.campaign(**defaults | kwargs), slots=10)
     return (*lines[:-1], *fetched(lines), lines[-1])
 
 
 def unequal(records: Sequence[AnyRecord]) -> list[AnyRecord]:
-    """The records with other connections of threads at the server, which parity is about."""
+    """The records with other connections of threads at the server, so work that is not equal."""
     return [
         r.model_copy(update={"ledger": r.ledger.model_copy(update={"connections_opened": 999})})
         if isinstance(r, TrialRecord) and r.ledger and r.label == "threads"
@@ -59,8 +58,13 @@ def changed(records: Sequence[AnyRecord], **update: Any) -> list[AnyRecord]:
 
 def designs(records: Sequence[AnyRecord]) -> dict[str, Any]:
     """What every chart of the story says, by name."""
-    analysis = synthetic.analysed(records)
-    return {name: make(analysis) for name, make in charts.CHARTS}
+    return designs_of(synthetic.analysed(records))
+
+
+@lru_cache(maxsize=8)
+def designs_of(analysis: Analysis) -> dict[str, Any]:
+    """The same of an analysis."""
+    return charts.story(analysis)
 
 
 @lru_cache(maxsize=1)

@@ -9,15 +9,14 @@ from typing import Any
 
 import pytest
 
-from bench import store
+from bench.analysis.analysis import Analysis
 from bench.analysis.stats import MIN_BLOCKS
-from bench.launch import RESULTS
-from bench.report import charts
-from bench.report.charts import Design, summit
+from bench.report.charts import Design
 from bench.schema import AnyRecord, TrialRecord
 from bench.show.words import footer, of_blocks
-from tests.bench import synthetic
-from tests.bench.report.charts.campaigns import made, whole
+from tests.bench import committed
+from tests.bench.report.charts.campaigns import designs, designs_of, made, whole
+from tests.bench.synthetic import analysed
 
 Wanted = Callable[[TrialRecord], Any]
 
@@ -29,25 +28,10 @@ DRAWN: dict[str, tuple[str, Wanted]] = {
     "cpu": ("throughput-100", lambda t: t.cpu and t.pages),
     "memory-total": ("c10k", lambda t: t.memory),
     "hockey-stick": ("openloop", lambda t: t.response_time and t.response_time.count >= 1000),
-    "validity": ("throughput-10 whole-10", lambda t: t.cpu),
     "fairness": ("fairness", lambda t: t.fairness),
-    "summit": ("c10k-10000", lambda t: t.ramp),
+    "ramp": ("c10k-10000", lambda t: t.ramp),
     "omission": ("openloop", lambda t: t.response_time and t.service_time),
 }
-#: These say nothing of blocks, or what they say is not a number of blocks of a point.
-WITHOUT_BLOCKS = frozenset(
-    {
-        "memory",
-        "ladder",
-        "ladder-threads",
-        "ladder-async",
-        "ladder-loops",
-        "ladder-stacks",
-        "crossover",
-        "processors",
-    }
-    | {"noise"}
-)
 #: Crawls of a list of URLs, whose pages have no links to extract.
 LISTED = ("hockey-stick", "omission", "fairness")
 
@@ -75,17 +59,18 @@ def claimed(design: Design) -> set[int]:
     return {int(number) for number in found.groups() if number}
 
 
-def reference() -> Sequence[AnyRecord]:
-    """The campaign of README."""
-    return store.load(RESULTS / "reference").all
-
-
 RECORDS = pytest.mark.parametrize(
-    "records",
-    [made, whole, lambda: made(blocks=1), lambda: made(blocks=3, voids=6), reference],
+    "made_of",
+    [
+        lambda: analysed(made()),
+        lambda: analysed(whole()),
+        lambda: analysed(made(blocks=1)),
+        lambda: analysed(made(blocks=3, voids=6)),
+        committed.analysis,
+    ],
     ids=["made", "whole", "one-block", "voids", "reference"],
 )
-Lines = Callable[[], Sequence[AnyRecord]]
+Made = Callable[[], Analysis]
 
 
 def text_of(design: Design) -> str:
@@ -101,22 +86,13 @@ def numbers(pattern: str, text: str) -> set[int]:
 
 
 @RECORDS
-def test_captions_count_the_blocks_of_their_points(records: Lines) -> None:
-    lines = records()
-    analysis = synthetic.analysed(lines)
-    for name, make in charts.CHARTS:
-        design = make(analysis)
-        if name not in DRAWN:
-            assert name in WITHOUT_BLOCKS or not isinstance(design, Design), f"recount {name} too"
-            continue
-        if not isinstance(design, Design):
+def test_captions_count_the_blocks_of_their_points(made_of: Made) -> None:
+    analysis = made_of()
+    lines = analysis.records.all
+    for name, design in designs_of(analysis).items():
+        if name not in DRAWN or not isinstance(design, Design):
             continue
         place, wanted = DRAWN[name]
-        if name == "validity":  # whichever crawl was measured as whole trials, too
-            whole, *_ = sorted(
-                {r.point for r in lines if isinstance(r, TrialRecord) and "whole-" in r.point}
-            )
-            place = f"{whole} {whole.replace('whole', 'throughput')}"
         blocks = counted(lines, place, wanted)
         if name == "omission":  # one rate of several, so not every number needs to appear
             assert claimed(design) <= blocks, f"{name}: {design.notes}"
@@ -127,15 +103,14 @@ def test_captions_count_the_blocks_of_their_points(records: Lines) -> None:
 
 
 @RECORDS
-def test_captions_count_connections_slots_and_rates(records: Lines) -> None:
-    lines = records()
-    trials = [r for r in lines if isinstance(r, TrialRecord) and r.status == "ok"]
+def test_captions_count_connections_slots_and_rates(made_of: Made) -> None:
+    analysis = made_of()
+    trials = [r for r in analysis.records.all if isinstance(r, TrialRecord) and r.status == "ok"]
     held = {t.memory.connections for t in trials if t.memory}
     plain = {t.memory.connections for t in trials if t.memory and t.workload == "c10k"}
     slots = {int(t.params["slots"] or 0) for t in trials}
-    rates = {int(t.params["rate"] or 0) for t in trials if t.workload == "openloop"}
-    for _, make in charts.CHARTS:
-        design = make(synthetic.analysed(lines))
+    rates = {int(t.params.get("rate") or 0) for t in trials}
+    for design in designs_of(analysis).values():
         if not isinstance(design, Design):
             continue
         text = f"{design.headline} {text_of(design)}"
@@ -147,10 +122,10 @@ def test_captions_count_connections_slots_and_rates(records: Lines) -> None:
 
 
 @RECORDS
-def test_the_footer_counts_blocks_and_unusable_trials(records: Lines) -> None:
-    lines = records()
-    trials = [r for r in lines if isinstance(r, TrialRecord)]
-    text = " ".join(footer(synthetic.analysed(lines)))
+def test_the_footer_counts_blocks_and_unusable_trials(made_of: Made) -> None:
+    analysis = made_of()
+    trials = [r for r in analysis.records.all if isinstance(r, TrialRecord)]
+    text = " ".join(footer(analysis))
     done = {t.block for t in trials if t.status == "ok"}
     assert len(done) in numbers(r"(\d+) blocks?", text)
     unusable = sum(t.status != "ok" for t in trials)
@@ -158,11 +133,10 @@ def test_the_footer_counts_blocks_and_unusable_trials(records: Lines) -> None:
 
 
 @RECORDS
-def test_charts_of_lists_say_that_no_links_are_extracted(records: Lines) -> None:
-    lines = records()
-    analysis = synthetic.analysed(lines)
-    for name, make in charts.CHARTS:
-        design = make(analysis)
+def test_charts_of_lists_say_that_no_links_are_extracted(made_of: Made) -> None:
+    analysis = made_of()
+    lines = analysis.records.all
+    for name, design in designs_of(analysis).items():
         if name not in LISTED or not isinstance(design, Design):
             continue
         workload, _ = DRAWN[name]
@@ -187,24 +161,22 @@ def test_few_blocks_are_called_indicative(counts: list[int], words: str) -> None
 
 def test_an_open_loop_counts_blocks_for_each_rate() -> None:
     """The slide once said "median of 10 blocks", which was the sum over five rates."""
-    found = {name: make(synthetic.analysed(made(blocks=2))) for name, make in charts.CHARTS}
-    for name in ("hockey-stick",):
-        design = found[name]
-        assert isinstance(design, Design)
-        assert "2 blocks a rate (indicative)" in design.subtitle
+    design = designs(made(blocks=2))["hockey-stick"]
+    assert isinstance(design, Design)
+    assert "2 blocks a rate (indicative)" in design.subtitle
 
 
-def test_the_summit_says_that_the_switch_interval_was_raised() -> None:
+def test_the_ramp_says_that_the_switch_interval_was_raised() -> None:
     """It shows times, which the interval changes where there are threads."""
-    plain = summit.design(synthetic.analysed(made()))
+    plain = designs(made())["ramp"]
     lines = [
         line.model_copy(update={"params": line.params | {"switch_interval_s": 10.0}})
         if isinstance(line, TrialRecord) and line.workload == "c10k"
         else line
         for line in made()
     ]
-    raised = summit.design(synthetic.analysed(lines))
+    raised = designs(lines)["ramp"]
     assert isinstance(plain, Design)
     assert isinstance(raised, Design)
     assert "Switch interval" not in text_of(plain)
-    assert "Switch interval 10 s for every backend (Python's own is 5 ms)" in text_of(raised)
+    assert "Switch interval 10 s for every backend (Python’s own is 5 ms)" in text_of(raised)

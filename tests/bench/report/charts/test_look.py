@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from bench.plan.cast import MAIN_VARIANTS
-from bench.report.charts import marks
-from bench.report.charts.look import WHOLE, Look, named, style
+from bench.report.charts.axes import bar_rows
+from bench.report.charts.look import Look, style
 from bench.report.charts.slide import Slide
+from bench.show.words import WHOLE, named
 from crawlers.catalogue import OURS
 from tests.bench import synthetic
 
@@ -53,7 +54,7 @@ def test_a_line_divides_models_and_variants_from_stacks() -> None:
     with style(look):
         slide = Slide(look, "a title", "a subtitle")
         axes = slide.panels()[0]
-        marks.bar_rows(slide, axes, ["callbacks", "trio", "aiohttp", "httpx"], 14.0)
+        bar_rows(slide, axes, ["callbacks", "trio", "aiohttp", "httpx"], 14.0)
         lines = [float(np.asarray(line.get_ydata())[0]) for line in axes.get_lines()]
     assert lines == [1.5]
     assert [text.get_text() for text in axes.get_yticklabels()][2:] == [

@@ -5,30 +5,44 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from matplotlib.text import Text
 
-from bench.report.charts import Design
-from bench.report.charts.look import DPI, Look, Shape, style
-from bench.report.charts.slide import spread_apart
+from bench.report.charts import Design, story
+from bench.report.charts.look import Look, Shape, style
+from bench.report.charts.slide import Slide, spread_apart
 from bench.schema import TrialRecord
 from bench.show.words import footer
-from tests.bench import synthetic
+from tests.bench import committed, synthetic
 from tests.bench.report.charts.campaigns import changed, designs, made, standard
+from tests.bench.report.looks import SHAPES, crowded
 
 
-@pytest.mark.parametrize("shape", ["wide", "square"])
-@pytest.mark.parametrize("name", ["ladder", "ladder-stacks", "memory", "noise"])
-def test_no_word_leaves_the_slide(name: str, shape: Shape) -> None:
-    look = Look("light", shape, synthetic.MODELS)
-    design = standard()[name]
-    with style(look):
-        slide = design.slide(look, ("footer",))
-        # matplotlib keeps labels of ticks beyond the axes' end, and does not draw them.
-        ticks = {label for axes in slide.figure.axes for label in axes.get_xticklabels()}
-        texts = {t for t in slide.figure.findobj(Text) if t.get_visible() and t.get_text()}
-        boxes = {t.get_text(): t.get_window_extent() for t in texts - ticks}
-    width = look.size[0] * DPI
-    assert [text for text, box in boxes.items() if box.x0 < 0 or box.x1 > width] == []
+@pytest.mark.parametrize("shape", ["wide", pytest.param("square", marks=pytest.mark.slow)])
+def test_no_text_lies_on_another_or_leaves_the_slide(shape: Shape) -> None:
+    small_print = footer(synthetic.analysed(made()))
+    found = [crowded(one, shape, synthetic.MODELS, small_print) for one in standard().values()]
+    assert [text for texts in found for text in texts] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", SHAPES)
+def test_no_text_of_the_reference_lies_on_another(shape: Shape) -> None:
+    analysis = committed.analysis()
+    told = story(analysis).values()
+    found = [crowded(each, shape, analysis.backends, footer(analysis)) for each in told]
+    assert [text for texts in found for text in texts] == []
+
+
+def test_what_is_crowded_is_seen() -> None:
+    def draw(slide: Slide) -> None:
+        slide.figure.text(0.5, 0.5, "one")
+        slide.figure.text(0.505, 0.505, "two")
+        slide.figure.text(0.99, 0.2, "outside")
+
+    design = Design("a", "A", None, "", "", draw)
+    assert crowded(design, "wide", synthetic.MODELS, ()) == [
+        "a, wide: 'outside' leaves the slide",
+        "a, wide: 'one' lies on 'two'",
+    ]
 
 
 def hollow_markers(design: Design) -> int:
@@ -58,28 +72,6 @@ def test_server_limited_points_are_hollow() -> None:
     )[name]
     assert hollow_markers(limited) == 1
     assert limited.hollow
-
-
-def test_labels_of_a_slide_do_not_overlap() -> None:
-    design = designs(made())["throughput"]
-    look = Look("light", "wide", list(synthetic.MODELS))
-    with style(look):
-        slide = design.slide(look, footer(synthetic.analysed(made())))
-        slide.figure.draw_without_rendering()
-        boxes = [
-            (text.get_text(), text.get_window_extent())
-            for text in slide.figure.texts
-            if text.get_text()
-        ]
-        width, height = (slide.look.size[0] * 100, slide.look.size[1] * 100)
-        for text, box in boxes:
-            assert box.x0 >= 0, text
-            assert box.x1 <= width, text
-            assert box.y0 >= 0, text
-            assert box.y1 <= height, text
-        for (one, a), (two, b) in itertools.combinations(boxes, 2):
-            apart = a.x1 <= b.x0 or b.x1 <= a.x0 or a.y1 <= b.y0 + 3 or b.y1 <= a.y0 + 3
-            assert apart, f"{one!r} lies on {two!r}"
 
 
 def test_spread_apart() -> None:

@@ -1,0 +1,45 @@
+"""The answers of the reference campaign, which a wheel carries in place of its records.
+
+They are for a folder without campaigns. ``python -m tools.rebuild carried`` writes them.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Final
+
+from pydantic import ConfigDict
+
+from bench import filesystem
+from bench.capacity.model import Costs
+from bench.capacity.validation import Check, Validation
+from bench.launch import ROOT
+from bench.schema import CampaignRecord, Record
+
+FOLDER: Final = ROOT / "bench" / "reference"
+ANSWERS: Final = "answers.json"
+TALK: Final = "talk.html"
+
+
+class Answers(Record):
+    """What ``advise``, ``cite`` and ``findings`` read; the slides of ``talk`` are beside it."""
+
+    model_config = ConfigDict(ser_json_inf_nan="strings", allow_inf_nan=True)
+
+    campaign: CampaignRecord  # without its plan
+    sha256: str  # of the records
+    findings: dict[str, str]
+    source: str
+    costs: Costs
+    checks: list[Check]
+
+    @property
+    def validation(self) -> Validation:
+        """How far off predictions from these costs were."""
+        return Validation(self.checks)
+
+
+@cache
+def carried() -> Answers:
+    """The answers that this installation has."""
+    return Answers.model_validate_json(filesystem.read_text(FOLDER / ANSWERS))

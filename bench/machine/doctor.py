@@ -1,0 +1,494 @@
+"""The doctor: checks this machine for anything that would skew the results.
+
+``python -m bench doctor`` prints one result per check, with its effect on the measurements and a
+fix. A campaign runs the same checks before it starts, and asks :func:`refuse` before each
+workload. A *warning* means that numbers get worse or noisier than they look; a *refusal* means
+that the workload cannot run at all, and says which limit is needed. The doctor raises the limits
+that this process may raise by itself.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import resource
+import shutil
+import sys
+import time
+import tomllib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+import psutil
+from pydantic import TypeAdapter
+from rich.table import Table
+from rich.text import Text
+
+from bench.errors import BenchError
+from bench.machine import build, cpu, host, kernel, procfs, switches
+from bench.terminal import Terminal
+from bench.text import KIB
+
+Level = Literal["ok", "note", "warning", "refusal"]
+COLOURS: dict[Level, str] = {"ok": "green", "note": "cyan", "warning": "yellow", "refusal": "red"}
+
+QUICK_CONNECTIONS = 10_000
+"""The most that the quick profile holds, with as many threads: checked for by default."""
+
+
+class DoctorError(BenchError):
+    """This machine cannot even be checked; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """One thing that was checked. ``effect`` and ``fix`` are empty when all is well."""
+
+    check: str
+    level: Level
+    found: str
+    effect: str = ""
+    fix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What is said of one finding; the words are templates for its numbers."""
+
+    level: Level
+    found: str
+    effect: str
+    fix: str = ""
+
+
+FINDINGS: Final = TypeAdapter(dict[str, Finding]).validate_python(
+    tomllib.loads(Path(__file__).with_name("doctor.toml").read_text(encoding="utf-8"))
+)
+"""A check, or a check and a case of it (``swap-unused``) -> what is said."""
+
+
+def ok(check: str, found: str) -> CheckResult:
+    return CheckResult(check, "ok", found)
+
+
+def bad(case: str, **numbers: object) -> CheckResult:
+    said = FINDINGS[case]
+    found, fix = said.found.format(**numbers), said.fix.format(**numbers)
+    return CheckResult(case.partition("-")[0], said.level, found, said.effect, fix)
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    connections: int = 0  # held at once by the worker, and again by the server
+    threads: int = 0
+    folder: Path = Path()  # where the records go
+    tls_client: int = 0  # bytes of the worker for each connection over TLS
+    tls_server: int = 0  # and of the server
+
+
+def require_proc() -> None:
+    """Raise :class:`DoctorError` on a Linux without /proc, where almost nothing can be read."""
+    if sys.platform.startswith("linux") and not Path("/proc/self").exists():
+        raise DoctorError("no /proc here, so nothing can be measured: mount -t proc proc /proc")
+
+
+def examine(needs: Needs) -> list[CheckResult]:
+    """Run every check. Takes about half a second.
+
+    Raises :class:`DoctorError` on a Linux without /proc.
+    """
+    require_proc()
+    return [result for check in CHECKS for result in check(needs)]
+
+
+def refuse(needs: Needs) -> str | None:
+    """Why this workload cannot run here, with the numbers needed; None if it can."""
+    refusals = [
+        f"{result.check}: {result.found} ({result.fix})"
+        for check in LIMITS
+        for result in check(needs)
+        if result.level == "refusal"
+    ]
+    return "; ".join(refusals) or None
+
+
+def show(results: Sequence[CheckResult]) -> None:
+    """Print the results, the most serious last; in colour on terminals only."""
+    order = list(COLOURS)
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for result in sorted(results, key=lambda result: order.index(result.level)):
+        level = Text(result.level, style=COLOURS[result.level])
+        table.add_row(level, Text(result.check), Text(result.found))
+        if result.effect:
+            table.add_row("", "", Text(result.effect, style="dim"))
+        if result.fix:
+            table.add_row("", "", Text(f"→ {result.fix}"))
+    Terminal().print(table)
+    count = [sum(r.level == level for r in results) for level in order]
+    print(", ".join(f"{n} {level}" for n, level in zip(count, order, strict=True) if n))
+
+
+# --- descriptors and threads -------------------------------------------------------------
+
+
+SPARE_DESCRIPTORS = 128  # standard streams, modules, the control plane, epoll
+SPARE_TASKS = 64
+SPARE_MAPS = 1000  # libraries, heaps and arenas of an interpreter
+MAPS_PER_THREAD = 2  # a stack and its guard page
+THREAD_STACK_BYTES = 8 << 20  # address space, unless RLIMIT_STACK says otherwise
+MAX_MAP_COUNT = "vm.max_map_count"
+
+
+def raise_descriptor_limit(needed: int = 0) -> tuple[int, int]:
+    """Raise the soft descriptor limit to the hard one; returns (before, after).
+
+    If ``needed`` exceeds the hard limit, tries to raise that too, which root may
+    do up to fs.nr_open. Applies to this process and to those it starts. Never
+    raises an error: compare the second number with what you need.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    for goal in (max(needed, hard), hard):
+        if goal > soft:
+            with suppress(ValueError, OSError):
+                resource.setrlimit(resource.RLIMIT_NOFILE, (goal, goal))
+                return soft, goal
+    return soft, soft
+
+
+def check_descriptors(needs: Needs) -> Iterator[CheckResult]:
+    """Each end of a connection takes one descriptor in its process."""
+    needed = needs.connections + SPARE_DESCRIPTORS
+    before, after = raise_descriptor_limit(needed)
+    found = f"soft limit {after:,}"
+    if after != before:
+        found += f", raised from {before:,}"
+    if after < needed:
+        yield bad("descriptors", found=found, needed=needed)
+    else:
+        yield ok("descriptors", found)
+    used, most = kernel.files()
+    if used is not None and most is not None and most - used < 2 * needed:
+        yield bad("files", left=most - used, needed=2 * needed, most=used + 2 * needed)
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadLimit:
+    """A limit on the number of threads, and how many more it allows.
+
+    ``fix`` is a template: ``{}`` stands for the number of threads, ``{maps}``
+    for the number of memory mappings.
+    """
+
+    name: str
+    left: int
+    fix: str
+
+
+def thread_limits() -> Iterator[ThreadLimit]:
+    tasks = (procfs.read("proc/loadavg") or "").split()
+    running = (procfs.to_int(tasks[3].partition("/")[2]) or 0) if len(tasks) > 3 else 0
+    for name in ("threads-max", "pid_max"):
+        most = procfs.read_int(f"proc/sys/kernel/{name}")
+        if most is not None:
+            yield ThreadLimit(f"kernel.{name}", most - running, f"sysctl kernel.{name}={{}}")
+    left = procfs.tasks_left()
+    if left is not None:
+        fix = "raise the task limit of the container or systemd unit to {}"
+        yield ThreadLimit("control group pids.max", left, fix)
+    maps = procfs.read_int("proc/sys/vm/max_map_count")
+    if maps is not None:
+        fit = (maps - SPARE_MAPS) // MAPS_PER_THREAD
+        yield ThreadLimit(MAX_MAP_COUNT, fit, f"sysctl {MAX_MAP_COUNT}={{maps}}")
+    processes = resource.getrlimit(resource.RLIMIT_NPROC)[0]
+    if processes != resource.RLIM_INFINITY and os.geteuid() != 0:
+        # Root is exempt. The limit counts all processes and threads of the user.
+        every = [each.info for each in psutil.process_iter(["uids", "num_threads"])]
+        own = [info for info in every if info["uids"] and info["uids"].real == os.getuid()]
+        threads = sum(info["num_threads"] or 0 for info in own)
+        yield ThreadLimit("RLIMIT_NPROC", processes - threads, "ulimit -u {}")
+    if procfs.read_int("proc/sys/vm/overcommit_memory") == 2:
+        fields = procfs.kib_fields(procfs.read("proc/meminfo") or "")
+        room = fields.get("CommitLimit", 0) - fields.get("Committed_AS", 0)
+        fit = room // THREAD_STACK_BYTES
+        yield ThreadLimit("strict overcommit", fit, "sysctl vm.overcommit_memory=0")
+
+
+def check_threads(needs: Needs) -> Iterator[CheckResult]:
+    """Several limits count threads; the tightest decides how many can be started."""
+    limits = sorted(thread_limits(), key=lambda limit: limit.left)
+    if not limits:
+        yield bad("threads-unknown")
+        return
+    needed = needs.threads + SPARE_TASKS
+    for limit in limits:
+        if limit.left < needed:
+            fix = limit.fix.format(needed * 2, maps=needed * MAPS_PER_THREAD + SPARE_MAPS)
+            yield bad("threads", name=limit.name, left=limit.left, needed=needed, fix=fix)
+    tightest = limits[0]
+    if tightest.left >= needed:
+        found = f"room for {tightest.left:,} threads ({tightest.name} is the tightest limit)"
+        yield ok("threads", found)
+
+
+# --- memory ------------------------------------------------------------------------------
+
+
+BYTES_PER_CONNECTION = 32 * KIB  # both ends, the most expensive model without its threads
+BYTES_PER_THREAD = 96 * KIB  # stacks, page tables, task, send buffer, heap: see docs/method.md
+
+
+def mib(size: float) -> str:
+    return f"{size / (1 << 30):.1f} GiB" if size >= 1 << 30 else f"{size / (1 << 20):.0f} MiB"
+
+
+def available_bytes() -> int:
+    """Memory that this process may still take: the machine's, or its control group's."""
+    available = int(psutil.virtual_memory().available)
+    limit = procfs.memory_limit()
+    return available if limit is None else min(available, limit)
+
+
+def check_memory(needs: Needs) -> Iterator[CheckResult]:
+    """The workload must fit, and must stay in memory."""
+    client, server = (needs.connections * each for each in (needs.tls_client, needs.tls_server))
+    need = needs.connections * BYTES_PER_CONNECTION + needs.threads * BYTES_PER_THREAD
+    need += client + server
+    available = available_bytes()
+    found = f"{mib(available)} available"
+    if need <= available / 2:
+        yield ok("memory", found)
+    else:
+        found += f"; {mib(need)} needed"
+        if client + server:
+            found += f" ({mib(client)} of the client and {mib(server)} of the server for TLS)"
+        yield bad("memory" if need > available else "memory-low", found=found)
+    swap = psutil.swap_memory()
+    if swap.total:
+        yield bad(
+            "swap" if swap.used else "swap-unused", used=mib(swap.used), total=mib(swap.total)
+        )
+    yield from check_paging()
+
+
+def check_paging() -> Iterator[CheckResult]:
+    """Kernel features that make a process look larger or smaller than it is."""
+    text = procfs.read("sys/kernel/mm/transparent_hugepage/enabled") or ""
+    if "[always]" in text:
+        yield bad("huge pages")
+    elif text:
+        chosen = text.partition("[")[2].partition("]")[0]
+        yield ok("huge pages", f"transparent huge pages: {chosen}")
+    damon = "sys/kernel/mm/damon/admin/kdamonds"
+    states = [file.parent.name for file in (procfs.ROOT / damon).glob("*/state")]
+    reclaims = (procfs.read("sys/module/damon_reclaim/parameters/enabled") or "").strip() == "Y"
+    if reclaims or any(procfs.read(f"{damon}/{name}/state") == "on\n" for name in states):
+        yield bad("cold memory")
+
+
+# --- ports, queues and connection tracking -----------------------------------------------
+
+
+MANY_TIME_WAIT = 1000
+
+
+def check_ports(needs: Needs) -> Iterator[CheckResult]:
+    """A connection holds an ephemeral port for its server address.
+
+    TIME_WAIT keeps the port for another 60 s, but only towards that one server
+    port, and on loopback tcp_tw_reuse returns it after a second. Sockets left by
+    other servers are therefore a nuisance, not a limit; there can be more of them
+    than ports.
+    """
+    ports = kernel.ephemeral_ports()
+    if ports is None:
+        yield bad("ports-unknown")
+        return
+    waiting = kernel.time_wait() or 0
+    found = f"{ports:,} ephemeral ports, {waiting:,} in TIME_WAIT"
+    if needs.connections > ports:
+        yield bad("ports", found=found, needed=needs.connections)
+    elif waiting > MANY_TIME_WAIT:
+        yield bad("ports-waiting", found=found)
+    else:
+        yield ok("ports", found)
+
+
+def check_backlog(needs: Needs) -> Iterator[CheckResult]:
+    """Connections that arrive faster than they are accepted wait in two queues."""
+    somaxconn = procfs.read_int("proc/sys/net/core/somaxconn")
+    if somaxconn is None:
+        return
+    needed = needs.connections
+    if needed > somaxconn:
+        yield bad("backlog", somaxconn=somaxconn, needed=needed)
+    else:
+        yield ok("backlog", f"somaxconn {somaxconn:,}")
+    conntrack = procfs.read_int("proc/sys/net/netfilter/nf_conntrack_max")
+    tracked = procfs.read_int("proc/sys/net/netfilter/nf_conntrack_count") or 0
+    if conntrack is not None and needed > conntrack - tracked:
+        yield bad("conntrack", left=conntrack - tracked, needed=needed, most=2 * needed + tracked)
+
+
+# --- processors --------------------------------------------------------------------------
+
+
+BUSY_LOAD = 0.5
+ENOUGH = 4
+"""Processors from which several can work beside the server's."""
+
+STEAL_SHARE = 0.02  # of all processors' time; one clock tick during the check is 1 % of two
+STEAL_CHECK_S = 0.5
+
+
+def check_processors(needs: Needs) -> Iterator[CheckResult]:
+    """Client and server need a processor each."""
+    pinning, usable = cpu.split_cores(), len(cpu.usable_cores())
+    if not pinning.client:
+        yield bad("processors", usable=usable, reason=pinning.reason)
+    elif pinning.reason is not None:
+        yield bad("processors-shared", usable=usable, reason=pinning.reason)
+    else:
+        found = f"{usable} usable; client on {pinning.client}, server on {pinning.server}"
+        yield ok("processors", found)
+    if usable < ENOUGH:
+        yield bad("all processors", usable=usable, enough=ENOUGH)
+    quota = procfs.cpu_quota()
+    if quota is not None and quota < 2:
+        yield bad("quota", quota=quota)
+
+
+def check_noise(needs: Needs) -> Iterator[CheckResult]:
+    """Other programs, other guests, and a clock speed that changes."""
+    load = os.getloadavg()[0]
+    if load > BUSY_LOAD:
+        yield bad("load", load=load, most=BUSY_LOAD)
+    else:
+        yield ok("load", f"load average {load:.2f}")
+    before = host.steal()
+    if before is not None:
+        time.sleep(STEAL_CHECK_S)
+        stolen = ((host.steal() or before) - before) / STEAL_CHECK_S / (os.cpu_count() or 1)
+        up = time.clock_gettime(time.CLOCK_BOOTTIME) * (os.cpu_count() or 1)
+        share = max(stolen, before / up)
+        if share > STEAL_SHARE:
+            yield bad("steal", share=share)
+        else:
+            yield ok("steal", f"{share:.1%} of processor time stolen")
+    yield from check_frequency()
+
+
+def check_frequency() -> Iterator[CheckResult]:
+    """A governor that ramps up makes the first trial of a block slow; turbo makes it fast."""
+    governor = procfs.read("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+    if governor is None:
+        yield bad("frequency-unknown")
+        return
+    if governor.strip() != "performance":
+        yield bad("frequency", governor=governor.strip())
+    else:
+        yield ok("frequency", "governor performance")
+    no_turbo = procfs.read_int("sys/devices/system/cpu/intel_pstate/no_turbo")
+    boost = procfs.read_int("sys/devices/system/cpu/cpufreq/boost")
+    if no_turbo == 0 or boost == 1:
+        yield bad("turbo")
+
+
+def check_interpreter(needs: Needs) -> Iterator[CheckResult]:
+    """Two builds of the same version can differ by a third."""
+    built = build.python_build()
+    here = (
+        f"{platform.python_implementation()} {platform.python_version()}, "
+        f"interpreter lock {switches.gil()}, JIT {switches.jit()}"
+    )
+    if built["debug"]:
+        yield bad("interpreter", here=here)
+    elif built["pgo"]:
+        yield ok("interpreter", f"{here}: built with profile-guided optimisation")
+    else:
+        case = "interpreter-unknown" if built["pgo"] is None else "interpreter-plain"
+        yield bad(case, here=here)
+
+
+# --- platform, disk and programs ---------------------------------------------------------
+
+
+DISK_WARNING = 500 << 20
+DISK_REFUSAL = 50 << 20
+
+
+def check_platform(needs: Needs) -> Iterator[CheckResult]:
+    """How much of memory can be attributed depends on what can be read from /proc."""
+    if procfs.read("proc/self/status") is None:
+        yield bad("proc", platform=sys.platform)
+        return
+    smaps = procfs.read("proc/self/smaps_rollup") is not None
+    slabinfo = procfs.read("proc/slabinfo") is not None
+    if smaps and slabinfo:
+        yield ok("proc", "smaps_rollup and slabinfo are readable")
+    if not smaps:
+        yield bad("proc-smaps")
+    if not slabinfo:
+        yield bad("proc-slabinfo")
+
+
+def check_container(needs: Needs) -> Iterator[CheckResult]:
+    """Some limits can only be changed from outside the container."""
+    marks = ("/.dockerenv", "/run/.containerenv")
+    if any((procfs.ROOT / mark.lstrip("/")).exists() for mark in marks):
+        yield bad("container")
+
+
+def check_disk(needs: Needs) -> Iterator[CheckResult]:
+    folders = (needs.folder, *needs.folder.absolute().parents)
+    free = shutil.disk_usage(next(path for path in folders if path.exists())).free
+    if free < DISK_WARNING:
+        yield bad("disk" if free < DISK_REFUSAL else "disk-low", free=mib(free))
+    else:
+        yield ok("disk", f"{mib(free)} free")
+
+
+def check_tools(needs: Needs) -> Iterator[CheckResult]:
+    """Programs that are optional, but make a result stronger."""
+    yield ok("wrk", "installed") if shutil.which("wrk") else bad("wrk")
+    paranoid = procfs.read_int("proc/sys/kernel/perf_event_paranoid")
+    if shutil.which("perf") and (paranoid is None or paranoid <= 2 or os.geteuid() == 0):
+        yield ok("perf", "installed (optional)")
+
+
+def check_tls(needs: Needs) -> Iterator[CheckResult]:
+    """The workloads over TLS need TLS 1.3."""
+    try:
+        import ssl
+    except ImportError:
+        yield bad("TLS-none")
+        return
+    if ssl.HAS_TLSv1_3:
+        yield ok("TLS", f"TLS 1.3 with {ssl.OPENSSL_VERSION}")
+    else:
+        yield bad("TLS", version=ssl.OPENSSL_VERSION)
+
+
+CHECKS: tuple[Callable[[Needs], Iterator[CheckResult]], ...] = (
+    check_platform,
+    check_descriptors,
+    check_ports,
+    check_backlog,
+    check_threads,
+    check_processors,
+    check_noise,
+    check_memory,
+    check_disk,
+    check_tools,
+    check_tls,
+    check_interpreter,
+    check_container,
+)
+
+# Checks that can refuse a workload. They are quick, and run again before each workload.
+LIMITS = (check_descriptors, check_ports, check_threads, check_memory, check_disk)

@@ -1,0 +1,245 @@
+"""Reading and parsing the text files of /proc and /sys, those of control groups included.
+
+Every parser takes text, so you can test it on text captured from another machine.
+Only :func:`read` and :func:`read_int` touch the file system; they return ``None``
+if a file is missing or unreadable. Formats: ``man 5 proc``, the kernel's
+Documentation/filesystems/proc.rst, and cgroup-v1 and cgroup-v2.rst in its admin-guide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.text import KIB
+
+ROOT = Path("/")
+"""The parent of ``proc`` and ``sys``. Tests point it to a folder of captured files."""
+
+
+def read(path: str) -> str | None:
+    """The text of ``/path`` (say ``"proc/meminfo"``), or None if it cannot be read."""
+    try:
+        return (ROOT / path.lstrip("/")).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+
+
+def read_int(path: str) -> int | None:
+    """The integer in a file; None if the file is missing or says ``max``."""
+    text = read(path)
+    return to_int(text.strip()) if text is not None else None
+
+
+def to_int(text: str) -> int | None:
+    try:
+        return int(text)
+    except ValueError:
+        return None
+
+
+def fields(text: str) -> Iterator[tuple[str, list[str]]]:
+    """The lines that have a name and a colon: each name, and the words behind it."""
+    for line in text.splitlines():
+        name, colon, rest = line.partition(":")
+        if colon:
+            yield name.strip(), rest.split()
+
+
+def kib_fields(text: str) -> dict[str, int]:
+    """Parse ``Name:  123 kB`` lines (meminfo, status, smaps_rollup) into bytes.
+
+    Skips lines without a number; keeps numbers without ``kB`` as they are
+    (``Threads: 4``).
+    """
+    found: dict[str, int] = {}
+    for name, words in fields(text):
+        value = to_int(words[0]) if words else None
+        if value is not None:
+            found[name] = value * KIB if words[1:2] == ["kB"] else value
+    return found
+
+
+def status(pid: int) -> dict[str, int]:
+    return kib_fields(read(f"proc/{pid}/status") or "")
+
+
+def paired_lines(text: str) -> dict[str, dict[str, int]]:
+    """Parse /proc/net/snmp and /proc/net/netstat: a line of names, then a line of numbers.
+
+    Returns ``{"Tcp": {"RetransSegs": 12, ...}, ...}``. Skips pairs
+    that do not match (a truncated read).
+    """
+    names: dict[str, list[str]] = {}
+    groups: dict[str, dict[str, int]] = {}
+    for group, words in fields(text):
+        if group not in names:
+            names[group] = words
+        elif len(words) == len(names[group]):
+            groups[group] = numbers(names[group], words)
+    return groups
+
+
+def sockstat(text: str) -> dict[str, dict[str, int]]:
+    """Parse /proc/net/sockstat: ``TCP: inuse 5 orphan 0 tw 3 alloc 6 mem 1``."""
+    return {group: numbers(words[::2], words[1::2]) for group, words in fields(text)}
+
+
+def numbers(names: list[str], words: list[str]) -> dict[str, int]:
+    pairs = zip(names, map(to_int, words), strict=False)
+    return {name: number for name, number in pairs if number is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Slab:
+    active: int  # objects in use, plus those on per-processor slabs (see memory.py)
+    size: int  # bytes of one object, padding included
+
+    @property
+    def bytes(self) -> int:
+        return self.active * self.size
+
+
+def slabinfo(text: str) -> dict[str, Slab]:
+    """Parse /proc/slabinfo 2.x; skips lines of any other shape."""
+    slabs: dict[str, Slab] = {}
+    for line in text.splitlines():
+        words = line.split()
+        if len(words) < 6 or line.startswith(("#", "slabinfo")):
+            continue
+        active, size = to_int(words[1]), to_int(words[3])
+        if active is not None and size is not None:
+            slabs[words[0]] = Slab(active, size)
+    return slabs
+
+
+def processor_list(text: str) -> list[int]:
+    """Parse a kernel list of processors: ``0-3,8`` is ``[0, 1, 2, 3, 8]``.
+
+    Raises ValueError for anything else.
+    """
+    found: set[int] = set()
+    for part in text.strip().split(","):
+        if not part:
+            continue
+        first, dash, last = part.partition("-")
+        found.update(range(int(first), int(last if dash else first) + 1))
+    return sorted(found)
+
+
+# --- control groups ----------------------------------------------------------------------
+#
+# Versions 1 and 2. Only read: a benchmark should not rearrange the groups that it runs in.
+
+
+UNLIMITED = 1 << 62  # version 1 says "no limit" with a number near 2**63
+
+
+@dataclass(frozen=True, slots=True)
+class ControlGroup:
+    """The control group of a process for one controller."""
+
+    version: int  # 1 or 2
+    mount: str  # where the hierarchy is mounted
+    path: str  # the group's folder, below or equal to mount
+
+    def upward(self, name: str) -> list[str]:
+        """The file's text in this group and in every group above it: all of their limits apply."""
+        texts = []
+        folder = self.path
+        while True:
+            text = read(f"{folder}/{name}")
+            if text is not None:
+                texts.append(text.strip())
+            if folder == self.mount or "/" not in folder.lstrip("/"):
+                return texts
+            folder = folder.rsplit("/", 1)[0]
+
+
+def cgroup_mounts(text: str) -> dict[str, tuple[int, str]]:
+    """Parse /proc/self/mounts into ``{controller: (1, mount)}``; version 2 is ``""``."""
+    found: dict[str, tuple[int, str]] = {}
+    for words in map(str.split, text.splitlines()):
+        if len(words) < 4:
+            continue
+        if words[2] == "cgroup2":
+            found.setdefault("", (2, words[1]))
+        elif words[2] == "cgroup":
+            for option in words[3].split(","):
+                found.setdefault(option, (1, words[1]))
+    return found
+
+
+def cgroup_membership(text: str) -> dict[str, str]:
+    """Parse /proc/PID/cgroup into ``{controller: path}``; version 2 is ``""``."""
+    found: dict[str, str] = {}
+    for line in text.splitlines():
+        _, _, rest = line.partition(":")
+        controllers, colon, path = rest.partition(":")
+        if colon:
+            for controller in controllers.split(","):
+                found[controller] = path
+    return found
+
+
+def control_group(controller: str) -> ControlGroup | None:
+    """The group of this process for ``controller`` ("memory", "cpu", "pids"), None without one.
+
+    If the controller is mounted as version 1, that is used: a controller belongs to
+    one hierarchy only. In a container without its own cgroup namespace, the path is
+    the host's and does not exist here; the mount itself is then the group.
+    """
+    mounted = cgroup_mounts(read("proc/self/mounts") or "")
+    groups = cgroup_membership(read("proc/self/cgroup") or "")
+    for name in (controller, ""):
+        if name in mounted and name in groups:
+            version, mount = mounted[name]
+            path = mount + groups[name].rstrip("/")
+            if not (ROOT / path.lstrip("/")).is_dir():
+                path = mount
+            return ControlGroup(version, mount, path)
+    return None
+
+
+def quota(texts: list[str]) -> float | None:
+    """The tightest of several ``cpu.max`` texts (``"150000 100000"``), in processors."""
+    shares = []
+    for text in texts:
+        words = text.split()
+        limit, period = (to_int(w) for w in words) if len(words) == 2 else (None, None)
+        if limit is not None and period and limit > 0:
+            shares.append(limit / period)
+    return min(shares, default=None)
+
+
+def cpu_quota() -> float | None:
+    group = control_group("cpu")
+    if group is None:
+        return None
+    if group.version == 2:
+        return quota(group.upward("cpu.max"))
+    limits = group.upward("cpu.cfs_quota_us")
+    periods = group.upward("cpu.cfs_period_us")
+    return quota([f"{a} {b}" for a, b in zip(limits, periods, strict=False)])
+
+
+def memory_limit() -> int | None:
+    group = control_group("memory")
+    if group is None:
+        return None
+    texts = group.upward("memory.max" if group.version == 2 else "memory.limit_in_bytes")
+    limits = [limit for text in texts if (limit := to_int(text)) is not None]
+    return min((limit for limit in limits if limit < UNLIMITED), default=None)
+
+
+def tasks_left() -> int | None:
+    group = control_group("pids")
+    if group is None:
+        return None
+    left = []
+    for limit, used in zip(group.upward("pids.max"), group.upward("pids.current"), strict=False):
+        most, now = to_int(limit), to_int(used)
+        if most is not None and now is not None:
+            left.append(most - now)
+    return min(left, default=None)

@@ -1,1 +1,0 @@
-"""What it costs to import a backend: time to ready, memory, modules, in fresh processes."""

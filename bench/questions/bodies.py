@@ -1,0 +1,96 @@
+"""How much of a model's cost is left when pages are large?
+
+The kernel copies a large page, and every model waits for that alike. So the same list is fetched
+with pages of 2 KB, 64 KB and 1 MB, each backend in turns with the others.
+"""
+
+from __future__ import annotations
+
+from operator import truediv
+from typing import Final
+
+from bench.analysis import stats
+from bench.analysis.analysis import Analysis
+from bench.analysis.wording import prose
+from bench.questions.question import Answer, of_models
+from bench.show.figures import Bars, Figure
+from bench.show.measured import TIMES, US, Blocks, Measure, Measured, within
+from bench.show.words import of_blocks
+
+NAME: Final = "bodies"
+ASKS: Final = "How much of a model's cost is left when pages are large?"
+SIZES: Final = {"fetch-100": "2 KB", "bodies-65536": "64 KB", "bodies-1048576": "1 MB"}
+SMALL, *_, LARGE = SIZES.values()
+PROSE: Final = (
+    "Pages of a list, fetched and checksummed at 100 slots; the client's processor time. What a "
+    "model does for a page it does once, or once for each receive; copying and the checksum grow "
+    "with the page and are the same for all. A ratio between models is one of small pages, "
+    "unless it names a size. To measure it: `python -m bench run --only fetch-100,bodies`."
+)
+
+
+def times(size: str) -> str:
+    """The measure of a size over the base."""
+    return f"{size} ratio"
+
+
+def measures(base: str) -> dict[str, Measure]:
+    """Microseconds by size, then the ratios to the base."""
+    costs = {s: Measure(s, f"a fetched page of {s}, processor time", US) for s in SIZES.values()}
+    over = f"over {prose(base)}"
+    ratios = {
+        times(size): Measure(f"{size} {over}", f"a fetched page of {size} {over}", TIMES)
+        for size in SIZES.values()
+    }
+    return costs | ratios
+
+
+def measured(analysis: Analysis) -> Measured:
+    """Every backend that fetched large pages; those of 2 KB are the pages of ``fetch``."""
+    costs = stats.block_values(
+        stats.trials_of(analysis.records, NAME, "fetch", twins=False), stats.CPU_PER_1000
+    )  # ms for 1000 pages: µs for each
+    values: dict[str, dict[str, Blocks]] = {}
+    for label in analysis.labels:
+        mine = {s: costs[point, label] for point, s in SIZES.items() if (point, label) in costs}
+        if set(mine) - {SMALL}:
+            base = {s: costs.get((point, analysis.base), {}) for point, s in SIZES.items()}
+            ratios = {times(s): within(here, base[s], truediv) for s, here in mine.items()}
+            values[label] = {**mine, **{key: found for key, found in ratios.items() if found}}
+    return Measured(measures(analysis.base), values)
+
+
+def answer(analysis: Analysis) -> Answer | None:
+    """The largest page, with the models in the headline."""
+    found = measured(analysis)
+    if not found.values:
+        return None
+    headline = of_models(found, LARGE, f"A {LARGE} page costs")
+    over = f"processor time per page, times that of {prose(analysis.base)}"
+    return Answer(
+        found,
+        headline,
+        PROSE,
+        tables=[
+            found.table(
+                "Pages of 2 KB, 64 KB and 1 MB",
+                "Processor time of the client per page of a list at 100 slots, in turns; and the "
+                "same over the base, within blocks. Medians over blocks and their range.",
+            )
+        ],
+        figures=[
+            Figure(
+                name=NAME,
+                title=f"Processor time per page of {SMALL} and of {LARGE}, over the base",
+                headline=headline.text if headline else None,
+                subtitle="Processor time of the client per page of a list at 100 slots, in turns; "
+                f"median of {of_blocks(found.blocks((times(SMALL), times(LARGE))))}",
+                data=Bars(
+                    [found.panel(over, times(SMALL), times(LARGE))],
+                    f"a page of {SMALL}",
+                    f"a page of {LARGE} (in colour)",
+                ),
+                notes=("Ranges: lowest to highest block.",),
+            )
+        ],
+    )

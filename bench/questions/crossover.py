@@ -1,0 +1,334 @@
+"""From how many slots on do threads fall behind?
+
+Threads, with Python's switch interval and with a long one, are compared with async_await and with
+callbacks in the same blocks, by pages per second and by p99: at the points of ``crossover`` and of
+the workloads that cover other cells, ``throughput`` without delay, ``waiting`` and ``regime``
+behind one. Threads fall behind where the interval of their pages per second over those of
+async_await excludes 1 from below, there and at all more slots that were measured.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
+from typing import Any, Final
+
+from bench.analysis import stats
+from bench.analysis.analysis import Analysis
+from bench.analysis.stats import Comparison, Ratio, Spread
+from bench.analysis.stats.ratios import MARGINS
+from bench.analysis.wording import change, interval
+from bench.plan.cast import BASE
+from bench.plan.workloads import SWITCHING
+from bench.questions.question import Answer, Headline
+from bench.schema import TrialRecord
+from bench.show.figures import Axis, Figure, Lines, Plot, Point
+from bench.show.table import Row
+from bench.show.words import of_blocks
+from bench.text import count, duration_tick, listing, plural
+
+NAME: Final = "crossover"
+ASKS: Final = "From how many slots on do threads fall behind?"
+WORKLOADS: Final = ("throughput", "waiting", "regime", NAME)
+RATE: Final = replace(stats.PAGES_PER_S, workloads=WORKLOADS)
+P99: Final = replace(stats.SERVICE_P99, workloads=WORKLOADS)
+AGAINST: Final = "async_await"
+COMPARED: Final = (*SWITCHING, AGAINST)
+DEFAULT, LONG = SWITCHING
+SHORTEST_MS: Final = 10.0
+"""Shorter delays than this, except none, say nothing about where threads fall behind."""
+
+PROSE: Final = (
+    "Cause: every thread that is ready competes for one lock, and on several processors each "
+    "hand-over wakes a thread on another one. "
+    "To measure it: `python -m bench run --profile full --only "
+    "throughput,waiting,regime,crossover`."
+)
+
+
+def delay_ms(trial: TrialRecord) -> float:
+    """The delay in milliseconds; the median where it is random."""
+    _, _, numbers = str(trial.params.get("delay") or "none").partition(":")
+    return float(numbers.partition(":")[0] or 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One label at one number of slots behind one delay.
+
+    ``rate`` and ``p99`` are ratios to callbacks, ``against`` that of pages per second to
+    async_await; each None where it was not measured there.
+    """
+
+    label: str
+    point: str
+    slots: int
+    delay_ms: float
+    rate: Ratio | None
+    p99: Ratio | None
+    against: Comparison | None
+
+
+@dataclass(frozen=True, slots=True)
+class Crossing:
+    """Where a label falls below async_await behind one delay.
+
+    ``above`` is the largest number of slots at which it is not shown to be slower, ``below``
+    the smallest from which on it always is; None where there is none. ``at`` is where the
+    line between the two ratios meets 1, ``low`` and ``high`` where their intervals do.
+    """
+
+    label: str
+    delay_ms: float
+    above: int | None
+    below: int | None
+    most: int  # slots that were measured
+    at: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Crossover:
+    """All cells, and for each delay and kind of threads where they cross."""
+
+    cells: Sequence[Cell]
+    crossings: Sequence[Crossing]
+
+    def card(self, _label: str, _where: str) -> list[Row]:
+        """Nothing: a card says it in its sentences."""
+        return []
+
+    def as_json(self) -> list[dict[str, Any]]:
+        """Where each kind of threads falls behind, by delay."""
+        return [asdict(crossing) for crossing in self.crossings]
+
+
+def measured(analysis: Analysis) -> Crossover | None:
+    """The cells of a campaign; None without a point of ``crossover``."""
+    return analysis.once(_measured)
+
+
+def _measured(analysis: Analysis) -> Crossover | None:
+    records = analysis.records
+    if not stats.trials_of(records, NAME):
+        return None
+    trials = stats.trials_of(records, *WORKLOADS, twins=False)
+    sample = {t.point: t for t in trials if not 0 < delay_ms(t) < SHORTEST_MS}
+    points = [point for point in stats.points_of(records, *WORKLOADS) if point in sample]
+    pairs = [(point, AGAINST, name) for point in points for name in SWITCHING]
+    against = {(c.point, c.label): c for c in stats.compare_pairs(records, pairs, RATE)}
+    if not against:
+        return None
+    to_base = [(point, BASE, name) for point in points for name in COMPARED]
+    rates, tails = (
+        {(c.point, c.label): c.ratio for c in stats.compare_pairs(records, to_base, metric)}
+        for metric in (RATE, P99)
+    )
+    cells = [
+        Cell(
+            name,
+            point,
+            int(stats.number_param(sample[point], "slots") or 0),
+            delay_ms(sample[point]),
+            rates.get((point, name)),
+            tails.get((point, name)),
+            against.get((point, name)),
+        )
+        for point in points
+        for name in COMPARED
+        if (point, name) in rates or (point, name) in against
+    ]
+    cells.sort(key=lambda cell: (cell.delay_ms, cell.slots, COMPARED.index(cell.label)))
+    found = (
+        crossing([c for c in cells if (c.label, c.delay_ms) == (name, delay)])
+        for delay in _delays(cells)
+        for name in SWITCHING
+    )
+    return Crossover(cells, [each for each in found if each])
+
+
+def _delays(cells: Iterable[Cell]) -> list[float]:
+    """The delays in milliseconds, 0 first."""
+    return sorted({cell.delay_ms for cell in cells})
+
+
+def crossing(cells: Sequence[Cell]) -> Crossing | None:
+    """Where one label crosses, from its cells behind one delay by slots; None without any."""
+    judged = [
+        (cell.slots, cell.against.ratio)
+        for cell in cells
+        if cell.against is not None and cell.against.ratio.low is not None
+    ]
+    if not judged:
+        return None
+    # From the right: everything that is slower up to the first that is not.
+    place = len(judged)
+    while place and slower(judged[place - 1][1]):
+        place -= 1
+    above = judged[place - 1][0] if place else None
+    below = judged[place][0] if place < len(judged) else None
+    found = Crossing(cells[0].label, cells[0].delay_ms, above, below, judged[-1][0])
+    if above is None or below is None:
+        return found
+    # Where the lower ends meet 1 is the first number at which it may cross.
+    at, low, high = (
+        _meets(judged[place - 1], judged[place], end) for end in ("value", "low", "high")
+    )
+    return replace(found, at=at, low=low, high=high)
+
+
+def slower(ratio: Ratio) -> bool:
+    """Whether fewer pages per second are shown, and not only within ±2 %.
+
+    Behind a delay that sets the rate, a difference of half a percent can be shown.
+    """
+    if not ratio.shown or ratio.value is None or ratio.low is None:
+        return False
+    return ratio.value < 1 and ratio.low < 1 / (1 + MARGINS[0])
+
+
+def _meets(left: tuple[int, Ratio], right: tuple[int, Ratio], which: str) -> float:
+    """Where a line between two ratios meets 1, both axes logarithmic, within the two."""
+    (x, start), (end, stop) = ((slots, getattr(ratio, which)) for slots, ratio in (left, right))
+    if not start or not stop or start <= 1:
+        return float(x)
+    if stop >= 1:
+        return float(end)
+    share = math.log(start) / (math.log(start) - math.log(stop))
+    return math.exp(math.log(x) + share * (math.log(end) - math.log(x)))
+
+
+def behind(delay: float) -> str:
+    """``without delay``, ``with a delay of 10 ms``."""
+    return f"with a delay of {duration_tick(delay)}" if delay else "without delay"
+
+
+def said(found: Crossing) -> str:
+    """From where on one label is slower, as ``from 1,000 slots on (not at 100; ...)``."""
+    text = f"from {count(found.below or found.most)} slots on"
+    if found.above is None:
+        return f"{text}, the fewest that were measured"
+    return f"{text} (not at {count(found.above)}{_interpolated(found)})"
+
+
+def _interpolated(found: Crossing) -> str:
+    """Where it crosses, rounded; without an interval that is a point, or a place measured.
+
+    The line is cut off at both ends: a label that is below 1 at the last number where it is not
+    shown to be slower may cross anywhere before it.
+    """
+    if not (found.at and found.low and found.high):
+        return ""
+    low, at, high = (float(f"{value:.2g}") for value in (found.low, found.at, found.high))
+    if low == high and at in (found.above, found.below):
+        return ""
+    within = f", {count(low)} to {count(high)}" if low < high else ""
+    return f"; interpolated, they cross at about {count(at)} slots{within}"
+
+
+def answer(analysis: Analysis) -> Answer | None:
+    """Where threads cross behind each delay, by default and with the long interval; the cause."""
+    found = measured(analysis)
+    if found is None:
+        return None
+    mine = [each for each in found.crossings if each.label == DEFAULT]
+    text = []
+    if places := [f"{behind(each.delay_ms)} {said(each)}" for each in mine if each.below]:
+        text.append(f"Shown {'; '.join(places)}.")
+    if level := [each for each in mine if not each.below]:
+        where = listing([behind(each.delay_ms) for each in level])
+        most = listing([count(n) for n in sorted({each.most for each in level})])
+        text.append(f"Not shown {where}, with up to {most} slots.")
+    head = _headline(found)
+    prose = " ".join([*text, *_long(found), PROSE])
+    figure = _figure(found, head)
+    return Answer(found, head, prose, figures=[figure] if figure else [])
+
+
+def _headline(found: Crossover) -> Headline:
+    """From how many slots on, with the shortest delay; all other numbers are in the prose."""
+    compared = [cell.against for cell in found.cells if cell.against and cell.label == DEFAULT]
+    blocks = plural(max((pair.ratio.blocks for pair in compared), default=0), "block")
+    mine = [each for each in found.crossings if each.label == DEFAULT]
+    fewest = min((each.below for each in mine if each.below), default=None)
+    if not mine:
+        few = f"{blocks}, and an interval needs {stats.MIN_BLOCKS}"
+        return Headline("Too few blocks to say from how many slots on threads fall behind", few)
+    if fewest is None:
+        most = count(max(each.most for each in mine))
+        return Headline(f"With up to {most} slots threads do not fall behind", blocks)
+    shortest = min(each.delay_ms for each in mine if each.below == fewest)
+    return Headline(
+        f"From {count(fewest)} slots on {behind(shortest)}, threads fetch fewer pages/s "
+        "than async/await",
+        f"95 % intervals of {blocks}",
+        [pair for pair in compared if slower(pair.ratio)],
+    )
+
+
+def _long(found: Crossover) -> list[str]:
+    """Both switch intervals where threads are slower by default, each against async_await."""
+    told = [
+        f"at {plural(one.slots, 'slot')} {behind(one.delay_ms)} {_much(one.against)} by default "
+        f"and {_much(other.against)} with it"
+        for one, other in pairwise(found.cells)
+        if (one.label, one.point, other.label) == (DEFAULT, other.point, LONG)
+        and one.against
+        and other.against
+        and slower(one.against.ratio)
+        and other.against.ratio.low is not None
+    ]
+    each = f"With a switch interval of 1 s, pages per second against async/await: {listing(told)}."
+    return [each] if told else []
+
+
+def _much(compared: Comparison) -> str:
+    if not compared.ratio.shown or compared.ratio.value is None:
+        return "no difference is shown"
+    return f"{change(compared.ratio.value, 'fewer')} ({interval(compared)})"
+
+
+def _figure(found: Crossover, head: Headline) -> Figure | None:
+    """Ratios to callbacks by slots, with intervals: a column of panels for each delay."""
+    blocks = [cell.rate.blocks for cell in found.cells if cell.rate]
+    if not blocks:
+        return None
+    delays = _delays(found.cells)
+    plots = [_plot(found, delay) for delay in delays]
+    if any(cell.p99 for cell in found.cells):
+        plots += [_plot(found, delay, tail=True) for delay in delays]
+    return Figure(
+        name=NAME,
+        title="Where threads stop being fine, by slots and delay",
+        headline=head.text,
+        subtitle="Ratios to callbacks in the same blocks, by slots, behind each delay of the "
+        f"server; 95 % intervals over {of_blocks(blocks)}",
+        data=Lines(plots, columns=len(delays)),
+        notes=(
+            "Shaded: from the most slots at which threads are not shown to fetch fewer pages per "
+            "second than async_await to the fewest from which they are. No p99 without delay: "
+            "backends take turns there.",
+        ),
+    )
+
+
+def _plot(found: Crossover, delay: float, *, tail: bool = False) -> Plot:
+    """Behind one delay, ratios of pages per second, or of p99."""
+    lines: dict[str, list[Point]] = {}
+    for cell in found.cells:
+        ratio = cell.p99 if tail else cell.rate
+        if cell.delay_ms == delay and ratio and ratio.value:
+            low, high = ratio.low or ratio.value, ratio.high or ratio.value
+            point = Point(cell.slots, Spread(ratio.value, low, high, ratio.blocks))
+            lines.setdefault(cell.label, []).append(point)
+    axes = Axis("slots", "counts"), Axis("p99" if tail else "pages/s", "ratios")
+    if tail:
+        return Plot(lines, *axes)
+    title = duration_tick(delay) if delay else "no delay"
+    for each in found.crossings:
+        if (each.label, each.delay_ms) == (DEFAULT, delay) and each.below:
+            return Plot(lines, *axes, title, shade=(each.above, each.below), crossing=each.at)
+    return Plot(lines, *axes, title)

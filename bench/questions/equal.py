@@ -1,0 +1,163 @@
+"""What the harness holds equal: does it decide the order?
+
+Pinning and malloc were held equal once, and had decided it. So each thing that the harness fixes
+is flipped in a point of its own (:func:`bench.plan.profiles.equal`). A ratio to callbacks that
+changes by more than the noise floor belongs into a headline, or to what users have.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from operator import truediv
+from typing import Final
+
+from bench.analysis import stats
+from bench.analysis.analysis import Analysis
+from bench.analysis.stats import Ratio
+from bench.plan.profiles import FLIPS, MEMORY
+from bench.questions.question import Answer, Headline, few
+from bench.schema import TrialRecord
+from bench.show.measured import TIMES, Blocks, Measure, Measured, within
+from bench.show.table import MISSING, Column, Table, name
+from bench.text import listing, plural
+from crawlers import registry
+from crawlers.registry import MODELS
+
+NAME: Final = "equal"
+ASKS: Final = "Does what the harness holds equal decide the order?"
+AS_ALWAYS, FLIPPED, CHANGE = "as_always", "flipped", "change"
+MEASURES: Final = {
+    AS_ALWAYS: Measure("as always", "over the base, as always", TIMES),
+    FLIPPED: Measure("flipped", "over the base, flipped", TIMES),
+    CHANGE: Measure("flipped ÷ as always", "flipped over as always", TIMES),
+}
+WORDS: Final = {
+    **FLIPS,
+    MEMORY: ("memory is read of a client on one processor", "on all (KiB for a connection)"),
+    "stops": ("labels take turns", "whole trials, one after the other"),
+}
+TURNS: Final = ("throughput-100", "whole-100")
+MOVES: Final = 0.05
+"""A change of a ratio by less than this share is not named."""
+CHANGED: Final = "≠"
+PROSE: Final = (
+    "Each backend crawled as always and with one thing flipped, in turns with each other at 100 "
+    "slots. The server sleeps, because threads share its processor. Not flipped: loopback, "
+    "which takes root to change."
+)
+
+
+def measured(analysis: Analysis) -> Measured:
+    """``flip: label``: ratio to the base as always and flipped, by block."""
+    values: dict[str, dict[str, Blocks]] = {}
+    for flip, both in _sides(analysis):
+        plain, flipped = both
+        for label in plain:
+            if label in flipped and label != analysis.base:
+                change = within(flipped[label], plain[label], truediv)
+                values[f"{flip}: {label}"] = {
+                    AS_ALWAYS: plain[label],
+                    FLIPPED: flipped[label],
+                    CHANGE: change,
+                }
+    return Measured(MEASURES, values)
+
+
+Sides = tuple[Mapping[str, Blocks], Mapping[str, Blocks]]
+
+
+def _sides(analysis: Analysis) -> Iterator[tuple[str, Sides]]:
+    trials = stats.trials_of(analysis.records, NAME, twins=False)
+    if not trials:
+        return
+    for flip in WORDS:
+        here = [trial for trial in trials if trial.point == f"{NAME}-{flip}"]
+        flipped = [trial for trial in here if "flipped" in trial.params]
+        plain = [trial for trial in here if "flipped" not in trial.params]
+        if flip == "stops":
+            plain, flipped = (_crawled(analysis, point) for point in TURNS)
+        if plain and flipped:
+            yield flip, (_over(plain, analysis.base), _over(flipped, analysis.base))
+
+
+def _crawled(analysis: Analysis, point: str) -> list[TrialRecord]:
+    every = [*stats.trials_of(analysis.records, twins=False), *analysis.records.companions]
+    return [t for t in every if t.point == point and t.label in MODELS]
+
+
+def _over(trials: list[TrialRecord], base: str) -> dict[str, Blocks]:
+    """Label -> block -> what it costs, over the base with a server in the same state."""
+    values: dict[tuple[bool | None, str], dict[int, float]] = defaultdict(dict)
+    for trial in trials:
+        value = _kib(trial) if trial.memory else stats.CPU_PER_1000.value(trial)
+        if value:
+            values[stats.polled(trial), trial.label][trial.block] = value
+    return {
+        label: within(blocks, values[state, base], truediv)
+        for (state, label), blocks in values.items()
+        if (state, base) in values
+    }
+
+
+def _kib(trial: TrialRecord) -> float | None:
+    growth = stats.memory_growth(trial) or {}
+    parts = [growth.get(part) for part in stats.OWN_PARTS]
+    return sum(part or 0.0 for part in parts) / 1024 or None
+
+
+def answer(analysis: Analysis) -> Answer | None:
+    """Which flips change a ratio to the base by more than the noise floor and 5 %."""
+    found = measured(analysis)
+    if not found.values:
+        return None
+    changes = {row: _change(analysis, found, row) for row in found.values}
+    moved = [row for row, change in changes.items() if change.shown]
+    return Answer(
+        found,
+        _headline(moved, changes, analysis.base),
+        PROSE,
+        [_table(found, changes, analysis.base)],
+    )
+
+
+def _change(analysis: Analysis, found: Measured, row: str) -> Ratio:
+    values = found.values[row]
+    floor = max(analysis.floor(stats.CPU_PER_1000).log or 0.0, math.log1p(MOVES))
+    metric = stats.CPU_PER_1000
+    return stats.ratio(values[AS_ALWAYS], values[FLIPPED], floor=floor, metric=metric)
+
+
+def _headline(moved: list[str], changes: Mapping[str, Ratio], base: str) -> Headline:
+    flips = list(dict.fromkeys(row.partition(":")[0] for row in moved))
+    blocks = min(change.blocks for change in changes.values())
+    said = f"{listing(flips)} change" if len(flips) > 1 else f"{listing(flips)} changes"
+    if not moved:
+        said = "Nothing that is held equal changes"
+    behind = f"{len(moved)} of {plural(len(changes), 'ratio')}, {plural(blocks, 'block')}"
+    only = few(blocks)
+    return Headline(f"{said} a ratio to {base} by 5 %{only}", "no interval" if only else behind)
+
+
+def _table(found: Measured, changes: Mapping[str, Ratio], base: str) -> Table:
+    labels = sorted({row.partition(": ")[2] for row in found.values}, key=registry.names().index)
+    flips = list(dict.fromkeys(row.partition(": ")[0] for row in found.values))
+    rows = [
+        [flip, *WORDS[flip], *(_cell(found, changes, f"{flip}: {label}") for label in labels)]
+        for flip in flips
+    ]
+    heads = ["as always", "flipped", *(f"{label}, × {base}" for label in labels)]
+    about = (
+        f"Processor time per crawled page over that of {base}, as always → flipped, medians over "
+        f"blocks. {CHANGED}: the change exceeds 5 % and the noise floor."
+    )
+    return Table("What is held equal", [name("flip"), *map(Column, heads)], rows, about=about)
+
+
+def _cell(found: Measured, changes: Mapping[str, Ratio], row: str) -> str:
+    if row not in changes:
+        return MISSING
+    before, after = (found.median(row, key) for key in (AS_ALWAYS, FLIPPED))
+    text = f"{before:.2f} → {after:.2f}"
+    return f"{text} {CHANGED}" if changes[row].shown else text

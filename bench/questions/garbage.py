@@ -1,0 +1,112 @@
+"""What does a page leave to the garbage collector?
+
+Most objects of a page are freed when the last reference to them is gone. Those in a cycle of
+references wait for Python's cyclic collector. Here it is off during a crawl of a list, and runs
+once afterwards: it counts what only it can free.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Final
+
+from bench.analysis import stats
+from bench.analysis.analysis import Analysis
+from bench.analysis.wording import prose
+from bench.questions.question import Answer, Headline, few
+from bench.show.figures import Bars, Figure, Unit
+from bench.show.measured import Blocks, Measure, Measured
+from bench.show.words import of_blocks
+from bench.text import number, plural
+from crawlers.registry import MODELS
+
+NAME: Final = "garbage"
+ASKS: Final = "What does a page leave to the garbage collector?"
+KEPT, OPENED = "plain", "churn"
+"""The modes: a kept connection, and one for each page."""
+
+
+def _tenths(value: float) -> str:
+    return f"{value:.1f}"
+
+
+OBJECTS: Final = Unit("objects", _tenths, number)
+MEASURES: Final = {
+    KEPT: Measure("kept", "objects of a page that only the collector can free", OBJECTS),
+    OPENED: Measure("new", "… of a page with a connection of its own", OBJECTS),
+}
+LEAST: Final = 0.1
+"""Objects per page; less is what the end of a crawl leaves once, shared out over its pages."""
+
+PROSE: Final = (
+    "Objects in cycles of references, which are not freed when the last reference to them from "
+    "outside is gone. The collector was off while the pages of a list were fetched at 100 slots, "
+    "and ran once afterwards. What the end of a crawl leaves is in it, shared out over the pages. "
+    "Until the collector runs, their memory is not free (encode/httpx#3733). To measure it: "
+    "`python -m bench run --only garbage`."
+)
+
+
+def measured(analysis: Analysis) -> Measured:
+    """Every backend, in objects for each page."""
+    values: dict[str, dict[str, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
+    for trial in stats.trials_of(analysis.records, NAME, twins=False):
+        found = stats.garbage_per_page(trial)
+        if found is not None:
+            values[trial.label][str(trial.params.get("mode"))][trial.block] = found
+    rows: dict[str, dict[str, Blocks]] = {
+        label: dict(values[label]) for label in analysis.labels if label in values
+    }
+    return Measured(MEASURES, rows)
+
+
+def answer(analysis: Analysis) -> Answer | None:
+    """The model that leaves most, with a connection for each page."""
+    found = measured(analysis)
+    if not found.values:
+        return None
+    head = headline(found)
+    return Answer(
+        found,
+        head,
+        PROSE,
+        tables=[
+            found.table(
+                "What a page leaves to the garbage collector",
+                "Objects per page that only the cyclic collector can free: on kept connections, "
+                "and with a new connection for each page. Whole trials at 100 slots on plain HTTP.",
+            )
+        ],
+        figures=[
+            Figure(
+                name=NAME,
+                title="Objects of a page that only the garbage collector can free",
+                headline=head.text if head else None,
+                subtitle="Objects in cycles of references, counted after a crawl without the "
+                f"collector, for each page of a list; {of_blocks(found.blocks())}",
+                data=Bars(
+                    [found.panel("objects for each page", KEPT, OPENED)],
+                    "a kept connection",
+                    "a new one for each page (in colour)",
+                ),
+                notes=("What the end of a crawl leaves is in it, shared out over the pages.",),
+            )
+        ],
+    )
+
+
+def headline(found: Measured) -> Headline | None:
+    """A count differs by nothing but what a crawl's end leaves, so one trial says it."""
+    ranked = found.with_(OPENED, MODELS)
+    if not ranked:
+        return None
+    most, spread = ranked[0], found.spread(ranked[0], OPENED)
+    assert spread is not None
+    only, blocks = few(spread.count), plural(spread.count, "block")
+    if spread.high < LEAST:
+        return Headline(f"No model leaves the garbage collector objects of a page{only}", blocks)
+    return Headline(
+        f"A page on a new connection leaves {OBJECTS.words(spread.median)} objects to the garbage "
+        f"collector with {prose(most)}{only}",
+        f"{OBJECTS.words(spread.low)} to {OBJECTS.words(spread.high)}, {blocks}",
+    )

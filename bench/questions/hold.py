@@ -1,0 +1,164 @@
+"""How much memory does a server need for an idle connection?
+
+The load opens connections one after the other, gets an answer on each, and leaves them idle. The
+harness reads the server's memory from outside before the first and with all of them open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from bench.analysis import stats
+from bench.analysis.analysis import Analysis
+from bench.questions.question import Answer, of_models
+from bench.schema import TrialRecord
+from bench.show.figures import Bars, Figure, Unit
+from bench.show.measured import Blocks, Measure, Measured
+from bench.show.words import of_blocks
+from bench.text import GIB, KIB, MIB, count, number, significant
+
+NAME: Final = "hold"
+ASKS: Final = "How much memory does a server need for an idle connection?"
+OVER_TLS: Final = "tls-hold"
+BARE: Final = "bare"
+
+
+def _kib(value: float) -> str:
+    return f"{significant(value, 2)} KiB"
+
+
+KIB_EACH: Final = Unit("KiB", _kib, number)
+MIB_FIXED: Final = Unit("MiB", lambda value: f"{significant(value, 2)} MiB", number)
+MANY: Final = Unit("connections", count, count)
+
+PLAIN, TLS, MOST, MOST_TLS = "plain", "tls", "most", "most-tls"
+MEASURES: Final = {
+    PLAIN: Measure("plain", "an idle connection on plain HTTP, in all", KIB_EACH),
+    "user": Measure("user", "… of it the server's own", KIB_EACH),
+    "kernel": Measure("kernel", "… of it the kernel's", KIB_EACH),
+    TLS: Measure("TLS", "an idle connection over TLS, in all", KIB_EACH),
+    "tls-user": Measure("user over TLS", "… of it the server's own", KIB_EACH),
+    "program": Measure("program", "the server without connections", MIB_FIXED),
+    MOST: Measure("in 1 GiB", "connections that fit into 1 GiB with the program", MANY),
+    MOST_TLS: Measure("in 1 GiB over TLS", "the same over TLS", MANY),
+}
+PROSE: Final = (
+    "An idle connection has had one request and its answer, and waits for the next. Its memory is "
+    "what the server's processes have grown by, and what the kernel keeps for this end: socket, "
+    "inode, epoll item; stack, task and send buffer of a thread. The other end is not counted. "
+    "Every connection over TLS made a full handshake. To measure it: `python -m bench run "
+    "--profile servers --only hold,tls-hold`."
+)
+
+
+def grown(trial: TrialRecord) -> tuple[float, float] | None:
+    """Bytes of a connection: the process's own, and the kernel's; None if a part is unknown."""
+    growth, held = stats.memory_growth(trial), trial.memory
+    if growth is None or held is None:
+        return None
+    parts = {name: growth[name] for name in stats.MEMORY_PARTS}
+    known = [value for value in parts.values() if value is not None]
+    if len(known) < len(parts):
+        return None
+    user = growth["user"] or 0.0
+    return user / held.connections, (sum(known) - user) / held.connections
+
+
+Value = Callable[[TrialRecord], float | None]
+
+
+def of_connection(how: Callable[[float, float], float]) -> Value:
+    """A number of the process's own bytes and the kernel's."""
+    return lambda trial: how(*both) if (both := grown(trial)) else None
+
+
+def program(trial: TrialRecord) -> float:
+    """Bytes of the server before its first connection."""
+    assert trial.memory is not None
+    held = trial.memory.before
+    parts = (held.user_bytes, held.page_table_bytes, held.kernel_stack_bytes)
+    return float(sum(part or 0 for part in parts))
+
+
+def most(trial: TrialRecord) -> float | None:
+    """How many connections fit into 1 GiB."""
+    return of_connection(lambda user, kernel: (GIB - program(trial)) / (user + kernel))(trial)
+
+
+IN_ALL: Final = of_connection(lambda user, kernel: (user + kernel) / KIB)
+USER: Final = of_connection(lambda user, kernel: user / KIB)
+OF_PLAIN: Final[Mapping[str, Value]] = {
+    PLAIN: IN_ALL,
+    "user": USER,
+    "kernel": of_connection(lambda user, kernel: kernel / KIB),
+    "program": lambda trial: program(trial) / MIB,
+    MOST: most,
+}
+OF_TLS: Final[Mapping[str, Value]] = {TLS: IN_ALL, "tls-user": USER, MOST_TLS: most}
+
+
+def largest(trials: list[TrialRecord]) -> list[TrialRecord]:
+    """Those with the most connections: what a process keeps ready hides the first few."""
+    most = max((t.memory.connections for t in trials if t.memory), default=0)
+    return [t for t in trials if t.memory and t.memory.connections == most]
+
+
+def measured(analysis: Analysis) -> Measured:
+    """Every server at the largest number of connections, and the control last."""
+    records = analysis.records
+    values: dict[str, dict[str, Blocks]] = {}
+    for workload, measures in ((NAME, OF_PLAIN), (OVER_TLS, OF_TLS)):
+        bare = [t for t in records.controls if t.workload == workload and t.status == "ok"]
+        trials = largest([*stats.trials_of(records, workload, twins=False), *bare])
+        for label in (*analysis.labels, BARE):
+            mine = values.setdefault(label, {})
+            for key, value in measures.items():
+                each = {t.block: v for t in trials if t.label == label and (v := value(t))}
+                if each:
+                    mine[key] = each
+    return Measured(MEASURES, {label: mine for label, mine in values.items() if mine})
+
+
+def connections(analysis: Analysis, workload: str) -> int:
+    """How many were held; 0 if none."""
+    trials = largest(stats.trials_of(analysis.records, workload, twins=False))
+    return trials[0].memory.connections if trials and trials[0].memory else 0
+
+
+def answer(analysis: Analysis) -> Answer | None:
+    """In KiB, with the models in the headline."""
+    found = measured(analysis)
+    if not found.values:
+        return None
+    headline = of_models(found, PLAIN, "An idle connection costs a server")
+    plain, tls = (connections(analysis, workload) for workload in (NAME, OVER_TLS))
+    where = f"at {count(plain)} connections" + (f", over TLS at {count(tls)}" if tls else "")
+    servers = Measured(MEASURES, {k: v for k, v in found.values.items() if k != BARE})
+    keys = (PLAIN, TLS) if tls else (PLAIN,)
+    return Answer(
+        found,
+        headline,
+        PROSE,
+        tables=[
+            found.table(
+                "An idle connection, served",
+                f"Memory of a server for each idle connection, read {where}; the program without "
+                "connections; and how many fit into 1 GiB with it. Medians over blocks and their "
+                "range.",
+            )
+        ],
+        figures=[
+            Figure(
+                name=NAME,
+                title="Memory of a server for an idle connection",
+                headline=headline.text if headline else None,
+                subtitle=f"User and kernel memory of the server's end, {where}; median of "
+                f"{of_blocks(servers.blocks(keys))}",
+                data=Bars([servers.panel("KiB for each connection", *keys)], "plain HTTP", "TLS")
+                if tls
+                else Bars([servers.panel("KiB for each connection", *keys)]),
+                notes=("Ranges: lowest to highest block.",),
+            )
+        ],
+    )

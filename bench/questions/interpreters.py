@@ -1,0 +1,321 @@
+"""What did each CPython release change?
+
+Interpreters are built differently, and the build alone changes every figure. So a backend is
+compared only with itself on an earlier interpreter *of the same kind of build*, and absolute
+figures always carry their build.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from itertools import chain, pairwise
+from typing import Final
+
+from bench.analysis import stats
+from bench.analysis.analysis import Analysis
+from bench.analysis.stats import CPU_PER_1000, USER_PER_CONNECTION, Comparison, Metric, Pair
+from bench.analysis.wording import (
+    TIMES_FROM,
+    between,
+    by_build,
+    change,
+    differing_builds,
+    says,
+    switches,
+)
+from bench.plan.labels import Label, on_each
+from bench.questions.question import Answer, Headline
+from bench.show import cells
+from bench.show.figures import Dot, DotGroup, DotPanel, Dots, Figure, Unit
+from bench.show.measured import US, Blocks, Measure, Measured
+from bench.show.table import MISSING, Cell, Column, Row, Table, name
+from bench.show.words import blocks_words, differences, point_words, sentence
+from bench.store import Records
+from bench.text import KIB, listing, number, plural
+
+NAME: Final = "interpreters"
+ASKS: Final = "What did each CPython release change?"
+ACROSS: Final = True
+
+
+def _kib(value: float) -> str:
+    return f"{value:.3g} KiB"
+
+
+PAGE, HELD = "page", "held"
+MEASURES: Final = {
+    PAGE: Measure("CPU per page", "a crawled page, processor time", US),
+    HELD: Measure(
+        "user memory per connection", "an idle connection, user memory", Unit("KiB", number, _kib)
+    ),
+}
+METRICS: Final = {PAGE: CPU_PER_1000, HELD: USER_PER_CONNECTION}
+SCALES: Final = {PAGE: 1, HELD: KIB}
+"""Milliseconds for 1000 pages are microseconds for one; bytes are shown as KiB."""
+
+WHAT: Final = {PAGE: "processor time per page", HELD: "user memory per connection"}
+
+
+class Releases:
+    """The interpreters of one campaign, and what is compared between them."""
+
+    def __init__(self, records: Records) -> None:
+        self.records = records
+        self.kinds = by_build(records.campaign.interpreters)  # each oldest first
+        #: The backends that ran, without their interpreters, in the campaign's order.
+        self.models = list(dict.fromkeys(Label.parse(b).name for b in records.campaign.backends))
+
+    @cached_property
+    def oldest(self) -> dict[str, str]:
+        """Label -> the same backend on the oldest interpreter of the same kind of build."""
+        return {
+            label: Label(Label.parse(label).name, names[0]).backend
+            for names in self.kinds.values()
+            for label in on_each(self.models, names)
+        }
+
+    @cached_property
+    def steps(self) -> list[tuple[str, str]]:
+        """Pairs of interpreters of one kind of build, the older first.
+
+        A release is paired with the release before it. A free-threaded build (t) is
+        paired with the same release that has the lock, and one with its JIT on (j) with
+        itself with it off, or with nothing where that was not measured.
+        """
+        found: list[tuple[str, str]] = []
+        for names in self.kinds.values():
+            plain = [name for name in names if name[-1].isdigit()]
+            found += pairwise(plain)
+            found += [(name[:-1], name) for name in names if name[:-1] in plain]
+        return found
+
+    @cached_property
+    def previous(self) -> dict[str, str]:
+        """Label -> the same backend one step before."""
+        return {
+            Label(model, name).backend: Label(model, before).backend
+            for before, name in self.steps
+            for model in self.models
+        }
+
+    def pairs(self, metric: Metric, bases: Mapping[str, str]) -> list[Pair]:
+        """Each label with its base at every point."""
+        return stats.star(self.records, metric, bases=bases)
+
+    @property
+    def lines(self) -> list[str]:
+        """Which interpreters, how they were built, and which are missing, in sentences."""
+        missing = self.records.campaign.interpreters_missing
+        return [
+            *(f"{', '.join(names)}: {build}." for build, names in self.kinds.items()),
+            *switches(stats.trials_of(self.records)),
+            "Ratios stay within a kind of build: to its oldest interpreter, or one step: to the "
+            "release before, for a free-threaded build (t) to the same release with the lock, and "
+            "with the JIT on (j) to the same with it off.",
+            *(f"Not measured: CPython {name}: {why}." for name, why in missing.items()),
+        ]
+
+
+def pairs(records: Records, metric: Metric) -> list[Pair]:
+    """Each backend with itself one step before, and on the oldest interpreter of its kind."""
+    if not records.campaign.interpreters or metric not in METRICS.values():
+        return []
+    found = Releases(records)
+    return [pair for bases in (found.previous, found.oldest) for pair in found.pairs(metric, bases)]
+
+
+Compared = Mapping[str, Mapping[str, Comparison]]
+"""Measure -> label -> its comparison with an earlier interpreter."""
+
+
+def compared(analysis: Analysis, found: Releases, bases: Mapping[str, str]) -> Compared:
+    """By every metric that the campaign has."""
+    return {
+        key: {c.label: c for c in analysis.family(metric).of(found.pairs(metric, bases))}
+        for key, metric in METRICS.items()
+    }
+
+
+def measured(analysis: Analysis) -> Measured:
+    """Every backend on every interpreter."""
+    values: dict[str, dict[str, Blocks]] = {label: {} for label in analysis.labels}
+    for key, metric in METRICS.items():
+        trials = stats.trials_of(analysis.records, *metric.workloads, twins=False)
+        for (_, label), blocks in stats.block_values(trials, metric).items():
+            values[label][key] = {block: value / SCALES[key] for block, value in blocks.items()}
+    return Measured(MEASURES, {label: mine for label, mine in values.items() if mine})
+
+
+def answer(analysis: Analysis) -> Answer | None:
+    """None where the campaign ran on its own interpreter alone."""
+    if not analysis.campaign.interpreters:
+        return None
+    releases, found = Releases(analysis.records), measured(analysis)
+    previous = compared(analysis, releases, releases.previous)
+    head = headline(previous)
+    columns = [key for key in METRICS if found.blocks([key])]
+    differing = differing_builds(analysis.campaign.interpreters)
+    return Answer(
+        found,
+        head,
+        "Each backend is compared with itself on an earlier interpreter of the same kind of "
+        "build. To measure it: `python -m bench interpreters`.",
+        tables=[table(found, releases, previous, compared(analysis, releases, releases.oldest))],
+        figures=[figure(analysis, found, releases, previous, columns, head)] if columns else [],
+        details={
+            f"{NAME}-{number}": said
+            for number, said in enumerate([*_steps(releases, previous), *releases.lines], 1)
+        },
+        warnings=[differing] if differing else [],
+    )
+
+
+def headline(previous: Compared) -> Headline | None:
+    """The largest change from one step to the next."""
+    shown = [(key, c) for key, mine in previous.items() for c in mine.values() if c.ratio.shown]
+    if not shown:
+        return None
+    key, most = max(shown, key=lambda one: abs(math.log(one[1].ratio.value or 1.0)))
+    ratio, value = most.ratio, most.ratio.value or 1.0
+    now, before = Label.parse(most.label), Label.parse(most.base)
+    than = "as" if value >= TIMES_FROM else "than"
+    return Headline(
+        sentence(
+            f"{says(now.name, 'need')} {change(value)} {WHAT[key]} on {now.interpreter} {than} on "
+            f"{before.interpreter}"
+        ),
+        f"{between(value, ratio.low or value, ratio.high or value)}, 95 % interval of "
+        f"{plural(ratio.blocks, 'block')}",
+        [most],
+    )
+
+
+def _steps(releases: Releases, previous: Compared) -> list[str]:
+    """What each step from one interpreter to the next changed."""
+    sentences = []
+    for key, mine in previous.items():
+        for before, now in releases.steps:
+            said = differences(
+                (c for c in mine.values() if Label.parse(c.label).interpreter == now), "less"
+            )
+            what = WHAT[key][0].upper() + WHAT[key][1:]
+            sentences += [f"**{what}, {before} → {now}**: {said}."] if said else []
+    return sentences
+
+
+def table(found: Measured, releases: Releases, previous: Compared, oldest: Compared) -> Table:
+    """A row for each backend on each interpreter: its figures, and their ratios."""
+    rows: list[Row] = []
+    for label, base in releases.oldest.items():
+        parsed = Label.parse(label)
+        row: list[str | Cell] = [parsed.name, parsed.interpreter]
+        for key in METRICS:
+            spread = found.spread(label, key)
+            row.append(cells.figure(spread.median) if spread else MISSING)
+            for mine in (oldest, previous):
+                one = mine[key].get(label)
+                row.append(cells.ratio(one.ratio if one else None, base=label == base))
+        rows.append(row)
+    return Table(
+        "Across interpreters",
+        [
+            name("backend"),
+            name("interpreter"),
+            Column("CPU µs per page"),
+            Column("× oldest"),
+            Column("× step"),
+            Column("user KiB per connection"),
+            Column("× oldest"),
+            Column("× step"),
+        ],
+        rows,
+        notes=releases.lines,
+    )
+
+
+def figure(
+    analysis: Analysis,
+    found: Measured,
+    releases: Releases,
+    previous: Compared,
+    columns: Sequence[str],
+    head: Headline | None,
+) -> Figure:
+    """Absolute figures above; below, what each step from one interpreter to the next changed."""
+    absolute, relative = [], []
+    for key in columns:
+        values, changes = [], []
+        for one in chain.from_iterable(releases.kinds.values()):
+            labels = {model: Label(model, one).backend for model in releases.models}
+            spreads = {m: found.spread(label, key) for m, label in labels.items()}
+            ratios = {m: previous[key].get(label) for m, label in labels.items()}
+            values.append(
+                DotGroup(
+                    one,
+                    [
+                        Dot(model, s.median, s.low, s.high) if s else Dot(model, None)
+                        for model, s in spreads.items()
+                    ],
+                )
+            )
+            changes.append(
+                DotGroup(
+                    one,
+                    [
+                        Dot(model, c.ratio.value, c.ratio.low, c.ratio.high)
+                        if c
+                        else Dot(model, None)
+                        for model, c in ratios.items()
+                    ],
+                )
+            )
+        absolute.append(DotPanel(MEASURES[key].title, values, MEASURES[key].unit.ticks))
+        relative.append(DotPanel("", changes, number, reference=1.0))
+    ends = [len(names) for names in releases.kinds.values()]
+    return Figure(
+        name=NAME,
+        title="What each CPython release changed",
+        headline=head.text if head else None,
+        subtitle=_subtitle(analysis, found, columns),
+        data=Dots(
+            [*absolute, *relative],
+            len(columns),
+            releases.models,
+            [sum(ends[: place + 1]) - 1 for place in range(len(ends) - 1)],
+        ),
+        notes=_notes(analysis, releases),
+    )
+
+
+def _subtitle(analysis: Analysis, found: Measured, columns: Sequence[str]) -> str:
+    trials = stats.trials_of(analysis.records, twins=False)
+    at = [
+        point_words(next(t for t in trials if t.workload in METRICS[key].workloads))
+        for key in columns
+    ]
+    spreads = (s for label in found.values for key in columns if (s := found.spread(label, key)))
+    return (
+        f"{listing(at)}; above: {blocks_words(spreads)}; below: ratio to the release before in the "
+        "same build (t: to the same release with the lock, j: with the JIT on, to the same with "
+        "it off), 95 % interval"
+    )
+
+
+def _notes(analysis: Analysis, releases: Releases) -> tuple[str, ...]:
+    """Builds, parser, lock and JIT as they were in the trials, and what is missing."""
+    trials = stats.trials_of(analysis.records)
+    builds = (
+        "WARNING, builds differ: "
+        + ". ".join(f"{listing(names)}: {build}" for build, names in releases.kinds.items())
+        + ". A build can change more than a release: do not compare across the broken line."
+    )
+    if len(releases.kinds) == 1:
+        builds = f"All built alike: {next(iter(releases.kinds))}."
+    parsers = sorted({str(t.mechanism.get("parser")) for t in trials})
+    words = f"Memory: user space. Standard library only, parser: {listing(parsers)}. "
+    words += " ".join(switches(trials))
+    if missing := analysis.campaign.interpreters_missing:
+        words += f" Not measured: {listing(list(missing))}."
+    return builds, words

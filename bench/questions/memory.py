@@ -1,0 +1,495 @@
+"""How much memory does an idle connection take?
+
+The server holds its answers until all connections are open, and the harness reads what they added
+from outside: the slope of a line over numbers of connections is a connection, the intercept is the
+program. Over TLS it is compared with the same backend's connections on plain HTTP: slopes with
+slopes, and otherwise at the largest number that both were measured at. The control ``bare_tls``
+holds connections with OpenSSL and little else, so what TLS adds splits into OpenSSL's part and the
+library's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from bench.analysis import stats
+from bench.analysis.analysis import Analysis
+from bench.analysis.stats import MEMORY_PARTS, Comparison, MemoryFit, Ratio
+from bench.analysis.wording import prose
+from bench.questions.question import Answer, Headline, few, paragraph
+from bench.schema import TrialRecord
+from bench.show import cells
+from bench.show.cells import kib, mib
+from bench.show.figures import (
+    Axis,
+    Colour,
+    Figure,
+    Lines,
+    Panel,
+    Plot,
+    Point,
+    Stack,
+    Stacked,
+    StackedPanel,
+    Unit,
+)
+from bench.show.table import MISSING, Column, Row, Table, name
+from bench.show.words import blocks_words
+from bench.text import KIB, MIB, capital, count, listing, number, plural, significant, size_words
+from bench.text import times as in_times
+from crawlers.registry import MODELS
+
+NAME: Final = "memory"
+TLS_MEMORY: Final = "tls-memory"
+ASKS: Final = "How much memory does an idle connection take?"
+USER: Final = "user"
+CONTROL: Final = "bare_tls"
+OVER_TLS: Final = (stats.OVER_TLS, "tls-fetch", "tls-handshake")
+
+STREAMS, SMALL = "async_await", "asyncio_small_tls"
+"""asyncio's TLS, with its own buffer and with a small one."""
+
+BUFFER: Final = 256 * KIB
+"""``asyncio.sslproto.SSLProtocol.max_size``, the same in CPython 3.11 to 3.14."""
+
+CLEAR: Final = 1.05
+"""The headline compares totals that differ by at least this factor."""
+
+HUES: Final[tuple[Colour, ...]] = ("blue", "sky", "red", "yellow", "pink", "grey")
+PLAIN, LIBRARY = "user memory, as on plain HTTP", "what the library adds to it"
+HUES_OVER_TLS: Final[dict[str, Colour]] = {
+    **{PLAIN: "grey", "OpenSSL": "blue"},
+    **{LIBRARY: "red", "kernel": "yellow"},
+}
+
+
+ON_A_CARD: Final = (
+    *("a connection, KiB", "… in user space"),
+    "the program without connections, MiB",
+)
+
+
+# --- what was measured -------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class OverTls:
+    """A connection of one backend over TLS and, read in the same way, on plain HTTP: bytes."""
+
+    label: str
+    user: float
+    total: float
+    interval: tuple[float, float] | None  # of the total
+    fixed: float | None
+    plain_user: float | None
+    plain_total: float | None
+    openssl: float | None  # user memory for a connection of the control
+    library: float | None  # the rest of the user memory that TLS adds; below 0 only by noise
+    at: int | None  # the number of connections at which all were read; None: slopes
+    highest: int
+    blocks: int
+
+
+@dataclass(frozen=True)
+class Memory:
+    """A connection of each backend, in bytes."""
+
+    plain: Mapping[str, MemoryFit]
+    over_tls: Mapping[str, OverTls]
+    openssl: float | None  # user memory for a connection of the control, at its largest number
+    refused: Mapping[str, str]  # label -> why it has none over TLS
+
+    def card(self, label: str, _: str) -> list[Row]:
+        """In KiB on plain HTTP and over TLS, and the program in MiB."""
+        plain, tls = self.plain.get(label), self.over_tls.get(label)
+        if plain is None and tls is None:
+            return []
+        most = max(plain.connections[-1] if plain else 0, tls.highest if tls else 0)
+        where, over, on = f"up to {count(most)} held", [MISSING] * 3, [MISSING] * 3
+        if plain:
+            on = [cells.memory(plain), kib(plain.each.get(USER)), mib(plain.fixed)]
+        if tls:
+            over = [kib(tls.total), kib(tls.user), mib(tls.fixed)]
+        return [[what, where, *both] for what, *both in zip(ON_A_CARD, on, over, strict=True)]
+
+    def as_json(self) -> list[dict[str, Any]]:
+        """In bytes, one object for each label on plain HTTP and over TLS."""
+        rows: list[MemoryFit | OverTls] = [*self.plain.values(), *self.over_tls.values()]
+        return [{"tls": isinstance(row, OverTls), **asdict(row)} for row in rows]
+
+
+def measured(analysis: Analysis) -> Memory:
+    """Every backend that held connections."""
+    return analysis.once(_measured)
+
+
+def _measured(analysis: Analysis) -> Memory:
+    records = analysis.records
+    controls = [
+        trial
+        for trial in records.controls
+        if trial.label == CONTROL and trial.status == "ok" and stats.holds(trial)
+    ]
+    plain, tls = (stats.held_trials(records, over_tls=over_tls) for over_tls in (False, True))
+    rows = [_over_tls(tls[label], plain.get(label, ()), controls) for label in tls]
+    refused = stats.trials_of(records, *OVER_TLS, status="refused", twins=False)
+    return Memory(
+        analysis.memory,
+        {row.label: row for row in rows if row},
+        stats.fit_label(CONTROL, controls).at_highest[USER] if controls else None,
+        {trial.label: trial.reason or "no reason given" for trial in refused},
+    )
+
+
+def _over_tls(
+    tls: Sequence[TrialRecord], plain: Sequence[TrialRecord], controls: Sequence[TrialRecord]
+) -> OverTls | None:
+    at: int | None = None
+    over, on = stats.fit_label(tls[0].label, tls), _fit(plain)
+    highest = over.connections[-1]
+    if not (over.fitted and (on is None or on.fitted)):
+        at = max({*over.connections} & {*(on or over).connections} or over.connections)
+    over, on, control = _fit(tls, at) or over, _fit(plain, at), _fit(controls, at)
+    if USER not in over.each:
+        return None
+    user, before = over.each[USER], on.each.get(USER) if on else None
+    openssl = control.each.get(USER) if control else None
+    library = None if before is None or openssl is None else user - before - openssl
+    return OverTls(
+        *(over.label, user, over.total, over.interval, over.fixed),
+        *(before, on.total if on and before is not None else None, openssl, library),
+        *(at, highest, over.blocks),
+    )
+
+
+def _fit(trials: Sequence[TrialRecord], at: int | None = None) -> MemoryFit | None:
+    """The memory of one label, by all of its trials or by those with ``at`` connections."""
+    here = [t for t in trials if at is None or (t.memory and t.memory.connections == at)]
+    return stats.fit_label(here[0].label, here) if here else None
+
+
+def buffer_seen(found: Memory) -> bool:
+    """Whether asyncio's buffer can be seen in a connection of async/await."""
+    streams = found.over_tls.get(STREAMS)
+    return streams is not None and (streams.library or 0.0) >= BUFFER / 2
+
+
+def charted(analysis: Analysis) -> list[OverTls]:
+    """The main backends that were held over TLS at the largest number of connections.
+
+    The table has every backend; :data:`SMALL` is here to show what a buffer makes of asyncio.
+    """
+    held = measured(analysis).over_tls.values()
+    top = max((row.highest for row in held), default=0)
+    return [row for row in held if row.highest == top and row.label in (*analysis.main, SMALL)]
+
+
+# --- the answer --------------------------------------------------------------------------
+
+
+def answer(analysis: Analysis) -> Answer | None:
+    """The models that need most and least, on plain HTTP and over TLS."""
+    found = measured(analysis)
+    if not found.plain and not found.over_tls:
+        return None
+    head = _headline(found.plain.values(), "An idle connection uses")
+    over_tls = _headline(found.over_tls.values(), "Over TLS an idle connection uses")
+    fits = [
+        fit for label, fit in found.plain.items() if label in analysis.main and USER in fit.each
+    ]
+    rows = charted(analysis)
+    return Answer(
+        found,
+        head,
+        _prose(found.plain.values()),
+        tables=[
+            *([_table([*found.plain.values()])] if found.plain else []),
+            *([_table_over_tls(found)] if found.over_tls else []),
+        ],
+        figures=[
+            *([_by_owner(fits, head), *_in_total(analysis)] if fits else []),
+            *([_over_plain(rows, over_tls)] if rows else []),
+        ],
+        printed=True,
+        compared=over_tls.pairs if over_tls else (),
+        details={TLS_MEMORY: paragraph(over_tls, _prose_over_tls(analysis, found))}
+        if over_tls
+        else {},
+    )
+
+
+def _headline(held: Iterable[MemoryFit | OverTls], takes: str) -> Headline | None:
+    """The models with the most and the least, where their intervals lie apart."""
+    models = sorted((row for row in held if row.label in MODELS), key=lambda row: -row.total)
+    if len(models) < 2:
+        return None
+    most, least = models[0], models[-1]
+    number = min(most.blocks, least.blocks)
+    said = (
+        f"{takes} {kib(most.total)} KiB with {prose(most.label)} and "
+        f"{kib(least.total)} KiB with {prose(least.label)}"
+    )
+    if not most.interval or not least.interval:
+        only = few(number) or f", in {plural(number, 'trial')} each"
+        return Headline(f"{said}{only}", "no interval from one number of connections")
+    blocks = plural(number, "block")
+    (low, high), (below, above) = most.interval, least.interval
+    if low <= above or most.total <= CLEAR * least.total:
+        return Headline(f"{takes} about as much with every model", blocks)
+    ratio = Ratio(
+        *(most.total / least.total, low / above, high / max(below, 1.0), number, None, ()),
+        stats.USER_PER_CONNECTION.more,
+        "the intervals of the slopes lie apart",
+    )
+    pair = Comparison(
+        *("c10k", "", stats.USER_PER_CONNECTION, least.label, most.label, ratio),
+        server_limited=False,
+    )
+    ranges = f"{kib(low)} to {kib(high)} and {kib(below)} to {kib(above)} KiB"
+    return Headline(said, f"{ranges}: 95 % intervals of slopes from at least {blocks}", [pair])
+
+
+def _prose(fits: Iterable[MemoryFit]) -> str:
+    models = sorted((fit for fit in fits if fit.label in MODELS), key=lambda fit: -fit.total)
+    each = [f"`{fit.label}` {kib(fit.total)} ({kib(fit.each.get(USER))})" for fit in models]
+    calculated = [
+        f"{_rounded(fit.calculated_bytes)} of the {_rounded(fit.total)} KiB of `{fit.label}` "
+        f"({listing(fit.calculated)})"
+        for fit in models
+        if fit.calculated_bytes >= KIB / 10
+    ]
+    parts = [
+        "The client’s side in KiB, user space and kernel together (user space alone): "
+        f"{', '.join(each)}."
+    ]
+    if calculated:
+        listed = ", ".join(calculated)
+        parts.append(f"Calculated from the number of threads, not read: {listed}.")
+    return " ".join([*parts, "To measure it: `python -m bench run --only c10k`."])
+
+
+def _prose_over_tls(analysis: Analysis, found: Memory) -> str:
+    """Each backend, whether TLS turns the order over, and why asyncio takes so much."""
+    rows = sorted(charted(analysis), key=lambda row: (row.label not in MODELS, -row.total))
+    each = [f"`{row.label}` {kib(row.total)} ({kib(row.plain_total)})" for row in rows]
+    parts = [f"In KiB, in brackets on plain HTTP: {', '.join(each)}."]
+    threads, streams = (found.over_tls.get(label) for label in ("threads", STREAMS))
+    if threads and streams and threads.plain_total and streams.plain_total:
+        before, after = streams.plain_total / threads.plain_total, streams.total / threads.total
+        said = (
+            f"over TLS a connection uses {in_times(after)} times as much memory with async/await "
+            f"as with threads, and {in_times(before)} times as much on plain HTTP."
+        )
+        turned = before < 1 < after
+        parts.append(f"TLS turns the order over: {said}" if turned else capital(said))
+    if found.openssl is not None:
+        parts.append(f"OpenSSL’s own part is {_rounded(found.openssl)} KiB (control `{CONTROL}`).")
+    if buffer_seen(found):
+        small = found.over_tls.get(SMALL)
+        more = f"; with a small one (`{SMALL}`) a connection uses " if small else ""
+        parts.append(
+            f"asyncio’s `SSLProtocol` gives each connection a buffer of {BUFFER // KIB} KiB and "
+            "touches all of it (docs/upstream/asyncio-receive.md)"
+            + (f"{more}{_rounded(small.total)} KiB." if small else ".")
+        )
+    return " ".join([*parts, "To measure it: `python -m bench run --only c10k,tls-c10k`."])
+
+
+# --- tables ------------------------------------------------------------------------------
+
+COLUMNS: Final = {
+    **{"user": 0, "page tables": 3, "kernel stacks": 0, "kernel sockets": 1, "send buffers": 2},
+    **{"other": 3, "total": 0, "fixed MiB": 4, "server side": 5, "user at highest N": 6},
+    "parts / free memory": 7,
+}
+COLUMNS_OVER_TLS: Final = {
+    **{"user, plain": 1, "user, TLS": 0, "OpenSSL": 2, "library": 2, "kernel": 3},
+    **{"total, plain": 0, "total, TLS": 0, "TLS / plain": 0, "fixed MiB": 4, "read at": 5},
+}
+"""Title -> how soon a narrow terminal drops it."""
+
+
+def _columns(titles: Mapping[str, int]) -> list[Column]:
+    return [name("backend"), *(Column(title, drop=drop) for title, drop in titles.items())]
+
+
+def _table(fits: Sequence[MemoryFit]) -> Table:
+    how = (
+        "Slope of a Theil–Sen line over the numbers of connections"
+        if all(fit.fitted for fit in fits)
+        else "Per connection at the highest N, where too few numbers were measured for a slope"
+    )
+    sources = {part: words for fit in fits for part, words in fit.sources.items()}
+    listed = "; ".join(f"{part}: {source}" for part, source in sorted(sources.items()))
+    return Table(
+        "Memory per connection, KiB",
+        _columns(COLUMNS),
+        [
+            [
+                *(fit.label, cells.user_memory(fit)),
+                *(kib(fit.each.get(part)) for part in MEMORY_PARTS if part != USER),
+                *(cells.memory(fit), mib(fit.fixed)),
+                *map(kib, (fit.server_side, fit.at_highest[USER])),
+                MISSING if fit.agreement is None else f"{fit.agreement:.2f}",
+            ]
+            for fit in fits
+        ],
+        about=f"{how}; user with its 95 % interval; highest N "
+        f"{max(fit.connections[-1] for fit in fits):,}. The server’s side of the sockets is listed "
+        f"apart and is not in the total.{f' Sources: {listed}.' if listed else ''}",
+        notes=[f"Missing: {words}" for words in _missing(fits)],
+    )
+
+
+def _missing(fits: Iterable[MemoryFit]) -> list[str]:
+    """The parts without a figure, a line for each reason."""
+    reasons: dict[str, list[str]] = {}
+    every = [part for fit in fits for part in (*fit.parts.values(), fit.server)]
+    for part, reason in sorted({(p.name, p.reason) for p in every if p.reason}):
+        reasons.setdefault(reason, []).append(part)
+    return [f"{listing(parts)}: {reason}" for reason, parts in reasons.items()]
+
+
+def _table_over_tls(found: Memory) -> Table:
+    control = f" A connection of the control takes {kib(found.openssl)} KiB at its largest number."
+    return Table(
+        "Memory per connection over TLS, KiB",
+        _columns(COLUMNS_OVER_TLS),
+        [
+            [
+                row.label,
+                *map(kib, (row.plain_user, row.user, row.openssl, row.library)),
+                *map(kib, (row.total - row.user, row.plain_total, row.total)),
+                in_times(row.total / row.plain_total) if row.plain_total else MISSING,
+                *(mib(row.fixed), "slope" if row.at is None else count(row.at)),
+            ]
+            for row in found.over_tls.values()
+        ],
+        about="Slopes over the numbers of connections, or what was read at one number, divided by "
+        "it. OpenSSL: the control bare_tls. Library: the rest of the user memory that TLS adds."
+        + control
+        * (found.openssl is not None),
+        notes=[f"Refused: {label}: {reason}" for label, reason in sorted(found.refused.items())],
+    )
+
+
+def _rounded(value: float) -> str:
+    return significant(value / KIB, 2)
+
+
+# --- figures -----------------------------------------------------------------------------
+
+
+def _size(kib: float) -> str:
+    return size_words(kib * KIB)
+
+
+IN_KIB: Final = Unit("KiB", _size, number)
+IN_MIB: Final = Unit("MiB", count, number)
+
+
+def _by_owner(fits: Sequence[MemoryFit], head: Headline | None) -> Figure:
+    counts = sorted({n for fit in fits for n in fit.connections})
+    fixed = {f.label: [stats.spread([f.fixed and f.fixed / MIB])] for f in fits}
+    bars = {fit.label: [_stack(fit.each, fit.interval, hatched=fit.calculated)] for fit in fits}
+    return Figure(
+        name=NAME,
+        title="Memory per connection, by owner",
+        headline=head.text if head else None,
+        subtitle=f"Slope of a robust (Theil–Sen) line through {len(counts)} numbers of connections "
+        f"up to {count(counts[-1])}, with the 95 % interval of the total"
+        if any(fit.fitted for fit in fits)
+        else f"At {count(counts[-1])} connections, divided by their number: too few numbers of "
+        "connections for a slope",
+        data=Stacked(
+            dict(zip(MEMORY_PARTS, HUES, strict=True)),
+            [StackedPanel("KiB per connection", bars, IN_KIB)],
+            Panel("MiB fixed", fixed, IN_MIB) if any(f.fixed is not None for f in fits) else None,
+        ),
+        notes=(
+            *(f"Not in the bars: {words}." for words in _missing(fits)),
+            "Without the server’s side of the sockets. Fixed: the process before its first "
+            "connection.",
+        ),
+    )
+
+
+def _stack(
+    parts: Mapping[str, float],
+    interval: tuple[float, float] | None = None,
+    hatched: Sequence[str] = (),
+) -> Stack:
+    ends = (interval[0] / KIB, interval[1] / KIB) if interval else None
+    return Stack({part: value / KIB for part, value in parts.items()}, ends, hatched)
+
+
+def _in_total(analysis: Analysis) -> Iterator[Figure]:
+    """Memory of the whole crawler against the number of connections."""
+    lines: dict[str, list[Point]] = {}
+    for label, sizes in analysis.by_size("c10k", "connections").items():
+        for connections, trials in sizes.items():
+            if label in analysis.main and (found := stats.spread(map(total_bytes, trials))):
+                lines.setdefault(label, []).append(Point(connections, found))
+    if not lines:
+        return
+    axes = Axis("connections held open at once", "counts"), Axis("", "memory")
+    yield Figure(
+        name="memory-total",
+        title="Total memory against connections held open",
+        headline=None,
+        subtitle="The crawler’s process and its share of the kernel, with every connection idle; "
+        + blocks_words(point.y for line in lines.values() for point in line),
+        data=Lines([Plot(lines, *axes)]),
+    )
+
+
+def total_bytes(trial: TrialRecord) -> float | None:
+    """Memory of the whole crawler: its own parts as held, plus what the kernel's parts grew by."""
+    growth = stats.memory_growth(trial)
+    if growth is None or trial.memory is None or trial.memory.held.user_bytes is None:
+        return None
+    held = trial.memory.held
+    own = (held.user_bytes, held.page_table_bytes, held.kernel_stack_bytes)
+    kernel = [growth[part] for part in MEMORY_PARTS if part not in stats.OWN_PARTS]
+    return float(sum(value for value in (*own, *kernel) if value is not None))
+
+
+def _over_plain(rows: Sequence[OverTls], head: Headline | None) -> Figure:
+    """Two bars for each backend: above on plain HTTP, below over TLS."""
+    told = {}
+    for row in rows:
+        plain = "" if row.plain_total is None else f"{size_words(row.plain_total)} plain, "
+        own = "" if row.openssl is None else f", of which OpenSSL {size_words(row.openssl)}"
+        over = f"{size_words(row.total)} over TLS (user {size_words(row.user)}{own})"
+        told[row.label] = plain + over
+    at = sorted({row.at for row in rows if row.at is not None})
+    numbers = f"at {' or '.join(map(count, at))} connections, divided by their number"
+    slopes = f"slope over the numbers of connections up to {count(rows[0].highest)}"
+    how = [*([slopes] if any(row.at is None for row in rows) else []), *([numbers] if at else [])]
+    bars = {row.label: _stacks(row) for row in rows}
+    return Figure(
+        name=TLS_MEMORY,
+        title="Memory per connection, plain and over TLS",
+        headline=head.text if head else None,
+        subtitle=f"{capital(', or '.join(how))}: above on plain HTTP, below over TLS 1.3",
+        data=Stacked(
+            HUES_OVER_TLS, [StackedPanel("KiB per connection, the client’s side", bars, IN_KIB)]
+        ),
+        notes=(
+            "OpenSSL: the control bare_tls, which holds connections with OpenSSL and little else. "
+            "The library’s part is the rest of what TLS adds to the process.",
+        ),
+    )
+
+
+def _stacks(row: OverTls) -> list[Stack]:
+    above: dict[str, float] = {}
+    if row.plain_user is not None and row.plain_total is not None:
+        above = {PLAIN: row.plain_user, "kernel": row.plain_total - row.plain_user}
+    base = min(row.plain_user or 0.0, row.user)
+    openssl = min(row.openssl or 0.0, row.user - base)
+    rest = row.user - base - openssl
+    below = {PLAIN: base, "OpenSSL": openssl, LIBRARY: rest, "kernel": row.total - row.user}
+    return [_stack(above), _stack(below)]

@@ -1,0 +1,292 @@
+"""What happens when requests come faster than they can be fetched?
+
+Requests are due on a schedule whatever happens. A response time counts from the intended start, so
+a request that had to wait for a slot has waited. A closed loop sees the service time alone, from
+the actual start; what it misses is called coordinated omission.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final
+
+from bench.analysis import stats
+from bench.analysis.analysis import Analysis
+from bench.analysis.wording import prose
+from bench.questions.question import Answer, Headline, of_models
+from bench.schema import Latency, TrialRecord
+from bench.show import cells
+from bench.show.figures import Axis, Figure, Line, Lines, Plot, Point
+from bench.show.measured import MS, Blocks, Measure, Measured
+from bench.show.table import MISSING, Column, Table, name
+from bench.show.words import blocks_words, listed, of_blocks
+from bench.text import count, duration, number
+from crawlers.registry import MODELS
+
+NAME: Final = "open_loop"
+ASKS: Final = "What happens when requests come faster than they can be fetched?"
+WORKLOAD: Final = "openloop"
+ENOUGH: Final = 100 * stats.MIN_BEYOND
+"""Samples for a 99th percentile."""
+
+KEEPS_UP: Final = 0.98
+"""Below this share of the offered rate a backend no longer keeps up."""
+
+MOST: Final = 4
+"""Panels on one slide."""
+
+CLEAR: Final = 1.5
+"""A p99 of response times so many times that of service times shows the omission."""
+
+PROSE: Final = (
+    "Requests are due on a Poisson schedule, and a response time counts from the moment when the "
+    "request was due.{omission} At low rates loops look slower than threads: they wait for a due "
+    "time in whole milliseconds, so they send half a millisecond late. To measure it: `python -m "
+    "bench run --profile full --only openloop`."
+)
+
+ByRate = Mapping[str, Mapping[float, Sequence[TrialRecord]]]
+"""Label -> offered rate -> its trials."""
+
+
+def by_rate(analysis: Analysis) -> ByRate:
+    """The trials; records without the rate among their parameters have it measured."""
+    if found := analysis.by_size(WORKLOAD, "rate"):
+        return found
+    result: dict[str, dict[float, list[TrialRecord]]] = {}
+    for trial in stats.trials_of(analysis.records, WORKLOAD, twins=False):
+        if trial.offered_per_s:
+            result.setdefault(trial.label, {}).setdefault(trial.offered_per_s, []).append(trial)
+    return {label: dict(sorted(rates.items())) for label, rates in result.items()}
+
+
+def keeps_up(trials: Sequence[TrialRecord], rate: float) -> bool:
+    """Whether so many requests were fetched as were offered."""
+    achieved = stats.spread(t.achieved_per_s for t in trials)
+    offered = stats.spread(t.offered_per_s or rate for t in trials)
+    return bool(achieved and offered and achieved.median >= KEEPS_UP * offered.median)
+
+
+def telling(data: ByRate, labels: Sequence[str]) -> float | None:
+    """The lowest rate that some of these no longer keep up with, or the highest.
+
+    It shows the effect without having been chosen for its size. None without a common rate.
+    """
+    common = set.intersection(*(set(data[label]) for label in labels)) if labels else set()
+    past = [
+        rate
+        for rate in sorted(common)
+        if any(not keeps_up(data[x][r], r) for x in labels for r in data[x] if r <= rate)
+    ]
+    return past[0] if past else max(common, default=None)
+
+
+def key(part: str, rate: float) -> str:
+    """The measure at an offered rate."""
+    return f"{part}-{rate:g}"
+
+
+def measured(data: ByRate) -> Measured:
+    """Response and service times at each offered rate."""
+    measures: dict[str, Measure] = {}
+    for rate in sorted({rate for rates in data.values() for rate in rates}):
+        at = f"at {count(rate)} requests/s"
+        measures |= {
+            key("p50", rate): Measure(f"p50 {at}", f"response time {at}, median", MS),
+            key("p99", rate): Measure(f"p99 {at}", "… 99th percentile", MS),
+            key("service", rate): Measure(f"service p99 {at}", "… of the service time alone", MS),
+        }
+    values: dict[str, dict[str, Blocks]] = {}
+    for label, rates in data.items():
+        mine = values.setdefault(label, {})
+        for rate, trials in rates.items():
+            response = {t.block: t.response_time for t in trials if t.response_time}
+            service = {t.block: t.service_time for t in trials if t.service_time}
+            mine[key("p50", rate)] = {block: time.p50_ms for block, time in response.items()}
+            mine[key("p99", rate)] = _p99(response)
+            mine[key("service", rate)] = _p99(service)
+    return Measured(measures, values)
+
+
+def _p99(times: Mapping[int, Latency]) -> Blocks:
+    return {block: time.p99_ms for block, time in times.items() if time.count >= ENOUGH}
+
+
+def answer(analysis: Analysis) -> Answer | None:
+    """The p99 of the models at the rate that tells most."""
+    data = by_rate(analysis)
+    if not data:
+        return None
+    found = measured(data)
+    models = [label for label in data if label in MODELS]
+    rate = telling(data, models)
+    at = f"At {count(rate)} requests/s the p99 is" if rate else ""
+    head = of_models(found, key("p99", rate), at) if rate else None
+    missed = omission(data)
+    shown = f" {missed.headline}." if missed and missed.headline else ""
+    return Answer(
+        found,
+        head,
+        PROSE.format(omission=shown),
+        tables=[table(analysis)],
+        figures=[figure for figure in (hockey_stick(analysis, data, head), missed) if figure],
+        printed=True,
+    )
+
+
+def table(analysis: Analysis) -> Table:
+    """Every backend at every offered rate."""
+    return Table(
+        "Open loop: response time from the intended start",
+        [
+            name("backend"),
+            Column("offered/s"),
+            Column("achieved/s, median [min–max]"),
+            Column("response p50 ms", drop=4),
+            Column("response p99 ms"),
+            Column("service p99 ms", drop=5),
+            Column("late starts", drop=6),
+            name("limiter"),
+        ],
+        [
+            [
+                row.label,
+                cells.figure(row.offered_per_s),
+                cells.spread(row.achieved_per_s),
+                cells.figure(row.response_p50_ms),
+                cells.figure(row.response_p99_ms),
+                cells.figure(row.service_p99_ms),
+                MISSING if row.late_starts is None else f"{row.late_starts:,}",
+                cells.limiter(row.limiter),
+            ]
+            for row in analysis.rows
+            if row.workload == WORKLOAD
+        ],
+    )
+
+
+def hockey_stick(analysis: Analysis, data: ByRate, head: Headline | None) -> Figure | None:
+    """p99 and median of the response time, one pair of lines per backend."""
+    p99 = {x: line for x, rates in data.items() if (line := _line(rates, lambda t: t.p99_ms))}
+    p50 = {label: _line(data[label], lambda t: t.p50_ms) for label in p99}
+    if not p99:
+        return None
+    plot = Plot(
+        p99,
+        Axis("offered: requests per second on the schedule", words=number),
+        Axis("", "times"),
+        "response time: p99 solid, median dotted",
+        dotted=p50,
+    )
+    return Figure(
+        name="hockey-stick",
+        title="Open loop: response time against offered rate",
+        headline=head.text if head else None,
+        subtitle="From the intended start to the last byte; "
+        + blocks_words(plot.spreads, "shaded", " a rate"),
+        data=Lines([plot], ranges="shades"),
+        notes=(
+            *listed(stats.trials_of(analysis.records, WORKLOAD)),
+            "At low rates loops look slower than threads: they wait for a due time in whole "
+            "milliseconds, so they send half a millisecond late.",
+        ),
+    )
+
+
+def _line(
+    rates: Mapping[float, Sequence[TrialRecord]], which: Callable[[Latency], float]
+) -> list[Point]:
+    found = []
+    for rate, trials in rates.items():
+        times = [t.response_time for t in trials if t.response_time]
+        spread = stats.spread(which(time) for time in times if time.count >= ENOUGH)
+        if spread:
+            found.append(Point(rate, spread))
+    return found
+
+
+def omission(everything: ByRate) -> Figure | None:
+    """Two curves per backend at one rate: what a closed loop sees, and what a user would."""
+    data = {
+        label: {r: ts for r, ts in rates.items() if all(t.response_time for t in ts)}
+        for label, rates in everything.items()
+    }
+    data = {label: rates for label, rates in data.items() if rates}
+    labels = sorted(data, key=lambda label: label not in MODELS)[:MOST]
+    rate = telling(data, labels)
+    drawn = {label: data[label][rate] for label in labels} if rate else {}
+    response = {x: c for x, ts in drawn.items() if (c := curve([t.response_time for t in ts]))}
+    service = {x: c for x, ts in drawn.items() if (c := curve([t.service_time for t in ts]))}
+    labels = [label for label in drawn if label in response and label in service]
+    if not labels or rate is None:
+        return None
+    absent = [label for label in data if label not in labels]
+    left = ", ".join(absent) if len(absent) < 6 else f"{len(absent)} further backends"
+    p99 = {
+        x: (
+            _merged_p99(t.service_time for t in drawn[x]),
+            _merged_p99(t.response_time for t in drawn[x]),
+        )
+        for x in labels
+    }
+    worst = max(labels, key=lambda label: p99[label][1] / max(p99[label][0], 1e-9))
+    clear = all(
+        t.response_time.p99_ms > CLEAR * t.service_time.p99_ms
+        for t in drawn[worst]
+        if t.response_time and t.service_time
+    )
+    return Figure(
+        name="omission",
+        title="Service time and response time of the same trials",
+        headline=f"The same pages with {prose(worst)} have a p99 of "
+        f"{duration(p99[worst][0])} as service time and {duration(p99[worst][1])} as response time"
+        if clear
+        else None,
+        subtitle=f"{count(rate)} requests/s offered. Service time (dotted) runs from the actual "
+        "start, response time from the intended one",
+        data=Lines(
+            [
+                Plot(
+                    {label: response[label]},
+                    Axis("percentile", "nines"),
+                    Axis("time", "times"),
+                    label,
+                    dotted={label: service[label]},
+                    marks={label: min(response[label], key=lambda p: abs(p.x - nines(99)))},
+                )
+                for label in labels
+            ],
+            columns=len(labels),
+        ),
+        notes=(
+            "A closed loop sees service time only. What it misses is called coordinated omission. "
+            f"Each curve merges {of_blocks(len(drawn[label]) for label in labels)}; the mark is at "
+            "p99.",
+            *listed([t for label in labels for t in drawn[label]]),
+            *((f"Not drawn: {left}.",) if absent else ()),
+        ),
+    )
+
+
+def _merged_p99(times: Iterable[Latency | None]) -> float:
+    return stats.merge_histograms(time.hdr for time in times if time).at_ms(99)
+
+
+def nines(percentile: float) -> float:
+    """Place of a percentile on the axis: the number of nines, log10 of 1/(1 - p)."""
+    return -math.log10(1.0 - percentile / 100.0)
+
+
+def curve(times: Sequence[Latency | None]) -> Line | None:
+    """All trials merged, from the median upwards; None with too few samples."""
+    encoded = [time.hdr for time in times if time]
+    if not encoded:
+        return None
+    pairs = zip(*stats.merge_histograms(encoded).curve(), strict=True)
+    points = [
+        Point(nines(float(p)), stats.Spread(float(ms), float(ms), float(ms), 1))
+        for p, ms in pairs
+        if p >= 50.0
+    ]
+    return points if len(points) > 1 else None

@@ -1,0 +1,294 @@
+"""What do several processors gain?
+
+In every other point a client with one thread has one processor, because it can use no more, and so
+have ``processes``, ``subinterpreters`` and ``partition``. Here these and all with several threads
+get every processor: all but the server's (``apart``), or all of them, the server's included
+(``shared``). Which processors each side had is in the record of each trial.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from bench.analysis import stats
+from bench.analysis.analysis import Analysis
+from bench.analysis.stats import Comparison, Ratio, Spread
+from bench.analysis.summary import processors as processors_of
+from bench.analysis.wording import against, interval
+from bench.plan.cast import BASE, FREE, SPREADING
+from bench.plan.labels import Label
+from bench.questions.question import Answer, Headline
+from bench.schema import TrialRecord
+from bench.show import cells
+from bench.show.figures import Axis, Figure, Lines, Plot, Point
+from bench.show.measured import RATE as PAGES
+from bench.show.measured import Blocks, Measure, Measured
+from bench.show.table import MISSING, Column, Table, name, words
+from bench.show.words import of_blocks
+from bench.text import capital, listing, plural
+
+NAME: Final = "processors"
+ASKS: Final = "What do several processors gain?"
+ACROSS: Final = True
+RATE: Final = replace(stats.PAGES_PER_S, workloads=(NAME,))
+PLACES: Final = {
+    "apart": "with the server on a processor of its own",
+    "shared": "with the server on the same processors",
+}
+"""What is said of a point, by its parameter ``processors``."""
+
+ABOUT: Final = (
+    "Whole trials of one crawl at 100 slots, without delay; ratios of pages per second are to "
+    "callbacks in the same blocks. Loops have one processor. What can use more gets all but the "
+    "server’s where the server is apart, and all of them, as the server does, where it shares "
+    "them. The server sleeps between requests in all of these trials, so their rates are not "
+    "those of points whose server polls. CPU is that of all the client’s processes."
+)
+COMMAND: Final = "To measure it: `python -m bench run --profile full --only processors`."
+FEW: Final = (
+    "Two processors cannot show what more of them would gain: one is left beside the server’s, or "
+    "client and server share both."
+)
+LOCKED: Final = "every interpreter of this campaign has its lock"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One label at one point: where it ran, and how many pages a second that gave."""
+
+    point: str
+    how: str  # "apart" or "shared"
+    label: str
+    client: Sequence[int]  # processors
+    server: Sequence[int]
+    rates: Blocks
+    cpu: Blocks  # µs for a page, all processes of the client together
+    compared: Comparison | None  # pages per second over those of the base; None for the base
+
+    @property
+    def spreads(self) -> bool:
+        """Whether the backend was given all that it could use."""
+        return Label.parse(self.label).name in SPREADING or len(self.client) > 1
+
+    @property
+    def on(self) -> str:
+        """``2 processors``."""
+        return plural(len(self.client), "processor")
+
+    @property
+    def ratio(self) -> Ratio | None:
+        """Pages per second over those of the base."""
+        return self.compared.ratio if self.compared else None
+
+    @property
+    def gained(self) -> bool:
+        """Whether it is shown to crawl more than the base."""
+        return bool(self.ratio and self.ratio.shown and (self.ratio.value or 0.0) > 1)
+
+    @property
+    def said(self) -> str:
+        """```processes` on 2 processors 1.30 [1.28–1.33]``."""
+        verdict = "" if self.ratio is None or self.ratio.shown else f", {self.ratio.verdict}"
+        return f"`{self.label}` on {self.on} {cells.ratio(self.ratio)}{verdict}"
+
+
+def rows(analysis: Analysis) -> list[Row]:
+    """Every backend at every point that spreads, in the campaign's order."""
+    compared = {(c.point, c.label): c for c in analysis.once(comparisons)}
+    mine: dict[tuple[str, str], list[TrialRecord]] = defaultdict(list)
+    for trial in stats.trials_of(analysis.records, NAME, twins=False):
+        if trial.pages_per_s is not None:
+            mine[trial.point, trial.label].append(trial)
+    return [
+        Row(
+            point=point,
+            how=str(trials[0].params["processors"]),
+            label=label,
+            client=sorted(processors_of(trials[0], "client")),
+            server=sorted(processors_of(trials[0], "server")),
+            rates={t.block: t.pages_per_s or 0.0 for t in trials},
+            cpu={t.block: cost for t in trials if (cost := stats.CPU_PER_1000.value(t))},
+            compared=compared.get((point, label)),
+        )
+        for point in stats.points_of(analysis.records, NAME)
+        for label in analysis.labels
+        if (trials := mine[point, label])
+    ]
+
+
+def comparisons(analysis: Analysis) -> list[Comparison]:
+    """Every backend at every point with the base on the same interpreter."""
+    pairs = [
+        (point, base_of(label), label)
+        for point in stats.points_of(analysis.records, NAME)
+        for label in analysis.labels
+        if base_of(label) != label
+    ]
+    return stats.compare_pairs(analysis.records, pairs, RATE) if pairs else []
+
+
+def base_of(label: str) -> str:
+    """``callbacks`` on the label's interpreter."""
+    return replace(Label.parse(label), name=BASE, twin=False).backend
+
+
+def measured(found: Sequence[Row]) -> Measured:
+    """Pages per second by the place of the server and the processors."""
+    measures: dict[str, Measure] = {}
+    values: dict[str, dict[str, Blocks]] = defaultdict(dict)
+    for row in found:
+        where = f"server {row.how}" + (f", on {row.on}" if row.client else "")
+        key = f"{row.point}-{len(row.client)}"
+        measures[key] = Measure(where, f"a crawl, {where}", PAGES)
+        values[row.label][key] = row.rates
+    return Measured(measures, values)
+
+
+def usable(analysis: Analysis) -> int:
+    """How many processors the campaign used."""
+    trials = stats.trials_of(analysis.records, NAME)
+    used = {
+        core for t in trials for side in ("client", "server") for core in processors_of(t, side)
+    }
+    return len(used) or analysis.campaign.environment.cpu_count
+
+
+def not_tried(analysis: Analysis) -> list[str]:
+    """What could have used every processor and did not run, each with the reason.
+
+    Backends that the suite did not have at the time of the campaign are no part of it.
+    """
+    campaign = analysis.campaign
+    ran = {trial.backend for trial in stats.trials_of(analysis.records, NAME)}
+    names = {Label.parse(backend).name for backend in ran}
+    missing = {one.name: one.missing for one in campaign.rungs if one.name in SPREADING}
+    found = [
+        f"`{name}`, because {why or 'it was not among the backends of this campaign'}"
+        for name, why in missing.items()
+        if name not in names
+    ]
+    if not {Label(FREE, interpreter).backend for interpreter in campaign.free_threaded} & ran:
+        found.append(f"`{FREE}` without the interpreter lock, because {LOCKED}")
+    return [f"Not tried: {'; '.join(found)}."] if found else []
+
+
+def answer(analysis: Analysis) -> Answer | None:
+    """What gains most from all processors, the server's included."""
+    found = analysis.once(rows)
+    if not found:
+        return None
+    number = usable(analysis)
+    spread = [row for row in found if row.spreads]
+    head, untried = headline(number, spread), not_tried(analysis)
+    each = [
+        f"{capital(place)}, pages per second over those of `{BASE}` on one: {listing(said)}."
+        for how, place in PLACES.items()
+        if (said := [row.said for row in spread if row.how == how])
+    ]
+    return Answer(
+        measured(found),
+        head,
+        " ".join([*each, *([FEW] if number == 2 else []), *untried, COMMAND]),
+        tables=[table(found, untried)],
+        figures=[figure(analysis, spread, head, untried)] if any(r.ratio for r in spread) else [],
+    )
+
+
+def headline(number: int, spread: Sequence[Row]) -> Headline:
+    """Only what is shown to gain anything."""
+    gains = [row for row in spread if row.how == "shared" and row.gained]
+    where = f"On {plural(number, 'processor')}"
+    if not gains:
+        blocks = min((row.ratio.blocks for row in spread if row.ratio), default=1)
+        text = f"{where}, no backend clearly crawls more pages per second than `{BASE}` on one"
+        return Headline(text, plural(blocks, "block"))
+    best = max((row.compared for row in gains if row.compared), key=lambda c: c.ratio.value or 0.0)
+    base = f"`{best.base}` on one"
+    much = against(best.ratio.value or 0.0, "fewer", "pages per second", base)
+    behind = f"{interval(best)}, {plural(best.ratio.blocks, 'block')}"
+    return Headline(f"{where}, `{best.label}` crawls {much}", behind, [best])
+
+
+def table(found: Sequence[Row], untried: Sequence[str]) -> Table:
+    """One row per backend and place of the server."""
+    return Table(
+        "On all processors, against the models on one",
+        [
+            name("backend"),
+            name("server"),
+            Column("client’s processors"),
+            Column("server’s processors"),
+            Column("pages/s, median [min–max]"),
+            Column("ratio [95 %]"),
+            words("verdict"),
+            Column("CPU µs per page"),
+            Column("trials"),
+        ],
+        [
+            [
+                row.label,
+                f"server {row.how}",
+                *(", ".join(map(str, cores)) or MISSING for cores in (row.client, row.server)),
+                cells.spread(stats.spread(row.rates.values())),
+                cells.ratio(row.ratio, base=row.compared is None),
+                row.ratio.verdict if row.ratio else "",
+                cells.figure(spread.median if (spread := stats.spread(row.cpu.values())) else None),
+                str(len(row.rates)),
+            ]
+            for row in found
+        ],
+        about=" ".join([ABOUT, *untried]).replace("`", ""),
+        grouped=True,
+    )
+
+
+def figure(
+    analysis: Analysis, spread: Sequence[Row], head: Headline, untried: Sequence[str]
+) -> Figure:
+    """A panel for each place of the server: ratios by the processors of the client."""
+    drawn = sorted((r for r in spread if r.client and r.ratio), key=lambda r: len(r.client))
+    labels = list(dict.fromkeys(row.label for row in drawn))
+    lines = {
+        how: {
+            label: [_point(r) for r in drawn if (r.how, r.label) == (how, label)]
+            for label in labels
+            if any((r.how, r.label) == (how, label) for r in drawn)
+        }
+        for how in PLACES
+        if any(row.how == how for row in drawn)
+    }
+    return Figure(
+        name=NAME,
+        title="Many processors, against callbacks on one",
+        headline=head.text.replace("`", ""),
+        subtitle="Pages per second over those of callbacks on one processor, by the client’s "
+        f"processors; this machine has {usable(analysis)}. 95 % intervals over "
+        + of_blocks(row.ratio.blocks for row in drawn if row.ratio),
+        data=Lines(
+            [
+                Plot(
+                    mine,
+                    Axis("processors of the client", "counts"),
+                    Axis("pages/s ÷ callbacks on one", "ratios"),
+                    PLACES[how],
+                )
+                for how, mine in lines.items()
+            ],
+            columns=len(lines),
+        ),
+        notes=(
+            "What can use many processors gets all that the server leaves it, or shares all with "
+            "it; callbacks has one.",
+            *(text.replace("`", "") for text in untried),
+        ),
+    )
+
+
+def _point(row: Row) -> Point:
+    ratio = row.ratio
+    value = ratio.value if ratio and ratio.value else 1.0
+    low, high = (ratio.low, ratio.high) if ratio else (None, None)
+    return Point(len(row.client), Spread(value, low or value, high or value, 2 if low else 1))

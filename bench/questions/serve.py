@@ -1,0 +1,135 @@
+"""What does a request cost a server?
+
+The four models once more, as servers. All servers of a block are alive together, each with a load
+of its own, and take turns on the processor that is measured. The control ``bare`` is a loop that
+accepts, receives and sends, and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from operator import truediv
+from typing import Final
+
+from bench.analysis import stats
+from bench.analysis.analysis import Analysis
+from bench.analysis.stats import Metric, Pair
+from bench.questions.question import Answer, Headline, of_models
+from bench.schema import TrialRecord
+from bench.show.figures import Bars, Figure
+from bench.show.measured import TIMES, US, Blocks, Measure, Measured, within
+from bench.show.words import of_blocks
+from bench.store import Records
+from bench.text import listing
+
+NAME: Final = "serve"
+ASKS: Final = "What does a request cost a server?"
+BARE: Final = "bare"
+CONNECTIONS: Final = ("10", "100", "1000")
+MAIN: Final = "100"
+OVER: Final = "over"
+MEASURES: Final = {
+    **{n: Measure(f"at {n}", f"a request at {n} connections, processor time", US)
+       for n in CONNECTIONS},
+    OVER: Measure(f"× {BARE}", f"… at {MAIN}, over sockets alone", TIMES),
+}  # fmt: skip
+PROSE: Final = (
+    "Processor time of the server for a page of 2 KB from a list, on kept connections with one "
+    "request in flight on each. The load has a processor of its own, never sleeps, and compares "
+    "every byte. Servers with several threads have all processors but the load's: one, if there "
+    "are two. So threads do not pay here for handing the interpreter's lock from one processor to "
+    "another. To measure it: `python -m bench run --profile servers`."
+)
+
+
+def _trials(records: Records) -> list[TrialRecord]:
+    bare = [t for t in records.controls if t.workload == NAME and t.status == "ok"]
+    return [*stats.trials_of(records, NAME, twins=False), *bare]
+
+
+def pairs(records: Records, metric: Metric) -> Iterator[Pair]:
+    """Every two of the models, at the number of connections that the headline is about."""
+    if metric is not stats.CPU_PER_REQUEST:
+        return
+    point = f"{NAME}-{MAIN}"
+    here = sorted({t.label for t in stats.trials_of(records, NAME, twins=False)})
+    yield from ((point, one, other) for one in here for other in here if one < other)
+
+
+def measured(analysis: Analysis) -> Measured:
+    """Every server, and the control last."""
+    costs = stats.block_values(_trials(analysis.records), stats.CPU_PER_REQUEST)
+    bare = costs.get((f"{NAME}-{MAIN}", BARE), {})
+    values: dict[str, Mapping[str, Blocks]] = {}
+    for label in (*analysis.labels, BARE):
+        mine: dict[str, Blocks] = {
+            n: found for n in CONNECTIONS if (found := costs.get((f"{NAME}-{n}", label)))
+        }
+        if over := within(mine.get(MAIN, {}), bare, truediv):
+            mine[OVER] = over
+        if mine:
+            values[label] = mine
+    return Measured(MEASURES, values)
+
+
+def limited(records: Records) -> list[str]:
+    """Where the load was slower than the server, so that the server slept between requests."""
+    trials = _trials(records)
+    found = {(t.label, t.point) for t in trials}
+    slow: dict[str, list[str]] = {}
+    for label, point in sorted(found):
+        here = [t for t in trials if (t.label, t.point) == (label, point)]
+        if stats.limiter_of(here) == "client":
+            slow.setdefault(label, []).append(point.removeprefix(f"{NAME}-"))
+    return [f"{label} at {listing(at)} connections" for label, at in slow.items()]
+
+
+def answer(analysis: Analysis) -> Answer | None:
+    """In microseconds at 100 connections, with the models in the headline."""
+    found = measured(analysis)
+    if not found.values:
+        return None
+    headline = of_models(found, MAIN, "A request costs a server")
+    slow = limited(analysis.records)
+    servers = Measured(MEASURES, {k: v for k, v in found.values.items() if k != BARE})
+    warnings = [
+        f"The load was slower than {listing(slow)}: a server that waits for a request pays "
+        "for going to sleep and waking up, so a request costs it more than under full load."
+    ]
+    return Answer(
+        found,
+        headline,
+        PROSE,
+        tables=[
+            found.table(
+                "A request, served",
+                "Processor time of the server per request on kept connections, in turns, by the "
+                f"number of connections; and the same at {MAIN} over that of {BARE}, within "
+                "blocks. Medians over blocks and their range.",
+            )
+        ],
+        figures=[_figure(analysis, servers, headline)]
+        if servers.with_(MAIN, servers.values)
+        else [],
+        warnings=warnings if slow else (),
+        compared=analysis.family(stats.CPU_PER_REQUEST).of(
+            list(pairs(analysis.records, stats.CPU_PER_REQUEST))
+        ),
+    )
+
+
+def _figure(analysis: Analysis, servers: Measured, headline: Headline | None) -> Figure:
+    return Figure(
+        name=NAME,
+        title=f"Processor time of a server per request, at {MAIN} connections",
+        headline=headline.text if headline else None,
+        subtitle="Kept connections, one request in flight on each, pages of 2 KB, in turns; "
+        f"median of {of_blocks(servers.blocks((MAIN,)))}",
+        data=Bars(
+            [
+                servers.panel("processor time per request", MAIN),
+                servers.panel(f"the same over {BARE}, sockets alone", OVER),
+            ]
+        ),
+        notes=("Ranges: lowest to highest block.",),
+    )

@@ -1,0 +1,156 @@
+"""What does a slow server change?
+
+A crawl by slots: without delay, and behind a delay of 50 ms. Behind a delay, slots ÷ delay is the
+most that any model can fetch, and few slots fetch it with every model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from bench.analysis import stats
+from bench.analysis.analysis import Analysis
+from bench.analysis.stats import PAGES_PER_S
+from bench.analysis.wording import interval, prose, says
+from bench.plan.workloads import mean_delay_s
+from bench.questions.question import Answer, Headline
+from bench.schema import TrialRecord
+from bench.show.figures import Axis, Figure, Lines, Plot, Point
+from bench.show.measured import RATE, Measure, Measured
+from bench.show.words import (
+    blocks_words,
+    difference,
+    leading,
+    point_words,
+    sentence,
+    silence,
+)
+from bench.text import capital, count, listing, plural
+from crawlers.registry import MODELS
+
+NAME: Final = "waiting"
+ASKS: Final = "What does a slow server change?"
+PROSE: Final = (
+    "Where slots ÷ delay sets the rate, no model can be faster than another. The delay of a page "
+    "is {delay}.{limited} To measure it: `python -m bench run --only waiting`."
+)
+WITHOUT, BEHIND = "throughput", "waiting"
+FIGURES: Final = {
+    WITHOUT: ("Throughput against slots", "Pages per second with no delay at the server"),
+    BEHIND: (
+        "Throughput against slots when the server is slow",
+        "Pages per second with a delay before every answer",
+    ),
+}
+"""Workload, which names the figure too -> its title, and what is drawn."""
+
+
+def answer(analysis: Analysis) -> Answer | None:
+    """The largest difference that is shown behind the delay; none where none is measured."""
+    sizes = {workload: analysis.by_size(workload, "slots") for workload in FIGURES}
+    lines = {workload: _lines(found) for workload, found in sizes.items()}
+    if not any(lines.values()):
+        return None
+    behind = [t for mine in sizes[BEHIND].values() for trials in mine.values() for t in trials]
+    return Answer(
+        _measured(sizes[BEHIND]),
+        _headline(analysis, behind) if behind else None,
+        PROSE.format(delay=_delay(behind[0]), limited=_limited(analysis, behind)) if behind else "",
+        figures=[_figure(analysis, workload, found) for workload, found in lines.items() if found],
+        compared=[pair for w in FIGURES if (one := _shown(analysis, w)) for pair in one.pairs],
+    )
+
+
+def _measured(sizes: Mapping[str, Mapping[float, Sequence[TrialRecord]]]) -> Measured:
+    slots = sorted({slots for mine in sizes.values() for slots in mine})
+    measures = {
+        f"slots-{n:g}": Measure(
+            plural(int(n), "slot"), f"a crawl behind a delay, {plural(int(n), 'slot')}", RATE
+        )
+        for n in slots
+    }
+    values = {
+        label: {
+            f"slots-{n:g}": {t.block: rate for t in trials if (rate := t.pages_per_s)}
+            for n, trials in mine.items()
+        }
+        for label, mine in sizes.items()
+    }
+    return Measured(measures, values)
+
+
+def _shown(analysis: Analysis, workload: str) -> Headline | None:
+    """The largest difference that is shown between models: at 100 slots, or else anywhere."""
+    best = leading(analysis, PAGES_PER_S, workload)
+    if best is None:
+        return None
+    at = point_words(next(iter(analysis.at_point(best.point).values()))[0])
+    return Headline(
+        f"{says(best.label, 'fetch')} {difference(best, 'pages per second', 'fewer')} at {at}",
+        f"{interval(best)}, 95 % interval of {plural(best.ratio.blocks, 'block')}",
+        [best],
+    )
+
+
+def _headline(analysis: Analysis, behind: Sequence[TrialRecord]) -> Headline:
+    milliseconds = str(behind[0].params.get("delay")).split(":")[1]
+    where = f"With a delay of {milliseconds} ms"
+    if shown := _shown(analysis, BEHIND):
+        return Headline(f"{where}, {shown.text}", shown.behind, shown.pairs)
+    found = [c.ratio.blocks for c in analysis.compare(PAGES_PER_S) if c.workload == BEHIND]
+    most = max(found, default=len({trial.block for trial in behind}))
+    if most < stats.MIN_BLOCKS:
+        few = f"{plural(most, 'block')}, and an interval needs {stats.MIN_BLOCKS}"
+        return Headline(f"{where}, no difference between models is claimed", few)
+    base = prose(analysis.base)
+    return Headline(
+        f"{where}, no model differs clearly from {base} in pages per second",
+        plural(most, "block"),
+    )
+
+
+def _delay(trial: TrialRecord) -> str:
+    """``random, with a median of 50 ms and a mean of 57 ms``, from the records."""
+    spec = str(trial.params.get("delay"))
+    mean = f"a mean of {1000 * mean_delay_s(spec):.0f} ms"
+    kind, _, rest = spec.partition(":")
+    if kind != "lognormal":
+        return f"{kind}, with {mean}"
+    return f"random, with a median of {rest.partition(':')[0]} ms and {mean}"
+
+
+def _limited(analysis: Analysis, behind: Sequence[TrialRecord]) -> str:
+    """At how many slots the schedule limited every model, and no difference could show."""
+    shown = {c.point for c in analysis.compare(PAGES_PER_S) if c.ratio.shown and c.label in MODELS}
+    at: dict[int, list[TrialRecord]] = {}
+    for trial in behind:
+        if trial.label in MODELS and trial.point not in shown:
+            at.setdefault(int(stats.number_param(trial, "slots") or 0), []).append(trial)
+    slots = [n for n, mine in sorted(at.items()) if stats.limiter_of(mine) == "schedule"]
+    return f" It did with {listing([*map(count, slots)])} slots." if slots else ""
+
+
+def _lines(sizes: Mapping[str, Mapping[float, Sequence[TrialRecord]]]) -> dict[str, list[Point]]:
+    lines: dict[str, list[Point]] = {}
+    for label, mine in sizes.items():
+        for slots, trials in mine.items():
+            if spread := stats.spread(t.pages_per_s for t in trials):
+                limited = stats.limiter_of(trials) == "server"
+                lines.setdefault(label, []).append(Point(slots, spread, limited))
+    return lines
+
+
+def _figure(analysis: Analysis, workload: str, lines: Mapping[str, Sequence[Point]]) -> Figure:
+    title, what = FIGURES[workload]
+    shown = _shown(analysis, workload)
+    why = f"{capital(shown.behind)}." if shown else silence(analysis, PAGES_PER_S, workload)
+    slots = Axis("slots (one connection and one request at a time each)", "counts")
+    return Figure(
+        name=workload,
+        title=title,
+        headline=sentence(shown.text) if shown else None,
+        subtitle=f"{what}; {blocks_words(point.y for line in lines.values() for point in line)}",
+        data=Lines([Plot(lines, slots, Axis("", "values"), "pages per second")]),
+        notes=(why,) if why else (),
+    )

@@ -1,0 +1,247 @@
+"""What the templates of documents quote: one number, with its unit, by the name of a backend.
+
+A template cannot claim what the records do not show: an undecided difference raises.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from statistics import median
+from typing import Final
+
+import jinja2
+
+from bench.analysis import stats
+from bench.analysis.analysis import Analysis
+from bench.analysis.stats import CPU_PER_1000, PAGES_PER_S, Comparison
+from bench.analysis.wording import change, interval
+from bench.plan.labels import Label
+from bench.questions import churn, interpreters, mixed, tls
+from bench.report import cite, findings
+from bench.text import KIB, MIB, count, duration, markdown_table, significant
+
+TABLE: Final = "choice"
+"""The generated table of README.md."""
+CITED: Final = "cited"
+"""Its generated numbers to cite."""
+
+SHOWN: Final = (
+    *("threads", "callbacks", "generators", "async_await"),
+    *("uvloop", "trio", "gevent", "aiohttp"),
+)
+FETCH: Final = "fetch-100"
+
+CITES: Final = {
+    "page": "on one processor, or with one slot, where threads need "
+    "{{ n.change('threads', 'callbacks', 'throughput-1') }}.",
+    "memory": "over TLS: threads {{ n.idle_tls('threads') }} KiB, async/await "
+    "{{ n.idle_tls('async_await') }}.",
+    "tls-memory": "with `uvloop`, which uses {{ n.idle_tls('uvloop') }} KiB.",
+}
+"""The findings that README quotes, and where they do not hold."""
+
+
+TOGETHER: Final = re.compile(r"`[^`]+`|\d (?:KiB|MiB|µs|ms|%)")
+KEPT: Final = "\0"
+"""Stands for a space where a line may not end."""
+
+
+class NotShownError(ValueError):
+    """A template quotes a difference that the records do not show."""
+
+
+class Numbers:
+    """The numbers of one campaign. A backend or point that it does not have raises KeyError."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self.analysis = analysis
+        self.campaign = analysis.campaign.campaign
+        self.python = analysis.campaign.environment.python
+        self._churn, self._tls = churn.measured(analysis), tls.measured(analysis)
+
+    def idle(self, label: str) -> str:
+        """KiB that an idle connection uses on plain HTTP, client's side."""
+        return f"{self.analysis.memory[label].total / KIB:.1f}"
+
+    def idle_tls(self, label: str) -> str:
+        """The same over TLS."""
+        return f"{self.analysis.memory_over_tls[label].total / KIB:.1f}"
+
+    def held(self, label: str, connections: int, *, over_tls: bool = False) -> str:
+        """MiB that so many of them use."""
+        fits = self.analysis.memory_over_tls if over_tls else self.analysis.memory
+        return count(fits[label].total * connections / MIB)
+
+    def page(self, label: str, point: str = FETCH) -> str:
+        """Microseconds of processor time per page, the median of the trials."""
+        # Milliseconds for 1000 pages are microseconds for one.
+        return significant(self._median(label, point, CPU_PER_1000), 3)
+
+    def apart(self, label: str, base: str, point: str = FETCH) -> str:
+        """Microseconds between the medians of two."""
+        one, other = (self._median(each, point, CPU_PER_1000) for each in (label, base))
+        return significant(one - other, 2)
+
+    def share(self, label: str, point: str, rate: float) -> str:
+        """How much of a processor this many pages per second use."""
+        return f"{self._median(label, point, CPU_PER_1000) * rate / 1e4:.0f} %"
+
+    def rate(self, label: str, point: str) -> str:
+        """Pages per second, the median of the trials."""
+        return count(self._median(label, point, PAGES_PER_S))
+
+    def connection(self, label: str) -> str:
+        """Microseconds that opening and closing a connection adds to a page."""
+        return significant(self._churn.median(label, churn.OPENING), 3)
+
+    def encryption(self, label: str) -> str:
+        """Microseconds that TLS adds to a page on a kept connection."""
+        return significant(self._tls.median(label, tls.ENCRYPTION), 3)
+
+    def handshake(self, label: str) -> str:
+        """Microseconds of processor time of a full handshake, client's side."""
+        return count(self._tls.median(label, tls.HANDSHAKE))
+
+    def with_work(self, label: str, work_ms: float = 10) -> str:
+        """Mean response time of the pages that need no work, where one in ten does."""
+        rows = [row for row in mixed.rows(self.analysis) if row.label == label]
+        (row,) = (row for row in rows if row.work_ms == work_ms)
+        return duration(row.mean_ms)
+
+    def change(self, label: str, base: str, point: str = FETCH) -> str:
+        """``43 % more (40 to 47 %)`` processor time per page than the base's.
+
+        Raises :class:`NotShownError`.
+        """
+        found = self._compared(label, base, point)
+        if not found.ratio.shown or found.ratio.value is None:
+            raise NotShownError(f"{label} against {base} at {point}: {found.ratio.verdict}")
+        return f"{change(found.ratio.value)} ({interval(found)})"
+
+    def undecided(self, label: str, base: str, point: str = FETCH) -> str:
+        """``undecided``, or another word for no difference. Raises :class:`NotShownError`."""
+        found = self._compared(label, base, point)
+        if found.ratio.shown:
+            raise NotShownError(f"{label} against {base} at {point}: {found.ratio.verdict}")
+        return found.ratio.verdict
+
+    def _compared(self, label: str, base: str, point: str) -> Comparison:
+        for found in self.analysis.compare(CPU_PER_1000, base):
+            if (found.point, found.label) == (point, label):
+                return found
+        raise KeyError(f"{label} against {base} at {point}")
+
+    def _median(self, label: str, point: str, metric: stats.Metric) -> float:
+        return _middle(self.analysis, label, point, metric)
+
+
+def _middle(analysis: Analysis, label: str, point: str, metric: stats.Metric) -> float:
+    found = [
+        value
+        for trial in stats.trials_of(analysis.records, twins=False)
+        if (trial.point, trial.label) == (point, label)
+        and (value := metric.value(trial)) is not None
+    ]
+    if not found:
+        raise KeyError(f"{label} at {point}")
+    return median(found)
+
+
+class Lock:
+    """The newest free-threaded build of a campaign, against the same release with its lock."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        releases = interpreters.Releases(analysis.records)
+        self.locked, self.free = next(
+            pair for pair in reversed(releases.steps) if pair[1].endswith("t")
+        )
+        self.analysis = analysis
+        previous = interpreters.compared(analysis, releases, releases.previous)
+        self._compared = previous[interpreters.PAGE]
+
+    def idle(self, label: str, interpreter: str) -> str:
+        """KiB that an idle connection uses on plain HTTP, client's side."""
+        return f"{self.analysis.memory[Label(label, interpreter).backend].total / KIB:.1f}"
+
+    def page(self, label: str, interpreter: str) -> str:
+        """Microseconds of processor time per crawled page, the median of the trials."""
+        backend = Label(label, interpreter).backend
+        return significant(_middle(self.analysis, backend, "throughput-100", CPU_PER_1000), 3)
+
+    def change(self, label: str) -> str:
+        """Processor time per crawled page without the lock. Raises :class:`NotShownError`."""
+        found = self._compared[Label(label, self.free).backend]
+        if not found.ratio.shown or found.ratio.value is None:
+            raise NotShownError(f"{label}: {found.ratio.verdict}")
+        return f"{change(found.ratio.value)} ({interval(found)})"
+
+
+def table(numbers: Numbers) -> str:
+    """README's table: what the models and the best-known libraries cost."""
+    heads = [
+        *("backend", "KiB per idle connection", "over TLS"),
+        *("µs per fetched page", "µs per new connection"),
+    ]
+    rows = [
+        [
+            f"`{label}`",
+            *(numbers.idle(label), numbers.idle_tls(label)),
+            *(numbers.page(label), numbers.connection(label)),
+        ]
+        for label in SHOWN
+    ]
+    about = (
+        f"Campaign `{numbers.campaign}`, {numbers.python}; client's side, medians; 100 slots, 2 KB "
+        "pages. Threads run on both processors, and share one with the server."
+    )
+    return "\n".join([*markdown_table(heads, rows, right=4), "", about])
+
+
+def cited(numbers: Numbers) -> str:
+    """README's numbers to cite: a finding with its interval, and when it does not hold."""
+    named = findings.named(numbers.analysis)
+    return "\n".join(
+        f"- {cite.quoted(named[name])} *When not:* {_rendered(when, n=numbers)}"
+        for name, when in CITES.items()
+    )
+
+
+def which_one(numbers: Numbers, lock: Lock) -> str:
+    """The text of docs/which-one.md, filled to 100 columns."""
+    return _filled(_templates().get_template("which-one.md").render(n=numbers, f=lock))
+
+
+def _templates() -> jinja2.Environment:
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader(__name__),
+        autoescape=jinja2.select_autoescape(default_for_string=False),
+        undefined=jinja2.StrictUndefined,
+        keep_trailing_newline=True,
+    )
+
+
+def _rendered(text: str, **names: object) -> str:
+    return _templates().from_string(text).render(names)
+
+
+def _filled(text: str) -> str:
+    """Paragraphs and items wrapped again, because numbers are shorter than their names."""
+    parts = re.split(r"\n\n+", text.strip())
+    return "\n\n".join(map(_wrapped, parts)) + "\n"
+
+
+def _wrapped(part: str) -> str:
+    """No line ends within a command, or between a number and its unit."""
+    if part.startswith(("#", "|", "<")):
+        return part
+    return "\n".join(
+        textwrap.fill(
+            TOGETHER.sub(lambda found: found[0].replace(" ", KEPT), " ".join(item.split())),
+            100,
+            subsequent_indent="  " * item.startswith("- "),
+            break_long_words=False,
+            break_on_hyphens=False,
+        ).replace(KEPT, " ")
+        for item in re.split(r"\n(?=- )", part)
+    )

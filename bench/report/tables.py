@@ -1,0 +1,133 @@
+"""Any table (:class:`bench.show.table.Table`) in Markdown, and on a terminal as wide as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import rich.table
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from bench.show.table import Cell, Column, Row, Table, Tone
+from bench.text import markdown_text
+
+STYLES: Final[dict[Tone, str]] = {"plain": "", "good": "green", "bad": "red", "muted": "dim"}
+BETWEEN: Final = 3
+"""Characters that a column takes beside its own width."""
+INDENT: Final = 2
+"""Of the rows of a group."""
+
+
+def section(table: Table, level: int = 2) -> list[str]:
+    """The lines of a table with its caption as heading; none where the table has no rows."""
+    if not table.rows:
+        return []
+    lines = [f"{'#' * level} {table.caption}", ""]
+    if table.about:
+        lines += [markdown_text(table.about), ""]
+    if table.grouped:
+        for group, rows in table.groups():
+            lines += [f"{'#' * (level + 1)} {markdown_text(group)}", "", *grid(rows), ""]
+    else:
+        lines += [*grid(table), ""]
+    if table.notes:
+        lines += [*(f"- {markdown_text(note)}" for note in table.notes), ""]
+    return lines
+
+
+def grid(table: Table) -> list[str]:
+    """Header and rows alone."""
+    marks = ["---:" if column.numeric else "---" for column in table.columns]
+    return [_line(table.header), _line(marks), *map(_line, table.texts)]
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(map(markdown_text, cells))} |"
+
+
+# --- on a terminal ---
+
+
+def show(table: Table, console: Console) -> None:
+    """Print a table and its notes; nothing where the table has no rows.
+
+    A narrow terminal leaves out the columns that you miss least.
+    """
+    if not table.rows:
+        return
+    groups = list(table.groups()) if table.grouped else [("", table)]
+    indent = INDENT if table.grouped else 0
+    columns = groups[0][1].columns
+    rows = [row for _, part in groups for row in part.rows]
+    layout = fit(columns, rows, console.width - indent)
+    shown = rich.table.Table(title=table.caption, title_justify="left", pad_edge=False)
+    for place, width in layout.widths.items():
+        column = columns[place]
+        shown.add_column(
+            Text(_title(column, brief=layout.brief)),
+            justify=column.align,
+            width=width + (indent if place == 0 else 0) if layout.fits else None,
+            overflow="fold",
+        )
+    for group, part in groups:
+        if group:
+            shown.add_row(Text(group, style="bold"))
+        for row in part.rows:
+            cells = [_styled(row[place], brief=layout.brief) for place in layout.widths]
+            cells[0].pad_left(indent)
+            shown.add_row(*cells)
+    console.print(shown)
+    for note in table.notes:
+        console.print(Text(f"• {note}", style="dim"))
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Which columns are shown, and how."""
+
+    widths: dict[int, int]  # place of a column -> its width
+    brief: bool  # cells are short
+    fits: bool  # otherwise cells are broken into lines
+
+
+def fit(columns: Sequence[Column], rows: Sequence[Row], width: int) -> Layout:
+    """The layout that shows most in this width.
+
+    Columns are dropped first; if that is not enough, all come back with brief
+    cells and are dropped again.
+    """
+    widths: dict[int, int] = {}
+    for brief in (False, True):
+        widths = {
+            place: _width(column, [row[place] for row in rows], brief=brief)
+            for place, column in enumerate(columns)
+        }
+        for drop in sorted({column.drop for column in columns}, reverse=True):
+            if sum(widths.values()) + BETWEEN * len(widths) + 1 <= width:
+                return Layout(widths, brief, fits=True)
+            if drop:
+                widths = {p: w for p, w in widths.items() if columns[p].drop != drop}
+    return Layout(widths, brief=True, fits=False)
+
+
+def _width(column: Column, cells: Sequence[str | Cell], *, brief: bool) -> int:
+    words = _title(column, brief=brief).split()
+    return max(cell_len(text) for text in [*words, *(_text(cell, brief=brief) for cell in cells)])
+
+
+def _title(column: Column, *, brief: bool) -> str:
+    return column.title.partition(",")[0] if brief else column.title
+
+
+def _text(cell: str | Cell, *, brief: bool) -> str:
+    if isinstance(cell, Cell):
+        return cell.brief if brief else cell.text
+    return cell
+
+
+def _styled(cell: str | Cell, *, brief: bool) -> Text:
+    style = STYLES[cell.tone] if isinstance(cell, Cell) else ""
+    return Text(_text(cell, brief=brief), style=style)

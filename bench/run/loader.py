@@ -1,0 +1,206 @@
+"""The load of servers: asks for pages over and over, and compares every byte of every answer.
+
+Started as ``python -m bench.run.loader``, like a worker. It must not be what limits a server, so
+it does as little as a Python program can: epoll, one ``read`` and one ``write`` for an answer, and
+one comparison in C. First it asks for every page once, on one connection. That warms the server
+up, and gives the pages, whose digest the harness compares with that of the site. From then on an
+answer that does not end with the bytes of its page ends the loader with an error.
+
+Connections are opened one after the other, and each gets an answer before the next is opened: no
+queue overflows, however many there are. Each asks for a page of its own, so an answer that
+reaches the wrong client is found.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import select
+import socket
+import ssl
+import sys
+import time
+from typing import TextIO
+from zlib import crc32
+
+from bench.controls.programs import answer_size
+from bench.run.protocol import GO, Failed, Load, Loaded, Ready, decode, encode, shared_times
+from crawlers.job import CrawlReport, PageResult
+
+RECEIVE = 64 * 1024
+AT_ONCE = 32
+"""Answers between two looks at whether to stop: the count is never further behind."""
+LARGEST_HEAD = 1024
+OK = b"HTTP/1.1 200 "
+COUNT, STOP = 0, 1
+"""The places of the shared memory."""
+LOOK_S = 0.02
+
+
+class LoadError(Exception):
+    """The server did not answer as it should; the message says how."""
+
+
+class Loader:
+    """The pages of a site, and everything that was asked for."""
+
+    def __init__(self, load: Load) -> None:
+        self.load = load
+        scheme, _, self.name = load.prefix.partition("://")
+        host, _, port = self.name.rpartition(":")
+        self.address = host, int(port)
+        self.tls = ssl.create_default_context(cafile=load.cafile) if scheme == "https" else None
+        self.shared = shared_times(load.shared)
+        self.requests = self.bytes = self.checksum = self.opened = 0
+        self.pages: list[tuple[bytes, bytes]] = []
+        self.digest = self._learn()
+
+    def _learn(self) -> str:
+        rows = {}
+        with self.connect() as sock:
+            for number in range(self.load.pages):
+                path = f"/p/{number}"
+                request = f"GET {path} HTTP/1.1\r\nHost: {self.name}\r\n\r\n".encode()
+                body = self.ask(sock, request)
+                self.pages.append((request, body))
+                rows[self.load.prefix + path] = PageResult(200, len(body), crc32(body))
+        self.sums = [crc32(body) for _, body in self.pages]
+        return CrawlReport(
+            *("", f"{self.load.prefix}/p/0", 1, 0.0, None, rows, {}), prefix=self.load.prefix
+        ).digest
+
+    def connect(self) -> socket.socket:
+        sock = socket.create_connection(self.address, self.load.timeout_s)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.opened += 1
+        if self.tls is not None:
+            return self.tls.wrap_socket(sock, server_hostname=self.address[0])
+        return sock
+
+    def ask(self, sock: socket.socket, request: bytes) -> bytes:
+        """The body of the answer, after which nothing comes."""
+        sock.sendall(request)
+        data = b""
+        while b"\r\n\r\n" not in data or len(data) < answer_size(data):
+            data += self._some(sock.recv(RECEIVE))
+        head = data.index(b"\r\n\r\n") + 4
+        if not data.startswith(OK) or len(data) != answer_size(data):
+            raise LoadError(f"not an answer with status 200 alone: {data[:80]!r}")
+        self.count(len(data) - head, crc32(data[head:]))
+        return data[head:]
+
+    def _some(self, data: bytes) -> bytes:
+        if not data:
+            raise LoadError("the server closed a connection")
+        return data
+
+    def count(self, size: int, checksum: int, times: int = 1) -> None:
+        self.requests += times
+        self.bytes += times * size
+        self.checksum = (self.checksum + times * checksum) % 2**64
+
+    def open(self, number: int) -> socket.socket:
+        sock = self.connect()
+        self.again(sock, number)
+        return sock
+
+    def again(self, sock: socket.socket, number: int) -> None:
+        """Ask for the page of a connection, and compare."""
+        request, body = self.pages[number % len(self.pages)]
+        if self.ask(sock, request) != body:
+            raise LoadError(f"another page than at first for {request[:40]!r}")
+
+    def hold(self) -> None:
+        """Open all connections, leave them idle until told to stop, and ask once more on each."""
+        held = []
+        for number in range(self.load.connections):
+            held.append(self.open(number))
+            self.shared[COUNT] = len(held)
+        while not self.shared[STOP]:
+            time.sleep(LOOK_S)
+        for number, sock in enumerate(held):
+            self.again(sock, number)
+            sock.close()
+
+    def press(self) -> None:
+        """Ask again on each connection as soon as it has its answer, until told to stop."""
+        socks = [self.open(number) for number in range(self.load.connections)]
+        last = max(sock.fileno() for sock in socks) + 1
+        asked = [(b"", b"")] * last
+        done, parts = [0] * last, [b""] * last
+        epoll = select.epoll()
+        for number, sock in enumerate(socks):
+            sock.setblocking(False)
+            asked[sock.fileno()] = self.pages[number % len(self.pages)]
+            epoll.register(sock, select.EPOLLIN)
+            sock.send(asked[sock.fileno()][0])
+        # Local names: what follows is all that the load costs.
+        read, write, poll, shared = os.read, os.write, epoll.poll, self.shared
+        wait_s = 0.0 if self.load.awake else LOOK_S
+        total, stopping, waiting = 0, False, len(socks)
+        while waiting:
+            for descriptor, _ in poll(wait_s, AT_ONCE):
+                data = read(descriptor, RECEIVE)
+                request, body = asked[descriptor]
+                if not data.endswith(body):  # not all of it yet, or wrong
+                    data = parts[descriptor] = parts[descriptor] + self._some(data)
+                    if len(data) > len(body) + LARGEST_HEAD:
+                        raise LoadError(f"another page than at first for {request[:40]!r}")
+                    if not data.endswith(body):
+                        continue
+                    parts[descriptor] = b""
+                if not data.startswith(OK) or len(data) > len(body) + LARGEST_HEAD:
+                    raise LoadError(f"not an answer with status 200 alone: {data[:80]!r}")
+                done[descriptor] += 1
+                total += 1
+                if stopping:
+                    waiting -= 1
+                else:
+                    write(descriptor, request)
+            shared[COUNT] = total
+            stopping = stopping or shared[STOP] != 0
+        for number, sock in enumerate(socks):
+            size = len(asked[sock.fileno()][1])
+            self.count(size, self.sums[number % len(self.sums)], done[sock.fileno()])
+            sock.close()
+
+
+def run(load: Load, commands: TextIO, replies: TextIO) -> None:
+    loader = Loader(load)
+    print(encode(Ready()), file=replies, flush=True)
+    if commands.readline().strip() != GO:
+        return
+    began = time.monotonic()
+    loader.hold() if load.hold else loader.press()
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    loaded = Loaded(
+        requests=loader.requests,
+        bytes=loader.bytes,
+        checksum=loader.checksum,
+        digest=loader.digest,
+        connections=loader.opened,
+        user_s=used.ru_utime,
+        system_s=used.ru_stime,
+        elapsed_s=time.monotonic() - began,
+    )
+    print(encode(loaded), file=replies, flush=True)
+
+
+def main() -> int:
+    """Run one load. Exit code 0 after a result, 2 when no command came."""
+    line = sys.stdin.readline()
+    if not line:
+        return 2
+    try:
+        load = decode(line)
+        if not isinstance(load, Load):
+            raise TypeError(f"expected a load, got {line[:80]!r}")
+        run(load, sys.stdin, sys.stdout)
+    except Exception as error:
+        print(encode(Failed(f"{type(error).__name__}: {error}")), flush=True)
+        raise
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

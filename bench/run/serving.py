@@ -1,0 +1,118 @@
+"""The harness turned round: a model as a server is measured, and a loader is its client.
+
+The server has the place of a worker: its processor, its turns, its barrier. The loader
+(:mod:`bench.run.loader`) has the place of the fixture server and never sleeps, so no send of the
+server has to wake a processor. Both ends compare what they saw (:func:`judge.served_reason`).
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+
+from bench.machine import cpu, kernel, memory
+from bench.plan.plan import Turn
+from bench.plan.workloads import SITE_SEED, Point
+from bench.run import record
+from bench.run.process import ProcessError, WorkerError, WorkerProcess, interruptible, threads
+from bench.run.protocol import Load
+from bench.run.servers import ModelServer, ServerError
+from bench.run.state import Bench, Progress, Trial
+from bench.schema import TrialRecord
+
+START_S = 60.0
+"""A loader asks for every page of the site before it is ready."""
+
+POLL_S = 0.02
+SETTLE_S = 0.5
+"""After the last answer: a server looks at its deadlines and goes back to sleep."""
+
+PLACES = 2
+"""Of the memory that a loader shares: :class:`bench.run.protocol.Load`."""
+
+
+def start(bench: Bench, point: Point, turn: Turn) -> ModelServer:
+    """Start the server that is this turn's label; it is not waited for."""
+    python = bench.pythons[turn.label.interpreter]
+    return ModelServer(turn.label.name, point.site, SITE_SEED, point.tls, python)
+
+
+def start_load(trial: Trial, server: ModelServer) -> WorkerProcess:
+    """Start the load of a server; each gets processors of its own."""
+    worker = WorkerProcess(f"the load of {trial.turn.label}", module="bench.run.loader")
+    pinning = trial.pinning
+    for pid, cores in ((server.pid, pinning.client), (worker.pid, pinning.server)):
+        trial.unpinned = trial.unpinned or (cpu.pin(pid, cores) if cores else pinning.reason)
+    return worker
+
+
+def load(trial: Trial, shared: str) -> Load:
+    cafile = trial.server.cafile
+    return Load(
+        prefix=trial.server.prefix,
+        pages=trial.server.urls,
+        connections=trial.point.slots,
+        shared=shared,
+        hold=trial.point.kind == "hold",
+        awake=trial.server_polls,
+        timeout_s=trial.deadline_s,
+        cafile=None if cafile is None else str(cafile),
+    )
+
+
+def finish(trial: Trial, worker: WorkerProcess) -> None:
+    """Wait until a load that was told to stop has all its answers; stop the server.
+
+    Raises what :meth:`WorkerProcess.loaded` and :meth:`ModelServer.finish` raise.
+    """
+    server = trial.server
+    assert isinstance(server, ModelServer)
+    trial.loaded = worker.loaded(time.monotonic() + trial.deadline_s)
+    trial.server_cpu = server.cpu()
+    trial.page_faults = server.page_faults() - trial.page_faults
+    trial.served = server.finish()
+
+
+def run(bench: Bench, point: Point, turn: Turn, number: int) -> TrialRecord:
+    """One trial of a server that holds connections; its record, however it ends."""
+    with start(bench, point, turn) as server, closing(Progress(PLACES)) as progress:
+        trial = Trial(bench, point, turn, server, number)
+        with start_load(trial, server) as worker:
+            try:
+                hold(trial, server, worker, progress)
+            except ServerError as error:
+                trial.status, trial.reason = "failed", str(error)
+            except (TimeoutError, ProcessError, WorkerError) as error:
+                trial.status, trial.reason = "failed", str(error)
+                trial.stderr = server.stderr_tail()
+        return record.finish(trial)
+
+
+def hold(trial: Trial, server: ModelServer, worker: WorkerProcess, progress: Progress) -> None:
+    """Read the server's memory before the first connection, and with all of them idle."""
+    deadline, slots = time.monotonic() + trial.deadline_s, trial.point.slots
+    server.ready()
+    worker.command(load(trial, progress.file))
+    worker.ready(START_S)
+    memory.wait_until_settled()
+    trial.page_faults = server.page_faults()
+    reader, counters = memory.Reader(server.pid, worker.pid), kernel.counters()
+    before = reader.read()
+    worker.go()
+    while (held := progress.told()) < slots:
+        if worker.process.poll() is not None or time.monotonic() > deadline:
+            progress.stop()
+            worker.loaded(time.monotonic() + 1.0)  # raises, with the loader's reason
+            raise WorkerError(f"only {held} of {slots} connections were opened")
+        with interruptible():
+            time.sleep(POLL_S)
+    time.sleep(SETTLE_S)
+    trial.threads = threads(server.pid)
+    full = reader.read()
+    progress.stop()
+    trial.memory = memory.memory(before, full, slots, memory.PORT)
+    growth = memory.server_growth(before, full, slots, memory.PORT)
+    trial.extra["server_growth_bytes"] = growth
+    trial.extra["memory_agreement"] = memory.agreement(trial.memory, growth)
+    finish(trial, worker)
+    trial.kernel = kernel.delta(counters, kernel.counters())

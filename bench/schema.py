@@ -1,0 +1,453 @@
+"""The records of ``trials.jsonl``: their fields and units.
+
+A campaign is one append-only file of JSON lines. The first line is a :class:`CampaignRecord`.
+Every later line is a :class:`TrialRecord`, a :class:`CeilingRecord`, a :class:`ResumeRecord` or
+an :class:`EndRecord`; ``kind`` says which. Charts, tables and the report are made from these
+lines alone, so everything that helps a reader to question a number is in here.
+
+Field names end in their unit: ``_s`` seconds, ``_ms`` milliseconds, ``_bytes`` bytes. A value
+that could not be measured is ``None``, and the record's ``reasons`` gives the reason under the
+same name.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
+
+SCHEMA_VERSION = 1
+
+Status = Literal["ok", "void", "failed", "refused"]
+Limiter = Literal["client", "server", "schedule", "unclear"]
+Spread = Literal["apart", "shared"]
+"""How a client gets every processor: all but the server's, or all, the server's included."""
+
+
+def _measurable(rate: float) -> float:
+    """Refuse a rate that no clock could give: charts cannot put it on an axis with others."""
+    if 0 < rate < 1e-9:
+        raise ValueError("too small to be measured")
+    return rate
+
+
+Seconds = Annotated[float, Field(ge=0, lt=1e12)]
+Rate = Annotated[float, Field(ge=0, lt=1e12), AfterValidator(_measurable)]
+
+
+class Record(BaseModel):
+    """Base of all records: immutable, without unknown fields, NaN or infinity."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class Environment(Record):
+    """The machine and software that the numbers come from. No host name, user name or path."""
+
+    python: str  # "CPython 3.11.7"
+    python_build: dict[str, str | bool | None]  # compiler, pgo, lto, debug, gil, configure flags
+    implementation: str
+    packages: dict[str, str]  # distribution -> version
+    commit: str | None
+    dirty: bool | None
+    os: str  # "Debian GNU/Linux 12"
+    kernel: str
+    machine: str  # "x86_64"
+    cpu_model: str | None
+    cpu_count: int
+    cpu_quota: float | None  # cgroup quota in processors, None when unlimited
+    memory_total_bytes: int
+    limits: dict[str, int | str | None]  # nofile, nproc, somaxconn, port range ...
+    openssl: str | None = None  # "OpenSSL 3.0.19 27 Jan 2026"; None without ssl, or not recorded
+    reasons: dict[str, str] = Field(default_factory=dict)
+
+
+class Interpreter(Record):
+    """An interpreter that ran workers of a campaign. No path."""
+
+    name: str  # "3.13.5", "3.13.5t": the part after the @ of a backend
+    build: dict[str, str | bool | None]  # as Environment.python_build
+
+
+class PointPlan(Record):
+    """What a campaign plans to measure at one workload point."""
+
+    point: str  # "throughput-100"
+    workload: str
+    blocks: int  # in how many blocks of the campaign this point is measured
+    labels: list[str]  # one trial of each of these per block
+    params: dict[str, int | float | str | None]
+    fewer: dict[str, int] = Field(default_factory=dict)  # labels measured in only so many blocks
+
+    def blocks_of(self, label: str) -> int:
+        """In how many blocks this label takes part."""
+        return min(self.blocks, self.fewer.get(label, self.blocks))
+
+    @property
+    def trials(self) -> int:
+        """The number of trials planned at this point."""
+        return sum(map(self.blocks_of, self.labels))
+
+
+class Rung(Record):
+    """A backend's place on the ladder, as the registry described it."""
+
+    name: str
+    family: str  # "stack" for a whole HTTP stack
+    rung: int  # -1 where it is not known
+    summary: str
+    changes: str  # "against callbacks: the system call"
+    against: str | None  # the backend it differs from in one thing
+    most: int | None  # connections it can hold at once, None for no limit
+    missing: str | None  # why it did not run
+
+
+class Cut(Record):
+    """A point that has fewer blocks than its profile gives it, to save time."""
+
+    point: str
+    planned: int
+    blocks: int
+
+
+class Budget(Record):
+    """How long a campaign may take, how long it should take, and what was cut for that."""
+
+    budget_s: float
+    slowness: float  # time of a trial here over its time on the reference machine
+    planned_s: float  # without the cuts
+    expected_s: float
+    cuts: list[Cut]
+    floor_percent: float | None = None  # the noise floor that a few blocks of A/A promised
+
+
+class CampaignRecord(Record):
+    """First line of a campaign: its plan and its environment."""
+
+    kind: Literal["campaign"] = "campaign"
+    schema_version: int = SCHEMA_VERSION
+    campaign: str  # "20261121-051200-1a2b3c"
+    created: str  # ISO 8601, UTC
+    profile: str
+    seed: int  # decides the order of trials, which can be rebuilt from it
+    blocks: int
+    backends: list[str]
+    base: str  # the backend that ratios are relative to
+    twin: str | None  # the backend that runs twice in every block, as "<twin>#2"
+    points: list[str]  # ids of workload points, "throughput-100"
+    command: list[str]
+    environment: Environment
+    plan: list[PointPlan] = Field(default_factory=list)
+    interpreters: list[Interpreter] = Field(default_factory=list)  # oldest first; empty: our own
+    interpreters_missing: dict[str, str] = Field(default_factory=dict)  # name -> reason
+    budget: Budget | None = None  # None: not limited, or from before there was one
+    rungs: list[Rung] = Field(default_factory=list)  # every backend that was considered
+
+    @property
+    def free_threaded(self) -> list[str]:
+        """The interpreters without a lock, by name; "" is the harness's own."""
+        builds = {"": self.environment.python_build}
+        builds |= {each.name: each.build for each in self.interpreters}
+        return [name for name, build in builds.items() if build.get("gil") is False]
+
+
+class Cpu(Record):
+    """Processor seconds over the timed part of the trial."""
+
+    client_user_s: Seconds
+    client_system_s: Seconds
+    server_user_s: Seconds | None
+    server_system_s: Seconds | None
+
+
+class Handshakes(Record):
+    """TLS handshakes that the server has seen."""
+
+    full: int
+    resumed: int
+    failed: int
+
+
+class Ledger(Record):
+    """The server's own counts for the trial."""
+
+    requests: int
+    distinct: int
+    repeated: int
+    connections_opened: int
+    peak_connections: int
+    peak_in_flight: int
+    requests_per_connection_max: int
+    handshakes: Handshakes | None = None  # None: plain HTTP
+
+
+class HostNoise(Record):
+    """Noise on the host: the time of a fixed loop before and after the trial, steal, load."""
+
+    probe_before_s: float
+    probe_after_s: float
+    steal_s: float | None
+    load1: float | None
+    mhz: float | None
+
+
+class Fairness(Record):
+    """How evenly the slots progressed, from the start until there was no more work.
+
+    The time is divided into windows of equal length. For the end of each window,
+    ``completions`` gives the exchanges that a slot had completed by then: the values of these
+    ``quantiles`` over all slots, in ascending order.
+    """
+
+    slots: int
+    quantiles: list[float]
+    ends_s: list[float]
+    completions: list[list[float]]
+    silent: list[int]  # per window: slots that completed nothing in it
+    longest_gap_s: list[float]  # the same quantiles: longest time between completions
+    jain: float  # Jain's index at the end: 1 if all are equal, 1/slots if one has all
+
+
+class Turns(Record):
+    """How a trial ran that took turns with the other labels of its block.
+
+    Only turns of counted rounds are in the sums: those in which every slot of every
+    label had work. Throughput and processor time of the trial come from them.
+    """
+
+    turn_s: float  # the intended length of a turn
+    taken: int
+    counted: int
+    exchanges: int  # completed in counted turns
+    wall_s: float
+    cpu_s: float  # the worker's, its child processes included
+    server_cpu_s: float  # the server's process, polling included
+    steal_s: float | None  # stolen from the client's processor, in ticks of 10 ms
+    beside: list[str]  # all labels that were alive together
+    spanned: int | None  # exchanges with a stop inside: not in the service times
+    aside_s: float = 0.0  # processor time of resuming and stopping many threads: not in cpu_s
+
+
+class Latency(Record):
+    """A latency distribution, in milliseconds.
+
+    ``hdr`` is a histogram of integer microseconds, as base64 of HdrHistogram's V2 compressed
+    encoding. The percentiles come from it. ``p99_9_ms`` is None below 10,000 samples, because
+    fewer than ten would lie beyond it.
+    """
+
+    count: int
+    min_ms: float
+    mean_ms: float
+    p50_ms: float
+    p90_ms: float
+    p99_ms: float
+    p99_9_ms: float | None
+    max_ms: float
+    hdr: str
+
+
+class Work(Record):
+    """The pages of a trial that needed processor time of the client, and all the others.
+
+    Nobody waits for a page alone: the times of the others show what the work did to them.
+    Both kinds are response times, from the due time; a page that needed work was answered
+    when that was done.
+    """
+
+    every: int  # one page in so many
+    seed: int  # decides which
+    work_ms: float  # what it should take alone
+    round_us: float  # what a round takes alone, measured once in each campaign
+    rounds: int  # for each page
+    pages: int  # worked on
+    expected: int
+    check: int  # what the work came to
+    check_expected: int
+    cpu_ms: float  # processor time for each page that needed work
+    wall_ms: float  # the same by the clock: longer where the thread did not have the processor
+    threads: int  # in how many threads of all processes it was done
+    others: Latency | None
+    worked: Latency | None
+
+
+class MemoryParts(Record):
+    """Memory by owner, in bytes; None where no source exists (see ``reasons``)."""
+
+    user_bytes: int | None  # private anonymous, Pss_Anon of the worker
+    rss_bytes: int | None
+    page_table_bytes: int | None
+    kernel_stack_bytes: int | None
+    kernel_socket_bytes: int | None  # the client's side of the sockets
+    send_buffer_bytes: int | None  # kept by each thread that has sent; calculated
+    kernel_other_bytes: int | None  # dentries, inodes, files, epoll items, task structs
+    server_socket_bytes: int | None  # the server's side, never counted as the client's
+    threads: int
+    descriptors: int | None
+
+
+class Memory(Record):
+    """Memory at the barrier, while connections are held open and nothing else happens."""
+
+    connections: int
+    before: MemoryParts  # started, warmed up, no connection yet
+    held: MemoryParts  # all connections open, answers withheld
+    machine_drop_bytes: int | None  # by the second method, for the whole machine
+    sources: dict[str, str]  # part -> "smaps_rollup Pss_Anon", "slabinfo", "cgroup v1 kmem" ...
+    reasons: dict[str, str] = Field(default_factory=dict)
+
+
+class Ramp(Record):
+    """Connections and memory while the barrier fills and opens, as columns of equal length."""
+
+    at_ms: list[int]  # since the worker got the signal to start
+    connections: list[int]  # open at the server
+    own_kib: list[int | None]  # the worker's user memory, page tables and kernel stacks
+    opened_ms: int | None  # when the barrier opened, None if it never did
+
+
+class Cancelled(Record):
+    """A crawl that was interrupted with an exchange of every slot in flight.
+
+    The server held all answers. The harness sent SIGINT, as Ctrl-C does. Times count from the
+    moment when the crawl noticed it, which it does once per tick.
+    """
+
+    in_flight: int
+    noticed_s: Seconds  # from the signal until then
+    returned_s: Seconds  # until the call of the crawl returned
+    first_closed_s: Seconds  # until the server had seen the first connection end
+    closed_s: Seconds  # until it had seen the last one end
+    client_cpu_s: Seconds  # the client's processor time until the call returned
+    server_work_s: Seconds  # the server's, from the signal until it had seen the last end
+    switch_interval_s: Seconds  # Python's own, whatever filled the barrier
+    left: dict[str, int]  # in the client's process afterwards, more than before: kind -> how many
+    open_at_server: int  # connections that never ended
+
+
+Kind = Literal["trial", "control", "companion"]
+"""A control has no backend (:mod:`bench.controls`).
+
+A companion is a further trial against a server that sleeps. Labels whose server had to sleep are
+compared with it, because waking the server is part of each send.
+"""
+
+
+class TrialRecord(Record):
+    """One backend on one workload point in one fresh process: the sample."""
+
+    kind: Kind = "trial"
+    trial: int  # running number in the campaign
+    block: int
+    position: int  # within the block, from 0
+    workload: str  # "throughput"
+    point: str  # "throughput-100"
+    params: dict[str, int | float | str | None]  # slots, delay, site, connections, rate ...
+    backend: str  # "callbacks"
+    label: str  # the backend, or "<backend>#2" for the A/A twin
+    family: str
+    rung: int
+    status: Status
+    reason: str | None
+    started: str  # ISO 8601, UTC
+    trial_s: Seconds  # wall time of the trial, overhead included
+    elapsed_s: Seconds | None  # the timed part
+    pages: int | None
+    bytes: int | None
+    pages_per_s: Rate | None
+    offered_per_s: Rate | None = None
+    achieved_per_s: Rate | None = None
+    late_starts: int | None = None
+    statuses: dict[str, int]
+    errors: dict[str, int]
+    redirects: int | None
+    digest: str | None
+    digest_expected: str | None
+    cpu: Cpu | None
+    service_time: Latency | None
+    response_time: Latency | None = None
+    work: Work | None = None  # of the workload where some pages need work
+    memory: Memory | None = None
+    ramp: Ramp | None = None  # of barrier trials; older campaigns have none
+    cancelled: Cancelled | None = None  # of the workload that interrupts crawls
+    fairness: Fairness | None = None  # of the workload that measures it
+    turns: Turns | None = None  # None: a whole trial, run alone
+    ledger: Ledger | None
+    limiter: Limiter | None = None
+    mechanism: dict[str, str | int]  # threads_peak, loop, selector, parser, gc_collections ...
+    kernel: dict[str, int | None]  # deltas: ListenOverflows, TCPTimeouts, RetransSegs ...
+    host: HostNoise | None
+    pinning: dict[str, list[int] | str | None]  # client, server; "reason" when not pinned
+    seeds: dict[str, int]
+    extra: dict[str, float | int | str | list[float] | None] = Field(default_factory=dict)
+    stderr: str | None = None  # last lines, for a failed trial
+
+
+class TurnsRecord(Record):
+    """Every turn of one block at one point, as columns of equal length.
+
+    Kept in a file of their own, beside the trials, so that other ways to pair and to
+    weigh turns can be tried on the same data.
+    """
+
+    kind: Literal["turns"] = "turns"
+    block: int
+    point: str
+    labels: list[str]
+    label: list[int]  # index into labels
+    round: list[int]
+    counted: list[bool]
+    began_us: list[int]  # since the first turn
+    wall_us: list[int]
+    cpu_us: list[int]
+    server_cpu_us: list[int]
+    exchanges: list[int]
+    steal_ms: list[int | None]
+    wait_us: list[int | None] = Field(default_factory=list)  # for a processor; empty: not recorded
+    aside_us: list[int] = Field(default_factory=list)  # of resuming and stopping, not in cpu_us
+    reached: list[float] = Field(default_factory=list)  # share of the crawl done at a turn's end
+    until: float | None = None  # turns count up to this share of each crawl; None: see reasons
+    warning: str | None = None  # too few counted rounds
+    reasons: dict[str, str] = Field(default_factory=dict)
+
+
+class CeilingRecord(Record):
+    """The most that the fixture server can do, measured in the same campaign."""
+
+    kind: Literal["ceiling"] = "ceiling"
+    block: int
+    tool: str  # "wrk 4.1.0" or "built-in"
+    site: str
+    connections: int
+    requests_per_s: Rate | None
+    server_cpu_share: float | None  # of one processor
+    client_cpu_share: float | None
+    errors: int
+    started: str
+    reason: str | None = None  # why there is no ceiling
+
+
+class ResumeRecord(Record):
+    """An interrupted campaign was resumed here."""
+
+    kind: Literal["resume"] = "resume"
+    resumed: str
+    done: int
+
+
+class EndRecord(Record):
+    """Last line of a campaign that ran to its end or was stopped cleanly."""
+
+    kind: Literal["end"] = "end"
+    ended: str
+    complete: bool
+    reason: str | None
+    wall_s: Seconds
+    trial_wall_s: Seconds
+
+
+AnyRecord = Annotated[
+    CampaignRecord | TrialRecord | CeilingRecord | ResumeRecord | EndRecord,
+    Field(discriminator="kind"),
+]
+RECORD: TypeAdapter[AnyRecord] = TypeAdapter(AnyRecord)

@@ -1,0 +1,143 @@
+"""A figure in words, for those who cannot see it: every label with its values, panel by panel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final
+
+from bench.analysis.stats import Spread
+from bench.show import cells
+from bench.show.figures import (
+    Axis,
+    Bars,
+    Data,
+    Dots,
+    Estimate,
+    Forest,
+    Line,
+    Lines,
+    Plot,
+    Spans,
+    Stack,
+    Stacked,
+    Unit,
+)
+from bench.show.words import is_stack
+from bench.text import count, duration, size_words
+from crawlers.registry import MODELS
+
+MOST: Final = 8
+"""Labels of a kind that are named, and points of a line: a longer list says less."""
+
+SCALES: Final[dict[str, Callable[[float], str]]] = {
+    **{"times": duration, "memory": size_words, "counts": count},
+    **{"ratios": "{:.2f}".format, "nines": lambda nines: f"p{100 - 100 * 10**-nines:.3g}"},
+}
+KINDS: Final[dict[type, str]] = {
+    **{Bars: "Bar chart", Stacked: "Stacked bar chart", Dots: "Dot chart"},
+    **{Lines: "Line chart", Spans: "Range chart", Forest: "Bar chart"},
+}
+
+
+def alt(title: str, data: Data) -> str:
+    """``Bar chart: title. axis: threads 3 µs; callbacks 1 µs. Variants: …``."""
+    panels = [(of, said) for of, said in _panels(data) if said]
+    return ". ".join([f"{KINDS[type(data)]}: {title}", *(_grouped(*each) for each in panels)]) + "."
+
+
+def _grouped(of: str, said: Mapping[str, str]) -> str:
+    """Models first, whole HTTP stacks apart."""
+    groups = {
+        of: [label for label in said if label in MODELS],
+        "Variants": [x for x in said if x not in MODELS and not is_stack(x)],
+        "HTTP stacks": [label for label in said if is_stack(label)],
+    }
+    parts = [
+        (head, "; ".join(f"{label} {said[label]}" for label in labels[:MOST]))
+        for head, labels in groups.items()
+        if labels or head == of
+    ]
+    return ". ".join(": ".join(filter(None, part)) for part in parts if any(part))
+
+
+def _panels(data: Data) -> Iterator[tuple[str, dict[str, str]]]:
+    match data:
+        case Bars():
+            both = f" ({data.faint}, then {data.strong})" if data.faint else ""
+            for bars in data.panels:
+                yield (
+                    bars.axis + both * any(len(row) > 1 for row in bars.rows.values()),
+                    {label: _spreads(row, bars.unit) for label, row in bars.rows.items()},
+                )
+        case Stacked():
+            for stacked in data.panels:
+                unit = stacked.unit
+                rows = stacked.rows.items()
+                yield (
+                    stacked.axis,
+                    {
+                        label: ", then ".join(_stack(one, unit) for one in row if one.parts)
+                        for label, row in rows
+                    },
+                )
+        case Lines():
+            for plot in data.plots:
+                of = " ".join(filter(None, [plot.title, plot.y.label and f"({plot.y.label})"]))
+                yield of, {x: _line(plot, x, line) for x, line in plot.lines.items()}
+        case Dots():
+            for dots in data.panels:
+                for group in dots.groups:
+                    yield (
+                        f"{dots.title}, {group.name}".strip(", "),
+                        {
+                            dot.label: dots.ticks(dot.value)
+                            for dot in group.dots
+                            if dot.value is not None
+                        },
+                    )
+        case Forest():
+            units = list(data.columns.values())
+            yield (
+                ", ".join(data.columns),
+                {label: ", ".join(map(_estimate, row, units)) for label, row in data.rows.items()},
+            )
+        case Spans():
+            for panel in data.panels:
+                yield (
+                    panel.title,
+                    {
+                        label: f"{duration(span.low)} to {duration(span.high)}"
+                        for label, span in panel.rows.items()
+                    },
+                )
+
+
+def _spreads(spreads: Sequence[Spread | None], unit: Unit) -> str:
+    return ", ".join(unit.words(spread.median) for spread in spreads if spread)
+
+
+def _stack(stack: Stack, unit: Unit) -> str:
+    parts = [
+        f"{part} {unit.words(value)}{' calculated' * (part in stack.hatched)}"
+        for part, value in stack.parts.items()
+        if value > stack.total / 100
+    ]
+    return f"{unit.words(stack.total)} ({', '.join(parts)})"
+
+
+def _line(plot: Plot, label: str, line: Line) -> str:
+    if label in plot.marks:
+        line = [plot.marks[label]]
+    points = line if len(line) <= MOST else line[-1:]
+    return ", ".join(f"{_on(plot.y, p.y.median)} at {_on(plot.x, p.x)}" for p in points)
+
+
+def _on(axis: Axis, value: float) -> str:
+    return SCALES.get(axis.scale, axis.words)(value)
+
+
+def _estimate(found: Estimate, unit: Unit) -> str:
+    if found.spread is None:
+        return found.missing or "not measured"
+    change = cells.change(found.ratio)
+    return unit.words(found.spread.median) + (f" ({change})" if change else "")

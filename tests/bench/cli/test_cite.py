@@ -1,0 +1,84 @@
+"""``python -m bench cite``, and which campaign is read where none is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bench import store
+from bench.__main__ import main
+from bench.cli import DONE, USAGE, reference
+from bench.report import cite
+from bench.schema import CampaignRecord
+from tests.bench.cli.test_cli import save
+from tests.bench.synthetic import across, campaign
+
+
+@pytest.fixture
+def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder for campaigns."""
+    monkeypatch.setattr(store, "RESULTS", tmp_path)
+    monkeypatch.setattr(store, "REFERENCE", tmp_path / "reference")
+    return tmp_path
+
+
+def test_the_newest_campaign_is_read_or_else_the_reference(results: Path) -> None:
+    records = campaign(blocks=1, samples=10, workloads=["throughput"])
+    assert store.usual(None) is None
+    for name in ("reference", "20261120-080000-aaaaaa", "20261122-080000-bbbbbb"):
+        file = save(results / name, records) / store.FILE_NAME
+        assert store.usual(None) == file
+    (results / "20261124-080000-cccccc").mkdir()
+    assert store.usual(None) == file, "a folder without records is no campaign"
+    assert store.usual(Path("reference")) == results / "reference" / store.FILE_NAME
+    with pytest.raises(store.StoreError, match="no campaign here"):
+        store.usual(Path("nowhere"))
+
+
+def test_a_finding_is_quoted_with_interval_machine_and_interpreter(
+    results: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    records = campaign(blocks=6, samples=30)
+    folder = str(save(results / "one", records))
+    head = store.load(results / "one").campaign
+    assert main(["cite", folder, "--finding", "memory"]) == DONE
+    said = capsys.readouterr().out
+    assert said.startswith("An idle connection ")
+    for words in (
+        "95 % intervals of slopes",
+        head.environment.python,
+        head.environment.cpu_model or "",
+        head.campaign,
+    ):
+        assert words in said
+    assert len(said.splitlines()) == 1
+    assert not {"*", "`"} & set(said)
+    assert main(["cite", folder, "--finding", "list"]) == DONE
+    names = capsys.readouterr().out.split()
+    assert {"memory", "waiting"} <= {*names}
+    assert main(["cite", folder, "--finding", "memroy"]) == USAGE
+    assert f"no finding 'memroy'; it has {', '.join(names)}" in capsys.readouterr().err
+
+
+def test_a_finding_across_interpreters_names_them() -> None:
+    (head, *_) = across()
+    assert isinstance(head, CampaignRecord)
+    said = cite.quotation("**A change, 3.13.9 → 3.14.1**: 5 % less.", head)
+    assert said.startswith("A change, 3.13.9 → 3.14.1: 5 % less. (")
+    assert "CPython 3.11.7, 3.12.1" in said
+
+
+def test_without_any_campaign_the_carried_answers_are_read(
+    results: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    kept = reference.carried()
+    assert main(["cite"]) == DONE
+    assert kept.sha256 in capsys.readouterr().out
+    assert main(["cite", "--finding", "tls-pages"]) == DONE, "with a hyphen or an underscore"
+    assert capsys.readouterr().out.startswith("Encrypting a 2 KB page")
+    assert main(["findings"]) == DONE
+    assert kept.findings["tls-memory"] in capsys.readouterr().out
+    assert main(["talk", "--out", str(tmp_path / "out")]) == DONE
+    assert (tmp_path / "out" / "talk.html").is_file()
+    assert main(["report"]) == USAGE

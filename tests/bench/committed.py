@@ -1,0 +1,25 @@
+"""The campaigns under results/, loaded and analysed once for all tests of a process.
+
+tests/conftest.py gives the files that use them to one process, because both take seconds.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from bench import store
+from bench.analysis.analysis import Analysis
+from bench.launch import RESULTS
+from bench.store import Records
+
+
+@cache
+def records(name: str = "reference") -> Records:
+    """The records of a campaign."""
+    return store.load(store.trials_file(RESULTS / name))
+
+
+@cache
+def analysis(name: str = "reference") -> Analysis:
+    """Its analysis, which keeps what was once calculated."""
+    return Analysis(records(name))

@@ -1,0 +1,140 @@
+"""Waiting tasks: slopes and medians recounted from made-up records, tables, chart, a small run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from bench.micro import prices, report, tasks
+from bench.micro.child import KINDS
+from bench.micro.prices import MicroError
+from bench.micro.report import Found
+from bench.micro.tasks import Held, fit, lines, refused
+from bench.report.charts import Design, Skip
+from tests.bench.micro import made
+from tests.bench.synthetic import environment
+
+
+def test_the_slope_leaves_out_what_a_process_takes_once() -> None:
+    found = {line.kind.name: line for line in lines(made.record())}
+    assert list(found) == list(made.BYTES)
+    for name, bytes_each in made.BYTES.items():
+        assert found[name].parts["user"] == pytest.approx(bytes_each)
+    assert found["coroutine"].total == pytest.approx(400)
+    whole = 18_000 + made.STACK + made.TABLES + made.OTHER
+    assert found["thread"].total == pytest.approx(whole)
+    assert found["thread"].interval == pytest.approx((whole, whole))
+    assert found["thread"].highest == 10_000
+    assert "other kernel" not in found["asyncio"].parts
+
+
+def test_times_are_those_of_one_number_of_tasks() -> None:
+    line = next(line for line in lines(made.record()) if line.kind.name == "asyncio")
+    assert line.spawn is not None
+    assert line.spawn.median == pytest.approx(2.0)
+    assert line.spawn.count == 2
+    assert line.switch is not None
+    assert line.switch.median == pytest.approx(1.5)
+
+
+def test_what_was_not_read_has_no_slope() -> None:
+    held = [
+        Held(**{**made.held("asyncio", count).model_dump(), "user_bytes": None})
+        for count in KINDS["asyncio"].counts
+    ]
+    assert fit(held, ["user_bytes"]) is None
+    assert fit(held[:1], ["page_table_bytes"]) is None, "one number of tasks is no line"
+
+
+PATIENCE_S = 280
+pytestmark = pytest.mark.timeout(PATIENCE_S + 20)
+
+
+@pytest.mark.slow
+def test_threads_take_more_than_generators(tmp_path: Path) -> None:
+    made = tasks.run(
+        tmp_path,
+        1,
+        Console(quiet=True),
+        ("generator", "thread"),
+        lambda kind: (20, 60, 120, 240) if kind.threaded else (5_000, 10_000, 20_000, 40_000),
+        turns=20,
+    )
+    assert prices.load(tmp_path, tasks.FILE_NAME, tasks.TasksRecord) == made
+    generator, thread = lines(made)
+    assert generator.total is not None
+    assert thread.total is not None
+    assert 100 < generator.total < 1000
+    assert thread.total > 10 * generator.total
+
+
+def test_what_does_not_fit_is_refused_with_the_numbers(tmp_path: Path) -> None:
+    assert refused(KINDS["trio"], 1000, tmp_path) is None
+    reason = refused(KINDS["trio"], 10**12, tmp_path)
+    assert reason is not None
+    assert "GiB of memory may be needed" in reason
+    threads = refused(KINDS["thread"], 10**9, tmp_path)
+    assert threads is not None
+    assert "threads" in threads
+    assert "needed" in threads
+
+
+def test_a_process_that_fails_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tasks, "CHILD", "bench.micro.nonesuch")
+    with pytest.raises(MicroError, match=r"the process of trio ended: .*nonesuch"):
+        tasks.hold(KINDS["trio"], 10, [])
+
+
+def test_the_table_has_parts_and_what_is_missing() -> None:
+    table = tasks.memory_table(made.record())
+    rows = {row[0]: row for row in table.texts}
+    assert rows["coroutine"][2:7] == ["400", "0", "0", "–", "400"]
+    assert rows["thread"][2:7] == ["18,000", "4,096", "16,384", "6,000", "44,480"]
+    assert table.notes == [
+        "99,999 × thread: no room",
+        "asyncio.Task, eager: eager tasks need Python 3.12; this is 3.11",
+    ]
+
+
+def test_every_table_and_chart_names_its_interpreter() -> None:
+    whole = made.record(here=environment(python="CPython 3.11.2"))
+    for table in (tasks.memory_table(whole), tasks.times_table(whole)):
+        assert table.caption.endswith("(CPython 3.11.2)")
+    design = tasks.design(whole)
+    assert isinstance(design, Design)
+    assert "CPython 3.11.2" in design.footer[0]
+    assert isinstance(tasks.design(made.record({})), Skip)
+
+
+def test_times_have_their_range() -> None:
+    rows = {row[0]: row for row in tasks.times_table(made.record()).texts}
+    assert rows["asyncio.Task"][1:4] == ["2.00 [2.00–2.00]", "1.50 [1.00–2.00]", "1.00 [1.00–1.00]"]
+
+
+def test_the_chart_says_what_the_record_says(tmp_path: Path) -> None:
+    design = tasks.design(made.record())
+    assert isinstance(design, Design)
+    assert design.finding == (
+        "A waiting thread uses as much memory as 44 asyncio tasks, or 111 bare coroutines"
+    )
+    assert "coroutine 400 B" in design.alt
+    assert "thread 43 KiB" in design.alt
+    report.write(Found(tasks=made.record()), tmp_path, Console(quiet=True))
+    assert (tmp_path / "charts" / "tasks.svg").stat().st_size > 1000
+    assert "| thread | an Event | 18,000 |" in (tmp_path / "summary.md").read_text()
+
+
+def test_records_are_read_back_and_parts_may_be_absent(tmp_path: Path) -> None:
+    with pytest.raises(MicroError, match="measure with python -m bench micro"):
+        report.load(tmp_path)
+    prices.save(made.record(), tmp_path, tasks.FILE_NAME)
+    found = report.load(tmp_path)
+    assert found == Found(tasks=made.record())
+    text = report.summary(found)
+    assert "prices were not measured" in text
+    assert report.as_json(found)["tasks.asyncio.bytes"] == pytest.approx(1000)
+    (tmp_path / tasks.FILE_NAME).write_text("{}")
+    with pytest.raises(MicroError, match="not a record"):
+        report.load(tmp_path)

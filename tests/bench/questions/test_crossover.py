@@ -1,0 +1,182 @@
+"""Where threads stop being fine, from records: cells, crossings, and what is said of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+from bench.questions import crossover
+from bench.questions.crossover import DEFAULT, LONG, Crossing, Crossover
+from bench.questions.question import Answer, Headline
+from bench.schema import AnyRecord, TrialRecord
+from bench.show.figures import Lines
+from tests.bench.synthetic import analysed, campaign
+
+NAMES = ("threads", "threads_long_switch", "callbacks", "async_await")
+Rates = Mapping[tuple[int, int], Mapping[str, float]]
+"""(Slots, delay in ms) -> pages per second; ``async_await`` and ``callbacks`` fetch 10,000."""
+
+
+def made(rates: Rates, blocks: int = 6) -> list[AnyRecord]:
+    """A campaign with one point of crossover for each pair of slots and delay."""
+    rng = np.random.default_rng(3)
+
+    def moved(line: TrialRecord, slots: int, delay: int, rate: float) -> TrialRecord:
+        delays = {"slots": slots, "delay": f"fixed:{delay}" if delay else "none"}
+        return line.model_copy(
+            update={
+                "workload": "crossover",
+                "point": f"crossover-{slots}x{delay}ms",
+                "params": {**line.params, **delays},
+                "pages_per_s": rate * math.exp(rng.normal(0, 0.01)),
+            }
+        )
+
+    lines: list[AnyRecord] = []
+    for line in campaign(
+        backends=NAMES, base="callbacks", blocks=blocks, samples=1200, workloads=("throughput",)
+    ):
+        if not isinstance(line, TrialRecord):
+            lines.append(line)
+        elif line.point == "throughput-100":
+            others = dict.fromkeys(("callbacks", "async_await"), 10_000.0)
+            lines += [
+                moved(line, *place, rate)
+                for place, found in rates.items()
+                if (rate := {**others, **found}.get(line.label))
+            ]
+    return lines
+
+
+FALLING: Rates = {
+    (100, 0): {DEFAULT: 15_000.0},
+    (1000, 0): {DEFAULT: 5_000.0, LONG: 9_000.0},
+    (1000, 100): {DEFAULT: 10_000.0},
+    (10_000, 100): {DEFAULT: 9_990.0},
+}
+
+
+def found(lines: list[AnyRecord]) -> Crossover:
+    result = crossover.measured(analysed(lines))
+    assert result is not None
+    return result
+
+
+@cache
+def falling() -> Crossover:
+    return found(made(FALLING))
+
+
+def answered(lines: list[AnyRecord]) -> tuple[Answer, Headline]:
+    result = crossover.answer(analysed(lines))
+    assert result is not None
+    assert result.headline is not None
+    return result, result.headline
+
+
+def crossed(*, blocks: int = 5, **_: object) -> list[AnyRecord]:
+    """A campaign that answers the question, whatever the backends of others."""
+    return made(FALLING, blocks)
+
+
+def crossing(result: Crossover, delay: float = 0) -> Crossing:
+    """Where the threads with the usual switch interval cross."""
+    (each,) = (c for c in result.crossings if (c.label, c.delay_ms) == (DEFAULT, delay))
+    return each
+
+
+def test_threads_cross_between_the_last_that_is_fine_and_the_first_that_is_not() -> None:
+    each = crossing(falling())
+    assert (each.above, each.below, each.most) == (100, 1000, 1000)
+    # log(1.5) / log(3) of the way, on a logarithmic axis.
+    assert each.at == pytest.approx(100 * 10 ** (math.log(1.5) / math.log(3)), rel=0.05)
+    assert 100 < (each.low or 0) < (each.at or 0) < (each.high or 0) < 1000
+
+
+def test_where_the_delay_sets_the_rate_nothing_crosses() -> None:
+    each = crossing(falling(), 100)
+    assert (each.above, each.below, each.at) == (10_000, None, None)
+
+
+@pytest.mark.parametrize(("low", "counts"), [(0.991, False), (0.982, False), (0.97, True)])
+def test_a_difference_within_two_percent_is_no_end_of_being_fine(low: float, counts: bool) -> None:
+    """Behind 50 ms, at 100 slots, half a percent was shown, and became the headline."""
+    (shown,) = (
+        cell.against.ratio
+        for cell in falling().cells
+        if (cell.label, cell.slots, cell.delay_ms) == (DEFAULT, 1000, 0.0) and cell.against
+    )
+    assert crossover.slower(shown)
+    assert crossover.slower(replace(shown, value=0.995, low=low, high=0.999)) is counts
+
+
+def test_a_crossing_that_is_undone_at_more_slots_is_none() -> None:
+    rates = {(100, 0): {DEFAULT: 5_000.0}, (1000, 0): {DEFAULT: 10_000.0}}
+    assert crossing(found(made(rates))).below is None
+
+
+def test_slower_from_the_fewest_slots_has_no_place_of_crossing() -> None:
+    each = crossing(found(made({(100, 0): {DEFAULT: 5_000.0}})))
+    assert (each.above, each.below, each.at) == (None, 100, None)
+    assert "the fewest that were measured" in crossover.said(each)
+
+
+@pytest.mark.parametrize(
+    ("low", "at", "high", "words"),
+    [
+        (180.0, 241.0, 395.0, "; interpolated, they cross at about 240 slots, 180 to 400"),
+        (100.0, 100.0, 300.0, "; interpolated, they cross at about 100 slots, 100 to 300"),
+        (306.0, 309.0, 312.0, "; interpolated, they cross at about 310 slots"),
+        (100.0, 100.0, 100.0, ""),
+        (100.0, 100.4, 100.9, ""),
+        (1000.0, 1000.0, 1000.0, ""),
+    ],
+)
+def test_an_interval_that_is_a_point_is_not_said(
+    low: float, at: float, high: float, words: str
+) -> None:
+    """It said "not at 100; they cross at about 100 slots, 100 to 100"."""
+    each = Crossing(DEFAULT, 50.0, 100, 1000, 1000, at, low, high)
+    assert crossover.said(each) == f"from 1,000 slots on (not at 100{words})"
+
+
+def test_where_nothing_crosses_the_headline_says_so() -> None:
+    _, headline = answered(made(FALLING, blocks=3))
+    assert headline.text.startswith("Too few blocks")
+    assert headline.behind == "3 blocks, and an interval needs 5"
+    _, headline = answered(made({(1000, 100): {DEFAULT: 10_000.0}}))
+    assert headline.text == "With up to 1,000 slots threads do not fall behind"
+
+
+def test_finding_and_chart_say_from_where_on() -> None:
+    answer, headline = answered(made(FALLING))
+    assert headline.text == (
+        "From 1,000 slots on without delay, threads fetch fewer pages/s than async/await"
+    )
+    assert headline.behind == "95 % intervals of 6 blocks"
+    for words in (
+        "without delay from 1,000 slots on (not at 100; interpolated",
+        "Not shown with a delay of 100 ms, with up to 10,000 slots.",
+        "at 1,000 slots without delay 50 % fewer",
+        " by default and ",
+        "`python -m bench run --profile full --only throughput,waiting",
+    ):
+        assert words in answer.prose
+    (figure,) = answer.figures
+    assert isinstance(figure.data, Lines)
+    without, behind = figure.data.plots[:2]
+    assert list(without.shade or ()) == [100, 1000]
+    assert 100 < (without.crossing or 0) < 1000
+    assert (behind.shade, behind.crossing) == (None, None)
+
+
+def test_delays_of_a_millisecond_are_left_to_the_map() -> None:
+    map_only = campaign(blocks=5, samples=20, workloads=("throughput", "regime"))
+    assert crossover.measured(analysed(map_only)) is None
+    lines = [*map_only, *(t for t in made(FALLING) if isinstance(t, TrialRecord))]
+    assert {cell.delay_ms for cell in found(lines).cells} == {0, 10, 100}

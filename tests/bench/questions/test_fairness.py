@@ -1,0 +1,45 @@
+"""Which backends starve a slot, in made-up crawls."""
+
+from __future__ import annotations
+
+import pytest
+
+from bench.analysis import stats
+from bench.questions import fairness
+from bench.schema import AnyRecord
+from tests.bench.synthetic import MODELS, analysed, campaign
+
+
+def unfair(**options: object) -> list[AnyRecord]:
+    """A campaign in which threads starve some of their slots."""
+    return campaign(workloads=("fairness",), **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("blocks", "where"), [(6, "all 6 trials"), (1, "one trial")])
+def test_starving_needs_every_trial(blocks: int, where: str) -> None:
+    answer = fairness.answer(analysed(unfair(blocks=blocks)))
+    assert answer is not None
+    assert answer.headline is not None
+    assert answer.headline.text == f"Threads starve some of 200 slots in {where}"
+
+
+def test_where_nothing_differs_nobody_starves() -> None:
+    answer = fairness.answer(analysed(unfair(effects=False)))
+    assert answer is not None
+    assert answer.headline is not None
+    assert answer.headline.text == "No backend starves any of 200 slots"
+    assert "6 blocks" in answer.headline.behind
+
+
+def test_the_numbers_are_those_of_the_trials() -> None:
+    analysis = analysed(unfair(blocks=3))
+    found = fairness.measured(analysis)[0]
+    assert list(found.values) == list(MODELS)
+    runs = [t.fairness for t in analysis.records.trials if t.label == "threads" and t.fairness]
+    assert sorted(found.values["threads"]["least"].values()) == sorted(
+        map(stats.least_served, runs)
+    )
+    longest = max(1000 * run.longest_gap_s[-1] for run in runs)
+    waited = found.spread("threads", "wait")
+    assert waited is not None
+    assert waited.high == pytest.approx(longest)

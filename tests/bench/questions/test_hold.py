@@ -1,0 +1,47 @@
+"""Servers that hold connections, in made-up records."""
+
+from __future__ import annotations
+
+import pytest
+
+from bench.questions import hold
+from bench.schema import AnyRecord, TrialRecord
+from bench.text import GIB, KIB
+from tests.bench.synthetic import KNOWN, MODELS, analysed, campaign
+
+
+def holding(**options: object) -> list[AnyRecord]:
+    """A campaign whose crawlers at the barrier are servers, on plain HTTP and over TLS."""
+    found: list[AnyRecord] = []
+    for line in campaign(workloads=("c10k",), **options):  # type: ignore[arg-type]
+        if not isinstance(line, TrialRecord):
+            found.append(line)
+            continue
+        for workload in ("hold", "tls-hold"):
+            at = {
+                "workload": workload,
+                "point": line.point.replace("c10k", workload),
+                "params": {**line.params, "role": "server"},
+            }
+            found.append(line.model_copy(update=at))
+    return found
+
+
+def test_the_largest_number_of_connections_counts() -> None:
+    analysis = analysed(holding(blocks=5))
+    assert hold.connections(analysis, "hold") == 10_000
+    found = hold.measured(analysis)
+    assert list(found.values) == list(MODELS)
+    for label in MODELS:
+        assert found.median(label, "user") == pytest.approx(KNOWN[label].user_kib, rel=0.1)
+        whole = found.median(label, hold.PLAIN)
+        assert whole == pytest.approx(
+            found.median(label, "user") + found.median(label, "kernel"), rel=0.01
+        )
+        room = GIB - found.median(label, "program") * KIB * KIB
+        assert found.median(label, hold.MOST) == pytest.approx(room / whole / KIB, rel=0.01)
+
+
+def test_what_servers_hold_is_not_what_crawlers_hold() -> None:
+    assert analysed(holding(blocks=2)).memory == {}
+    assert hold.answer(analysed(campaign(workloads=("c10k",)))) is None

@@ -1,0 +1,178 @@
+"""A campaign across interpreters: builds are kept apart, and nothing else is drawn of it."""
+
+from __future__ import annotations
+
+import io
+from functools import lru_cache
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from bench.analysis import stats, wording
+from bench.analysis.analysis import Analysis
+from bench.plan.labels import Label
+from bench.questions import answers, interpreters
+from bench.questions.interpreters import Releases
+from bench.questions.question import Answer
+from bench.report import summary
+from bench.report.charts import render_all
+from bench.report.summary import environment
+from bench.schema import Interpreter
+from bench.store import Records
+from tests.bench import synthetic
+
+
+@lru_cache
+def made() -> Analysis:
+    """Six blocks of four models on five interpreters of two kinds of build."""
+    return synthetic.analysed(synthetic.across())
+
+
+def answered() -> Answer:
+    found = interpreters.answer(made())
+    assert found is not None
+    return found
+
+
+def compared(metric: stats.Metric, *, step: bool) -> dict[str, stats.Comparison]:
+    """Label -> its comparison with one step before, or with the oldest of its kind of build."""
+    releases = Releases(made().records)
+    bases = releases.previous if step else releases.oldest
+    found = made().family(metric).of(releases.pairs(metric, bases))
+    return {c.label: c for c in found}
+
+
+def with_interpreters(interpreters: list[Interpreter]) -> Records:
+    """The campaign's head alone, with other interpreters."""
+    return Records(made().campaign.model_copy(update={"interpreters": interpreters}))
+
+
+def test_everyone_is_compared_with_itself_on_the_oldest_of_its_kind() -> None:
+    found = compared(stats.CPU_PER_1000, step=False)
+    assert len(found) == 4 * 3  # the two bases have none
+    oldest = {"3.12.1": "3.11.7", "3.13.5t": "3.11.7", "3.14.1": "3.13.9"}
+    for label, comparison in found.items():
+        assert Label.parse(comparison.base).name == Label.parse(label).name
+        assert Label.parse(comparison.base).interpreter == oldest[Label.parse(label).interpreter]
+
+
+@pytest.mark.parametrize("metric", [stats.CPU_PER_1000, stats.USER_PER_CONNECTION])
+def test_what_a_release_changed_is_found(metric: stats.Metric) -> None:
+    for label, comparison in compared(metric, step=False).items():
+        expected = {"3.12.1": 1.0, "3.13.5t": 1.5, "3.14.1": 0.75}[Label.parse(label).interpreter]
+        assert comparison.ratio.value == pytest.approx(expected, rel=0.1)
+        assert comparison.ratio.shown is (expected != 1.0)
+
+
+@pytest.mark.parametrize(
+    ("names", "steps"),
+    [
+        (["3.11.7", "3.12.1", "3.13.5"], [("3.11.7", "3.12.1"), ("3.12.1", "3.13.5")]),
+        (
+            ["3.13.0", "3.13.5", "3.13.5t", "3.14.1"],
+            [("3.13.0", "3.13.5"), ("3.13.5", "3.14.1"), ("3.13.5", "3.13.5t")],
+        ),
+        (["3.12.1", "3.13.5t", "3.14.1t"], []),
+        (
+            ["3.14.10", "3.14.10j", "3.15.1", "3.15.2", "3.15.2j"],
+            [
+                *(("3.14.10", "3.15.1"), ("3.15.1", "3.15.2")),
+                *(("3.14.10", "3.14.10j"), ("3.15.2", "3.15.2j")),
+            ],
+        ),
+    ],
+)
+def test_a_step_is_to_the_next_release_or_changes_only_the_lock_or_the_jit(
+    names: list[str], steps: list[tuple[str, str]]
+) -> None:
+    plain = [Interpreter(name=name, build=synthetic.PLAIN) for name in names]
+    assert Releases(with_interpreters(plain)).steps == steps
+
+
+def test_no_step_crosses_kinds_of_build() -> None:
+    """3.12.1 and 3.13.9 are built in two ways, and 3.13.5t has no 3.13 of its kind."""
+    assert Releases(made().records).steps == [("3.11.7", "3.12.1"), ("3.13.9", "3.14.1")]
+    found = compared(stats.CPU_PER_1000, step=True)
+    assert len(found) == 4 * 2
+    assert found["threads@3.14.1"].base == "threads@3.13.9"
+
+
+def test_differing_builds_are_warned_of() -> None:
+    built = [
+        Interpreter(name="3.13.5", build={**synthetic.PLAIN, "level": level})
+        for level in ("-O3", "-O3", "-O2")
+    ]
+    assert wording.differing_builds(built[:2]) is None
+    warned = wording.differing_builds(built)
+    assert warned is not None
+    assert "GCC 12.2.0, -O2, no PGO" in warned
+    assert warned in summary.warnings(Analysis(with_interpreters(built)))
+
+
+def test_without_bases_of_their_own_all_have_the_campaigns() -> None:
+    found = synthetic.compared(made().records, stats.CPU_PER_1000)
+    assert {c.base for c in found} == {"callbacks@3.11.7"}
+    assert len(found) == 4 * 5 - 1
+
+
+@pytest.mark.parametrize(
+    ("build", "words"),
+    [
+        ({"compiler": "GCC 12.2.0", "pgo": True, "lto": False}, "GCC 12.2.0, PGO, no LTO"),
+        ({"compiler": "Clang 18.1.8 (x)", "pgo": False, "lto": True}, "Clang 18.1.8, no PGO, LTO"),
+        ({"compiler": "GCC 16.2.0", "pgo": None, "lto": None}, "GCC 16.2.0, PGO and LTO unknown"),
+        ({"compiler": None, "pgo": True, "lto": True}, "unknown compiler, PGO, LTO"),
+        ({"compiler": "GCC 9.1", "pgo": None, "lto": True, "debug": True}, "GCC 9.1, LTO, debug"),
+        (
+            {"compiler": "GCC 9.1", "level": "-O2", "pgo": True, "lto": True},
+            "GCC 9.1, -O2, PGO, LTO",
+        ),
+    ],
+)
+def test_builds_in_words(build: dict[str, str | bool | None], words: str) -> None:
+    assert wording.build_words(build) == words
+
+
+def test_one_chart_shows_them_and_says_what_differs(tmp_path: Path) -> None:
+    drawn = {c.name: c for c in render_all(made(), tmp_path, formats=("svg",), dark=())}
+    assert list(drawn) == [f.name for _, answer in answers(made()) for f in answer.figures]
+    assert drawn["interpreters"].skipped is None
+    (figure,) = answered().figures
+    notes = " ".join(figure.notes)
+    assert "GCC 16.2.0, PGO and LTO unknown" in notes
+    assert "Interpreter lock disabled at the end of 48 trials on 3.13.5t." in notes
+    assert "WARNING, builds differ" in notes
+    assert "Not measured: 3.14t" in notes
+    assert figure.headline
+    assert "3.13.5t" in figure.headline or "3.14.1" in figure.headline
+
+
+def test_what_trials_read_when_they_ended_is_shown() -> None:
+    lines = wording.switches(stats.trials_of(made().records))
+    assert [line.partition(" at the end of ")[0] for line in lines] == [
+        "Interpreter lock disabled",
+        "Interpreter lock enabled",
+        "Interpreter lock enabled, JIT disabled",
+    ]
+    assert set(lines) <= set(Releases(made().records).lines)
+    assert dict(environment(made().records))["Lock and JIT"] == " ".join(lines)
+    assert "Lock and JIT" not in dict(environment(with_interpreters([])))
+
+
+def test_the_summary_compares_no_two_builds() -> None:
+    text = summary.to_markdown(made())
+    assert "## Across interpreters" in text
+    assert "## Throughput" not in text
+    assert "Not measured: CPython 3.14t: not found" in text
+    rows = [line for line in text.splitlines() if line.startswith("| callbacks |")]
+    assert len(rows) == 5
+    assert sum("1 (base)" in row for row in rows) == 2
+
+
+def test_the_terminal_shows_the_same_rows() -> None:
+    console = Console(width=140, record=True, file=io.StringIO())
+    summary.show(made(), console)
+    text = console.export_text()
+    assert text.count("async_await") >= 5
+    assert "PGO and LTO unknown" in text

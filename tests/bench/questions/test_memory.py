@@ -1,0 +1,170 @@
+"""What an idle connection takes, recounted from made-up records whose sizes are known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bench.questions import memory
+from bench.questions.question import Answer
+from bench.report import export, findings
+from bench.schema import AnyRecord, TrialRecord
+from bench.show.figures import Lines, Stacked
+from bench.show.table import text_of
+from bench.text import KIB
+from tests.bench.encrypted import ADDED, COUNTS, OPENSSL_KIB, encrypted
+from tests.bench.synthetic import KNOWN, MODELS, analysed, campaign, gathered
+
+EVERY = (*MODELS, "uvloop", "trio", "aiohttp")
+FULL = analysed(encrypted(backends=EVERY))
+HELD = campaign(blocks=5, samples=20, workloads=("c10k",))
+
+
+def answered(lines: list[AnyRecord]) -> Answer:
+    found = memory.answer(analysed(lines))
+    assert found is not None
+    return found
+
+
+def test_the_headline_has_both_ends_with_their_intervals() -> None:
+    headline = answered(HELD).headline
+    assert headline is not None
+    assert headline.text == (
+        "An idle connection uses 54.0 KiB with threads and 8.9 KiB with callbacks"
+    )
+    assert "95 % intervals of slopes from at least 5 blocks" in headline.behind
+    (pair,) = headline.pairs
+    assert (pair.label, pair.base) == ("threads", "callbacks")
+    assert 1 < (pair.ratio.low or 0) < (pair.ratio.value or 0) < (pair.ratio.high or 0)
+
+
+def test_table_and_figures_have_the_numbers_of_the_records() -> None:
+    answer = answered(HELD)
+    (table,), (by_owner, in_total) = answer.tables, answer.figures
+    row = next(row for row in table.rows if row[0] == "threads")
+    found = dict(zip(table.header, map(text_of, row), strict=True))
+    known = {"kernel stacks": 16, "total": 54, "user at highest N": 22.3, "fixed MiB": 21.2}
+    for column, value in known.items():
+        assert float(found[column]) == pytest.approx(value, rel=0.1)
+    assert isinstance(by_owner.data, Stacked)
+    (bar,) = by_owner.data.panels[0].rows["threads"]
+    assert bar.interval is not None
+    assert bar.interval[0] <= bar.total <= bar.interval[1]
+    assert bar.total == pytest.approx(54, rel=0.05)
+    assert "4 numbers of connections up to 10,000" in by_owner.subtitle
+    assert isinstance(in_total.data, Lines)
+    assert {point.x for point in in_total.data.points} == {100, 1000, 5000, 10_000}
+
+
+def changed(what: str, held: Any, **more: Any) -> list[AnyRecord]:
+    """The campaign, with another value for a part of the memory of threads, by connection."""
+    found: list[AnyRecord] = []
+    for line in HELD:
+        if isinstance(line, TrialRecord) and line.memory and line.label == "threads":
+            value = held and held * line.memory.connections
+            parts = line.memory.held.model_copy(update={what: value})
+            memory_ = line.memory.model_copy(update={"held": parts, **more})
+            line = line.model_copy(update={"memory": memory_})
+        found.append(line)
+    return found
+
+
+def test_memory_that_was_calculated_is_not_told_as_read() -> None:
+    sources = {"send_buffer_bytes": "calculated: threads that sent × 32 KiB"}
+    answer = answered(changed("send_buffer_bytes", 32 * KIB, sources=sources))
+    said = "Calculated from the number of threads, not read: 32 of the 86 KiB of `threads`"
+    assert said in answer.prose
+    assert "Calculated" not in answered(HELD).prose
+
+
+def test_a_part_that_was_not_read_is_missing_and_makes_no_total() -> None:
+    answer = answered(
+        changed("kernel_socket_bytes", None, reasons={"kernel_socket_bytes": "needs root"})
+    )
+    (table,) = answer.tables
+    assert "Missing: kernel sockets: needs root" in table.notes
+    assert "Not in the bars: kernel sockets: needs root." in answer.figures[0].notes
+    total = table.header.index("total")
+    assert [text_of(row[total]) for row in table.rows if row[0] == "threads"] == ["–"]
+
+
+def test_over_tls_memory_splits_into_plain_openssl_and_the_librarys_part() -> None:
+    found = memory.measured(FULL).over_tls
+    (figure,) = (f for f in answered(FULL.records.all).figures if f.name == "tls-memory")
+    assert isinstance(figure.data, Stacked)
+    assert list(found) == list(EVERY)
+    for label, row in found.items():
+        assert (row.at, row.highest) == (None, COUNTS[-1])
+        own, known = KNOWN[label].user_kib, ADDED[label].library_kib
+        assert row.plain_user == pytest.approx(own * KIB, rel=0.05)
+        assert row.openssl == pytest.approx(OPENSSL_KIB * KIB, rel=0.01)
+        assert row.user == pytest.approx((own + OPENSSL_KIB + known) * KIB, rel=0.05)
+        assert row.library == pytest.approx(known * KIB, abs=2 * KIB)
+        above, below = figure.data.panels[0].rows[label]
+        assert below.total * KIB == pytest.approx(row.total)
+        assert above.total * KIB == pytest.approx(row.plain_total)
+
+
+def test_with_one_number_of_connections_both_are_read_there() -> None:
+    """The quick profile holds 1,000 over TLS, and four numbers of plain connections."""
+    lines = encrypted(counts=(1000,), pages=False)
+    found = memory.measured(analysed(lines)).over_tls
+    assert {row.at for row in found.values()} == {1000}
+    stream = found["async_await"]
+    assert stream.plain_user == pytest.approx(KNOWN["async_await"].user_kib * KIB, rel=0.05)
+    assert stream.user == pytest.approx((5.3 + 19 + 275) * KIB, rel=0.05)
+    answer = answered(lines)
+    assert answer.figures[-1].subtitle.startswith("At 1,000 connections, divided by their number")
+    assert "in 3 trials each** (no interval" in answer.details["tls-memory"]
+
+
+def test_without_plain_connections_or_control_there_is_still_a_figure() -> None:
+    found = memory.measured(analysed(encrypted(workloads=("throughput",), control=False)))
+    rows = found.over_tls.values()
+    assert {(row.plain_total, row.openssl, row.library) for row in rows} == {(None, None, None)}
+    assert all(row.user > 0 for row in rows)
+
+
+def test_connections_over_tls_are_not_mixed_with_plain_ones() -> None:
+    plain = analysed(campaign(blocks=3, workloads=("c10k",)))
+    assert analysed(encrypted(workloads=("c10k",))).memory == plain.memory
+    assert not answered(HELD).details
+    assert not any(row.point.startswith(("tls-fetch", "tls-hand")) for row in FULL.rows)
+    assert not any(point.startswith("tls-handshake") for point in FULL.equal_work.points)
+
+
+def test_the_finding_over_tls_gives_the_numbers_the_cause_and_the_command() -> None:
+    text = answered(FULL.records.all).details["tls-memory"]
+    rows = memory.measured(FULL).over_tls
+    for label, row in rows.items():
+        assert f"`{label}` {row.total / KIB:.1f} ({(row.plain_total or 0) / KIB:.1f})" in text
+    most = f"{rows['async_await'].total / KIB:.1f} KiB"
+    for words in (
+        f"**Over TLS an idle connection uses {most} with async/await and ",
+        "TLS turns the order over",
+        "buffer of 256 KiB",
+        "`python -m bench run --only c10k,tls-c10k`",
+        "OpenSSL’s own part is 19 KiB",
+    ):
+        assert words in text
+    assert text in findings.findings(FULL)
+
+
+def test_no_cause_is_given_where_the_records_do_not_show_it() -> None:
+    text = answered(encrypted(backends=("threads", "callbacks"))).details["tls-memory"]
+    assert "SSLProtocol" not in text
+    assert "async/await" not in text
+
+
+def test_a_refused_backend_keeps_its_reason() -> None:
+    answer = answered(encrypted(refused={"uvloop": "no HTTPS: sockets alone"}))
+    assert answer.tables[-1].notes == ["Refused: uvloop: no HTTPS: sockets alone"]
+
+
+def test_the_export_has_the_trials_over_tls() -> None:
+    rows = export.table(gathered(encrypted()))
+    modes = {row["mode"] for row in rows}
+    assert {"plain", "tls", "churn", "handshake", "tickets", None} == modes
+    over = {(row["handshakes_full"], row["tls"]) for row in rows if row["mode"] == "handshake"}
+    assert over == {(500, "TLS 1.3, ecdsa, no tickets")}

@@ -1,0 +1,141 @@
+"""A page's processor time splits into sockets, shared parts and the model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import pytest
+
+from bench.analysis.analysis import Analysis
+from bench.questions import page
+from bench.questions.page import BARE, COMMON
+from bench.schema import AnyRecord, TrialRecord
+from tests.bench.synthetic import MODELS, analysed, campaign, rungs
+from tests.bench.turned import control, in_turns
+
+COSTS = {"threads": 50.0, "callbacks": 20.0, "generators": 26.0, "async_await": 34.0}
+US = {BARE: 11.0, COMMON: 7.0}
+
+
+def split(
+    *,
+    backends: Sequence[str] = MODELS,
+    blocks: int = 5,
+    stack: str | None = None,
+    **options: object,
+) -> list[AnyRecord]:
+    """A campaign whose machine is slower in each block: only what is paired stays equal."""
+    ladder = [
+        rung.model_copy(update={"family": "stack"}) if rung.name == stack else rung
+        for rung in rungs(backends)
+    ]
+    lines = campaign(
+        backends=backends,
+        blocks=blocks,
+        samples=20,
+        workloads=("throughput",),
+        ladder=ladder,
+        **options,  # type: ignore[arg-type]
+    )
+    found: list[AnyRecord] = []
+    controls: set[int] = set()
+    for line in lines:
+        if not isinstance(line, TrialRecord) or line.point != "throughput-100":
+            found.append(line)
+            continue
+        slow = 1 + line.block / 10
+        found.append(in_turns(line, COSTS.get(line.backend, 40.0) * slow))
+        if line.block not in controls:
+            controls.add(line.block)
+            found += [control(line, name, us * slow) for name, us in US.items()]
+    return found
+
+
+def without(analysis: Analysis, **update: object) -> Analysis:
+    """The campaign with other controls, or none."""
+    controls = analysis.records.controls
+    controls[:] = [one.model_copy(update=update) for one in controls if update]
+    return analysis
+
+
+def test_the_parts_add_up_to_the_whole() -> None:
+    found = page.measured(page.splits(analysed(split())))
+    assert list(found.values) == list(MODELS)
+    for label in MODELS:
+        total, *parts = (
+            found.median(label, f"{part}-throughput-100")
+            for part in (page.TOTAL, page.SOCKETS, page.SHARED, page.REST)
+        )
+        assert total == pytest.approx(COSTS[label] * 1.2)
+        assert parts[0] == pytest.approx(US[BARE] * 1.2)
+        assert sum(parts) == pytest.approx(total)
+
+
+def test_the_parts_are_those_of_the_same_block() -> None:
+    """With the medians of all blocks instead, a drifting machine would blur the model."""
+    found = page.measured(page.splits(analysed(split())))
+    rest = found.spread("threads", f"{page.REST}-throughput-100")
+    model = COSTS["threads"] - sum(US.values())
+    assert rest is not None
+    assert (rest.low, rest.high) == pytest.approx((model, model * 1.4))
+
+
+def test_a_stack_has_no_shared_parts() -> None:
+    analysis = analysed(split(stack="threads"))
+    (row,) = (row for row in page.splits(analysis) if row.label == "threads")
+    assert row.shared is None
+    assert row.rest[0] == pytest.approx(row.total[0] - row.sockets[0])
+    answer = page.answer(analysis)
+    assert answer is not None
+
+
+def test_the_chart_is_headed_by_what_a_model_adds_to_its_sockets() -> None:
+    answer = page.answer(analysed(split(base="callbacks")))
+    assert answer is not None
+    assert [figure.name for figure in answer.figures] == ["segments", "cpu"]
+    assert answer.figures[0].headline == (
+        "Beyond its sockets, a crawled page costs 46.8 µs with threads and 10.8 µs with callbacks"
+    )
+
+
+def test_models_come_first_and_stacks_stand_apart() -> None:
+    backends = (*MODELS, "uvloop", "aiohttp")
+    analysis = analysed(split(backends=backends, base="callbacks", stack="aiohttp"))
+    answer = page.answer(analysis)
+    assert answer is not None
+    rate = answer.findings(page.NAME)["rate"]
+    headline, details = rate.split("**", 2)[1:]
+    assert headline.startswith("Async/await crawls 4")
+    assert headline.endswith("% fewer 2 KB pages per second than callbacks")
+    _, models, variants, stacks = re.split(r"\. |\) \.", details, maxsplit=3)
+    assert models.startswith("A crawl, at 100 slots: `async_await` 4")
+    assert variants.startswith("Variants: `uvloop` 2")
+    assert stacks.startswith("HTTP stacks: `aiohttp` 8")
+
+
+def test_a_headline_needs_five_blocks() -> None:
+    few, enough = (
+        page.answer(analysed(split(base="callbacks", blocks=blocks))) for blocks in (3, 5)
+    )
+    assert few is not None
+    assert few.findings(page.NAME) == {}
+    assert enough is not None
+    assert enough.headline is not None
+    assert enough.headline.text.startswith("Threads need 2.5")
+
+
+@pytest.mark.parametrize("update", [{}, {"status": "void"}], ids=["none", "void"])
+def test_without_controls_that_count_there_is_user_and_system_time_alone(
+    update: dict[str, object],
+) -> None:
+    answer = page.answer(without(analysed(split()), **update))
+    assert answer is not None
+    assert [figure.name for figure in answer.figures] == ["cpu"]
+    assert not answer.tables
+
+
+def test_no_table_of_backends_has_a_control() -> None:
+    analysis = analysed(split())
+    assert set(analysis.labels) == set(MODELS)
+    assert all(row.label in MODELS for row in analysis.rows if not row.twin)

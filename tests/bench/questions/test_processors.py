@@ -1,0 +1,216 @@
+"""What several processors gain, from records: rows, ratios, and what was not tried."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bench.analysis.analysis import Analysis
+from bench.questions import processors
+from bench.questions.question import Answer
+from bench.schema import AnyRecord, CampaignRecord, Interpreter, TrialRecord
+from bench.show.figures import Lines
+from tests.bench.synthetic import MODELS, analysed, campaign, rungs
+
+NAMES = (*MODELS, "processes")
+TWO: Mapping[str, tuple[list[int], list[int]]] = {
+    "apart": ([1], [0]),
+    "shared": ([0, 1], [0, 1]),
+}
+EIGHT: Mapping[str, tuple[list[int], list[int]]] = {
+    "apart": (list(range(1, 8)), [0]),
+    "shared": (list(range(8)), list(range(8))),
+}
+
+
+SLOWER = {"apart": 12_000.0, "shared": 14_000.0}
+
+
+def made(
+    rates: Mapping[str, float],
+    places: Mapping[str, tuple[list[int], list[int]]] = TWO,
+    *,
+    backends: Sequence[str] = NAMES,
+    blocks: int = 6,
+    **options: Any,
+) -> list[AnyRecord]:
+    """A campaign whose throughput trials become those of both points, at given rates.
+
+    ``rates`` is by the point's place of the server for ``processes``; the models keep theirs.
+    """
+    lines: list[AnyRecord] = []
+    rng = np.random.default_rng(3)
+    for line in campaign(
+        backends=backends,
+        base="callbacks",
+        blocks=blocks,
+        samples=20,
+        workloads=("throughput",),
+        ladder=rungs(backends),
+        **options,
+    ):
+        if not isinstance(line, TrialRecord):
+            lines.append(line)
+            continue
+        if line.point != "throughput-100":
+            continue
+        for how, (client, server) in places.items():
+            rate = {"processes": rates[how]}.get(line.label, 20_000.0)
+            rate *= math.exp(rng.normal(0, 0.01))
+            wide = line.label == "processes"
+            lines.append(
+                line.model_copy(
+                    update={
+                        "workload": "processors",
+                        "point": f"processors-{how}",
+                        "params": {**line.params, "processors": how.lstrip("124")},
+                        "pages_per_s": rate,
+                        "pinning": {
+                            "client": client if wide else [1],
+                            "server": server if wide else [0],
+                            "reason": None,
+                        },
+                    }
+                )
+            )
+    return lines
+
+
+def widened(*, backends: Sequence[str] = NAMES, blocks: int = 5, **options: Any) -> list[AnyRecord]:
+    """A campaign in which processes crawl twice as much on two processors."""
+    names = (*backends, *(name for name in NAMES if name not in backends))
+    rates = {"apart": 12_000.0, "shared": 40_000.0}
+    return made(rates, backends=names, blocks=blocks, **options)
+
+
+def answered(analysis: Analysis) -> Answer:
+    found = processors.answer(analysis)
+    assert found is not None
+    return found
+
+
+def finding(lines: list[AnyRecord]) -> str:
+    return answered(analysed(lines)).finding or ""
+
+
+def test_rows_say_which_processors_each_side_had() -> None:
+    analysis = analysed(made(SLOWER))
+    rows = processors.rows(analysis)
+    assert processors.usable(analysis) == 2
+    places = {(row.how, row.label): (tuple(row.client), tuple(row.server)) for row in rows}
+    assert places["apart", "callbacks"] == places["shared", "callbacks"] == ((1,), (0,))
+    assert places["apart", "processes"] == ((1,), (0,))
+    assert places["shared", "processes"] == ((0, 1), (0, 1))
+    assert {row.label for row in rows} == set(NAMES)  # no twin
+
+
+def test_ratios_are_to_the_base_in_the_same_blocks() -> None:
+    rows = processors.rows(analysed(made(SLOWER)))
+    ratios = {(row.how, row.label): row.ratio for row in rows}
+    assert ratios["apart", "callbacks"] is None
+    for how, expected in (("apart", 0.6), ("shared", 0.7)):
+        ratio = ratios[how, "processes"]
+        assert ratio is not None
+        assert ratio.low is not None
+        assert ratio.high is not None
+        assert ratio.value == pytest.approx(expected, rel=0.03)
+        assert ratio.low <= expected <= ratio.high
+
+
+@pytest.mark.parametrize(
+    ("rate", "head"),
+    [
+        (14_000.0, "no backend clearly crawls more pages per second than `callbacks` on one"),
+        (26_000.0, "`processes` crawls 29 % more pages per second than `callbacks` on one"),
+        (
+            50_000.0,
+            "`processes` crawls 2.5 times as many pages per second as `callbacks` on one",
+        ),
+    ],
+)
+def test_the_headline_is_what_gains_most_from_all_processors(rate: float, head: str) -> None:
+    found = answered(analysed(made({"apart": 60_000.0, "shared": rate})))
+    assert found.headline is not None
+    assert found.headline.text == f"On 2 processors, {head}"
+    assert found.headline.behind.endswith("6 blocks")
+
+
+def test_two_processors_are_not_said_to_show_a_gain() -> None:
+    text = finding(made(SLOWER))
+    assert "over those of `callbacks` on one: `processes` on 1 processor 0.60 [" in text
+    assert "`processes` on 2 processors 0.70 [" in text
+    assert "Two processors cannot show" in text
+
+
+def test_a_larger_machine_shows_its_gain() -> None:
+    text = finding(made({"apart": 90_000.0, "shared": 80_000.0}, EIGHT))
+    assert "`processes` on 7 processors 4.4" in text
+    assert "Two processors cannot" not in text
+
+
+def test_what_did_not_run_has_a_reason() -> None:
+    lines = made(SLOWER)
+    first = lines[0]
+    assert isinstance(first, CampaignRecord)
+    absent = first.rungs[-1].model_copy(update={"name": "subinterpreters", "missing": None})
+    lines[0] = first.model_copy(update={"rungs": [*first.rungs, absent]})
+    text = finding(lines)
+    assert "`subinterpreters`, because it was not among the backends" in text
+    assert "`threads` without the interpreter lock, because every interpreter" in text
+    assert "`loop_per_thread`" not in text  # the campaign is older than the backend
+    missing = absent.model_copy(update={"missing": "needs 3.14"})
+    lines[0] = first.model_copy(update={"rungs": [*first.rungs, missing]})
+    assert "`subinterpreters`, because needs 3.14" in finding(lines)
+
+
+def test_threads_without_a_lock_use_every_processor_and_are_compared_on_their_interpreter() -> None:
+    lines: list[AnyRecord] = []
+    for line in made(SLOWER):
+        if isinstance(line, CampaignRecord):
+            names = [f"{name}@3.14.0t" for name in NAMES]
+            free = Interpreter(name="3.14.0t", build={"gil": False})
+            line = line.model_copy(
+                update={"interpreters": [free], "backends": names, "base": "callbacks@3.14.0t"}
+            )
+        elif isinstance(line, TrialRecord):
+            label = line.backend + "@3.14.0t" + line.label.removeprefix(line.backend)
+            update: dict[str, object] = {"label": label, "backend": f"{line.backend}@3.14.0t"}
+            if line.backend == "threads" and line.point.endswith("shared"):
+                update |= {"pages_per_s": 30_000.0, "pinning": {"client": [0, 1], "server": [0, 1]}}
+            line = line.model_copy(update=update)
+        lines.append(line)
+    analysis = analysed(lines)
+    text = answered(analysis).prose
+    assert "`threads@3.14.0t` on 2 processors 1.4" in text
+    assert "without the interpreter lock" not in text
+    bases = {row.compared.base for row in processors.rows(analysis) if row.compared}
+    assert bases == {"callbacks@3.14.0t"}
+
+
+def test_the_table_has_the_processors_and_what_was_not_tried() -> None:
+    (table,) = answered(analysed(made(SLOWER))).tables
+    assert ["processes", "server shared", "0, 1", "0, 1"] in [row[:4] for row in table.texts]
+    assert "server sleeps" in table.about
+    assert "Not tried: threads without the interpreter lock" in table.about
+
+
+STEPS: Mapping[str, tuple[list[int], list[int]]] = {
+    "1apart": ([1], [0]),
+    "2apart": ([1, 2], [0]),
+    "4apart": ([1, 2, 3, 4], [0]),
+    **EIGHT,
+}
+SCALING = {"1apart": 15e3, "2apart": 28e3, "4apart": 50e3, "apart": 80e3, "shared": 70e3}
+
+
+def test_every_number_of_processors_is_a_point_of_the_chart() -> None:
+    (figure,) = answered(analysed(made(SCALING, STEPS))).figures
+    assert isinstance(figure.data, Lines)
+    apart, shared = figure.data.plots
+    assert [point.x for point in apart.lines["processes"]] == [1, 2, 4, 7]
+    assert [point.x for point in shared.lines["processes"]] == [8]
+    assert "this machine has 8" in figure.subtitle

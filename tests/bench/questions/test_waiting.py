@@ -1,0 +1,79 @@
+"""Pages per second by slots, with and without a delay, recounted from made-up records."""
+
+from __future__ import annotations
+
+from bench.questions import ramp, waiting
+from bench.questions.question import Headline
+from bench.schema import AnyRecord, TrialRecord
+from bench.show.figures import Lines
+from tests.bench.synthetic import analysed, campaign
+
+
+def slow_threads(*, slow: float = 0.4, blocks: int = 6) -> list[AnyRecord]:
+    """A campaign in which only threads at 1,000 slots fetch fewer pages from a slow server."""
+    options = {"workloads": ("waiting",), "base": "callbacks", "effects": False, "noise": 0.01}
+    lines = campaign(blocks=blocks, samples=20, **options)  # type: ignore[arg-type]
+    return [
+        line.model_copy(update={"pages_per_s": line.pages_per_s * slow})
+        if isinstance(line, TrialRecord)
+        and line.pages_per_s
+        and (line.point, line.label) == ("waiting-1000", "threads")
+        else line
+        for line in lines
+    ]
+
+
+def headline(lines: list[AnyRecord]) -> Headline:
+    answer = waiting.answer(analysed(lines))
+    assert answer is not None
+    assert answer.headline is not None
+    return answer.headline
+
+
+def test_the_headline_is_about_the_slots_that_show_a_difference() -> None:
+    """At 100 slots alone "no model differs" hid what 1,000 slots show."""
+    found = headline(slow_threads())
+    assert found.text.startswith("With a delay of 50 ms, threads fetch 6")
+    assert found.text.endswith("% fewer pages per second than callbacks at 1,000 slots")
+    assert found.behind.endswith("95 % interval of 6 blocks")
+
+
+def test_where_nothing_is_shown_the_headline_says_so() -> None:
+    found = headline(slow_threads(slow=1.0))
+    assert found.text == (
+        "With a delay of 50 ms, no model differs clearly from callbacks in pages per second"
+    )
+    few = headline(slow_threads(blocks=2))
+    assert few.text == "With a delay of 50 ms, no difference between models is claimed"
+    assert few.behind.startswith("2 blocks")
+
+
+def test_the_delay_is_told_with_its_median_and_mean() -> None:
+    answer = waiting.answer(analysed(slow_threads()))
+    assert answer is not None
+    assert "random, with a median of 50 ms and a mean of 57 ms" in answer.prose
+
+
+def test_throughput_alone_has_its_chart_and_no_headline() -> None:
+    answer = waiting.answer(analysed(campaign(blocks=2, samples=20, workloads=("throughput",))))
+    assert answer is not None
+    assert answer.headline is None
+    (figure,) = answer.figures
+    assert figure.name == "throughput"
+    assert isinstance(figure.data, Lines)
+    assert {point.x for point in figure.data.points} == {1, 10, 100, 1000}
+
+
+def test_a_ramp_is_drawn_from_the_trial_at_the_median_time() -> None:
+    analysis = analysed(campaign(blocks=3, samples=20, workloads=("c10k",)))
+    answer = ramp.answer(analysis)
+    assert answer is not None
+    (figure,) = answer.figures
+    assert isinstance(figure.data, Lines)
+    alive, memory = figure.data.plots
+    trials = [
+        t for t in analysis.records.trials if t.point == "c10k-10000" and t.label == "threads"
+    ]
+    middle = sorted(t.ramp.opened_ms or 0 for t in trials if t.ramp)[1]
+    assert alive.marks["threads"].x == memory.marks["threads"].x == middle / 1000
+    assert max(point.y.median for point in alive.lines["threads"]) >= 10_000

@@ -1,0 +1,219 @@
+"""Two campaigns compared: only what can be defended is called worse or better."""
+
+from __future__ import annotations
+
+import io
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.console import Console
+
+from bench import store
+from bench.analysis import stats
+from bench.analysis.analysis import Analysis
+from bench.report import comparison
+from bench.report.comparison import INCOMPLETE, LOST, CompareError, Comparison
+from bench.schema import CampaignRecord, PointPlan, TrialRecord
+from bench.store import Records
+from tests.bench.synthetic import campaign, environment
+
+
+def records(
+    scale: dict[str, float] | None = None, seed: int = 1, blocks: int = 8, **around: Any
+) -> Records:
+    """A made-up campaign; ``scale`` makes a backend so many times as fast."""
+    made = campaign(blocks=blocks, seed=seed, drift=0.0, noise=0.01, workloads=["throughput"])
+    changed = []
+    for record in made:
+        if isinstance(record, TrialRecord) and record.pages_per_s is not None:
+            factor = (scale or {}).get(record.backend, 1.0)
+            record = record.model_copy(update={"pages_per_s": record.pages_per_s * factor})
+        elif isinstance(record, CampaignRecord):
+            record = record.model_copy(update={"environment": environment(**around)})
+        changed.append(record)
+    return store.sort_out(changed, Path("made-up"))
+
+
+def compared(a: Records, b: Records, *, force: bool = False) -> Comparison:
+    return comparison.compare(Analysis(a), Analysis(b), force=force)
+
+
+def worse(found: Comparison) -> set[str]:
+    return {row.label for row in found.rows if row.verdict == "worse"}
+
+
+def planned(made: Records, params: dict[str, int | float | str | None]) -> Records:
+    """The same campaign, which says what it asked for at its points."""
+    points = {trial.point: trial.workload for trial in made.trials}
+    labels = sorted({trial.label for trial in made.trials})
+    plan = [
+        PointPlan(point=point, workload=workload, blocks=8, labels=labels, params=params)
+        for point, workload in points.items()
+    ]
+    return replace(made, campaign=made.campaign.model_copy(update={"plan": plan}))
+
+
+def test_a_campaign_against_itself_shows_nothing() -> None:
+    found = compared(records(), records())
+    assert {row.verdict for row in found.rows} == {"no difference shown"}
+    assert all(row.ratio == pytest.approx(1) for row in found.rows)
+    assert {row.agreement for row in found.rows} <= {None, "agree", "neither"}
+    assert (found.differences, found.notes, found.failed) == ([], {}, False)
+
+
+def test_what_got_slower_is_worse_and_what_got_faster_is_better() -> None:
+    found = compared(records(), records({"threads": 0.8, "generators": 1.25}, seed=2))
+    verdicts = {row.label: row.verdict for row in found.rows if row.metric == "pages_per_s"}
+    assert verdicts["threads"] == "worse"
+    assert verdicts["generators"] == "better"
+    assert verdicts["callbacks"] == "no difference shown"
+    assert worse(found) == {"threads"}
+    assert found.failed
+
+
+@pytest.mark.parametrize(
+    ("metric", "a", "b", "floor", "verdict"),
+    [
+        (stats.CPU_PER_1000, [10.0] * 5, [12.0] * 5, 0.01, "worse"),
+        (stats.PAGES_PER_S, [100.0, 101, 99, 100, 100.5], [103.0, 104, 102, 103, 103.5], 0.0,
+         "better"),
+        (stats.PAGES_PER_S, [100.0, 101, 99, 100, 100.5], [103.0, 104, 102, 103, 103.5], 0.05,
+         "no difference shown"),
+        (stats.PAGES_PER_S, [1.0, 1.1], [5.0, 5.1], 0.0, "too few blocks"),
+    ],
+)  # fmt: skip
+def test_a_verdict_needs_blocks_an_interval_and_the_floor(
+    metric: stats.Metric, a: list[float], b: list[float], floor: float, verdict: str
+) -> None:
+    value, low, _, found = comparison.judge(metric, a, b, floor)
+    assert found == verdict
+    assert (low is None) == (len(a) < stats.MIN_BLOCKS)
+    assert value == pytest.approx(math.prod(b) ** (1 / len(b)) / math.prod(a) ** (1 / len(a)))
+
+
+def test_a_parameter_that_came_later_and_is_not_set_parts_nothing() -> None:
+    before = planned(records(), {"slots": 10})
+    assert compared(before, planned(records(), {"slots": 10, "rate": None})).rows
+    with pytest.raises(CompareError, match="no backend at the same workload point"):
+        compared(before, planned(records(), {"slots": 10, "rate": 5.0}))
+
+
+def test_points_of_other_work_are_named() -> None:
+    two = planned(records(), {"slots": 10}), planned(records(), {"slots": 20})
+    two[1].campaign.plan[0] = two[0].campaign.plan[0]
+    (note,) = compared(*two).notes.values()
+    assert note == [entry.point for entry in two[0].campaign.plan[1:]]
+
+
+def test_other_machines_get_no_ratios_unless_forced() -> None:
+    other = records({"threads": 0.5}, cpu_model="Another", memory_total_bytes=2**40)
+    found = compared(records(), other)
+    assert ["cpu_model", "memory_total_bytes"] in list(found.notes.values())
+    assert {row.verdict for row in found.rows} == {"another machine"}
+    assert {row.ratio for row in found.rows} == {None}
+    assert {row.agreement for row in found.rows} > {None}, "verdicts within each may be compared"
+    assert not found.failed
+    assert worse(compared(records(), other, force=True)) == {"threads"}
+
+
+def test_a_few_pages_of_memory_do_not_make_another_machine() -> None:
+    near = environment(memory_total_bytes=8 * 1024**3 - 4096)
+    assert comparison.machine_differences(environment(), near) == []
+
+
+def test_every_difference_around_the_measurements_is_listed() -> None:
+    found = comparison.environment_differences(
+        environment(),
+        environment(
+            python="CPython 3.14.0",
+            packages={"httptools": "0.7.0", "uvloop": "0.21.0"},
+            memory_total_bytes=8 * 1024**3 - 4096,
+        ),
+    )
+    names = ("memory_total_bytes", "python", "packages.httptools", "packages.matplotlib")
+    assert tuple(what for what, _, _ in found) == names
+    assert found[2][1] == "0.6.4"
+    assert found[3][2] == "None"
+
+
+def test_what_else_to_know_is_printed() -> None:
+    """How the interpreters were built, and backends of one campaign alone."""
+    one = planned(records(), {"slots": 10})
+    plan = [
+        entry.model_copy(
+            update={"labels": [label for label in entry.labels if not label.startswith("threads")]}
+        )
+        for entry in one.campaign.plan
+    ]
+    build = {"compiler": "GCC 16.2.0", "level": "-O2", "debug": False}
+    other = planned(records(openssl="OpenSSL 3.6.5", python_build=build), {"slots": 10})
+    other = replace(other, campaign=other.campaign.model_copy(update={"plan": plan}))
+    found = compared(other, one)
+    shown = Console(file=io.StringIO(), width=200)
+    comparison.show(found, shown)
+    text = shown.file.getvalue()  # type: ignore[attr-defined]
+    assert "built differently: GCC 16.2.0, -O2, PGO and LTO unknown; GCC 12.2.0, PGO, LTO." in text
+    assert "Only in B: threads." in text
+    assert "openssl" in text
+
+
+@settings(max_examples=50)
+@given(
+    st.lists(st.floats(1, 1e6), min_size=5, max_size=9),
+    st.lists(st.floats(1, 1e6), min_size=5, max_size=9),
+    st.floats(1e-3, 1e3),
+)
+def test_the_interval_knows_neither_unit_nor_direction(
+    a: list[float], b: list[float], scale: float
+) -> None:
+    value, low, high = comparison.welch(a, b)
+    assert low <= value * (1 + 1e-9)
+    assert value <= high * (1 + 1e-9)
+    back = comparison.welch(b, a)
+    assert back == pytest.approx((1 / value, 1 / high, 1 / low), rel=1e-6)
+    scaled = comparison.welch([x * scale for x in a], [x * scale for x in b])
+    assert scaled == pytest.approx((value, low, high), rel=1e-6)
+
+
+def test_the_interval_covers_the_truth_as_often_as_it_says() -> None:
+    rng = np.random.default_rng(5)
+    truth, hits, tries = 1.1, 0, 600
+    for _ in range(tries):
+        a = np.exp(rng.normal(0, 0.03, 5))
+        b = truth * np.exp(rng.normal(0, 0.06, 6))
+        _, low, high = comparison.welch(list(a), list(b))
+        hits += low <= truth <= high
+    assert 0.92 <= hits / tries <= 0.98
+
+
+def test_an_interrupted_campaign_fails_and_is_named() -> None:
+    whole = planned(records(), {})
+    broken = replace(whole, trials=whole.trials[:-9], end=None)
+    for pair in ((whole, broken), (broken, whole)):
+        found = compared(*pair)
+        (reason,) = found.notes[INCOMPLETE]
+        assert reason.endswith("(it has no end record, 151 of 160 trials)")
+        assert found.failed
+        assert not worse(found)
+
+
+def test_a_backend_that_lost_all_its_trials_fails() -> None:
+    """Its rows are not there to get worse."""
+    whole = planned(records(), {})
+    void = [
+        trial.model_copy(update={"status": "void"})
+        if (trial.label, trial.point) == ("threads", "throughput-10")
+        else trial
+        for trial in whole.trials
+    ]
+    found = compared(whole, replace(whole, trials=void))
+    assert found.notes[LOST] == ["threads at throughput-10"]
+    assert found.failed
+    assert not compared(replace(whole, trials=void), whole).failed
+    assert LOST not in compared(records(), replace(records(), trials=void)).notes, "without a plan"

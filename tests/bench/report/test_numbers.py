@@ -1,0 +1,64 @@
+"""What README.md and docs/which-one.md quote, and how long they are."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from bench.launch import ROOT
+from bench.report.numbers import Lock, NotShownError, Numbers
+from tests.bench import committed
+
+MOST_WORDS = {"README.md": 700, "docs/which-one.md": 2500}
+SITUATIONS, PAIRS = 8, 6
+
+
+@pytest.fixture(scope="module")
+def numbers() -> Numbers:
+    return Numbers(committed.analysis())
+
+
+@pytest.mark.parametrize("page", MOST_WORDS)
+def test_a_page_stays_short(page: str) -> None:
+    words = re.findall(r"\S*\w\S*", (ROOT / page).read_text())
+    assert len(words) <= MOST_WORDS[page]
+
+
+def test_a_difference_is_quoted_only_if_it_is_shown(numbers: Numbers) -> None:
+    assert re.fullmatch(r"\d+ % less \(\d+ to \d+ %\)", numbers.change("uvloop", "async_await"))
+    undecided = ("async_await_timeouts", "async_await", "ladder-100")
+    with pytest.raises(NotShownError, match="undecided"):
+        numbers.change(*undecided)
+    assert numbers.undecided(*undecided) == "undecided"
+    with pytest.raises(NotShownError, match="less CPU"):
+        numbers.undecided("uvloop", "async_await")
+
+
+def test_what_was_not_measured_cannot_be_quoted(numbers: Numbers) -> None:
+    for quote in (numbers.page, numbers.idle, numbers.connection):
+        with pytest.raises(KeyError):
+            quote("nobody")
+    with pytest.raises(KeyError):
+        numbers.change("uvloop", "async_await", "nowhere")
+
+
+def test_without_the_lock_a_verdict_is_needed_too() -> None:
+    lock = Lock(committed.analysis("interpreters"))
+    assert lock.free == f"{lock.locked}t"
+    assert "% more (" in lock.change("async_await")
+    with pytest.raises(NotShownError, match="other work"):
+        lock.change("threads")
+
+
+def test_every_situation_and_pair_has_one_answer_and_says_when_it_is_wrong() -> None:
+    text = (ROOT / "docs" / "which-one.md").read_text()
+    situations, pairs = (part.split("\n### ")[1:] for part in text.split("\n## Pairs\n"))
+    assert (len(situations), len(pairs)) == (SITUATIONS, PAIRS)
+    for situation in situations:
+        assert "**Wrong when**" in situation
+        assert re.search(r"\*\*Check:\*\*\s+`", situation)
+    for pair in pairs:
+        assert re.match(r".+\?\n\n\*\*", pair)
+        assert "**It does not matter if**" in pair
+        assert "\nCheck: `" in pair

@@ -1,0 +1,122 @@
+"""The harness turned round: servers under load, in turns and while they hold connections."""
+
+from __future__ import annotations
+
+import signal
+from dataclasses import replace
+from pathlib import Path
+from unittest import mock
+
+import pytest
+
+from bench.plan import plan, workloads
+from bench.plan.cast import Cast
+from bench.plan.labels import Label
+from bench.plan.plan import Turn
+from bench.plan.tls import Tls
+from bench.run import judge, serving, together
+from bench.run.protocol import Load, Loaded, decode, encode
+from bench.run.servers import ModelServer, Served
+from bench.run.state import Bench
+from bench.schema import TrialRecord
+
+POINT = workloads.serve(10, 6, Cast(1))
+LABELS = ("callbacks", "threads", "bare")
+LOADED = Loaded(
+    requests=10, bytes=20480, checksum=99, digest="d", connections=2,
+    user_s=0.1, system_s=0.1, elapsed_s=1.0,
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def block(bench: Bench) -> list[TrialRecord]:
+    """One block of servers that take turns."""
+    turns = {n: Turn(0, POINT.id, n, Label.parse(name)) for n, name in enumerate(LABELS)}
+    return together.run(bench, POINT, turns)[0]
+
+
+def test_servers_take_turns_and_both_ends_agree(block: list[TrialRecord]) -> None:
+    for record, name in zip(block, LABELS, strict=True):
+        assert (record.label, record.status, record.reason) == (name, "ok", None)
+        assert record.kind == ("control" if name == "bare" else "trial")
+        assert record.params["role"] == "server"
+        assert record.digest == record.digest_expected is not None
+        assert record.turns is not None
+        assert record.turns.counted
+        assert record.turns.exchanges <= (record.pages or 0)
+        assert record.mechanism["python"]
+
+
+def test_the_processors_of_the_record_are_those_of_each_end(
+    bench: Bench, block: list[TrialRecord]
+) -> None:
+    for record in block:
+        assert record.pinning["server"] == (bench.pinning.client or None)
+        assert record.pinning["client"] == (bench.pinning.server or None)
+
+
+@pytest.mark.parametrize(("tls", "name"), [(None, "async_await"), (Tls(), "threads")])
+def test_a_server_holds_connections(bench: Bench, tls: Tls | None, name: str) -> None:
+    point = workloads.hold(30, Cast(1), tls)
+    record = serving.run(bench, point, Turn(0, point.id, 0, Label(name)), 7)
+    assert (record.status, record.reason) == ("ok", None)
+    assert record.memory is not None
+    assert record.memory.connections == 30
+    # Every page once, one more for each connection, and another when they have been held.
+    assert record.pages == workloads.SERVED + 2 * 30
+    if name == "threads":
+        assert record.memory.held.threads - record.memory.before.threads == 30
+
+
+def test_a_server_that_is_killed_fails_its_own_trial_alone(bench: Bench) -> None:
+    point = workloads.hold(30, Cast(1))
+    begin = ModelServer.page_faults
+
+    def killed(self: ModelServer) -> int:
+        self._child.process.send_signal(signal.SIGKILL)
+        return begin(self)
+
+    with mock.patch.object(ModelServer, "page_faults", killed):
+        record = serving.run(bench, point, Turn(0, point.id, 0, Label("callbacks")), 7)
+    assert record.status == "failed"
+    assert record.reason
+
+
+def test_an_unknown_site_is_a_reason_and_no_crash(bench: Bench) -> None:
+    point = replace(workloads.hold(5, Cast(1)), site="nonsense")
+    record = serving.run(bench, point, Turn(0, point.id, 0, Label("callbacks")), 7)
+    assert record.status == "failed"
+    assert "not a site" in (record.stderr or "") + (record.reason or "")
+
+
+@pytest.mark.parametrize(
+    ("name", "served", "expected", "wrong"),
+    [
+        ("callbacks", Served(10, 99), "d", ""),
+        ("callbacks", Served(10, 99), "other", "wrong digest"),
+        ("callbacks", Served(11, 99), "d", "10 answers"),
+        ("callbacks", Served(10, 98), "d", "checksum of 99"),
+        ("bare", Served(0, 0), "d", ""),
+    ],
+)
+def test_both_ends_must_agree(name: str, served: Served, expected: str, wrong: str) -> None:
+    found = judge.served_reason(name, LOADED, served, expected) or ""
+    assert wrong in found
+    assert bool(wrong) == bool(found)
+
+
+def test_messages_of_a_load_survive_the_pipe(tmp_path: Path) -> None:
+    load = Load(
+        prefix="http://127.0.0.1:1", pages=3, connections=2, shared=str(tmp_path),
+        hold=False, awake=True, timeout_s=1.0,
+    )  # fmt: skip
+    assert decode(encode(load)) == load
+    assert decode(encode(LOADED)) == LOADED
+
+
+def test_servers_that_are_no_crawlers_take_part_where_servers_do() -> None:
+    names = ("callbacks", "aiohttp_web", "aiohttp")
+    serves = workloads.serve(100, 40, Cast(1, 1, 1))
+    crawls = workloads.fetch(100, 1000, Cast(1, 1, 1))
+    assert {label.name for label in plan.cast(serves, names)} == {"callbacks", "aiohttp_web"}
+    assert {label.name for label in plan.cast(crawls, names)} == {"callbacks", "aiohttp"}

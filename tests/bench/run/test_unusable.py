@@ -1,0 +1,64 @@
+"""What a person is told to do about trials that do not count."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench import store
+from bench.analysis.analysis import Analysis
+from bench.report import summary
+from bench.run import judge, runner
+from bench.run.runner import Finished
+from bench.schema import EndRecord, TrialRecord
+from bench.terminal import Terminal
+from tests.bench.synthetic import campaign
+
+RECORDS = store.sort_out(campaign(blocks=1, samples=10, workloads=["throughput"]), Path("made"))
+END = EndRecord(ended="x", complete=True, reason=None, wall_s=1, trial_wall_s=1)
+WRONG = "wrong digest of 2 URLs"
+REPAIRED = {"python": "3.11.2", "links": "re without possessive groups"}
+
+
+def bad(**update: Any) -> list[TrialRecord]:
+    """The made-up trials, with something wrong in each."""
+    values = {"status": "void", "reason": WRONG, "mechanism": {"python": "3.11.9"}} | update
+    return [trial.model_copy(update=values) for trial in RECORDS.trials]
+
+
+@pytest.mark.parametrize(
+    ("update", "says"),
+    [
+        ({}, ["python -m crawlers conformance"]),
+        (
+            {"mechanism": {"python": "3.11.2"}},
+            ["python -m crawlers conformance", "re module of CPython 3.11.2 may miss links"],
+        ),
+        ({"mechanism": REPAIRED}, ["python -m crawlers conformance"]),
+        ({"mechanism": {"python": "3.11.10"}}, ["python -m crawlers conformance"]),
+        ({"errors": {"timeout": 3}}, ["failed (timeout). Close other programs"]),
+        ({"status": "failed", "reason": "exit 1"}, ["ended without a result"]),
+        ({"reason": "3 connections opened for 2 slots"}, ["rule of the comparison: 3 conn"]),
+        ({"reason": None}, ["rule of the comparison"]),
+        ({"status": "refused", "reason": "ulimit -n"}, []),
+        ({"status": "ok", "reason": None}, []),
+    ],
+)
+def test_each_cause_has_its_advice(update: dict[str, Any], says: list[str]) -> None:
+    found = judge.unusable(bad(**update))
+    assert len(found) == len(says)
+    assert all(words in line for words, line in zip(says, found, strict=True))
+    assert all("\n" not in line for line in found)
+
+
+def test_a_void_campaign_says_what_to_do() -> None:
+    records = replace(RECORDS, trials=bad(mechanism={"python": "3.11.2"}), end=END)
+    output = io.StringIO()
+    assert runner.exit_code(Finished(Path("made"), records, END), Terminal(output)) == 1
+    assert "Use CPython 3.11.5 or later" in output.getvalue()
+    text = summary.to_markdown(Analysis(records))
+    assert "Use CPython 3.11.5 or later" in text

@@ -1,0 +1,296 @@
+"""The talk: in order, from records alone, and with its numbers counted again."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections import defaultdict
+from functools import cache
+from math import exp, log
+from pathlib import Path
+from statistics import mean, median
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bench import store
+from bench.__main__ import main
+from bench.analysis.stats import MEMORY_PARTS, OVER_TLS, memory_growth
+from bench.claims import measure as experiments
+from bench.cli.commands import talk as command
+from bench.costs import record as costs_record
+from bench.fleet import records as fleet_store
+from bench.launch import RESULTS, ROOT
+from bench.schema import CampaignRecord, TrialRecord
+from bench.talk import slides
+from bench.talk.material import Material, TalkError
+from bench.talk.slides import Talk, TalkSlide
+from bench.text import KIB, number, times
+from crawlers.registry import MODELS
+from tests.bench.encrypted import encrypted
+from tests.bench.synthetic import analysed, campaign
+from tools.rebuild import COMMANDS
+
+REFERENCE, FLEET = RESULTS / "reference", RESULTS / "fleet"
+PAGE = ROOT / "docs" / "notebook" / "talk.md"
+TEMPLATE = (Path(slides.__file__).parent / "templates" / "talk.md").read_text()
+STORY = (
+    *("the-claim", "the-crawler", "the-connection", "the-claim-tested", "the-page"),
+    *("the-page-counted", "the-wait", "too-much", "https", "as-many-as-fit"),
+    *("the-price-on-no-chart", "what-to-choose"),
+)
+
+
+@cache
+def committed() -> Talk:
+    """The talk of the reference campaign."""
+    return slides.tell(Material.load(REFERENCE, FLEET), command.command(REFERENCE, FLEET, PAGE))
+
+
+def made(**changes: Any) -> Talk:
+    """The talk of a made-up campaign, without counts, experiments and a fleet."""
+    return slides.tell(Material(analysed(campaign(**changes)), Path("nowhere")))
+
+
+def slide(name: str, talk: Talk | None = None) -> TalkSlide:
+    return next(one for one in (talk or committed()).slides if one.name == name)
+
+
+def spoken(name: str) -> str:
+    one = slide(name)
+    return " ".join([one.title, one.body, one.notes, one.floor])
+
+
+# --- the order ----------------------------------------------------------------------------
+
+
+def test_the_reference_fills_every_slide_in_the_order_of_the_story() -> None:
+    talk = committed()
+    assert talk.material.gaps == []
+    assert tuple(one.name for one in talk.slides) == STORY
+    campaign_id = store.load(REFERENCE).campaign.campaign
+    for one in talk.slides:
+        assert one.title
+        assert one.body.strip()
+        assert one.notes.strip()
+        assert re.match(r"\*.*\?\*\n\n.*\.\n", one.floor), one.floor
+        assert one.source
+    for name in ("the-connection", "the-page", "the-wait", "https", "what-to-choose"):
+        assert campaign_id in slide(name).source
+    assert fleet_store.load(FLEET).fleet.fleet in slide("as-many-as-fit").source
+
+
+def test_what_was_not_measured_is_left_out_with_the_reason(tmp_path: Path) -> None:
+    talk = made(workloads=("throughput", "waiting"))
+    missing = {gap.kicker: gap.reason for gap in talk.material.gaps}
+    assert set(missing) == {
+        *("The connection", "The claim, tested", "The page, counted", "Too much"),
+        *("HTTPS", "As many as fit"),
+    }
+    assert "--fleet" in missing["As many as fit"]
+    assert "costs.jsonl" in missing["The page, counted"]
+    text = slides.document(talk, tmp_path / "talk.md")
+    assert all(f"- {kicker}: " in text.partition("## Left out")[2] for kicker in missing)
+    assert "![" not in text
+    assert "*Bar chart: processor time per page" in text, "what was not drawn is in words"
+
+
+@pytest.mark.parametrize("workload", ["throughput", "c10k", "openloop"])
+def test_a_campaign_of_one_workload_still_has_a_talk(workload: str) -> None:
+    talk = made(workloads=(workload,), blocks=1, voids=1)
+    assert {"the-claim", "the-crawler", "the-price-on-no-chart"} <= {s.name for s in talk.slides}
+
+
+def test_https_has_a_slide_where_it_was_measured() -> None:
+    talk = slides.tell(Material(analysed(encrypted()), Path("nowhere")))
+    assert "Over TLS" in slide("https", talk).title
+
+
+def test_a_campaign_across_interpreters_is_refused_by_name() -> None:
+    with pytest.raises(TalkError, match="compares interpreters"):
+        Material.load(RESULTS / "interpreters")
+
+
+def test_the_committed_talk_is_what_the_records_give() -> None:
+    """Rebuild with: python -m tools.rebuild documents."""
+    assert PAGE.read_text() == slides.document(committed(), PAGE)
+    assert command.command(REFERENCE, FLEET, PAGE).removeprefix("python -m bench ") in COMMANDS
+
+
+# --- what is typed ------------------------------------------------------------------------
+
+
+def test_no_number_is_typed() -> None:
+    """Words are typed, numbers come from records."""
+    typed = re.sub(r"\{%.*?%\}|\{\{.*?\}\}|^```.*?^```|`.*?`", "", TEMPLATE, flags=re.S | re.M)
+    assert re.findall(r".*\d.*", typed.replace("500 Lines or Less", "")) == []
+
+
+def test_the_code_is_that_of_the_models() -> None:
+    shown = re.findall(r"`(crawlers/\w+\.py)`\n\n```python\n(.*?)```", TEMPLATE, re.S)
+    assert len(shown) == len(MODELS)
+    for file, code in shown:
+        lines = [line.strip() for line in (ROOT / file).read_text().splitlines()]
+        place = lines.index(code.splitlines()[0].strip())
+        for line in code.splitlines():
+            place = lines.index(line.strip(), place)
+
+
+def test_who_is_left_in_a_traceback_is_what_the_experiment_counted() -> None:
+    found = experiments.latest(experiments.load(REFERENCE), "stack_ripping")[-1].values
+    rows = [line.split(" | ") for line in slide("the-price-on-no-chart").body.splitlines()[2:]]
+    for column, model in enumerate(MODELS, 1):
+        there = sum(row[column].startswith("there") for row in rows if len(row) > len(MODELS))
+        assert there - 1 == found[f"{model}_callers"], model
+
+
+# --- the numbers --------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def trials() -> list[TrialRecord]:
+    """The valid trials of the committed campaign, without the twins."""
+    records = store.load(REFERENCE)
+    return [t for t in records.trials if t.status == "ok" and t.label == t.backend]
+
+
+def slope(trials: list[TrialRecord], label: str, workload: str) -> float:
+    """Bytes per connection: the median slope of all pairs of trials, part by part."""
+    mine = [t for t in trials if t.label == label and t.workload == workload and t.memory]
+    total = 0.0
+    for part in MEMORY_PARTS:
+        points = [
+            (t.memory.connections, float(value))
+            for t in mine
+            if t.memory and (value := (memory_growth(t) or {}).get(part)) is not None
+        ]
+        slopes = [
+            (y - v) / (x - u)
+            for place, (x, y) in enumerate(points)
+            for u, v in points[:place]
+            if x != u
+        ]
+        total += max(float(np.median(slopes)), 0.0) if slopes else 0.0
+    return total
+
+
+@pytest.mark.parametrize(("name", "workload"), [("the-connection", "c10k"), ("https", OVER_TLS)])
+def test_the_memory_of_a_connection_is_counted_again(
+    name: str, workload: str, trials: list[TrialRecord]
+) -> None:
+    sums = {label: slope(trials, label, workload) / KIB for label in MODELS}
+    for label, value in sums.items():
+        found = re.search(rf"`{label}` ([\d.]+) \(", slide(name).notes)
+        assert found, label
+        assert float(found[1]) == pytest.approx(value, rel=0.02, abs=0.06)
+    for value in (max(sums.values()), min(sums.values())):
+        assert re.search(rf"\b{value:.0f}\b|\b{value:.1f}\b", slide(name).title)
+
+
+@pytest.mark.parametrize(("place", "point"), [(0, "fetch-100"), (1, "throughput-100")])
+def test_the_processor_time_of_a_page_is_counted_again(
+    place: int, point: str, trials: list[TrialRecord]
+) -> None:
+    # Keyed by whether the server polled: a page from one that sleeps costs more.
+    blocks: dict[tuple[object, str], dict[int, float]] = defaultdict(dict)
+    records = store.load(REFERENCE)
+    for t in [*trials, *records.companions]:
+        if t.point == point and t.cpu and t.pages:
+            spent = (t.cpu.client_user_s + t.cpu.client_system_s) / t.pages
+            if t.turns and t.turns.exchanges:
+                answered = sum(t.statuses.values()) / t.pages
+                spent = t.turns.cpu_s / t.turns.exchanges * answered
+            blocks[t.extra.get("server_polls"), t.label][t.block] = spent
+    notes = [text for text in slide("the-page").notes.split("\n\n") if text.startswith("**")]
+    found = re.findall(r"`(\w+)` (?:([\d.]+) % (more|less)|([\d.]+) times as much)", notes[place])
+    assert found
+    for label, percent, way, multiple in found:
+        polled = (True, label) in blocks
+        mine, base = blocks[polled, label], blocks[polled, records.campaign.base]
+        ratio = exp(mean(log(mine[b] / base[b]) for b in mine.keys() & base.keys()))
+        sign = 1 if way == "more" else -1
+        told = float(multiple) if multiple else 1 + sign * float(percent) / 100
+        assert told == pytest.approx(ratio, rel=0.03)
+
+
+def test_the_counts_are_counted_again() -> None:
+    record = costs_record.load(REFERENCE)
+    pages: dict[str, list[float]] = defaultdict(list)
+    for sample in record.samples:
+        if sample.status == "ok" and sample.workload == "fetch" and "instructions" in sample.counts:
+            small, large = sample.counts["instructions"]
+            pages[sample.backend].append((large - small) / (sample.pages or record.header.pages))
+    medians = {label: median(pages[label]) for label in MODELS}
+    title = slide("the-page-counted").title
+    assert number(min(medians.values())) in title
+    assert times(max(medians.values()) / min(medians.values())) in title
+
+
+def test_the_trials_the_fleet_and_the_readings_are_counted_again() -> None:
+    records, fleet = store.load(REFERENCE), fleet_store.load(FLEET)
+    usable = sum(t.status == "ok" for t in records.trials)
+    assert f"{len(records.trials):,} trials of this campaign, {usable:,} gave every" in spoken(
+        "the-crawler"
+    )
+    held = [t for t in fleet.trials if t.workload == "hold" and t.status == "ok"]
+    assert f"{max(t.connections for t in held):,}" in slide("as-many-as-fit").title
+    tested = slide("the-claim-tested")
+    holding = tested.body.count("| **holds here** |")
+    assert f"{holding} of {tested.body.count('| **')} readings" in tested.title
+
+
+# --- in one file, and in a browser --------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The slides of the reference campaign."""
+    file = tmp_path_factory.mktemp("talk") / "talk.html"
+    file.write_text(slides.html(committed()))
+    return file
+
+
+def test_the_slides_need_no_network_and_hold_what_the_talk_says(file: Path) -> None:
+    text = file.read_text()
+    assert len(text) < 1_000_000
+    assert not re.search(r"<(?:link|img|iframe|object)\b|@import|url\((?!#)", text)
+    for address in re.findall(r'(?:href|src)="([^"]*)"', text):
+        assert address.startswith(("#", "https://"))
+    ids = re.findall(r'\bid="([^"]+)"', text)
+    assert len(ids) == len(set(ids))
+    assert re.findall(r'<section class="turn" id="([^"]+)"', text) == list(STORY)
+    assert text.count('<svg class="chart"') == committed().text.count("](chart:")
+
+
+def test_words_of_records_cannot_become_tags() -> None:
+    head, *rest = campaign(workloads=("throughput",))
+    assert isinstance(head, CampaignRecord)
+    hostile = {"cpu_model": "<script>alert(1)</script> <img src=x>"}
+    environment = head.environment.model_copy(update=hostile)
+    analysis = analysed([head.model_copy(update={"environment": environment}), *rest])
+    text = slides.html(slides.tell(Material(analysis, Path("nowhere"))))
+    assert text.count("<script>") == 1
+    assert "<img" not in text
+    assert "Not in these slides" in text
+
+
+def test_the_command_writes_slides_beside_the_records_or_a_page_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(slides, "html", lambda talk: f"{len(talk.slides)} slides")
+    shutil.copy(REFERENCE / "trials.jsonl.gz", tmp_path)
+    assert main(["talk", str(tmp_path)]) == 0
+    assert (tmp_path / "talk.html").read_text() == "10 slides"
+    said = capsys.readouterr().out
+    assert "“As many as fit” is left out: no fleet was named" in said
+    assert "“The page, counted” is left out: no costs.jsonl" in said
+    page = tmp_path / "deep" / "talk.md"
+    page.parent.mkdir()
+    (tmp_path / "talk.html").unlink()
+    assert main(["talk", str(tmp_path), "--fleet", str(FLEET), "--page", str(page)]) == 0
+    assert page.read_text().startswith("# The talk")
+    assert not (tmp_path / "talk.html").exists()
+    assert main(["talk", str(RESULTS / "interpreters"), "--out", str(tmp_path)]) == 2
+    assert "compares interpreters" in capsys.readouterr().err
+    assert main(["talk", str(tmp_path / "deep")]) == 2
