@@ -1,63 +1,74 @@
-"""Rebuild everything in this repository that is made from records.
+"""Rebuild everything in this repository that is made from records, and say what has changed.
 
 ``python -m tools.rebuild`` draws the charts, reports and summaries under ``results/`` and fills
 the generated parts of README.md and docs/. It measures nothing. Run it after a change to the
-analysis, a table, a chart or the wording of a finding, and commit what has changed. Name some of
-``reference``, ``reference-3.11``, ``interpreters``, ``fleet``, ``fleet-tls``, ``micro``,
-``costs``, ``reliability`` and ``documents`` to rebuild only these.
+analysis, a table, a chart or the wording of a finding, and commit what it lists. Name some of
+``reference``, ``interpreters``, ``fleet``, ``fleet-tls``, ``micro``, ``costs``, ``documents`` and
+``carried`` (what a wheel has) to rebuild only these.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
+import math
 import os
+import re
+import textwrap
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
+from statistics import median
 from typing import Any, Final
 
 from rich.console import Console
 
-from bench import store
+from bench import filesystem, store, text
 from bench.__main__ import main as bench
+from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.cards import document as cards_document
 from bench.cards import libraries
-from bench.cli.publishing import EXTENSIONS
-from bench.costs import account as costs_account
+from bench.claims import ledger
+from bench.claims.experiments import stack_ripping
+from bench.claims.verdict import TOPICS, Evidence, judge
+from bench.cli.commands.report import EXTENSIONS
+from bench.cli.reference import FOLDER
 from bench.costs import record as costs_record
 from bench.costs import report as costs_report
-from bench.costs import tuning
-from bench.costs.account import Account
-from bench.costs.record import Costs
+from bench.costs.record import Account, Costs
+from bench.fleet import records as fleet_records
 from bench.fleet import report as fleet_report
-from bench.fleet import store as fleet_store
 from bench.launch import RESULTS, ROOT
 from bench.micro import report as micro_report
-from bench.report import cite, publish
-from tests.torture import document, soak
+from bench.questions import equal
+from bench.report import cite, numbers, page
+from bench.report.tables import grid
+from crawlers.registry import MODELS
+from tests.torture import document
+from tools import carried, records, sidebyside, tracebacks
 
 COMMANDS: Final = (
-    "claims --out docs/claims.md",
-    "findings results/reference --into README.md",
+    "claims --out docs/notebook/claims.md",
     "findings results/reference --into docs/findings.md",
     "findings results/reference --into docs/reading-the-charts.md",
-    "findings results/reference --into docs/method.md",
+    "findings results/reference --into docs/notebook/method-studies.md",
     "findings results/interpreters --into docs/interpreters.md",
     "fleet report results/fleet --docs docs/fleet.md",
-    "sidebyside --page docs/side-by-side.md",
-    "tracebacks --out docs/stack-ripping.md",
-    "talk results/reference --fleet results/fleet --page docs/talk.md",
+    "talk results/reference --fleet results/fleet --page docs/notebook/talk.md",
 )
-"""These write the generated documents, and generated parts of others."""
+"""Of ``python -m bench``: these write documents, and generated parts of others."""
+
+CARRIED: Final = "carried"
+"""The part that is no folder under ``results/``: what a wheel has of them."""
 
 TORTURES: Final = (
     *("faults", "faults-tls", "fuzz", "leaks", "limits"),
-    *("races", "races-free-threaded", "signals"),
+    *("races", "races-free-threaded", "signals", "soak"),
 )
-"""These have a table in docs/reliability.md, as :mod:`~tests.torture.soak` has."""
+"""These have a table in docs/notebook/reliability.md."""
 
 
 @cache
@@ -67,60 +78,41 @@ def analysed(name: str) -> Analysis:
 
 
 @cache
-def recorded_costs() -> Costs | None:
-    """The counted costs, loaded once; None without a record."""
-    folder = RESULTS / "costs"
-    return costs_record.load(folder) if costs_record.is_costs(folder) else None
+def recorded_costs() -> Costs:
+    """The counted costs, loaded once."""
+    return costs_record.load(RESULTS / "costs")
 
 
 @cache
 def counted() -> list[Account]:
-    """The accounts of the counted costs; empty without a record."""
-    record = recorded_costs()
-    return costs_account.accounts(record) if record else []
+    """The accounts of the counted costs."""
+    return costs_record.accounts(recorded_costs())
 
 
 def campaign(name: str, out: Path) -> None:
     """Write the report, summary and charts of a campaign under ``results/``."""
-    publish.build(analysed(name), out, store.trials_file(RESULTS / name), EXTENSIONS)
+    page.build(analysed(name), out, store.trials_file(RESULTS / name), EXTENSIONS)
 
 
 def fleet(name: str, out: Path) -> None:
     """Write the summary and charts of a fleet under ``results/``."""
-    fleet_report.write(fleet_store.load(RESULTS / name), out)
-
-
-def fleet_over_tls() -> str:
-    """The tables of docs/fleet.md about encrypted connections."""
-    return fleet_report.tables(fleet_store.load(RESULTS / "fleet-tls"))
+    fleet_report.write(fleet_records.load(RESULTS / name), out)
 
 
 def micro(out: Path) -> None:
     """Write the summary and the charts of the micro-benchmarks."""
     found = micro_report.load(RESULTS / "micro")
-    micro_report.write(found, out, Console(file=None, quiet=True), analysed("reference"))
+    micro_report.write(found, out, Console(file=None, quiet=True))
 
 
 def costs(out: Path) -> None:
-    """Write the summary and chart of the counted costs, where there is a record."""
-    if record := recorded_costs():
-        costs_report.write(record, counted(), out)
+    """Write the summary and chart of the counted costs."""
+    costs_report.write(recorded_costs(), counted(), out)
 
 
-def costs_excerpt() -> None:
-    """Fill docs/costs.md and the part of README.md, where there is a record."""
-    if record := recorded_costs():
-        made = counted()
-        image = "../results/costs/charts/costs.svg"
-        document.fill(
-            "costs", costs_report.excerpt(record, made, image), ROOT / "docs" / "costs.md"
-        )
-        document.fill("costs", costs_report.short(record, made), ROOT / "README.md")
-
-
-def tuning_table() -> str:
-    """The table of docs/fairness.md, from the reference and the counted costs, if there are any."""
-    return tuning.markdown(analysed("reference"), counted())
+def costs_table() -> str:
+    """The tables of docs/costs.md."""
+    return costs_report.excerpt(recorded_costs(), counted(), "../results/costs/charts/costs.svg")
 
 
 def cards() -> dict[str, str]:
@@ -130,11 +122,6 @@ def cards() -> dict[str, str]:
     return cards_document.pages(analysed("reference"), counted(), cite.checksum(file), single)
 
 
-def reliability(out: Path) -> None:
-    """Draw the chart of the soak."""
-    soak.draw_chart(recorded("soak"), out)
-
-
 def recorded(torture: str) -> dict[str, Any]:
     """What a long test counted."""
     counted: dict[str, Any] = json.loads((document.FOLDER / f"{torture}.json").read_text())
@@ -142,10 +129,87 @@ def recorded(torture: str) -> dict[str, Any]:
 
 
 def torture_table(name: str) -> str:
-    """The table of a long test in docs/reliability.md, from its records."""
+    """The table of a long test in docs/notebook/reliability.md, from its records."""
     module = import_module(f"tests.torture.{name.partition('-')[0]}")
     table: str = module.to_markdown(recorded(name))
     return table
+
+
+def fleet_over_tls() -> str:
+    """The tables of docs/notebook/fleet.md about encrypted connections."""
+    return fleet_report.tables(fleet_records.load(RESULTS / "fleet-tls"))
+
+
+def claims() -> str:
+    """The verdicts of docs/claims.md."""
+    verdicts = judge([Evidence.load(folder) for folder in ledger.usual()])
+    words = ledger.interpreters(verdicts)
+    return ledger.rendered("verdicts.md", verdicts=verdicts, topics=TOPICS, interpreters=words)
+
+
+@cache
+def quoted() -> numbers.Numbers:
+    """What README.md and docs/which-one.md quote."""
+    return numbers.Numbers(analysed("reference"))
+
+
+def story() -> str:
+    """The table of docs/story.md: what each model costs, medians of the reference."""
+    analysis = analysed("reference")
+    rows = []
+    for name in MODELS:
+        fits = (analysis.memory[name], analysis.memory_over_tls[name])
+        pages = [
+            [
+                value
+                for trial in stats.trials_of(analysis.records, twins=False)
+                if (trial.point, trial.label) == (point, name)
+                and (value := stats.CPU_PER_1000.value(trial)) is not None
+            ]
+            for point in ("fetch-100", "throughput-100")
+        ]
+        found = [*((fit.total or math.nan) / text.KIB for fit in fits), *map(median, pages)]
+        rows.append([f"`{name}`", *(text.significant(each, 3) for each in found)])
+    heads = [
+        *("model", "KiB for an idle connection", "KiB over TLS"),
+        *("µs for a fetched page", "µs for a crawled page"),
+    ]
+    about = f"Campaign `{analysis.campaign.campaign}`, {analysis.campaign.environment.python}, "
+    about += "medians; processor time at 100 slots, pages of 2 KB."
+    return "\n".join([*text.markdown_table(heads, rows, right=4), "", about])
+
+
+def used() -> str:
+    """The list of docs/notebook/libraries.md, whose links are relative to docs/ in its source."""
+    return re.sub(r"\]\((?!https:)", "](../", libraries.markdown(libraries.libraries()))
+
+
+def held_equal() -> str:
+    """The table of docs/method.md: what the harness holds equal, each of it flipped once."""
+    analysis = analysed("equal")
+    found = equal.answer(analysis)
+    assert found is not None, "this is what results/equal is for"
+    (table,) = found.tables
+    python = analysis.campaign.environment.python
+    made = f"Campaign `{analysis.campaign.campaign}`, {python}, {found.finding}"
+    return "\n".join([*grid(table), "", textwrap.fill(f"{table.about} {made}", 100)])
+
+
+BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
+    **{("notebook/reliability", each): partial(torture_table, each) for each in TORTURES},
+    ("claims", "claims"): claims,
+    ("costs", "costs"): costs_table,
+    ("notebook/fleet", "fleet-tls"): fleet_over_tls,
+    ("story", "story"): story,
+    ("notebook/libraries", libraries.NAME): used,
+    ("method", equal.NAME): held_equal,
+    ("../README", numbers.TABLE): lambda: numbers.table(quoted()),
+    ("../README", numbers.CITED): lambda: numbers.cited(quoted()),
+    ("which-one", "which-one"): lambda: numbers.which_one(
+        quoted(), numbers.Lock(analysed("interpreters"))
+    ),
+}
+"""(document of docs/, name of a generated part) -> what makes it."""
 
 
 def documents() -> None:
@@ -153,31 +217,36 @@ def documents() -> None:
     os.chdir(ROOT)
     for command in COMMANDS:
         bench(command.split())
-    for name in (*TORTURES, "soak"):
-        document.fill(name, torture_table(name))
-    costs_excerpt()
-    document.fill("fleet-tls", fleet_over_tls(), ROOT / "docs" / "fleet.md")
-    fairness = ROOT / "docs" / "fairness.md"
-    document.fill(tuning.NAME, tuning_table(), fairness)
-    document.fill(libraries.NAME, libraries.markdown(libraries.libraries()), fairness)
+    for (doc, name), make in BLOCKS.items():
+        file = (ROOT / "docs" / f"{doc}.md").resolve()
+        filled = text.with_block(filesystem.read_text(file), name, make().rstrip())
+        filesystem.write_text(file, filled)
+    filesystem.write_text(records.PAGE, records.markdown())
+    filesystem.write_text(sidebyside.PAGE, sidebyside.markdown())
+    filesystem.write_text(tracebacks.PAGE, tracebacks.markdown(stack_ripping.rip_all()))
 
 
 FOLDERS: Final[dict[str, Callable[[Path], None]]] = {
     "reference": lambda out: campaign("reference", out),
-    "reference-3.11": lambda out: campaign("reference-3.11", out),
     "interpreters": lambda out: campaign("interpreters", out),
     "fleet": lambda out: fleet("fleet", out),
     "fleet-tls": lambda out: fleet("fleet-tls", out),
     "micro": micro,
     "costs": costs,
-    "reliability": reliability,
 }
 """The folders under ``results/`` and what writes each, to any folder."""
 
 
+def sums() -> dict[Path, str]:
+    """The checksums of everything that may be rebuilt."""
+    folders = (ROOT / "docs", RESULTS, FOLDER)
+    files = [ROOT / "README.md", *(file for folder in folders for file in folder.rglob("*"))]
+    return {file: hashlib.sha256(file.read_bytes()).hexdigest() for file in files if file.is_file()}
+
+
 def main() -> None:
     """Rebuild what is named, or everything."""
-    names = [*FOLDERS, "documents"]
+    names = [*FOLDERS, "documents", CARRIED]
     parser = argparse.ArgumentParser(
         prog="python -m tools.rebuild",
         description=__doc__,
@@ -187,11 +256,19 @@ def main() -> None:
     parts = parser.parse_args().parts or names
     if unknown := set(parts) - set(names):
         parser.error(f"no such part: {', '.join(sorted(unknown))}")
+    before = sums()
     for name in parts:
         if name in FOLDERS:
             FOLDERS[name](RESULTS / name)
+        elif name == CARRIED:
+            carried.write(FOLDER, RESULTS / "reference", RESULTS / "fleet")
         else:
             documents()
+    after = sums()
+    changed = sorted(file for file, found in after.items() if before.get(file) != found)
+    for file in changed:
+        print(f"changed: {file.relative_to(ROOT)}")
+    print(f"{text.plural(len(changed), 'file')} changed" if changed else "nothing changed")
 
 
 if __name__ == "__main__":

@@ -14,23 +14,23 @@ import matplotlib
 import pytest
 
 from bench import store
-from bench.analysis.analysis import Analysis
+from bench.cli import reference
 from bench.costs import record as costs_record
 from bench.launch import RESULTS, ROOT
 from bench.report import cite, files, summary
 from bench.text import block
-from tests.torture import document
-from tools import rebuild
+from tests.bench import committed
+from tools import carried, rebuild
 
-MOST_BYTES = 12_500_000
+MOST_BYTES = 8_000_000
 DRAWN_WITH = "3.11.2"
 """The release of matplotlib that drew what is committed. Others may place a line elsewhere."""
 
-CAMPAIGNS = ("reference", "reference-3.11", "interpreters")
+CAMPAIGNS = ("reference", "interpreters")
 
 
 @pytest.fixture(scope="module")
-def committed() -> list[Path]:
+def in_git() -> list[Path]:
     """The files under results/ that git has, relative to it."""
     command = ["git", "ls-files", "-z", "."]
     listed = subprocess.run(command, cwd=RESULTS, capture_output=True, text=True, check=False)
@@ -39,42 +39,49 @@ def committed() -> list[Path]:
     return [Path(name) for name in listed.stdout.split("\0") if name]
 
 
-def test_the_results_are_light(committed: list[Path]) -> None:
-    assert sum((RESULTS / file).stat().st_size for file in committed) < MOST_BYTES
+def test_the_results_are_light(in_git: list[Path]) -> None:
+    assert sum((RESULTS / file).stat().st_size for file in in_git) < MOST_BYTES
 
 
-def test_the_images_that_are_linked_and_no_others_are_committed(committed: list[Path]) -> None:
+def test_the_images_that_are_linked_and_no_others_are_committed(in_git: list[Path]) -> None:
     documents = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
     linked = re.compile(r"results/([\w/-]+\.(?:svg|png))")
     wanted = {Path(name) for file in documents for name in linked.findall(file.read_text())}
-    assert {file for file in committed if file.suffix in (".svg", ".png", ".txt")} == wanted
+    assert {file for file in in_git if file.suffix in (".svg", ".png", ".txt")} == wanted
 
 
 @pytest.mark.parametrize("name", CAMPAIGNS)
 def test_a_summary_is_what_the_records_give(name: str) -> None:
     """Rebuild with: python -m tools.rebuild."""
     folder = RESULTS / name
-    analysis, sha256 = Analysis.load(folder), cite.checksum(store.trials_file(folder))
+    analysis, sha256 = committed.analysis(name), cite.checksum(store.trials_file(folder))
     assert (folder / files.SUMMARY).read_text() == summary.to_markdown(analysis)
     assert (folder / files.CITATION).read_text() == cite.bibtex(analysis.campaign, sha256)
 
 
-@pytest.mark.parametrize("name", [*rebuild.TORTURES, "soak"])
-def test_a_table_of_a_long_test_is_what_it_counted(name: str) -> None:
+@pytest.mark.parametrize(("page", "name"), rebuild.BLOCKS)
+def test_a_generated_part_is_what_the_records_give(page: str, name: str) -> None:
     """Rebuild with: python -m tools.rebuild documents."""
-    assert block(document.DOCUMENT.read_text(), name) == rebuild.torture_table(name).strip()
+    text = (ROOT / "docs" / f"{page}.md").read_text()
+    assert block(text, name).strip() == rebuild.BLOCKS[page, name]().strip()
 
 
-def test_the_tables_of_the_fleet_over_tls_are_what_the_records_give() -> None:
-    """Rebuild with: python -m tools.rebuild documents."""
-    page = (ROOT / "docs" / "fleet.md").read_text()
-    assert block(page, "fleet-tls") == rebuild.fleet_over_tls().strip()
+def test_a_rebuild_says_what_it_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def write(folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "summary.md").write_text("new")
 
-
-def test_the_table_of_what_tuning_changes_is_what_the_records_give() -> None:
-    """Rebuild with: python -m tools.rebuild documents."""
-    page = (ROOT / "docs" / "fairness.md").read_text()
-    assert block(page, "tuning") == rebuild.tuning_table().strip()
+    (tmp_path / "README.md").write_text("the same")
+    monkeypatch.setattr(rebuild, "ROOT", tmp_path)
+    monkeypatch.setattr(rebuild, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(rebuild, "FOLDER", tmp_path / "bench" / "reference")
+    monkeypatch.setattr(rebuild, "FOLDERS", {"one": write})
+    monkeypatch.setattr("sys.argv", ["rebuild", "one"])
+    for said in ("changed: results/one/summary.md\n1 file changed\n", "nothing changed\n"):
+        rebuild.main()
+        assert capsys.readouterr().out == said
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +95,7 @@ def test_the_rate_and_the_instructions_on_a_card_are_counted_again(
 ) -> None:
     """From the records alone, without the analysis."""
     card = cards[f"{name}.md"]
-    trials = store.load(store.trials_file(RESULTS / "reference")).trials
+    trials = committed.records().trials
     rates = [
         t.pages_per_s
         for t in trials
@@ -110,15 +117,13 @@ def test_the_rate_and_the_instructions_on_a_card_are_counted_again(
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", rebuild.FOLDERS)
-def test_a_folder_is_what_its_records_give(
-    name: str, committed: list[Path], tmp_path: Path
-) -> None:
+def test_a_folder_is_what_its_records_give(name: str, in_git: list[Path], tmp_path: Path) -> None:
     """Rebuild with: python -m tools.rebuild."""
     for records in (RESULTS / name).glob("*.jsonl*"):  # the report links to them
         shutil.copy(records, tmp_path)
     rebuild.FOLDERS[name](tmp_path)
     made = {file.relative_to(tmp_path): file for file in tmp_path.rglob("*") if file.is_file()}
-    mine = [file for file in committed if file.parts[0] == name]
+    mine = [file for file in in_git if file.parts[0] == name]
     inside = {file: Path(*file.parts[1:]) for file in mine}
     rebuilt = {file for file in mine if inside[file] in made}
     assert {file for file in mine if file.suffix in (".svg", ".html", ".md")} <= rebuilt
@@ -130,6 +135,16 @@ def test_a_folder_is_what_its_records_give(
         assert words(new) == words(old)
         if matplotlib.__version__ == DRAWN_WITH:
             assert unpacked(new) == unpacked(old)
+
+
+def test_what_a_wheel_carries_is_what_the_records_give(tmp_path: Path) -> None:
+    """Rebuild with: python -m tools.rebuild carried."""
+    carried.write(tmp_path, RESULTS / "reference", RESULTS / "fleet")
+    for name in (reference.ANSWERS, reference.TALK):
+        old, new = (reference.FOLDER / name).read_text(), (tmp_path / name).read_text()
+        assert words(new) == words(old)
+        if name == reference.ANSWERS or matplotlib.__version__ == DRAWN_WITH:
+            assert new == old
 
 
 def words(text: str) -> list[str]:

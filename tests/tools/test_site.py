@@ -26,11 +26,11 @@ def test_every_page_of_the_repository_is_in_the_navigation() -> None:
     assert {navigation.START, "docs/method.md"} <= set(found)
 
 
-def test_the_navigation_begins_with_the_readme_and_ends_with_decisions() -> None:
+def test_the_navigation_begins_with_the_readme_and_ends_with_the_project() -> None:
     titles = [section.title for section in navigation.SECTIONS]
     assert titles[0] == "Start"
-    assert titles.index("Choose") < titles.index("Method") < titles.index("Claims")
-    assert titles[-1] == "Architecture and decisions"
+    assert titles.index("Choose") < titles.index("Results") < titles.index("Method")
+    assert titles[-1] == "The project"
     pages = [page for section in navigation.SECTIONS for page in section.pages]
     assert len(pages) == len(set(pages))
 
@@ -91,6 +91,12 @@ def test_pages_lead_to_the_slides_and_to_the_form(tmp_path: Path) -> None:
     assert pages["docs/talk.md"].endswith("</p>\n\nIt begins.")
     for page, link in (("docs/advice.md", '="../results'), ("report.md", '="results')):
         assert f"{link}/reference/report.html#advice" in pages[page]
+
+
+def test_the_changelog_is_not_in_the_search(tmp_path: Path) -> None:
+    pages = staged(write(tmp_path / "root", CHANGELOG="# C", README="# S"), tmp_path / "out")
+    assert pages["CHANGELOG.md"] == "---\nnosearch: true\n---\n\n# C"
+    assert "nosearch" not in pages["index.md"]
 
 
 def test_anchors_set_by_hand_become_targets() -> None:

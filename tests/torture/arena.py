@@ -30,7 +30,6 @@ class Lane:
         self.hello = server.ready
 
     def begin(self, case: Case) -> None:
-        """Load the site and start the crawl."""
         status, answer = self._server.control(
             "/faults", {"pages": [asdict(page) for page in case.pages]}
         )
@@ -53,7 +52,6 @@ class Lane:
         return found
 
     def expected(self, case: Case) -> Outcome:
-        """The outcome that the graph implies."""
         return expected(case, self.hello, registry.about(self.name).cannot_see)
 
     def check(self, case: Case) -> list[str]:

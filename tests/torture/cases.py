@@ -46,7 +46,6 @@ class Case:
     ports: tuple[str, ...] = ()
 
     def job(self, hello: dict[str, Any]) -> dict[str, Any]:
-        """The settings of the job, for one server."""
         settings = {name: value for name, value in asdict(self).items() if name not in _OURS}
         hosts = [hello["listening"], *(hello[name] for name in self.ports)]
         settings["urls"] = [f"{hello['scheme']}://{host}/" for host in hosts]

@@ -1,4 +1,4 @@
-"""Writes the generated parts of docs/reliability.md, each from a file of results."""
+"""Writes the generated parts of docs/notebook/reliability.md, each from a file of results."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bench.launch import RESULTS, ROOT
 from bench.text import with_block
 
 FOLDER = RESULTS / "reliability"
-DOCUMENT = ROOT / "docs" / "reliability.md"
+DOCUMENT = ROOT / "docs" / "notebook" / "reliability.md"
 
 
 def keep(name: str, found: dict[str, Any]) -> None:

@@ -95,7 +95,6 @@ def named(rows: Mapping[str, Sequence[Any]], hello: Mapping[str, Any]) -> dict[s
 
 
 def to_markdown(found: Mapping[str, Any]) -> str:
-    """The text and table for docs/reliability.md."""
     if isinstance(found["models"], list):
         return tls_to_markdown(found)
     table = found["table"]
@@ -122,7 +121,6 @@ def to_markdown(found: Mapping[str, Any]) -> str:
 
 
 def tls_to_markdown(found: Mapping[str, Any]) -> str:
-    """The text and table of the faults over TLS."""
     table = found["table"]
     rows = []
     for fault, outcome in sorted(found["expected"].items()):
@@ -163,7 +161,6 @@ def over_tls(count: int, chosen: int) -> int:
 
 
 def main() -> int:
-    """Run all cases; record their number and the outcome of each fault."""
     parser = argparse.ArgumentParser(prog="python -m tests.torture.faults", description=__doc__)
     parser.add_argument("--cases", type=int, default=10_000, help="for the four models")
     parser.add_argument("--others", type=int, default=400, help="for every other backend")
@@ -196,13 +193,8 @@ def main() -> int:
     for name in families:
         with arena([name]) as (lane,):
             table[name], wanted = outcomes(lane)
-    found = {
-        "python": platform.python_version(),
-        "seed": options.seed,
-        **counted,
-        "expected": wanted,
-        "table": table,
-    }
+    found = {"python": platform.python_version(), "seed": options.seed, **counted}
+    found |= {"expected": wanted, "table": table}
     document.keep("faults", found)
     document.fill("faults", to_markdown(found))
     return 0

@@ -1,6 +1,6 @@
 """Responses at the edges of RFC 9112, and what each backend makes of them.
 
-``python -m tests.torture.framing`` writes docs/http-differences.md. The models must
+``python -m tests.torture.framing`` writes docs/notebook/http-differences.md. The models must
 do what the RFC says; the HTTP stacks bring a parser of their own, and the page
 shows where it differs.
 """
@@ -23,7 +23,7 @@ from crawlers.job import Job
 from crawlers.recorder import NullRecorder
 from tests.torture.document import table
 
-PAGE: Final = ROOT / "docs" / "http-differences.md"
+PAGE: Final = ROOT / "docs" / "notebook" / "http-differences.md"
 STACKS: Final = ("urllib3", "requests", "aiohttp", "httpx")
 LIBRARIES: Final = ("httptools", "urllib3", "requests", "aiohttp", "httpx", "httpcore", "h11")
 TIMEOUT_S: Final = 0.5
@@ -63,209 +63,98 @@ CASES: Final = (
     Case("a status of letters", "4", BAD, b"HTTP/1.1 abc OK\r\n" + ABC, REFUSED),
     Case("another protocol", "2.3", BAD, b"ICY 200 OK\r\n" + ABC, REFUSED),
     Case("an empty line first", "2.2", "only servers should skip it", b"\r\n" + OK + ABC, EITHER),
-    Case(
-        *("lines that end in LF alone", "2.2", "a recipient may accept it"),
-        b"HTTP/1.1 200 OK\nContent-Length: 3\n\nabc",
-        EITHER,
-    ),
-    Case(
-        *("a bare CR in a value", "2.2", "invalid, or replaced by a space"),
-        OK + b"X: a\rb\r\n" + ABC,
-        EITHER,
-    ),
-    Case(
-        *("a bare CR that hides a length", "2.2", "invalid, or replaced by a space"),
-        OK + b"X: a\rContent-Length: 1\r\n" + ABC,
-        EITHER,
-    ),
-    Case(
-        *("a folded value", "5.2", "a user agent must replace the fold by spaces"),
-        OK + b"X: a\r\n b\r\n" + ABC,
-        KEPT,
-    ),
+    Case("lines that end in LF alone", "2.2", "a recipient may accept it",
+         b"HTTP/1.1 200 OK\nContent-Length: 3\n\nabc", EITHER),
+    Case("a bare CR in a value", "2.2", "invalid, or replaced by a space",
+         OK + b"X: a\rb\r\n" + ABC, EITHER),
+    Case("a bare CR that hides a length", "2.2", "invalid, or replaced by a space",
+         OK + b"X: a\rContent-Length: 1\r\n" + ABC, EITHER),
+    Case("a folded value", "5.2", "a user agent must replace the fold by spaces",
+         OK + b"X: a\r\n b\r\n" + ABC, KEPT),
     Case("a space before the colon", "5.1", FREE, OK + b"X : a\r\n" + ABC, EITHER),
     Case("a line without a colon", "5", BAD, OK + b"nonsense\r\n" + ABC, REFUSED),
     Case("an empty name", "5", BAD, OK + b": a\r\n" + ABC, REFUSED),
     Case("a space in a name", "5", BAD, OK + b"X Y: a\r\n" + ABC, REFUSED),
-    Case(
-        *("a NUL in a value", "9110, 5.5", "invalid, or replaced by a space"),
-        OK + b"X: a\0b\r\n" + ABC,
-        EITHER,
-    ),
+    Case("a NUL in a value", "9110, 5.5", "invalid, or replaced by a space",
+         OK + b"X: a\0b\r\n" + ABC, EITHER),
     Case("no length", "6.3", "read to close", OK + b"\r\nabc", LOST, ends=True),
-    Case(
-        *("a length that is not reached", "6.3", "incomplete"),
-        OK + b"Content-Length: 9\r\n\r\nabc",
-        CUT,
-        ends=True,
-    ),
-    Case(
-        *("bytes after the body", "6.3", "not a part of it; close"),
-        OK + ABC + b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx",
-        LOST,
-    ),
+    Case("a length that is not reached", "6.3", "incomplete",
+         OK + b"Content-Length: 9\r\n\r\nabc", CUT, ends=True),
+    Case("bytes after the body", "6.3", "not a part of it; close",
+         OK + ABC + b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx", LOST),
     Case("a length of +3", "6.2", BAD, OK + b"Content-Length: +3\r\n\r\nabc", REFUSED),
     Case("a length of -3", "6.2", BAD, OK + b"Content-Length: -3\r\n\r\nabc", REFUSED),
     Case("a length of 0x3", "6.2", BAD, OK + b"Content-Length: 0x3\r\n\r\nabc", REFUSED),
     Case("a length of 3.0", "6.2", BAD, OK + b"Content-Length: 3.0\r\n\r\nabc", REFUSED),
     Case("a length of 3_0", "6.2", BAD, OK + b"Content-Length: 3_0\r\n\r\nabc", REFUSED),
     Case("an empty length", "6.2", BAD, OK + b"Content-Length: \r\n\r\nabc", REFUSED),
-    Case(
-        *("a length of thirty digits", "6.2", "a recipient must guard against overflow"),
-        OK + b"Content-Length: " + b"9" * 30 + b"\r\n\r\nabc",
-        ("protocol", "too_large", "closed"),
-        ends=True,
-    ),
-    Case(
-        *("the same length twice", "6.3", "invalid, or taken as one"),
-        OK + b"Content-Length: 3\r\n" + ABC,
-        EITHER,
-    ),
-    Case(
-        *("a list of equal lengths", "6.3", "invalid, or taken as one"),
-        OK + b"Content-Length: 3, 3\r\n\r\nabc",
-        EITHER,
-    ),
+    Case("a length of thirty digits", "6.2", "a recipient must guard against overflow",
+         OK + b"Content-Length: " + b"9" * 30 + b"\r\n\r\nabc",
+         ("protocol", "too_large", "closed"), ends=True),
+    Case("the same length twice", "6.3", "invalid, or taken as one",
+         OK + b"Content-Length: 3\r\n" + ABC, EITHER),
+    Case("a list of equal lengths", "6.3", "invalid, or taken as one",
+         OK + b"Content-Length: 3, 3\r\n\r\nabc", EITHER),
     Case("two lengths", "6.3", BAD, OK + b"Content-Length: 2\r\n" + ABC, REFUSED),
-    Case(
-        *("a length beside chunks", "6.3", "the chunks count; ought to be an error; close"),
-        OK + b"Content-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
-        (*LOST, *REFUSED),
-    ),
+    Case("a length beside chunks", "6.3", "the chunks count; ought to be an error; close",
+         OK + b"Content-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+         (*LOST, *REFUSED)),
     Case("chunks", "7.1", "valid", CHUNKED + b"1\r\na\r\n2\r\nbc\r\n0\r\n\r\n", KEPT),
-    Case(
-        *("Chunked in another case", "7", "valid"),
-        OK + b"Transfer-Encoding: CHUNKED\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
-        KEPT,
-    ),
-    Case(
-        "an extension of a chunk", "7.1.1", "ignored", CHUNKED + b"3;a=b\r\nabc\r\n0\r\n\r\n", KEPT
-    ),
-    Case(
-        *("a quoted extension", "7.1.1", "ignored"),
-        CHUNKED + b'3;a="b;c"\r\nabc\r\n0\r\n\r\n',
-        KEPT,
-    ),
-    Case(
-        *("a blank after a chunk's size", "7.1", FREE),
-        CHUNKED + b"3 \r\nabc\r\n0\r\n\r\n",
-        EITHER,
-    ),
+    Case("Chunked in another case", "7", "valid",
+         OK + b"Transfer-Encoding: CHUNKED\r\n\r\n3\r\nabc\r\n0\r\n\r\n", KEPT),
+    Case("an extension of a chunk", "7.1.1", "ignored",
+         CHUNKED + b"3;a=b\r\nabc\r\n0\r\n\r\n", KEPT),
+    Case("a quoted extension", "7.1.1", "ignored",
+         CHUNKED + b'3;a="b;c"\r\nabc\r\n0\r\n\r\n', KEPT),
+    Case("a blank after a chunk's size", "7.1", FREE, CHUNKED + b"3 \r\nabc\r\n0\r\n\r\n", EITHER),
     Case("a chunk's size of +3", "7.1", BAD, CHUNKED + b"+3\r\nabc\r\n0\r\n\r\n", REFUSED),
     Case("a chunk's size of -3", "7.1", BAD, CHUNKED + b"-3\r\nabc\r\n0\r\n\r\n", REFUSED),
     Case("a chunk's size of 0x3", "7.1", BAD, CHUNKED + b"0x3\r\nabc\r\n0\r\n\r\n", REFUSED),
     Case("an empty chunk's size", "7.1", BAD, CHUNKED + b"\r\nabc\r\n0\r\n\r\n", REFUSED),
-    Case(
-        *("a chunk's size of twenty digits", "7.1", "a recipient must guard against overflow"),
-        CHUNKED + b"F" * 20 + b"\r\nabc\r\n",
-        ("protocol", "too_large", "closed"),
-        ends=True,
-    ),
+    Case("a chunk's size of twenty digits", "7.1", "a recipient must guard against overflow",
+         CHUNKED + b"F" * 20 + b"\r\nabc\r\n", ("protocol", "too_large", "closed"), ends=True),
     Case("more than a chunk's size", "7.1", BAD, CHUNKED + b"3\r\nabcd\r\n0\r\n\r\n", REFUSED),
-    Case(
-        *("chunks that end lines in LF", "7.1", BAD),
-        CHUNKED + b"3\nabc\n0\n\n",
-        EITHER,
-    ),
-    Case(
-        *("no last chunk", "8", "incomplete"),
-        CHUNKED + b"3\r\nabc\r\n",
-        CUT,
-        ends=True,
-    ),
-    Case(
-        *("no line after the last chunk", "8", "incomplete"),
-        CHUNKED + b"3\r\nabc\r\n0\r\n",
-        CUT,
-        ends=True,
-    ),
+    Case("chunks that end lines in LF", "7.1", BAD, CHUNKED + b"3\nabc\n0\n\n", EITHER),
+    Case("no last chunk", "8", "incomplete", CHUNKED + b"3\r\nabc\r\n", CUT, ends=True),
+    Case("no line after the last chunk", "8", "incomplete",
+         CHUNKED + b"3\r\nabc\r\n0\r\n", CUT, ends=True),
     Case("trailers", "7.1.2", "ignored", CHUNKED + b"3\r\nabc\r\n0\r\nX: y\r\n\r\n", KEPT),
-    Case(
-        *("a length among the trailers", "9110, 6.5.1", "ignored"),
-        CHUNKED + b"3\r\nabc\r\n0\r\nContent-Length: 9\r\n\r\n",
-        WHOLE,
-    ),
-    Case(
-        *("a tab after chunked", "9110, 5.5", "valid"),
-        OK + b"Transfer-Encoding: chunked\t\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
-        KEPT,
-    ),
-    Case(
-        *("chunked twice", "6.1", "invalid: only once"),
-        OK + b"Transfer-Encoding: chunked, chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
-        EITHER,
-        ends=True,
-    ),
-    Case(
-        *("a coding that is not chunked", "6.3", "read to close"),
-        OK + b"Transfer-Encoding: gzip\r\n\r\nabc",
-        LOST,
-        ends=True,
-    ),
-    Case(
-        *("the coding identity", "6.3", "read to close"),
-        OK + b"Transfer-Encoding: identity\r\n\r\nabc",
-        LOST,
-        ends=True,
-    ),
-    Case(
-        *("chunks in HTTP/1.0", "6.1", "faulty: close, even if it says keep-alive"),
-        b"HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n"
-        b"3\r\nabc\r\n0\r\n\r\n",
-        ("200, * B, closed", "protocol"),
-        ends=True,
-    ),
-    Case(
-        *("100 first", "9110, 15.2", "skipped"),
-        b"HTTP/1.1 100 Continue\r\n\r\n" + OK + ABC,
-        KEPT,
-    ),
-    Case(
-        *("103 with headers first", "9110, 15.2", "skipped"),
-        b"HTTP/1.1 103 Early Hints\r\nContent-Length: 1\r\n\r\n" + OK + ABC,
-        KEPT,
-    ),
-    Case(
-        *("five interim responses", "9110, 15.2", "skipped"),
-        b"HTTP/1.1 102 Processing\r\n\r\n" * 5 + OK + ABC,
-        KEPT,
-    ),
-    Case(
-        *("an interim response alone", "9110, 15.2", "incomplete"),
-        b"HTTP/1.1 100 Continue\r\n\r\n",
-        CUT,
-        ends=True,
-    ),
-    Case(
-        *("101 that was not asked for", "9110, 15.2.2", "only after Upgrade"),
-        b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\nabc",
-        REFUSED,
-        ends=True,
-    ),
+    Case("a length among the trailers", "9110, 6.5.1", "ignored",
+         CHUNKED + b"3\r\nabc\r\n0\r\nContent-Length: 9\r\n\r\n", WHOLE),
+    Case("a tab after chunked", "9110, 5.5", "valid",
+         OK + b"Transfer-Encoding: chunked\t\r\n\r\n3\r\nabc\r\n0\r\n\r\n", KEPT),
+    Case("chunked twice", "6.1", "invalid: only once",
+         OK + b"Transfer-Encoding: chunked, chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+         EITHER, ends=True),
+    Case("a coding that is not chunked", "6.3", "read to close",
+         OK + b"Transfer-Encoding: gzip\r\n\r\nabc", LOST, ends=True),
+    Case("the coding identity", "6.3", "read to close",
+         OK + b"Transfer-Encoding: identity\r\n\r\nabc", LOST, ends=True),
+    Case("chunks in HTTP/1.0", "6.1", "faulty: close, even if it says keep-alive",
+         b"HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n"
+         b"3\r\nabc\r\n0\r\n\r\n",
+         ("200, * B, closed", "protocol"), ends=True),
+    Case("100 first", "9110, 15.2", "skipped", b"HTTP/1.1 100 Continue\r\n\r\n" + OK + ABC, KEPT),
+    Case("103 with headers first", "9110, 15.2", "skipped",
+         b"HTTP/1.1 103 Early Hints\r\nContent-Length: 1\r\n\r\n" + OK + ABC, KEPT),
+    Case("five interim responses", "9110, 15.2", "skipped",
+         b"HTTP/1.1 102 Processing\r\n\r\n" * 5 + OK + ABC, KEPT),
+    Case("an interim response alone", "9110, 15.2", "incomplete",
+         b"HTTP/1.1 100 Continue\r\n\r\n", CUT, ends=True),
+    Case("101 that was not asked for", "9110, 15.2.2", "only after Upgrade",
+         b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\nabc",
+         REFUSED, ends=True),
     Case("204", "6.3", "has no body", b"HTTP/1.1 204 No Content\r\n\r\n", ("204, 0 B, kept",)),
-    Case(
-        *("204 with a length", "6.3", "has no body"),
-        b"HTTP/1.1 204 No Content\r\nContent-Length: 3\r\n\r\n",
-        ("204, 0 B, *",),
-    ),
-    Case(
-        *("304 with a length", "6.3", "has no body"),
-        b"HTTP/1.1 304 Not Modified\r\nContent-Length: 3\r\n\r\n",
-        ("304, 0 B, kept",),
-    ),
+    Case("204 with a length", "6.3", "has no body",
+         b"HTTP/1.1 204 No Content\r\nContent-Length: 3\r\n\r\n", ("204, 0 B, *",)),
+    Case("304 with a length", "6.3", "has no body",
+         b"HTTP/1.1 304 Not Modified\r\nContent-Length: 3\r\n\r\n", ("304, 0 B, kept",)),
     Case("Connection: close", "9.3", "close", OK + b"Connection: close\r\n" + ABC, LOST),
-    Case(
-        *("close in a list", "9.3", "close"),
-        OK + b"Connection: x, Close\r\n" + ABC,
-        LOST,
-    ),
+    Case("close in a list", "9.3", "close", OK + b"Connection: x, Close\r\n" + ABC, LOST),
     Case("HTTP/1.0", "9.3", "close", b"HTTP/1.0 200 OK\r\n" + ABC, LOST),
-    Case(
-        *("HTTP/1.0 with keep-alive", "9.3", "keep"),
-        b"HTTP/1.0 200 OK\r\nConnection: keep-alive\r\n" + ABC,
-        WHOLE,
-    ),
-)
+    Case("HTTP/1.0 with keep-alive", "9.3", "keep",
+         b"HTTP/1.0 200 OK\r\nConnection: keep-alive\r\n" + ABC, WHOLE),
+)  # fmt: skip
 
 
 def outcome(name: str, case: Case, timeout_s: float = TIMEOUT_S) -> str:
@@ -293,12 +182,10 @@ def outcome(name: str, case: Case, timeout_s: float = TIMEOUT_S) -> str:
 
 
 def allowed(case: Case, found: str) -> bool:
-    """Whether the RFC allows an outcome."""
     return any(fnmatchcase(found, pattern) for pattern in case.allowed)
 
 
 def outcomes(name: str) -> dict[str, str]:
-    """What a backend makes of every case."""
     outcome(name, CASES[0])  # the first request of a library may take longer
     found = {case.name: outcome(name, case) for case in CASES}
     # On a busy machine a library may be late, which is not the same as waiting for ever.
@@ -307,12 +194,10 @@ def outcomes(name: str) -> dict[str, str]:
 
 
 def versions(names: Iterable[str] = LIBRARIES) -> str:
-    """The libraries whose parsers are compared."""
     return ", ".join(f"{name} {version(name)}" for name in names)
 
 
 def page(models: Mapping[str, str], stacks: Mapping[str, Mapping[str, str]]) -> str:
-    """The document."""
     rows = []
     for case in CASES:
         cells = [models[case.name], *(found[case.name] for found in stacks.values())]
@@ -344,7 +229,6 @@ libraries that are installed. Here:
 
 
 def main() -> int:
-    """Try every case and write the page."""
     parser = argparse.ArgumentParser(prog="python -m tests.torture.framing", description=__doc__)
     parser.add_argument("--page", type=Path, default=PAGE, help="where to write the page")
     target: Path = parser.parse_args().page

@@ -1,7 +1,7 @@
 """Feeds bytes from libFuzzer to everything that reads bytes from strangers.
 
-``python -m tests.torture.fuzz`` gives the exchange, the link extractor and the record
-loader some millions of inputs each (``pip install atheris`` first). A target fails if it
+``python -m tests.torture.fuzz`` gives the exchange and the link extractor some
+millions of inputs each (``pip install atheris`` first). A target fails if it
 raises an undocumented error, if an input takes longer than a few seconds, or if the
 process grows beyond its limit.
 """
@@ -20,9 +20,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from bench import store
-from bench.launch import RESULTS
-from bench.schema import RECORD
 from crawlers.http import Exchange
 from crawlers.job import Fetch, Origin
 from crawlers.kinds import ERROR_KINDS
@@ -70,29 +67,14 @@ def extractor(data: bytes) -> None:
         assert normalise(url, url) == url
 
 
-def loader(data: bytes) -> None:
-    """A line of a record file is a record, or gives a StoreError of one line."""
-    try:
-        store.parse(data, "line", RECORD)
-    except store.StoreError as error:
-        message = str(error)
-    else:
-        message = ""
-    assert "\n" not in message
-
-
 TARGETS: dict[str, Callable[[bytes], None]] = {
     "exchange": exchange,
     "extractor": extractor,
-    "loader": loader,
 }
 
 
 def seeds(target: str) -> list[bytes]:
-    """Inputs to start from: every fault, odd pages, real records."""
-    if target == "loader":
-        lines = store.read_bytes(store.trials_file(RESULTS / "reference")).splitlines()
-        return [line for line in lines if len(line) < MAX_BYTES][:50]
+    """Inputs to start from: every fault, and odd pages."""
     rng = random.Random(1)
     page = Page("/x", links=("/a", "../b?c=d#e", "//other.test/", "caf\xe9"))
     wires = [kind(page, rng) for kind in KINDS.values()]
@@ -138,7 +120,6 @@ def run(target: str, runs: int, seconds: int, seed: int) -> dict[str, Any]:
 
 
 def to_markdown(found: Mapping[str, Any]) -> str:
-    """The table for docs/reliability.md."""
     rows = []
     for target, outcome in found["targets"].items():
         inputs = "unknown" if outcome["inputs"] is None else f"{outcome['inputs']:,}"
@@ -151,7 +132,6 @@ def to_markdown(found: Mapping[str, Any]) -> str:
 
 
 def main() -> int:
-    """Fuzz all targets, and record the number of inputs."""
     parser = argparse.ArgumentParser(prog="python -m tests.torture.fuzz", description=__doc__)
     parser.add_argument("--runs", type=int, default=10_000_000, help="for each target")
     parser.add_argument("--seconds", type=int, default=1800, help="limit for all of them")
@@ -161,7 +141,7 @@ def main() -> int:
     if options.target:
         fuzz(options.target, rest)
     found: dict[str, Any] = {"atheris": version("atheris"), "seed": options.seed}
-    print(f"three processes, at most {options.seconds} s", flush=True)
+    print(f"two processes, at most {options.seconds} s", flush=True)
     with ThreadPoolExecutor(len(TARGETS)) as pool:
         jobs = {
             target: pool.submit(run, target, options.runs, options.seconds, options.seed)

@@ -95,105 +95,49 @@ class Case:
 
 
 CASES = (
-    Case(
-        "descriptors",
-        "70 open files",
-        ("prlimit", "--nofile=70:70"),
-        Expected(2, "100 connections need 164 descriptors"),
-        Expected(1, "descriptors: soft limit 70; 228 needed"),
-        root=False,
-        options=("-c", "100"),
-    ),
-    Case(
-        "threads",
-        "60 threads for this user (`RLIMIT_NPROC`)",
-        (*ANOTHER_USER, "prlimit", "--nproc=60"),
-        Expected(2, "this system starts no more than 59 threads"),
-        Expected(1, "RLIMIT_NPROC leaves room for 5"),
-        backend="threads",
-        options=("-c", "100"),
-    ),
-    Case(
-        "memory",
-        "120 MB of address space (`RLIMIT_AS`), and pages of 8 MB",
-        ("prlimit", "--as=120000000"),
-        Expected(1, "out of memory"),
-        Expected(2, "needs 1 GiB of address space"),
-        root=False,
-        options=("-c", "20"),
-        site="tree:50:3:8000000",
-    ),
-    Case(
-        "ports",
-        "10 ephemeral ports",
-        (*NETWORK, UP + "echo '20000 20009' >/proc/sys/net/ipv4/ip_local_port_range" + GO, "sh"),
-        Expected(0, "× limit"),
-        Expected(1, "10 ephemeral ports, 0 in TIME_WAIT; 100 needed"),
-        options=("-c", "50", "--connection", "close"),
-        inside=True,
-    ),
-    Case(
-        "accept queue",
-        "room for 20 connections that wait (`somaxconn`)",
-        (*NETWORK, UP + "echo 20 >/proc/sys/net/core/somaxconn" + GO, "sh"),
-        Expected(0, "no errors"),
-        Expected(0, "3 trials, 0 bad"),
-        options=("-c", "100"),
-        inside=True,
-    ),
-    Case(
-        "disk",
-        "32 KB for results",
-        (*MOUNTS, "mount -t tmpfs -o size=32k none {folder}" + GO, "sh"),
-        None,
-        Expected(1, "disk: 0 MiB free"),
-    ),
-    Case(
-        "disk in the middle",
-        "60 MB for results, used up by another program after the first trial",
-        (*MOUNTS, FILL, "sh"),
-        None,
-        Expected(2, "the records before this one are safe; free some space and go on with"),
-    ),
-    Case(
-        "read-only results",
-        "the folder is mounted read-only",
-        (*MOUNTS, "mount --bind {folder} {folder} && mount -o remount,ro,bind {folder}" + GO, "sh"),
-        None,
-        Expected(2, "Read-only file system"),
-    ),
-    Case(
-        "no /proc",
-        "an empty file system in its place",
-        (*MOUNTS, "mount -t tmpfs none /proc" + GO, "sh"),
-        Expected(0, "no errors"),
-        Expected(2, "no /proc here"),
-    ),
-    Case(
-        "one processor",
-        "pinned to one",
-        ("taskset", "--cpu-list", "0"),
-        Expected(0, "no errors"),
-        Expected(0, "processors: 1 usable"),
-        root=False,
-    ),
-    Case(
-        "no IPv6",
-        "switched off, and an IPv6 address to crawl",
-        (*NETWORK, UP + "echo 1 >/proc/sys/net/ipv6/conf/all/disable_ipv6" + GO, "sh"),
-        Expected(1, "or local address is left for a new connection"),
-        Expected(0, "3 trials, 0 bad"),
-        url="http://[::1]:8000/",
-    ),
-    Case(
-        "clock",
-        "the wall clock steps by two days, back and forth, every second",
-        ("env", "LD_PRELOAD={clock}"),
-        Expected(0, "no errors"),
-        Expected(0, "3 trials, 0 bad"),
-        root=False,
-    ),
-)
+    Case("descriptors", "70 open files", ("prlimit", "--nofile=70:70"),
+         Expected(2, "100 connections need 164 descriptors"),
+         Expected(1, "descriptors: soft limit 70; 228 needed"), root=False, options=("-c", "100")),
+    Case("threads", "60 threads for this user (`RLIMIT_NPROC`)",
+         (*ANOTHER_USER, "prlimit", "--nproc=60"),
+         Expected(2, "this system starts no more than 59 threads"),
+         Expected(1, "RLIMIT_NPROC leaves room for 5"), backend="threads", options=("-c", "100")),
+    Case("memory", "120 MB of address space (`RLIMIT_AS`), and pages of 8 MB",
+         ("prlimit", "--as=120000000"), Expected(1, "out of memory"),
+         Expected(2, "needs 1 GiB of address space"), root=False, options=("-c", "20"),
+         site="tree:50:3:8000000"),
+    Case("ports", "10 ephemeral ports",
+         (*NETWORK, UP + "echo '20000 20009' >/proc/sys/net/ipv4/ip_local_port_range" + GO, "sh"),
+         Expected(0, "× limit"), Expected(1, "10 ephemeral ports, 0 in TIME_WAIT; 100 needed"),
+         options=("-c", "50", "--connection", "close"), inside=True),
+    Case("accept queue", "room for 20 connections that wait (`somaxconn`)",
+         (*NETWORK, UP + "echo 20 >/proc/sys/net/core/somaxconn" + GO, "sh"),
+         Expected(0, "no errors"), Expected(0, "3 trials, 0 bad"), options=("-c", "100"),
+         inside=True),
+    Case("disk", "32 KB for results",
+         (*MOUNTS, "mount -t tmpfs -o size=32k none {folder}" + GO, "sh"), None,
+         Expected(1, "disk: 0 MiB free")),
+    Case("disk in the middle",
+         "60 MB for results, used up by another program after the first trial",
+         (*MOUNTS, FILL, "sh"), None,
+         Expected(2, "the records before this one are safe; free some space and go on with")),
+    Case("read-only results", "the folder is mounted read-only",
+         (*MOUNTS, "mount --bind {folder} {folder} && mount -o remount,ro,bind {folder}" + GO,
+          "sh"),
+         None, Expected(2, "Read-only file system")),
+    Case("no /proc", "an empty file system in its place",
+         (*MOUNTS, "mount -t tmpfs none /proc" + GO, "sh"), Expected(0, "no errors"),
+         Expected(2, "no /proc here")),
+    Case("one processor", "pinned to one", ("taskset", "--cpu-list", "0"),
+         Expected(0, "no errors"), Expected(0, "processors: 1 usable"), root=False),
+    Case("no IPv6", "switched off, and an IPv6 address to crawl",
+         (*NETWORK, UP + "echo 1 >/proc/sys/net/ipv6/conf/all/disable_ipv6" + GO, "sh"),
+         Expected(1, "or local address is left for a new connection"),
+         Expected(0, "3 trials, 0 bad"), url="http://[::1]:8000/"),
+    Case("clock", "the wall clock steps by two days, back and forth, every second",
+         ("env", "LD_PRELOAD={clock}"), Expected(0, "no errors"), Expected(0, "3 trials, 0 bad"),
+         root=False),
+)  # fmt: skip
 
 
 def why_not(case: Case) -> str | None:
@@ -255,7 +199,6 @@ def crawl(case: Case, folder: Path) -> str:
 
 
 def crawler(case: Case, url: str) -> list[str]:
-    """The command line of a case's crawl."""
     short = ("--json", "--timeout", "2", "--max-tries", "8")
     return [sys.executable, "-m", "crawlers", case.backend, url, *short, *case.options]
 
@@ -291,7 +234,6 @@ def judge(case: Case, expected: Expected, code: int, line: str, errors: str) -> 
 
 
 def to_markdown(found: Mapping[str, Any]) -> str:
-    """The table for docs/reliability.md."""
     rows = [
         [f"**{name}**: {row['how']}", row["crawler"], row["harness"]] for name, row in found.items()
     ]
@@ -299,7 +241,6 @@ def to_markdown(found: Mapping[str, Any]) -> str:
 
 
 def main() -> int:
-    """Try every case, and record its outcome."""
     parser = argparse.ArgumentParser(prog="python -m tests.torture.limits", description=__doc__)
     parser.add_argument("--inside", metavar="CASE", help="serve and crawl here, for that case")
     options = parser.parse_args()

@@ -13,27 +13,15 @@ from server.sites.site import NOT_FOUND_BODY
 from tests.torture.cases import AWAY, Case
 
 ERRORS = {
-    "silent": "timeout",
-    "stall": "timeout",
-    "drip": "timeout",
-    "reset_before": "reset",
-    "reset_in_head": "reset",
-    "reset_in_body": "reset",
-    "close_before": "closed",
-    "close_in_head": "closed",
-    "close_in_body": "closed",
-    "close_in_chunks": "closed",
-    "bad_chunk": "protocol",
-    "bad_status_line": "protocol",
-    "bad_length": "protocol",
-    "interim_storm": "protocol",
-    "header_bomb": "too_large",
-    "endless_head": "too_large",
-    "endless_body": "too_large",
+    **dict.fromkeys(("silent", "stall", "drip"), "timeout"),
+    **dict.fromkeys(("reset_before", "reset_in_head", "reset_in_body"), "reset"),
+    **dict.fromkeys(
+        ("close_before", "close_in_head", "close_in_body", "close_in_chunks"), "closed"
+    ),
+    **dict.fromkeys(("bad_chunk", "bad_status_line", "bad_length", "interim_storm"), "protocol"),
+    **dict.fromkeys(("header_bomb", "endless_head", "endless_body"), "too_large"),
+    **dict.fromkeys(("close_in_chunks", "cut_in_body", "cut_in_chunks", "torn_record"), "closed"),
     "cut_to_close": "truncated",
-    "cut_in_body": "closed",
-    "cut_in_chunks": "closed",
-    "torn_record": "closed",
     "broken_record": "broken_record",
 }
 """The error kind of each fault; kinds that are missing here are read as pages."""

@@ -37,7 +37,6 @@ OTHERS = ("threads_small_stack", "threads_pool", "urllib3", "requests")
 
 @contextmanager
 def switching() -> Iterator[None]:
-    """Switch threads as often as possible."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH_S)
     try:
@@ -70,7 +69,6 @@ def many(backend: Backend, server: Running, crawls: Iterable[int], rng: random.R
 
 
 def to_markdown(found: Mapping[str, Any]) -> str:
-    """The table for docs/reliability.md."""
     rows = [
         [f"`{name}`", f"{outcome['crawls']:,}", outcome["failed"] or "none"]
         for name, outcome in found["backends"].items()
@@ -84,7 +82,6 @@ def to_markdown(found: Mapping[str, Any]) -> str:
 
 
 def main() -> int:
-    """Run all crawls, and record their number."""
     parser = argparse.ArgumentParser(prog="python -m tests.torture.races", description=__doc__)
     parser.add_argument("--crawls", type=int, default=10_000, help="with threads")
     parser.add_argument("--seed", type=int, default=1, help="of slots and connection policies")
@@ -106,13 +103,9 @@ def main() -> int:
                 many(backend, server, track(range(crawls), name), rng)
             except AssertionError as error:
                 outcomes[name]["failed"] = str(error)
-    found = {
-        "python": platform.python_version(),
-        "gil": getattr(sys, "_is_gil_enabled", lambda: True)(),
-        "switch_s": SWITCH_S,
-        "seed": options.seed,
-        "backends": outcomes,
-    }
+    gil = getattr(sys, "_is_gil_enabled", lambda: True)()
+    found = {"python": platform.python_version(), "gil": gil, "switch_s": SWITCH_S}
+    found |= {"seed": options.seed, "backends": outcomes}
     name = "races" if found["gil"] else "races-free-threaded"
     document.keep(name, found)
     document.fill(name, to_markdown(found))

@@ -25,7 +25,7 @@ from rich.progress import track
 
 from bench import store
 from bench.launch import ROOT
-from bench.plan import order, plan
+from bench.plan import plan
 from bench.store import Records
 from tests.bench import small
 from tests.torture import document
@@ -114,7 +114,6 @@ def offspring(scratch: Path) -> list[psutil.Process]:
 
 
 def written(results: Path) -> bytes:
-    """All whole lines of the campaign's records so far."""
     data = b"".join(path.read_bytes() for path in results.glob(f"campaigns/*/{store.FILE_NAME}"))
     return data[: data.rfind(b"\n") + 1]
 
@@ -144,7 +143,6 @@ def judge(what: Strike, code: int, results: Path, *, struck: bool) -> str:
 
 
 def resume(folder: Path, records: Records) -> None:
-    """Resume a campaign; all records must still be there."""
     done = small.harness("run", "--resume", str(folder), "--no-charts")
     after = store.load(folder)
     bad = any(trial.status in ("failed", "void") for trial in after.trials)
@@ -158,11 +156,10 @@ def resume(folder: Path, records: Records) -> None:
 def whole(records: Records) -> None:
     """Check that every turn of the plan was recorded once."""
     planned = Counter(turn.key for turn in plan.rebuild(records.campaign).turns)
-    assert Counter(map(order.key, records.trials)) == planned
+    assert Counter(map(plan.key, records.trials)) == planned
 
 
 def to_markdown(found: Mapping[str, Any]) -> str:
-    """The table for docs/reliability.md."""
     rows = []
     for key, outcomes in found["outcomes"].items():
         counted = "; ".join(f"{count} × {words}" for words, count in outcomes.items())
@@ -172,7 +169,6 @@ def to_markdown(found: Mapping[str, Any]) -> str:
 
 
 def main() -> int:
-    """Strike, and record the outcomes."""
     parser = argparse.ArgumentParser(prog="python -m tests.torture.signals", description=__doc__)
     parser.add_argument("--strikes", type=int, default=108, help="how many campaigns")
     parser.add_argument("--seed", type=int, default=1, help="for the moments")

@@ -17,24 +17,19 @@ import sys
 import threading
 from array import array
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.progress import track
 
 from bench.launch import ROOT
-from bench.machine.probes import memory
+from bench.machine import memory
 from crawlers import registry
 from crawlers.job import Job
 from crawlers.recorder import NullRecorder
 from crawlers.registry import BackendError
 from tests.server.fixture_server import running
 from tests.torture import document
-
-if TYPE_CHECKING:
-    from bench.report.charts.design import Design
-    from bench.report.charts.slide import Slide
 
 KINDS = (
     *("interim", "close_after", "reset_after", "surplus", "pipelined", "null_bytes", "bomb"),
@@ -50,7 +45,6 @@ WARM_SHARE = 0.2
 """The first fifth does not count: caches fill, and the allocator finds its size."""
 FLAT_BYTES = 8.0
 """Growth per URL that counts as flat: half of the smallest object that Python has."""
-MIB = 1024.0**2
 FLAT_BLOCKS = 0.001
 """More blocks per URL than this is a leak: one object kept for every thousand URLs."""
 SKIPPED = 3
@@ -77,7 +71,7 @@ def soak(name: str, urls: int) -> list[tuple[int, ...]]:
     return list(zip(*[iter(samples)] * 5, strict=True))
 
 
-# Imports for judging and drawing are local, because the soaked process does not need them.
+# Imports for judging are local, because the soaked process does not need them.
 
 
 def judge(samples: Sequence[Sequence[int]]) -> dict[str, Any]:
@@ -101,64 +95,7 @@ def judge(samples: Sequence[Sequence[int]]) -> dict[str, Any]:
     }
 
 
-def chart(found: Mapping[str, Any]) -> Design:
-    """User memory against URLs fetched, one line per backend."""
-    from bench.report.charts.axes import value_axis
-    from bench.report.charts.design import Design
-    from bench.report.charts.slide import EndLabel
-    from bench.text import number
-
-    lines = {name: row["samples"] for name, row in found.items() if "samples" in row}
-    flat = [name for name in lines if found[name]["flat"]]
-    urls = min(row[-1][0] for row in lines.values())
-    leaks = [name for name in lines if found[name]["leaks"]]
-    finding = f"{len(flat)} of {len(lines)} crawlers stay flat over {urls:,} URLs of a broken site"
-    if not leaks and len(flat) < len(lines):
-        finding += ", none leaks"
-
-    def paint(slide: Slide) -> None:
-        size = slide.label_size(len(lines))
-        axes = slide.panels(right=slide.label_room(lines, size))[0]
-        ends: list[EndLabel] = []
-        values: list[float] = []
-        for name, samples in lines.items():
-            look = slide.look.of(name)
-            xs, ys = [done for done, _ in samples], [used / MIB for _, used in samples]
-            values += ys
-            axes.plot(xs, ys, color=look.colour, linewidth=look.width, zorder=look.order)
-            ends.append(EndLabel(name, xs[-1], ys[-1], look.colour, look.width > 2))
-        value_axis(axes, values, words="{:g} MiB".format)
-        axes.set_xlim(0, max(row[-1][0] for row in lines.values()))
-        axes.xaxis.set_major_formatter(lambda value, _: number(value))
-        axes.set_xlabel("URLs fetched, crawl after crawl in one process")
-        axes.set_title("private memory after each crawl", color=slide.palette.muted)
-        slide.label_ends(axes, ends, size)
-
-    return Design(
-        name="soak",
-        title="Memory of crawl after crawl",
-        finding=finding,
-        subtitle=f"{SLOTS} slots; one page in ten resets, is cut short or lies; each failure twice",
-        alt=f"Line chart: memory against URLs fetched. {finding}.",
-        draw=paint,
-        notes=(
-            f"Flat: Theil–Sen slope below {FLAT_BYTES:g} bytes per URL after the first fifth. "
-            f"Leak: more than {FLAT_BLOCKS:g} blocks of Python's allocator per URL.",
-        ),
-    )
-
-
-def draw_chart(found: Mapping[str, Any], folder: Path) -> None:
-    """Draw the chart into a folder, in both themes."""
-    from bench.report.charts import Sheet
-
-    versions = sorted({row["python"] for row in found.values() if "python" in row})
-    footer = [f"python -m tests.torture.soak; CPython {', '.join(versions)}"]
-    Sheet(folder, list(found), footer).draw(chart(found))
-
-
 def to_markdown(found: Mapping[str, Any]) -> str:
-    """The table for docs/reliability.md."""
     from bench.text import size_words
 
     rows = []
@@ -175,22 +112,12 @@ def to_markdown(found: Mapping[str, Any]) -> str:
         cells = [f"{row['urls']:,}", size_words(used), f"{row['bytes_per_url']:.2f}"]
         cells += [f"{row['blocks_per_url']:.4f}", kept, what]
         rows.append([f"`{name}`", *cells])
-    head = [
-        "backend",
-        "URLs",
-        "memory at the end",
-        "bytes per URL",
-        "blocks per URL",
-        "descriptors, threads",
-        "",
-    ]
-    return "![Memory against URLs fetched](../results/reliability/soak.svg)\n\n" + document.table(
-        head, rows
-    )
+    head = ["backend", "URLs", "memory at the end", "bytes per URL", "blocks per URL"]
+    head += ["descriptors, threads", ""]
+    return document.table(head, rows)
 
 
 def main() -> int:
-    """Soak each backend in a process of its own, and judge."""
     parser = argparse.ArgumentParser(prog="python -m tests.torture.soak", description=__doc__)
     parser.add_argument("--urls", type=int, default=200_000, help="URLs that each backend fetches")
     parser.add_argument("--backends", metavar="A,B", help="these only (default: the four models)")
@@ -222,7 +149,6 @@ def main() -> int:
             found[name] = judge(json.loads(done.stdout))
             found[name]["python"] = platform.python_version()
     document.keep("soak", found)
-    draw_chart(found, document.FOLDER)
     document.fill("soak", to_markdown(found))
     return int(any(row.get("leaks", False) for row in found.values()))
 

@@ -13,9 +13,10 @@ from crawlers import frontier, registry
 from crawlers.job import Job
 from crawlers.recorder import NullRecorder
 
+COUNTED = ("pages", "redirects", "retries", "errors", "digest", "stopped", "left")
+
 
 def main(name: str) -> None:
-    """Crawl until the input ends."""
     frontier.BACKOFF_S = 0.01  # with tenths of a second, ten thousand crawls would take hours
     backend = registry.load(name)
     for line in sys.stdin:
@@ -23,25 +24,12 @@ def main(name: str) -> None:
         settings["urls"] = tuple(settings["urls"])
         report = backend.crawl(Job(**settings), NullRecorder())
         rows = {
-            url: [
-                row.status,
-                row.error,
-                row.redirect,
-                None if row.status is None else row.checksum,
-            ]
+            url: [row.status, row.error, row.redirect, row.checksum if row.status else None]
             for url, row in sorted(report.rows.items())
         }
-        found = {
-            "rows": rows,
-            "pages": report.pages,
-            "redirects": report.redirects,
-            "retries": report.retries,
-            "statuses": {str(status): count for status, count in report.statuses.items()},
-            "errors": report.errors,
-            "digest": report.digest,
-            "stopped": report.stopped,
-            "left": report.left,
-        }
+        found = {name: getattr(report, name) for name in COUNTED}
+        found["statuses"] = {str(status): count for status, count in report.statuses.items()}
+        found["rows"] = rows
         print(json.dumps(found), flush=True)
 
 

@@ -13,13 +13,12 @@ from typing import Final
 from bench import filesystem, store
 from bench.analysis.analysis import Analysis
 from bench.cards import document as cards_document
-from bench.cli.publishing import EXTENSIONS
+from bench.cli.commands.report import EXTENSIONS
 from bench.launch import RESULTS, ROOT, shown
-from bench.report import publish
-from bench.talk import slideshow
+from bench.report import page
+from bench.talk import slides as talk_slides
 from bench.talk.material import Material
-from bench.talk.story import tell
-from tools import rebuild
+from tools import rebuild, sidebyside
 from tools.site import finish, links, stage
 from tools.site.stage import SiteError
 
@@ -49,6 +48,7 @@ def build(folder: Path, reference: Path) -> None:
     for image in (each for each in pages.rglob("*") if each.suffix in (*IMAGES, ".html")):
         _copy(image, folder / image.relative_to(pages))
     report(analysis, file, folder / Path(stage.REFERENCE).parent)
+    filesystem.write_text(folder / stage.CODE, sidebyside.html())
     slides(file.parent, folder / Path(stage.SLIDES).parent)
     if wrong := links.wrong(folder):
         raise SiteError("\n".join([f"{len(wrong)} links are wrong:", *wrong]))
@@ -70,14 +70,14 @@ def report(analysis: Analysis, file: Path, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for records in file.parent.glob("*.jsonl*"):
         shutil.copy(records, folder)
-    publish.build(analysis, folder, file, EXTENSIONS)
+    page.build(analysis, folder, file, EXTENSIONS)
 
 
 def slides(campaign: Path, folder: Path) -> None:
     """Write the slides of the talk beside the report, with the fleet's if there is one."""
     fleet = RESULTS / "fleet"
-    told = tell(Material.load(campaign, fleet if fleet.is_dir() else None))
-    filesystem.write_text(folder / Path(stage.SLIDES).name, slideshow.html(told))
+    told = talk_slides.tell(Material.load(campaign, fleet if fleet.is_dir() else None))
+    filesystem.write_text(folder / Path(stage.SLIDES).name, talk_slides.html(told))
 
 
 def _copy(source: Path, target: Path) -> None:

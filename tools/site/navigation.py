@@ -23,50 +23,48 @@ START: Final = "README.md"
 REPORT: Final = "report.md"
 """The page that leads to the reference report. It is made for the site."""
 
+CHANGELOG: Final = "CHANGELOG.md"
+"""Not in the search: it repeats every word of the other pages."""
+
 CARDS: Final = "docs/cards/README.md"
-BELOW: Final = {CARDS: "docs/cards/*.md"}
+NOTEBOOK: Final = "docs/notebook/README.md"
+BELOW: Final = {CARDS: "docs/cards/*.md", NOTEBOOK: "docs/notebook/*.md"}
 """Pages that hold others, and which."""
 
 SECTIONS: Final = (
-    Section("Start", (START,)),
+    Section("Start", (START, "docs/install.md", "docs/story.md", "docs/glossary.md")),
+    Section("Choose", ("docs/which-one.md", "docs/advice.md", CARDS, "docs/fairness.md")),
     Section(
-        "Charts and findings",
+        "Results",
         (
-            "docs/reading-the-charts.md",
             "docs/findings.md",
-            "docs/notebook/another-machine.md",
-            "docs/notebook/what-changed.md",
+            "docs/reading-the-charts.md",
+            "docs/costs.md",
+            "docs/https.md",
+            "docs/servers.md",
+            "docs/fleet.md",
+            "docs/interpreters.md",
+            "docs/claims.md",
             "docs/upstream/asyncio-receive.md",
             REPORT,
-            "docs/costs.md",
-            "docs/interpreters.md",
-            "docs/talk.md",
         ),
     ),
-    Section("Choose", ("docs/advice.md", CARDS)),
-    Section("Method", ("docs/method.md", "docs/reliability.md", "docs/exporting.md")),
-    Section("Fairness", ("docs/fairness.md", "docs/http-differences.md")),
-    Section("Claims", ("docs/claims.md",)),
-    Section("HTTPS", ("docs/https.md",)),
-    Section("Fleet", ("docs/fleet.md",)),
     Section(
-        "Backends",
+        "Method", ("docs/method.md", "docs/reliability.md", "docs/records.md", "docs/exporting.md")
+    ),
+    Section(
+        "Read, show and extend",
         (
             "docs/side-by-side.md",
             "docs/stack-ripping.md",
+            "docs/talk.md",
             "docs/adding-a-backend.md",
             "docs/adding-a-question.md",
         ),
     ),
     Section(
-        "Architecture and decisions",
-        (
-            "docs/architecture.md",
-            "docs/decisions.md",
-            "CONTRIBUTING.md",
-            "SECURITY.md",
-            "CHANGELOG.md",
-        ),
+        "The project",
+        ("docs/architecture.md", NOTEBOOK, "CONTRIBUTING.md", "SECURITY.md", CHANGELOG),
     ),
 )
 

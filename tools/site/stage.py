@@ -24,10 +24,12 @@ from tools.site import navigation
 INDEX: Final = "index.md"
 REFERENCE: Final = "results/reference/report.html"
 SLIDES: Final = f"results/reference/{talk.NAME}"
+CODE: Final = "docs/side-by-side-code.html"
 ADVICE: Final = f"{REFERENCE}#advice"
 BESIDE: Final = {
     "docs/advice.md": f'<p><a href="../{ADVICE}">Fill in the form</a> of the reference report: it '
     "calculates in your browser, without a network.</p>",
+    "docs/side-by-side.md": '<p><a href="side-by-side-code.html">Show the code.</a></p>',
     "docs/talk.md": f'<p><a href="../{SLIDES}">Show the slides.</a> Press <code>?</code> in them '
     "for their keys.</p>",
 }
@@ -69,6 +71,8 @@ def stage(root: Path, folder: Path, campaign: CampaignRecord) -> None:
         text = beside(moved(text, name), name) + navigation.children(name, text, all_pages)
         if name == navigation.START:
             text += navigation.toctrees(all_pages)
+        if name == navigation.CHANGELOG:
+            text = f"---\nnosearch: true\n---\n\n{text}"
         _write(folder / staged(name), text)
     _write(folder / navigation.REPORT, report_page(campaign))
 

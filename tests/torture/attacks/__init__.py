@@ -1,6 +1,4 @@
-"""A second day of attacks: hostile servers, pages, command lines and records.
+"""Hostile servers, pages and command lines: cases as rows of tables, each with what must happen.
 
-Each case is a row of a table: its name, what is tried, and what must happen.
-``python -m tests.torture.attacks`` runs them all and writes the section in
-docs/reliability.md. The tests run the cases that need no process of their own.
+tests/test_attacks.py runs them, the quick ones always and the others with the slow tests.
 """

@@ -12,7 +12,8 @@ import resource
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -43,71 +44,47 @@ class Case:
     env: Mapping[str, str] = field(default_factory=dict)
     shell: str = ""  # redirections
     before: str = ""  # shell commands
-    says: str = ""
 
     @property
     def alone(self) -> bool:
-        """Whether it needs a process of its own."""
         return bool(self.env or self.shell or self.before or self.program == "server")
 
 
 def crawl(name: str, *arguments: str, wanted: str = LINE) -> Case:
-    """Wrong arguments of ``python -m crawlers``."""
     return Case(name, "crawlers", arguments, wanted)
 
 
-def serve(name: str, *arguments: str, wanted: str = LINE, says: str = "") -> Case:
-    """Wrong arguments of ``python -m server``."""
-    return Case(name, "server", arguments, wanted, says=says)
+def serve(name: str, *arguments: str, wanted: str = LINE) -> Case:
+    return Case(name, "server", arguments, wanted)
 
 
 def bench(name: str, *arguments: str, wanted: str = LINE) -> Case:
-    """Wrong arguments of ``python -m bench``."""
     return Case(name, "bench", arguments, wanted)
 
 
 GO: Final = ("threads", "URL")
 NUMBERS: Final = (
     ("an empty number", ""),
-    ("a blank number", " "),
     ("Arabic digits", "٣x"),
     ("a number with a NUL", "1\x01"),
     ("a number of 5,000 digits", "9" * 5000),
-    ("a number with an underscore", "_1"),
     ("a number with an escape", "\x1b[2J"),
 )
 CRAWLERS: Final = (
     *(crawl(f"{what} as --concurrency", *GO, "-c", text) for what, text in NUMBERS),
-    *(crawl(f"{what} as --timeout", *GO, "--timeout", text) for what, text in NUMBERS),
     crawl("no arguments"),
     crawl("an empty backend", "", "URL"),
     crawl("a backend of newlines", "a\nb\n", "URL"),
-    crawl("a backend with markup", "[red]x[/b]", "URL"),
     crawl("a backend with an escape", "\x1b[2J", "URL"),
     crawl("a backend that is a path", "../threads", "URL"),
-    crawl("a private module as backend", "_slots", "URL"),
     crawl("a backend of 100,000 letters", "x" * 100_000, "URL"),
-    crawl("a surrogate as backend", "\udcff", "URL"),
     crawl("a surrogate as URL", "threads", "http://\udcff/"),
-    crawl("a regex that is none", *GO, "--exclude", "("),
     crawl("a regex that repeats too often", *GO, "--exclude", "x{99999999999}"),
     crawl("a regex of 10,000 brackets", *GO, "--exclude", "(" * 10_000),
-    crawl("an empty regex", *GO, "--exclude", "", wanted=FINE),
     crawl("a regex with a surrogate", *GO, "--exclude", "\udcff", wanted=FINE),
-    crawl("--strict and --lenient", *GO, "--strict", "--lenient"),
-    crawl("--json and --quiet", *GO, "--json", "--quiet", wanted=FINE),
-    crawl("--list and a backend", *GO, "--list", wanted=FINE),
     crawl("an unknown option", *GO, "--\u202e"),
-    crawl("an ambiguous option", *GO, "--max", "1"),
-    crawl("a thousand of -v", *GO, *["-v"] * 1000, wanted=FINE),
-    crawl("-- and a dash", "--", "-", "URL"),
-    crawl("a thousand URLs", "threads", *["http://127.0.0.1:1/"] * 1000),
-    crawl("conformance without a name", "conformance"),
-    crawl("conformance of an option", "conformance", "--backend=x"),
     crawl("conformance of a newline", "conformance", "a\nb"),
     crawl("more slots than descriptors", *GO, "-c", "999999999"),
-    crawl("a deadline of a year", *GO, "--deadline", "31536000", wanted=EITHER),
-    crawl("the shortest timeout", *GO, "--timeout", "0.001", wanted=EITHER),
 )
 SERVER: Final = (
     *(serve(f"{what} as --seed", "--seed", text) for what, text in NUMBERS),
@@ -115,50 +92,27 @@ SERVER: Final = (
     serve("a site of colons", "--site", ":::"),
     serve("a site with a newline", "--site", "tree:1:1:1\n"),
     serve("a tree of fullwidth digits", "--site", "tree:１:1:1"),
-    serve("a tree of -1 pages", "--site", "tree:-1:1:1"),
-    serve("a tree of 1e3 pages", "--site", "tree:1e3:1:1"),
     serve("a tree of 5,000 digits", "--site", "tree:" + "9" * 5000 + ":1:1"),
-    serve("a list of huge pages", "--site", "list:1000000:999999999999"),
-    serve("no folder", "--site", "dir:"),
-    serve("a folder that is a file", "--site", "dir:AT/binary"),
     serve("a folder that is a FIFO", "--site", "dir:AT/fifo"),
     serve("a folder that loops", "--site", "dir:AT/loop"),
-    serve("a folder that is gone", "--site", "dir:AT/dangling"),
     serve("a folder of surrogates", "--site", "dir:\udcff"),
-    serve("a folder of 5,000 letters", "--site", "dir:" + "x" * 5000),
-    serve("an empty folder", "--site", "dir:AT/empty"),
     serve("a fault that is none", "--site", "faults:9:\x1b[2J"),
-    serve("faults of nothing", "--site", "faults:9:,,"),
     serve("a delay of nan", "--delay", "fixed:nan"),
-    serve("a delay of inf", "--delay", "exponential:inf"),
-    serve("a delay of 1e400", "--delay", "lognormal:1e400"),
-    serve("a delay of -0", "--delay", "fixed:-0", "--listen", "x"),
     serve("a delay with a newline", "--delay", "fixed:1\n2"),
-    serve("sigma of 1e300", "--delay", "lognormal:1:1e300"),
     serve("an empty address", "--listen", ""),
-    serve("an address of a colon", "--listen", ":"),
-    serve("an address of a port", "--listen", "80"),
     serve("a port of 65536", "--listen", "127.0.0.1:65536"),
-    serve("a port of 5,000 digits", "--listen", "127.0.0.1:" + "9" * 5000),
     serve("a host with a NUL", "--listen", "a\x01b:0"),
     serve("a host of 300 letters", "--listen", "x" * 300 + ":0"),
-    serve("a host with two dots", "--listen", "a..b:0"),
     serve("a host of surrogates", "--listen", "\udcff:0"),
-    serve("IPv6 without brackets", "--listen", "::g:0"),
     serve("IPv6 with a zone", "--listen", "[::1%nothing]:0"),
     serve("an address of others", "--listen", "192.0.2.1:0", "--any-address"),
     serve("the same port twice", "--listen", "127.0.0.1:59999", "--control", "127.0.0.1:59999"),
-    serve("a positional argument", "x"),
 )
 BENCH: Final = (
     bench("no command"),
     bench("an unknown option", "check", "AT/good", "--\x1b[2J\n"),
-    bench("an unknown argument", "list", "\u202e"),
-    bench("an empty command", ""),
     bench("a command with an escape", "\x1b[2J"),
     bench("a command with a newline", "run\nx"),
-    bench("a command that is a path", "../cli"),
-    bench("a command that is a dunder", "__init__"),
     *(
         bench(f"{command} of {what}", command, path, *more)
         for command, *more in (["report"], ["check"], ["export"], ["cite"], ["findings"])
@@ -170,68 +124,30 @@ BENCH: Final = (
         )
     ),
     bench("check of nothing", "check", ""),
-    bench("check of a newline", "check", "AT/a\nb"),
     bench("check of a surrogate", "check", "\udcff"),
-    bench("check of a dash", "check", "--", "-"),
-    bench("check of 5,000 letters", "check", "x" * 5000),
-    bench("check of a folder named trials.jsonl", "check", "AT/odd"),
     bench("check of a sparse terabyte", "check", "AT/sparse"),
     bench("check of /dev/zero", "check", "/dev/zero"),
-    bench("check of /proc/self/mem", "check", "/proc/self/mem"),
     bench("export into a folder", "export", "AT/good", "--out", "AT/empty"),
-    bench("export below a file", "export", "AT/good", "--out", "AT/binary/x.csv"),
     bench("export into a loop", "export", "AT/good", "--out", "AT/loop"),
-    bench("export to no name", "export", "AT/good", "--out", ""),
-    bench("export to 300 letters", "export", "AT/good", "--out", "AT/" + "x" * 300),
     bench("export to /proc", "export", "AT/good", "--out", "/proc/x"),
-    bench("export to a surrogate", "export", "AT/good", "--out", "AT/\udcff", wanted=EITHER),
-    bench("export of an unknown kind", "export", "AT/good", "--format", "[b]"),
     bench("findings into binary", "findings", "AT/good", "--into", "AT/binary"),
-    bench("findings into nothing", "findings", "AT/good", "--into", "AT/none"),
-    bench("findings into a folder", "findings", "AT/good", "--into", "AT/empty"),
     bench("findings without marks", "findings", "AT/good", "--into", "AT/text"),
-    bench("verify of a folder", "bundle", "--verify", "AT/empty"),
-    bench("verify of /dev/zero", "bundle", "--verify", "/dev/zero"),
-    bench("verify of nothing", "bundle", "--verify", "AT/nothing"),
-    bench("verify of binary", "bundle", "--verify", "AT/binary"),
-    bench("rebuild without verify", "bundle", "AT/good", "--rebuild"),
-    bench("compare with itself as a file", "compare", "AT/good", "AT/binary"),
-    bench("claims of nothing", "claims", "AT/nothing"),
-    bench("an experiment that is none", "claims", "AT/good", "--measure", "--experiments", "[b]"),
-    bench("claims into a folder", "claims", "AT/good", "--out", "AT/empty"),
     bench("a profile that is none", "run", "--profile", "\x1b[2J"),
     bench("an empty profile", "list", "--profile", ""),
     bench("a point that is none", "run", "--profile", "smoke", "--only", "[b]x"),
-    bench("commas as points", "run", "--only", ",,"),
     bench("a backend that is none", "run", "--profile", "smoke", "--backends", "a\nb"),
-    bench("the same backend twice", "run", "--backends", "threads,threads", "--blocks", "0"),
     *(bench(f"{what} as --blocks", "run", "--blocks", text) for what, text in NUMBERS),
-    *(bench(f"{what} as --seed", "run", "--seed", text) for what, text in NUMBERS),
     bench("results in a file", "run", "--no-budget", "--results", "AT/binary"),
-    bench("results in a loop", "run", "--no-budget", "--results", "AT/loop"),
     bench("results in /proc", "run", "--no-budget", "--results", "/proc/x"),
-    bench("resume of nothing", "run", "--resume", "AT/nothing"),
     bench("resume of binary", "run", "--resume", "AT/binary"),
-    bench("resume of an empty folder", "run", "--resume", "AT/empty"),
     bench("resume of a complete campaign", "run", "--resume", "AT/good", wanted=EITHER),
     bench("an interpreter that is none", "interpreters", "AT/binary"),
-    bench("an interpreter that is a folder", "interpreters", "AT/empty"),
-    bench("an interpreter that is a loop", "interpreters", "AT/loop"),
-    bench("micro from nothing", "micro", "--redraw", "--out", "AT/empty"),
     bench("micro from binary", "micro", "--redraw", "--out", "AT/binary"),
-    bench("a fleet without an action", "fleet"),
-    bench("a fleet report of nothing", "fleet", "report", "AT/empty"),
     bench("a fleet report of binary", "fleet", "report", "AT/binary"),
-    bench("a fleet of 0 connections", "fleet", "hold", "--connections", "0,"),
     bench("a scheduler that is none", "fleet", "hold", "--scheduler", "\x1b[2J"),
-    bench("a fleet plan of 5,000 digits", "fleet", "plan", "--connections", "9" * 5000),
     bench("a doctor of 5,000 digits", "doctor", "--connections", "9" * 5000, wanted=EITHER),
-    bench("a doctor of 10**18", "doctor", "--connections", str(10**18), wanted=EITHER),
-    bench("slides into a folder", "sidebyside", "--out", "AT/empty"),
-    bench("slides into /proc", "sidebyside", "--out", "/proc/x"),
 )
 CRAWL: Final = ("crawlers", GO)
-LIST: Final = ("bench", ("list", "--profile", "smoke"))
 CITE: Final = ("bench", ("cite", "AT/good"))
 HELP: Final = ("server", ("--help",))
 
@@ -247,78 +163,41 @@ SURROUNDINGS: Final = tuple(
     for program in (CRAWL, CITE)
     for case in (
         around("no TERM and no size", program, TERM="", COLUMNS="0", LINES="-1"),
-        around("a size that is no number", program, COLUMNS="abc", LINES="x"),
         around("one column", program, COLUMNS="1"),
-        around("a million columns", program, COLUMNS="1000000"),
         around("colours forced", program, FORCE_COLOR="1", TERM="x\x1b"),
-        around("a locale that is none", program, LC_ALL="xx_XX.nothing", LANG="\udcff"),
         around("a poor locale", program, LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0"),
         around("a strict encoding", program, PYTHONIOENCODING="ascii:strict"),
         around("UTF-16 output", program, PYTHONIOENCODING="utf-16"),
         around("without docstrings", program, PYTHONOPTIMIZE="2"),
-        around("development mode", program, PYTHONDEVMODE="1"),
-        around("asyncio's debug mode", program, PYTHONASYNCIODEBUG="1"),
-        around("short integers", program, PYTHONINTMAXSTRDIGITS="640"),
-        around("a safe path", program, PYTHONSAFEPATH="1"),
         around("warnings as errors", program, PYTHONWARNINGS="error"),
-        around("tracing of memory", program, PYTHONTRACEMALLOC="1"),
         around("no home", program, HOME="/nonexistent", XDG_CACHE_HOME="x", XDG_CONFIG_HOME="\n"),
         around("no temporary folder", program, TMPDIR="/nonexistent"),
-        around("closed stdin", program, shell="<&-"),
-        around("closed stdout", program, shell=">&-"),
-        around("closed stderr", program, shell="2>&-"),
         around("all closed", program, shell="<&- >&- 2>&-"),
         around("a full disk", program, LINE, shell="> /dev/full"),
         around("a full disk for errors", program, shell="2> /dev/full"),
-        around("stdout for reading only", program, EITHER, shell="1< /dev/null"),
         around("no files of any size", program, before="ulimit -f 0"),
-        around("no core, no priority", program, before="ulimit -c 0 -e 0 -l 0"),
         around("a stack of 128 KB", program, EITHER, before="ulimit -s 128"),
         around("12 descriptors", program, EITHER, before="ulimit -n 12"),
-        around("6 descriptors", program, EITHER, before="ulimit -n 6"),
         around("300 MB of memory", program, EITHER, before="ulimit -v 300000"),
         around("a folder that vanished", program, before='cd "$(mktemp -d)" && rmdir "$PWD"'),
-        around("an umask of 777", program, before="umask 777"),
         around("ignored signals", program, before="trap '' INT TERM HUP PIPE CHLD"),
     )
 )  # fmt: skip
 MORE: Final = (
-    around("a backend of matplotlib that is none", LIST, MPLBACKEND="nonsense"),
     around("without docstrings, the help", ("bench", ("--help",)), PYTHONOPTIMIZE="2"),
-    around("without docstrings, a command's help", ("bench", ("run", "--help")),
-           PYTHONOPTIMIZE="2"),
     around("a full disk", HELP, LINE, shell="> /dev/full"),
     around("all closed", HELP, shell="<&- >&- 2>&-"),
     around("a strict encoding", HELP, PYTHONIOENCODING="ascii:strict"),
-    around("a vanished folder", HELP, before='cd "$(mktemp -d)" && rmdir "$PWD"'),
     around("one column", HELP, COLUMNS="1"),
     around("a full disk for --json", ("server", ("--json", "--site", "list:1:1")), LINE,
            shell="> /dev/full"),
     around("a token with a newline", ("server", ("--site", "x")), LINE, C10K_CONTROL_TOKEN="a\nb"),
-    around("10 descriptors", ("server", ("--site", "list:1:1", "--exit-with-parent")), EITHER,
-           before="ulimit -n 10", shell="< /dev/null"),
-    around("6 descriptors", ("server", ("--site", "list:1:1", "--exit-with-parent")), EITHER,
-           before="ulimit -n 6", shell="< /dev/null"),
-    around("closed stdin", ("server", ("--site", "list:1:1", "--exit-with-parent")), EITHER,
-           shell="<&-"),
-    # As they ship, requests and httpx obey the environment.
-    *(around("proxies in the environment", ("crawlers", (name, "URL")), wanted,
-             http_proxy="http://127.0.0.1:9", HTTP_PROXY="http://127.0.0.1:9",
-             all_proxy="socks5://127.0.0.1:9", no_proxy="")
-      for names, wanted in (
-          (("threads", "urllib3", "aiohttp", "requests_tuned", "httpx_tuned"), FINE),
-          (("requests", "httpx"), EITHER),
-      )
-      for name in names),
+    # As it ships, requests would read NETRC, however long it is.
     *(around("certificates that are none", ("crawlers", (name, "URL")), EITHER,
              SSL_CERT_FILE="/nonexistent", SSL_CERT_DIR="/x", REQUESTS_CA_BUNDLE="/nonexistent",
-             NETRC="/dev/zero", SSLKEYLOGFILE="/nonexistent/x")
-      for name in ("urllib3", "requests_tuned", "aiohttp", "httpx_tuned")),
-    # As they ship, these obey the environment. requests would read NETRC, however long it is.
-    *(around("certificates that are none", ("crawlers", (name, "URL")), EITHER,
-             SSL_CERT_FILE="/nonexistent", SSL_CERT_DIR="/x", REQUESTS_CA_BUNDLE="/nonexistent",
-             SSLKEYLOGFILE="/nonexistent/x")
-      for name in ("requests", "httpx")),
+             SSLKEYLOGFILE="/nonexistent/x",
+             NETRC="/nonexistent" if name in ("requests", "httpx") else "/dev/zero")
+      for name in ("urllib3", "requests_tuned", "aiohttp", "httpx_tuned", "requests", "httpx")),
     around("an event loop that is none", ("crawlers", ("gevent", "URL")), LINE,
            GEVENT_LOOP="nonsense"),
 )  # fmt: skip
@@ -333,14 +212,13 @@ def scene() -> Iterator[tuple[Path, str]]:
         server = stack.enter_context(ScriptedServer())
         server.script["/"] = page("/a")
         server.script["/a"] = page()
-        for name in ("good", "empty", "odd/trials.jsonl", "sparse"):
+        for name in ("good", "empty", "sparse"):
             (at / name).mkdir(parents=True)
         lines = [one.model_dump_json() for one in campaign(samples=10, workloads=["throughput"])]
         (at / "good" / store.FILE_NAME).write_text("\n".join(lines) + "\n")
         (at / "binary").write_bytes(bytes(range(256)) * 10)
         (at / "text").write_text("text\n")
         (at / "loop").symlink_to(at / "loop")
-        (at / "dangling").symlink_to(at / "nothing")
         os.mkfifo(at / "fifo")
         with open(at / "sparse" / store.FILE_NAME, "wb") as sparse:
             sparse.truncate(1 << 40)
@@ -348,12 +226,10 @@ def scene() -> Iterator[tuple[Path, str]]:
 
 
 def filled(case: Case, at: Path, url: str) -> list[str]:
-    """The arguments of a case."""
     return [url if word == "URL" else word.replace("AT/", f"{at}/", 1) for word in case.arguments]
 
 
 def here(case: Case, at: Path, url: str) -> tuple[int, str]:
-    """Run a case in this process; exit code and standard error."""
     program: Callable[[list[str]], int] = bench_main if case.program == "bench" else crawlers_main
     errors, limits = io.StringIO(), resource.getrlimit(resource.RLIMIT_NOFILE)
     with redirect_stdout(io.StringIO()), redirect_stderr(errors):
@@ -367,7 +243,6 @@ def here(case: Case, at: Path, url: str) -> tuple[int, str]:
 
 
 def apart(case: Case, at: Path, url: str) -> tuple[int, str]:
-    """Run a case in a process of its own; exit code and standard error."""
     command = [sys.executable, "-m", case.program, *filled(case, at, url)]
     script = f'{case.before or ":"}; exec "$@" {case.shell}'
     done = subprocess.run(
@@ -395,16 +270,24 @@ def judged(case: Case, code: int, errors: str) -> str | None:
         return None  # doctor has said it on standard output
     if len(lines) != 1 and "2>&-" not in case.shell:
         return f"{len(lines)} lines: {errors!r:.300}"
-    if len(errors) > LONGEST + sum(map(len, case.arguments)):
-        return f"{len(errors)} characters"
-    return None if case.says in errors else f"not {case.says!r}: {errors!r:.300}"
+    long = len(errors) > LONGEST + sum(map(len, case.arguments))
+    return f"{len(errors)} characters" if long else None
 
 
 def fault(case: Case, at: Path, url: str) -> str | None:
-    """Run a case: what is wrong, None if nothing is."""
     try:
         return judged(case, *(apart if case.alone else here)(case, at, url))
     except subprocess.TimeoutExpired:
         return "it hangs"
     except Exception as error:
         return f"{type(error).__name__}: {error}"[:300]
+
+
+def wrong(cases: Sequence[Case], processes: int = 1) -> dict[str, str]:
+    """What is wrong, by program and case; those with a process of their own run side by side."""
+    with scene() as (at, url), ThreadPoolExecutor(processes) as pool:
+        # Those in this process take over its standard streams.
+        quick, alone = ([case for case in cases if case.alone is own] for own in (False, True))
+        found = [(case, fault(case, at, url)) for case in quick]
+        found += zip(alone, pool.map(lambda case: fault(case, at, url), alone), strict=True)
+    return {f"{case.name} {case.arguments!r:.40}": text for case, text in found if text}

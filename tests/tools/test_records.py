@@ -1,0 +1,26 @@
+"""The schema of the records: frozen, and documented."""
+
+from __future__ import annotations
+
+from bench import schema
+from bench.schema import TrialRecord
+from tools import records
+
+FROZEN = {1: "e7ff8b5e1731a75f3bd69d0eb5a4f0b24e7f4d47472817bf2384b2e05492b4b3"}
+"""Version of the schema -> its digest."""
+
+
+def test_the_schema_changes_with_its_version_only() -> None:
+    """After a change: raise the version, let bench.store read those before it, add a line."""
+    assert records.digest() == FROZEN[schema.SCHEMA_VERSION]
+
+
+def test_the_page_has_every_field_and_is_what_the_schema_gives() -> None:
+    """Rebuild with: python -m tools.rebuild documents."""
+    assert records.PAGE.read_text() == records.markdown()
+    found = {name: fields for name, _, fields in records.records()}
+    assert [one.name for one in found["TrialRecord"]] == list(TrialRecord.model_fields)
+    named = {one.name: one for one in found["TrialRecord"]}
+    assert (named["elapsed_s"].unit, named["elapsed_s"].meaning) == ("seconds", "the timed part")
+    assert named["pages_per_s"].unit == "per second"
+    assert named["ramp"].optional

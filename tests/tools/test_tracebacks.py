@@ -1,0 +1,60 @@
+"""The ripped stacks, from real runs."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from bench.claims.experiments import stack_ripping
+from bench.claims.experiments.stack_ripping import Ripped
+from bench.launch import ROOT
+from crawlers.registry import MODELS
+from tools import sidebyside, tracebacks
+
+
+@pytest.fixture(scope="module")
+def ripped() -> list[Ripped]:
+    return stack_ripping.rip_all()
+
+
+def test_the_same_error_comes_out_of_every_model(ripped: list[Ripped]) -> None:
+    assert [one.model for one in ripped] == list(MODELS)
+    (error,) = {one.error for one in ripped}
+    assert "Invalid status code" in error
+
+
+def test_callbacks_lose_the_callers_and_the_others_keep_them(ripped: list[Ripped]) -> None:
+    left = {one.model: [frame.function for frame in one.of("slot")] for one in ripped}
+    assert left.pop("callbacks") == ["receive"]
+    assert all(functions == ["work", "fetch"] for functions in left.values())
+    assert [one.callers for one in ripped] == [1, 0, 1, 1]
+
+
+def test_the_breakpoint_is_the_line_that_feeds_the_parser(ripped: list[Ripped]) -> None:
+    for one in ripped:
+        stop = one.breakpoint
+        line = sidebyside.source_of(one.model).splitlines()[stop.line - 1]
+        assert line.strip() == stop.code
+        assert "exchange.feed(data)" in line
+
+
+def test_no_folder_of_this_machine_is_shown(ripped: list[Ripped]) -> None:
+    assert str(ROOT) not in tracebacks.markdown(ripped)
+    assert not any(frame.file.startswith("/") for one in ripped for frame in one.frames)
+
+
+def structure(page: str) -> list[str]:
+    """The page without line numbers and frames of other projects."""
+    kept = [
+        line
+        for line in page.splitlines()
+        if not line.startswith(("    ", "| the model's", "httptools"))
+        and not (line.startswith('  File "') and "crawlers/" not in line)
+    ]
+    return [re.sub(r"\d+", "N", line) for line in kept]
+
+
+def test_the_documented_exhibit_is_what_comes_out(ripped: list[Ripped]) -> None:
+    """Rebuild with: python -m tools.tracebacks."""
+    assert structure(tracebacks.PAGE.read_text()) == structure(tracebacks.markdown(ripped))

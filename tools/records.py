@@ -1,0 +1,117 @@
+"""Document the schema of ``trials.jsonl`` and ``turns.jsonl`` from its source.
+
+``python -m tools.rebuild documents`` writes docs/records.md. :func:`digest` changes with every
+change of the schema; a test holds it to the schema's version.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import inspect
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from bench import schema
+from bench.launch import ROOT
+from bench.text import markdown_table, markdown_text
+
+PAGE: Final = ROOT / "docs" / "records.md"
+
+UNITS: Final = {
+    "_per_s": "per second",
+    "_s": "seconds",
+    "_ms": "ms",
+    "_us": "µs",
+    "_bytes": "bytes",
+    "_kib": "KiB",
+    "_share": "share of 1",
+}
+"""The ends of names, the longest first where one ends with another."""
+
+HEAD: Final = """\
+# Records
+
+A campaign is one file of JSON lines, `results/CAMPAIGN/trials.jsonl`, which may be compressed
+(`.gz`). Its first line is a [CampaignRecord](#campaignrecord); each later line is a
+[TrialRecord](#trialrecord), a [CeilingRecord](#ceilingrecord), a [ResumeRecord](#resumerecord) or
+an [EndRecord](#endrecord). `kind` says which. `turns.jsonl` beside it has the
+[TurnsRecord](#turnsrecord)s.
+
+This is version {version} of the schema, which each campaign names in `schema_version`. It is
+frozen: a field is added, renamed or given another meaning in a new version only, and `python -m
+bench` refuses records of a version that it does not know. What could not be measured is `null`, and
+`reasons` says why.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of a record."""
+
+    name: str
+    type: str
+    optional: bool  # records may lack it
+    meaning: str
+
+    @property
+    def unit(self) -> str:
+        """By the end of its name; columns of values have it too."""
+        return next((unit for end, unit in UNITS.items() if self.name.endswith(end)), "")
+
+
+def records() -> Iterator[tuple[str, str, list[Field]]]:
+    """Name, first line of the docstring, and fields of each record, in the order of the source."""
+    source = inspect.getsource(schema)
+    lines = source.splitlines()
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.ClassDef):
+            fields = [
+                Field(
+                    each.target.id,
+                    ast.unparse(each.annotation),
+                    each.value is not None,
+                    lines[each.lineno - 1].partition("  # ")[2],
+                )
+                for each in node.body
+                if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
+            ]
+            if fields:
+                yield node.name, (ast.get_docstring(node) or "").partition("\n\n")[0], fields
+
+
+def markdown() -> str:
+    """The page."""
+    parts = [HEAD.format(version=schema.SCHEMA_VERSION)]
+    for name, about, fields in records():
+        rows = [
+            [
+                f"`{one.name}`",
+                f"`{one.type}`".replace("|", "\\|"),
+                one.unit,
+                markdown_text(one.meaning),
+            ]
+            for one in fields
+        ]
+        parts += [
+            f"## {name}\n",
+            f"{about}\n",
+            *markdown_table(["field", "type", "unit", "meaning"], rows),
+        ]
+        parts.append("")
+    return "\n".join(parts)
+
+
+def digest() -> str:
+    """A checksum of all names, types and optional fields, and of the words that types name."""
+    named = [
+        ast.unparse(node)
+        for node in ast.parse(inspect.getsource(schema)).body
+        if isinstance(node, ast.Assign | ast.AnnAssign)
+        and "SCHEMA_VERSION" not in ast.unparse(node)
+    ]
+    fields = [
+        (name, one.name, one.type, one.optional) for name, _, found in records() for one in found
+    ]
+    return hashlib.sha256(repr((named, fields)).encode()).hexdigest()

@@ -1,0 +1,102 @@
+"""Write docs/stack-ripping.md: what remains of the stack after the same parse error in each model.
+
+``python -m tools.tracebacks`` runs each of the four models in a fresh process, in two seconds. The
+claim about callbacks counts the callers that are left by the same experiment.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+from bench import filesystem
+from bench.claims.experiments import stack_ripping
+from bench.claims.experiments.stack_ripping import Frame, Ripped
+from bench.launch import ROOT
+from bench.text import markdown_table
+
+PAGE: Final = ROOT / "docs" / "stack-ripping.md"
+GONE: Final = "*gone*"
+HEAD: Final = """\
+# The ripped stack
+
+<!-- Made by `python -m tools.tracebacks`: do not edit. -->
+
+> The stack trace shows only that the event loop was running a callback. We do not remember what
+> led to the error. The chain is broken on both ends: we forgot where we were going and whence we
+> came. This loss of context is called "stack ripping".
+>
+> [A Web Crawler With asyncio Coroutines](https://aosabook.org/en/500L/a-web-crawler-with-asyncio-coroutines.html)
+
+Each model crawls a site of two pages with one slot. The second page has a status line that is not
+valid HTTP. Normally the shared exchange turns the parser's error into a result; for this exhibit it
+lets the error through. The model files run unchanged.
+
+## Which frames survive
+
+Outermost first. A frame belongs to the slot if it knows which page was being fetched.
+"""
+FOOT: Final = """
+Not every *gone* is a loss: if `fetch` waits for its bytes itself, there is no `receive`.
+The callers left are what matters: they show what the fetch was for.
+
+How long and how complex the four files are: [side by side](side-by-side.md#metrics-of-the-source).
+
+## With threads, and with callbacks
+"""
+
+SHOWN: Final = ("threads", "callbacks")
+"""The models whose tracebacks are on the page: one that keeps its callers, one that does not."""
+
+
+def markdown(ripped: Sequence[Ripped]) -> str:
+    """The whole page."""
+    lines = [HEAD, *surviving(ripped), FOOT]
+    lines += [f"### {one.model}\n\n```\n{one.text}\n```\n" for one in ripped if one.model in SHOWN]
+    return "\n".join(lines)
+
+
+def surviving(ripped: Sequence[Ripped]) -> list[str]:
+    """The frames of all models, aligned by their role."""
+
+    def row(words: str, cell: Callable[[Ripped], str]) -> list[str]:
+        return [words, *(cell(one) for one in ripped)]
+
+    def at(function: str) -> Callable[[Ripped], str]:
+        def cell(one: Ripped) -> str:
+            found = [frame for frame in one.of("slot") if frame.function == function]
+            return _place(found[0]) if found else GONE
+
+        return cell
+
+    slot = dict.fromkeys(frame.function for one in ripped for frame in one.of("slot"))
+    rows = [
+        row("start of the crawl", lambda one: _names(one.of("start"))),
+        row("the model's machinery", lambda one: _names(one.of("machinery"))),
+        *(row(f"the slot: `{function}`", at(function)) for function in slot),
+        row("the shared parser", lambda one: _names(one.of("parser")[:1])),
+        row("**callers of the slot left**", lambda one: f"**{one.callers}**"),
+        row("**break here**", lambda one: f"{_place(one.breakpoint)}: `{one.breakpoint.code}`"),
+    ]
+    return markdown_table(["", *(f"`{one.model}`" for one in ripped)], rows)
+
+
+def _names(frames: Sequence[Frame]) -> str:
+    return ", ".join(f"`{frame.function}`" for frame in frames) or "–"
+
+
+def _place(frame: Frame) -> str:
+    return f"`{frame.function}`, line {frame.line}"
+
+
+def main() -> None:
+    """Write the page."""
+    parser = argparse.ArgumentParser(prog="python -m tools.tracebacks", description=__doc__)
+    parser.add_argument("--out", type=Path, default=PAGE, help="default: docs/stack-ripping.md")
+    filesystem.write_text(parser.parse_args().out, markdown(stack_ripping.rip_all()))
+
+
+if __name__ == "__main__":
+    main()
