@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
 import nox
 
@@ -43,7 +44,7 @@ def bench_environment(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Measure and draw: quick profile; -- --profile smoke|full, -k throughput, --backends a,b."""
+    """Measure and draw: quick profile; -- --profile full, -k churn, --backends a,b."""
     bench_environment(session)
     session.run("python", "-m", "pytest", "bench", *session.posargs)
 
@@ -96,19 +97,23 @@ def conformance(session: nox.Session) -> None:
 @nox.session
 def tests(session: nox.Session) -> None:
     """Run the tests, except those marked slow (arguments after -- go to pytest)."""
-    install(session, "bench", "browser", "curio", "docs", "fleet", "tests", "variants")
-    session.run("python", "-m", "pytest", *PARALLEL, "-m", "not slow", *session.posargs)
+    install(session, "bench", "browser", "curio", "docs", "fleet", "servers", "tests", "variants")
+    # Tests start many programs: wherever bytecode is not kept, each would compile its libraries.
+    bytecode = str(Path(session.virtualenv.location, "bytecode").resolve())
+    keep = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": bytecode}
+    run = ("python", "-m", "pytest", *PARALLEL, "-m", "not slow", *session.posargs)
+    session.run(*run, env=keep)
 
 
 @nox.session(venv_backend="none")
 def tests_full(session: nox.Session) -> None:
     """Run every test, slow ones too, in the environment of the session tests."""
-    session.notify("tests", ["-m", "", *session.posargs])
+    session.notify("tests", ["-m", "not quick", *session.posargs])
 
 
 @nox.session
 def torture(session: nox.Session) -> None:
-    """Run a long test: -- attacks|faults|fuzz|leaks|races|signals|limits|soak; print its table."""
+    """Run a long test: -- faults|framing|fuzz|leaks|races|signals|limits|soak."""
     install(session, "bench", "curio", "tests", "variants")
     name, *options = session.posargs or ["leaks", "--help"]
     if name == "fuzz":
