@@ -41,7 +41,7 @@ PLAIN: Final = (
 )
 PARAMS: Final = (
     *("slots", "connections", "rate", "delay", "site", "urls", "ramp_per_s", "recorder"),
-    *("server", "processors", "work_ms"),
+    *("server", "processors", "work_ms", "role", "rounds"),
     *("tls", "mode"),
 )
 NESTED: Final = ("hdr", "handshakes", "left")
