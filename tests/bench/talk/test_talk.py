@@ -93,7 +93,7 @@ def test_what_was_not_measured_is_left_out_with_the_reason(tmp_path: Path) -> No
     text = slides.document(talk, tmp_path / "talk.md")
     assert all(f"- {kicker}: " in text.partition("## Left out")[2] for kicker in missing)
     assert "![" not in text
-    assert "*Bar chart: processor time per page" in text, "what was not drawn is in words"
+    assert "*Stacked bar chart: Processor time per page" in text, "what was not drawn is in words"
 
 
 @pytest.mark.parametrize("workload", ["throughput", "c10k", "openloop"])
