@@ -21,7 +21,9 @@ from collections.abc import Awaitable, Callable, Coroutine, Generator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from importlib.util import find_spec
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 if TYPE_CHECKING:
@@ -37,32 +39,17 @@ SMALL_STACK: Final = 64 * 1024
 """Bytes of a thread's stack in ``thread_small``, as in the backend ``threads_small_stack``."""
 
 
-QUADRATIC: Final = (
-    "spawned and cancelled 100 at a time, because curio’s kernel searches all ready tasks for each "
-    "that becomes ready (an assert in reschedule_task): with all at once, a task took three times "
-    "as long to spawn among 20,000 as among 5,000"
-)
-"""What is said of curio."""
-
-
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One way to wait.
-
-    ``waits_on`` says what its library means by waiting forever, ``yields`` what a switch is.
-    ``library`` must be installed. ``backend`` is the one whose connections it carries, if there
-    is one. ``threaded`` kinds take a thread each, which a machine limits. ``note`` says what else
-    a reader must know.
-    """
+    """One way to wait."""
 
     name: str
     title: str
-    waits_on: str
-    yields: str
-    library: str = ""
-    backend: str = ""
-    threaded: bool = False
-    note: str = ""
+    waits_on: str  # what its library means by waiting forever
+    yields: str  # what a switch is
+    library: str = ""  # that must be installed
+    backend: str = ""  # whose connections it carries
+    threaded: bool = False  # each needs a thread, which a machine limits
     unfit: Callable[[], str | None] = lambda: None
 
     @property
@@ -90,10 +77,6 @@ def no_eager_tasks() -> str | None:
     )
 
 
-def no_curio() -> str | None:
-    return None if sys.version_info < (3, 12) else "curio 1.6 does not import on Python 3.12"
-
-
 _ASYNCIO = ("a Future of the loop", "asyncio.sleep(0)")
 
 KINDS: Final = {
@@ -117,8 +100,6 @@ KINDS: Final = {
              "anyio", "anyio"),
         Kind("trio", "trio task", "trio.sleep_forever()", "trio.lowlevel.checkpoint()",
              "trio", "trio"),
-        Kind("curio", "curio task", "an Event", "curio.sleep(0)", "curio", "curio",
-             note=QUADRATIC, unfit=no_curio),
         Kind("gevent", "gevent greenlet", "an Event", "gevent.sleep(0)", "gevent", "gevent"),
         Kind("thread", "thread", "an Event", "a lock handed over", backend="threads",
              threaded=True),
@@ -403,48 +384,19 @@ def on_asyncio(make_loop: Callable[[], asyncio.AbstractEventLoop]) -> Ways:
     return Ways(spawn, cancel, switch, run)
 
 
-def asyncio_default() -> Ways:
-    """asyncio without changes: Task and Future in C."""
-    import asyncio
-
-    return on_asyncio(asyncio.SelectorEventLoop)
-
-
-def asyncio_pure() -> Ways:
-    from crawlers.variants.asyncio_pure import PureLoop
-
-    return on_asyncio(PureLoop)
-
-
-def asyncio_eager() -> Ways:
-    from crawlers.variants.asyncio_eager import make_loop
-
-    return on_asyncio(make_loop)
-
-
-def uvloop() -> Ways:
-    import uvloop as library
-
-    return on_asyncio(library.new_event_loop)
-
-
 async def whole(work: Coroutine[Any, Any, None]) -> None:
-    """Await it: trio, anyio and curio run a function and not a coroutine."""
+    """Await it: trio and anyio run a function and not a coroutine."""
     await work
 
 
-def in_group(
-    open_group: Callable[[], Any],
-    sleep_forever: Callable[[], Awaitable[None]],
-    checkpoint: Callable[[], Awaitable[None]],
-    run: Callable[[Coroutine[Any, Any, None]], object],
-) -> Ways:
+def in_group(library: Any, open_group: Callable[[], Any]) -> Ways:  # noqa: ANN401
     """A task of trio or anyio: in a nursery or a task group, which is cancelled as a whole."""
+    checkpoint = library.lowlevel.checkpoint
     started: list[None] = []
 
     async def wait() -> None:
         started.append(None)
-        await sleep_forever()
+        await library.sleep_forever()
 
     async def spawn(count: int) -> tuple[Any, Any]:
         started.clear()
@@ -470,71 +422,6 @@ def in_group(
             for _ in range(tasks):
                 group.start_soon(yields, turns)
 
-    return Ways(spawn, cancel, switch, run)
-
-
-def trio() -> Ways:
-    import trio as library
-
-    return in_group(
-        library.open_nursery,
-        library.sleep_forever,
-        library.lowlevel.checkpoint,
-        lambda work: library.run(whole, work),
-    )
-
-
-def anyio() -> Ways:
-    import anyio as library
-    import anyio.lowlevel
-
-    return in_group(
-        library.create_task_group,
-        library.sleep_forever,
-        library.lowlevel.checkpoint,
-        lambda work: library.run(whole, work),
-    )
-
-
-FEW = 100
-"""Tasks of curio that are made ready at once: see :data:`QUADRATIC`."""
-
-
-def curio() -> Ways:
-    """A task of curio that waits on an Event. Few are ready at once."""
-    import curio as library  # type: ignore[import-untyped, import-not-found, unused-ignore]
-
-    started: list[None] = []
-
-    async def wait() -> None:
-        started.append(None)
-        await library.Event().wait()
-
-    async def spawn(count: int) -> list[Any]:
-        started.clear()
-        made: list[Any] = []
-        while len(made) < count:
-            made += [await library.spawn(wait) for _ in range(min(FEW, count - len(made)))]
-            while len(started) < len(made):
-                await library.sleep(0)
-        return made
-
-    async def cancel(made: list[Any]) -> None:
-        for first in range(0, len(made), FEW):
-            few = made[first : first + FEW]
-            for each in few:
-                await each.cancel(blocking=False)
-            for each in few:
-                await each.wait()
-
-    async def yields(turns: int) -> None:
-        for _ in range(turns):
-            await library.sleep(0)
-
-    async def switch(tasks: int, turns: int) -> None:
-        for each in [await library.spawn(yields, turns) for _ in range(tasks)]:
-            await each.join()
-
     return Ways(spawn, cancel, switch, lambda work: library.run(whole, work))
 
 
@@ -544,9 +431,24 @@ WARM, WARM_TURNS = 100, 10
 """Tasks that are spawned and ended beforehand, and turns that are taken."""
 
 
+LOOPS: Final = {
+    "asyncio": "asyncio:SelectorEventLoop",
+    "asyncio_pure": "crawlers.variants.asyncio_pure:PureLoop",
+    "asyncio_eager": "crawlers.variants.asyncio_eager:make_loop",
+    "uvloop": "uvloop:new_event_loop",
+}
+GROUPS: Final = {"anyio": "create_task_group", "trio": "open_nursery"}
+
+
 def ways(name: str) -> Ways:
     """The functions of a kind; imports its library and no other."""
-    made: Ways = globals()[{"asyncio": "asyncio_default"}.get(name, name)]()
+    if name in LOOPS:
+        return on_asyncio(resolve_name(LOOPS[name]))
+    if name in GROUPS:
+        import_module(f"{name}.lowlevel")
+        library = import_module(name)
+        return in_group(library, getattr(library, GROUPS[name]))
+    made: Ways = globals()[name]()
     return made
 
 

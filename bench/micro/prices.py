@@ -20,12 +20,12 @@ from rich.console import Console
 
 from bench import filesystem
 from bench.errors import BenchError
-from bench.launch import ROOT
+from bench.launch import OWN_PYTHON, ROOT, run_module
 from bench.machine import environment
+from bench.report.study import origin
 from bench.run.process import Child, ProcessError
 from bench.run.runner import own_command
 from bench.schema import Environment, Record
-from bench.show.words import commit_words, machine_words
 from bench.text import now
 
 FILE_NAME = "micro.json"
@@ -52,6 +52,11 @@ class Run(Record):
     created: str
     command: list[str]
     environment: Environment
+
+    @property
+    def below(self) -> tuple[str, str]:
+        """What stands below a chart."""
+        return origin("python -m bench micro", self.environment, self.created)
 
     @property
     def stamp(self) -> str:
@@ -105,17 +110,8 @@ def answer(child: Child, patience_s: float) -> str:
         raise MicroError(": ".join([str(error), *last])) from None
 
 
-def footer(record: Run) -> tuple[str, str]:
-    """Where the numbers of a chart come from."""
-    return (
-        machine_words(record.environment, record.created),
-        f"python -m bench micro · commit {commit_words(record.environment)}",
-    )
-
-
-QUIET_S = 120.0
-"""The longest that a micro-benchmark may print nothing."""
-PASSED = " PASSED "
+PASS_S = 1800.0
+"""How long one pass of all micro-benchmarks may take."""
 TROUBLE = re.compile(r"^(FAILED|ERROR)|error:")
 US = 1e6
 
@@ -127,31 +123,18 @@ def benchmarks(rounds: int, console: Console, phase: str) -> Times:
     """One pass of all micro-benchmarks, in a process of its own."""
     if not console.is_terminal:
         console.print(phase)
-    with tempfile.TemporaryDirectory(prefix="c10k-") as folder, console.status(phase) as status:
+    with tempfile.TemporaryDirectory(prefix="c10k-") as folder, console.status(phase):
         saved = Path(folder) / "saved.json"
-        arguments = [
-            *("-u", "-m", "pytest", str(ROOT / "bench" / "micro"), "-v"),
-            *("--rounds", str(rounds), "--benchmark-json", str(saved)),
-        ]
-        lines: list[str] = []
-        with Child("the micro-benchmarks", arguments) as child:
-            try:
-                while True:
-                    lines.append(child.receive(time.monotonic() + QUIET_S))
-                    if PASSED in lines[-1]:
-                        name = lines[-1].partition(" ")[0].rpartition("::")[2]
-                        status.update(f"{phase}, after {name}")
-            except TimeoutError as error:
-                raise MicroError(f"{error}: {lines[-1] if lines else 'no output'}") from None
-            except ProcessError:
-                child.end()  # there is no more output
-            if child.process.returncode:
-                words = [*lines, *(child.stderr_tail() or "").splitlines()]
-                named = [line for line in words if TROUBLE.search(line)]
-                raise MicroError(
-                    f"the micro-benchmarks failed: {named[-1] if named else 'no reason given'}; "
-                    "run python -m pytest bench/micro"
-                )
+        arguments = [str(ROOT / "bench" / "micro"), "-q"]
+        arguments += ["--rounds", str(rounds), "--benchmark-json", str(saved)]
+        done = run_module(OWN_PYTHON, "pytest", *arguments, timeout_s=PASS_S)
+        if done.returncode:
+            lines = [*done.stdout.splitlines(), *done.stderr.splitlines()]
+            named = [line for line in lines if TROUBLE.search(line)]
+            raise MicroError(
+                f"the micro-benchmarks failed: {named[-1] if named else 'no reason given'}; "
+                "run python -m pytest bench/micro"
+            )
         return read(json.loads(saved.read_text(encoding="utf-8")))
 
 

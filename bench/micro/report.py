@@ -8,13 +8,13 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench import filesystem
 from bench.micro import prices, startup, tasks
 from bench.micro.child import KINDS
 from bench.micro.prices import MicroError, MicroRecord
 from bench.micro.startup import StartupRecord
 from bench.micro.tasks import TasksRecord
-from bench.report import charts, files
+from bench.report import study
+from bench.report.charts import Design, Skip
 from bench.report.tables import grid, section, show
 from bench.show import table as tables
 from bench.text import significant
@@ -46,24 +46,18 @@ def load(folder: Path) -> Found:
 
 def write(found: Found, folder: Path, console: Console) -> None:
     """Write the summary and the charts, print the tables."""
-    filesystem.write_text(folder / files.SUMMARY, summary(found))
-    for design, shown in designs(found):
-        if isinstance(design, charts.Design):
-            filesystem.make_folder(folder / files.CHARTS)
-            charts.Sheet(folder / files.CHARTS, shown, ()).draw(design)
+    backends = [*startup.CHARTED, *(kind.backend or kind.name for kind in KINDS.values())]
+    study.write(folder, summary(found), designs(found), list(dict.fromkeys(backends)))
     prices = [prices_table(found.prices)] if found.prices else []
     for each in (*prices, *further(found)):
         show(each, console)
 
 
-def designs(
-    found: Found,
-) -> Iterator[tuple[charts.Design | charts.Skip, tuple[str, ...]]]:
-    if (mine := found.tasks) is not None:
-        shown = tuple(kind.backend or kind.name for kind in KINDS.values())
-        yield tasks.design(mine), shown
+def designs(found: Found) -> Iterator[Design | Skip]:
+    if found.tasks is not None:
+        yield tasks.design(found.tasks)
     if found.startup is not None:
-        yield startup.design(found.startup), startup.CHARTED
+        yield startup.design(found.startup)
 
 
 def further(found: Found) -> list[tables.Table]:

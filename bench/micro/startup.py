@@ -19,7 +19,7 @@ from bench.analysis import stats
 from bench.analysis.stats import Spread
 from bench.analysis.wording import prose, says
 from bench.machine import cpu, memory
-from bench.micro.prices import MicroError, Run, answer, footer, head, save
+from bench.micro.prices import MicroError, Run, answer, head, save
 from bench.plan.cast import MAIN_VARIANTS
 from bench.report.charts import Design, Skip, kinds
 from bench.run.process import Child
@@ -258,7 +258,7 @@ def design(record: StartupRecord) -> Design | Skip:
             ),
         ),
         notes=("Ranges: lowest to highest process. Parser and frontier are in all of them.",),
-        footer=footer(record),
+        footer=record.below,
     )
 
 

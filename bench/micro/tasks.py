@@ -24,7 +24,7 @@ from bench.machine import cpu, doctor, memory
 from bench.machine.doctor import Needs, available_bytes, mib
 from bench.machine.memory import Reader, Reading
 from bench.micro.child import KINDS, Kind
-from bench.micro.prices import Run, answer, footer, head, save
+from bench.micro.prices import Run, answer, head, save
 from bench.report.charts import Design, Skip
 from bench.report.charts.axes import bar_label, bar_range, bar_rows, value_axis
 from bench.report.charts.slide import Slide
@@ -316,18 +316,14 @@ def times_table(record: TasksRecord) -> Table:
             "1,000 threads. 100 tasks switch in turn. A thread cannot be cancelled: its Event is "
             "set, and it is joined."
         ),
-        notes=[f"{each.kind.title}: {each.kind.note}" for each in lines(record) if each.kind.note],
     )
 
 
 def _us(found: Spread | None) -> str | Cell:
     if found is None:
         return MISSING
-    middle = significant(found.median, 3)
-    if found.count == 1:
-        return middle
-    low, high = significant(found.low, 3), significant(found.high, 3)
-    return Cell(f"{middle} [{low}–{high}]", middle)
+    low, middle, high = (significant(v, 3) for v in (found.low, found.median, found.high))
+    return middle if found.count == 1 else Cell(f"{middle} [{low}–{high}]", middle)
 
 
 def notes(record: TasksRecord) -> list[str]:
@@ -358,7 +354,7 @@ def design(record: TasksRecord) -> Design | Skip:
         alt=f"Bar chart, bytes of a waiting task. {'; '.join(told)}.",
         draw=partial(_draw, rows),
         notes=("The axis is logarithmic. Strokes: 95 % intervals of the slope.",),
-        footer=footer(record),
+        footer=record.below,
     )
 
 
