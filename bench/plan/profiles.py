@@ -27,6 +27,7 @@ from bench.plan.workloads import (
     REMEDIES,
     SMALL_BUFFER,
     Point,
+    accept,
     awake,
     bodies,
     c10k,
@@ -229,6 +230,7 @@ def full() -> Profile:
             pinning(26000, 5),
             *(awake(slots, pages, 5) for slots, pages in ((1, 14000), (100, 28000))),
             serve(100, 40, SERVED_BY),
+            accept(100, 30, SERVED_BY),
             hold(1000, replace(SERVED_BY, models=2, variants=2, rest=1)),
             hold(1000, replace(SERVED_BY, models=1, variants=1, rest=1), Tls()),
         ),
@@ -323,11 +325,12 @@ def servers() -> Profile:
     cast = Cast(5, 5, 5, only=SERVING)
     return Profile(
         "servers",
-        "twelve minutes: the models as servers under load, and what an idle connection costs them",
+        "fifteen minutes: the models as servers under load, and what an idle connection costs them",
         points=(
             serve(10, 60, cast),
             serve(100, 60, cast),
             serve(1000, 40, cast),
+            accept(100, 40, cast),
             hold(10000, cast),
             hold(1000, cast, Tls()),
         ),

@@ -31,6 +31,7 @@ from bench.plan.cast import (
     Cast,
 )
 from bench.plan.labels import Label
+from bench.plan.loads import How
 from bench.plan.tls import EACH_PAGE, KEPT, OPENED, WAYS, Mode, Tls, Way
 from bench.schema import Spread
 from crawlers.registry import MODELS
@@ -192,6 +193,7 @@ class Point:
     flip: str = ""  # each has a second trial in which that is flipped (``profiles.FLIPS``)
     paired: tuple[str, ...] = PAIRED  # what those with several threads are compared with
     role: Role = "client"
+    load: How = "press"  # of a server
     rounds: int = 0  # of turns, where the load has no end; 0: until a crawl has no more pages
     deadline_s: float = 60.0
     waits_s: float = 0.0  # of a trial, on any machine
@@ -663,6 +665,12 @@ SERVED: Final = 1000
 """Pages of the site that servers serve: each connection asks for one of them, again and again."""
 
 
+def accept(connections: int, rounds: int, cast: Cast) -> Point:
+    """The same with a new connection for each request."""
+    point = serve(connections, rounds, cast)
+    return replace(point, id=f"accept-{connections}", workload="accept", load="accept")
+
+
 def serve(connections: int, rounds: int, cast: Cast) -> Point:
     """Servers under load, in turns: kept connections, each with one request in flight."""
     return Point(
@@ -692,6 +700,7 @@ def hold(connections: int, cast: Cast, tls: Tls | None = None) -> Point:
         urls=SERVED,
         controls=("bare",) if tls is None else (),
         role="server",
+        load="hold",
     )
 
 

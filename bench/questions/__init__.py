@@ -10,6 +10,7 @@ from bench.analysis.analysis import Analysis
 from bench.analysis.stats import Metric, Pair
 from bench.analysis.stats.comparisons import declare
 from bench.questions import (
+    accept,
     bodies,
     cancelling,
     churn,
@@ -59,6 +60,7 @@ QUESTIONS: Final[tuple[Question, ...]] = (
     processors,
     variants,
     serve,
+    accept,
     hold,
     interpreters,
     equal,

@@ -15,10 +15,9 @@ from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import Metric, Pair
 from bench.questions.question import Answer, Headline, of_models
-from bench.schema import TrialRecord
 from bench.show.figures import Bars, Figure
 from bench.show.measured import TIMES, US, Blocks, Measure, Measured, within
-from bench.show.words import of_blocks
+from bench.show.words import BY_LOAD, of_blocks
 from bench.store import Records
 from bench.text import listing
 
@@ -42,23 +41,15 @@ PROSE: Final = (
 )
 
 
-def _trials(records: Records) -> list[TrialRecord]:
-    bare = [t for t in records.controls if t.workload == NAME and t.status == "ok"]
-    return [*stats.trials_of(records, NAME, twins=False), *bare]
-
-
 def pairs(records: Records, metric: Metric) -> Iterator[Pair]:
     """Every two of the models, at the number of connections that the headline is about."""
-    if metric is not stats.CPU_PER_REQUEST:
-        return
-    point = f"{NAME}-{MAIN}"
-    here = sorted({t.label for t in stats.trials_of(records, NAME, twins=False)})
-    yield from ((point, one, other) for one in here for other in here if one < other)
+    if metric is stats.CPU_PER_REQUEST:
+        yield from stats.every_two(records, NAME, f"{NAME}-{MAIN}")
 
 
 def measured(analysis: Analysis) -> Measured:
     """Every server, and the control last."""
-    costs = stats.block_values(_trials(analysis.records), stats.CPU_PER_REQUEST)
+    costs = stats.block_values(stats.served(analysis.records, NAME), stats.CPU_PER_REQUEST)
     bare = costs.get((f"{NAME}-{MAIN}", BARE), {})
     values: dict[str, Mapping[str, Blocks]] = {}
     for label in (*analysis.labels, BARE):
@@ -74,12 +65,10 @@ def measured(analysis: Analysis) -> Measured:
 
 def limited(records: Records) -> list[str]:
     """Where the load was slower than the server, so that the server slept between requests."""
-    trials = _trials(records)
-    found = {(t.label, t.point) for t in trials}
+    trials = stats.served(records, NAME)
     slow: dict[str, list[str]] = {}
-    for label, point in sorted(found):
-        here = [t for t in trials if (t.label, t.point) == (label, point)]
-        if stats.limiter_of(here) == "client":
+    for point in sorted({t.point for t in trials}):
+        for label in sorted(stats.limited_by_load([t for t in trials if t.point == point])):
             slow.setdefault(label, []).append(point.removeprefix(f"{NAME}-"))
     return [f"{label} at {listing(at)} connections" for label, at in slow.items()]
 
@@ -119,6 +108,8 @@ def answer(analysis: Analysis) -> Answer | None:
 
 
 def _figure(analysis: Analysis, servers: Measured, headline: Headline | None) -> Figure:
+    trials = stats.served(analysis.records, NAME)
+    hollow = stats.limited_by_load([t for t in trials if t.point == f"{NAME}-{MAIN}"])
     return Figure(
         name=NAME,
         title=f"Processor time of a server per request, at {MAIN} connections",
@@ -127,9 +118,9 @@ def _figure(analysis: Analysis, servers: Measured, headline: Headline | None) ->
         f"median of {of_blocks(servers.blocks((MAIN,)))}",
         data=Bars(
             [
-                servers.panel("processor time per request", MAIN),
-                servers.panel(f"the same over {BARE}, sockets alone", OVER),
+                servers.panel("processor time per request", MAIN, hollow=hollow),
+                servers.panel(f"the same over {BARE}, sockets alone", OVER, hollow=hollow),
             ]
         ),
-        notes=("Ranges: lowest to highest block.",),
+        notes=("Ranges: lowest to highest block.", *([BY_LOAD] if hollow else ())),
     )

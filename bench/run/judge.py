@@ -121,6 +121,8 @@ def served_reason(name: str, loaded: Loaded, served: Served, expected: str | Non
             f"the load got {loaded.requests} answers with a checksum of {loaded.checksum}, but the "
             f"server has sent {served.requests} with {served.checksum}"
         )
+    if served.connections not in (0, loaded.connections):
+        return f"{loaded.connections} connections opened, but {served.connections} accepted"
     return None
 
 

@@ -20,6 +20,7 @@ import socket
 import ssl
 import sys
 import time
+from dataclasses import dataclass
 from typing import TextIO
 from zlib import crc32
 
@@ -35,10 +36,23 @@ OK = b"HTTP/1.1 200 "
 COUNT, STOP = 0, 1
 """The places of the shared memory."""
 LOOK_S = 0.02
+PER_ADDRESS = 10_000
+"""Connections from one address, before another of 127/8: closed ones keep their ports a while."""
+BIND_ADDRESS_NO_PORT = 24
+"""ip(7): the kernel chooses the port when the other end is known. The socket module has no name."""
 
 
 class LoadError(Exception):
     """The server did not answer as it should; the message says how."""
+
+
+@dataclass(slots=True)
+class Asked:
+    """A connection that waits for its only answer, and what has arrived of it."""
+
+    sock: socket.socket
+    number: int
+    data: bytes = b""
 
 
 class Loader:
@@ -70,7 +84,11 @@ class Loader:
         ).digest
 
     def connect(self) -> socket.socket:
-        sock = socket.create_connection(self.address, self.load.timeout_s)
+        sock = socket.socket()
+        sock.settimeout(self.load.timeout_s)
+        sock.setsockopt(socket.IPPROTO_IP, BIND_ADDRESS_NO_PORT, 1)
+        sock.bind((f"127.0.0.{1 + self.opened // PER_ADDRESS % 250}", 0))
+        sock.connect(self.address)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.opened += 1
         if self.tls is not None:
@@ -164,6 +182,45 @@ class Loader:
             self.count(size, self.sums[number % len(self.sums)], done[sock.fileno()])
             sock.close()
 
+    def accept(self) -> None:
+        """Ask once on each connection, and open another in its place, until told to stop.
+
+        The server is asked to close. It may have done so when the answer is here, or not yet.
+        """
+        epoll, asked, total, stopping = select.epoll(), dict[int, Asked](), 0, False
+
+        def knock(number: int) -> None:
+            sock = self.connect()
+            sock.setblocking(False)
+            sock.send(self.pages[number % len(self.pages)][0][:-2] + b"Connection: close\r\n\r\n")
+            asked[sock.fileno()] = Asked(sock, number)
+            epoll.register(sock, select.EPOLLIN)
+
+        for number in range(self.load.connections):
+            knock(number)
+        wait_s = 0.0 if self.load.awake else LOOK_S
+        while asked:
+            for descriptor, _ in epoll.poll(wait_s, AT_ONCE):
+                one = asked[descriptor]
+                one.data += self._some(os.read(descriptor, RECEIVE))
+                request, body = self.pages[one.number % len(self.pages)]
+                if not self._whole(one.data, request, body):
+                    continue
+                del asked[descriptor]
+                one.sock.close()
+                self.count(len(body), self.sums[one.number % len(self.sums)])
+                total += 1
+                if not stopping:
+                    knock(one.number)
+            self.shared[COUNT] = total
+            stopping = stopping or self.shared[STOP] != 0
+
+    def _whole(self, data: bytes, request: bytes, body: bytes) -> bool:
+        """Whether an answer is there, and that of its page."""
+        if len(data) > len(body) + LARGEST_HEAD or not data.startswith(OK[: len(data)]):
+            raise LoadError(f"another page than at first for {request[:40]!r}: {data[:80]!r}")
+        return data.endswith(body)
+
 
 def run(load: Load, commands: TextIO, replies: TextIO) -> None:
     loader = Loader(load)
@@ -171,7 +228,7 @@ def run(load: Load, commands: TextIO, replies: TextIO) -> None:
     if commands.readline().strip() != GO:
         return
     began = time.monotonic()
-    loader.hold() if load.hold else loader.press()
+    {"press": loader.press, "accept": loader.accept, "hold": loader.hold}[load.how]()
     used = resource.getrusage(resource.RUSAGE_SELF)
     loaded = Loaded(
         requests=loader.requests,

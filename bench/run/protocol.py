@@ -19,6 +19,8 @@ from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, cast, get_args, get_type_hints
 
+from bench.plan.loads import How
+
 GO = "go"
 """The line that starts the timed crawl."""
 
@@ -95,16 +97,17 @@ class Command:
 class Load:
     """Ask a server for pages until told to stop.
 
-    Each of the ``connections`` asks for one page of ``prefix``'s list again and again, or with
-    ``hold`` for one page, and for another before it closes. ``shared`` is memory of two doubles:
-    the loader counts answers, or connections held, in the first; a second that is not 0 stops it.
+    Each of the ``connections`` asks for one page of ``prefix``'s list again and again (``press``),
+    once only, before another takes its place (``accept``), or for one page and for another before
+    it closes (``hold``). ``shared`` is memory of two doubles: the loader counts answers, or
+    connections held, in the first; a second that is not 0 stops it.
     """
 
     prefix: str
     pages: int
     connections: int
     shared: str
-    hold: bool
+    how: How
     awake: bool  # never sleeps, so that no send of the server has to wake its processor
     timeout_s: float
     cafile: str | None = None

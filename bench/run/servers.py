@@ -274,6 +274,7 @@ class Served:
 
     requests: int
     checksum: int  # the CRC-32 of all bodies, added up
+    connections: int = 0  # 0: it does not count them
 
 
 class ModelServer(Server):
@@ -315,7 +316,7 @@ class ModelServer(Server):
             served = json.loads(self._child.receive(time.monotonic() + CONTROL_S))["served"]
         except (TimeoutError, ProcessError, ValueError) as error:
             raise ServerError(f"the server said nothing at its end: {error}") from None
-        return Served(served["requests"], served["checksum"])
+        return Served(served["requests"], served["checksum"], served["connections"])
 
     def stderr_tail(self) -> str | None:
         return self._child.stderr_tail()

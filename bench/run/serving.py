@@ -53,7 +53,7 @@ def load(trial: Trial, shared: str) -> Load:
         pages=trial.server.urls,
         connections=trial.point.slots,
         shared=shared,
-        hold=trial.point.kind == "hold",
+        how=trial.point.load,
         awake=trial.server_polls,
         timeout_s=trial.deadline_s,
         cafile=None if cafile is None else str(cafile),

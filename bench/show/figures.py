@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -29,6 +29,7 @@ class Panel:
     axis: str
     rows: Mapping[str, Sequence[Spread | None]]
     unit: Unit
+    hollow: Collection[str] = ()  # labels that something else limited
 
 
 @dataclass(frozen=True, slots=True)

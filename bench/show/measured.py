@@ -7,7 +7,7 @@ is written once. Two labels are compared within blocks, and the verdict is that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any, Final
@@ -125,10 +125,10 @@ class Measured:
             for key, found in self.row(label).items()
         ]
 
-    def panel(self, axis: str, *keys: str) -> Panel:
+    def panel(self, axis: str, *keys: str, hollow: Collection[str] = ()) -> Panel:
         """Bars of one measure, or of two, the first of them faint."""
         rows = {label: [self.spread(label, key) for key in keys] for label in self.values}
-        return Panel(axis, rows, self.measures[keys[0]].unit)
+        return Panel(axis, rows, self.measures[keys[0]].unit, hollow)
 
     def as_json(self) -> list[dict[str, Any]]:
         """Not rounded."""

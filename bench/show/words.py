@@ -22,6 +22,10 @@ WHOLE: Final = frozenset(backend.name for backend in STACKS)
 """The names of whole HTTP stacks: they stand apart from models and variants in every chart."""
 
 
+BY_LOAD: Final = "Hollow: the load was slower than this server."
+"""The note of bars whose server waited for its clients."""
+
+
 def is_stack(label: str) -> bool:
     """Whether a label is that of a whole HTTP stack."""
     return Label.parse(label).name in WHOLE

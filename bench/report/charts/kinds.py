@@ -91,7 +91,10 @@ def _bars_panel(slide: Slide, axes: Axes, panel: Panel, size: float) -> None:
                 continue
             last = number == len(spreads) - 1
             fill = colour if last else mix(palette.muted, palette.background, 0.45)
-            axes.barh(place + shift, spread.median, height=height, color=fill, zorder=2)
+            drawn = axes.barh(place + shift, spread.median, height=height, color=fill, zorder=2)
+            if label in panel.hollow:
+                for bar in drawn:
+                    bar.set(facecolor=palette.background, edgecolor=fill)
             if spread.count > 1:
                 bar_range(axes, spread.low, spread.high, place + shift, palette.ink)
             text = panel.unit.words(spread.median)

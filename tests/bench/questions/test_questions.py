@@ -32,6 +32,7 @@ from tests.bench.encrypted import encrypted
 from tests.bench.interrupted import interrupted
 from tests.bench.mapped import mapped
 from tests.bench.opened import opened
+from tests.bench.questions.test_accept import accepted
 from tests.bench.questions.test_bodies import of_sizes
 from tests.bench.questions.test_crossover import crossed
 from tests.bench.questions.test_equal import flipped
@@ -82,6 +83,7 @@ MEASURED: dict[str, Callable[..., Any]] = {
     "trust": partial(synthetic.campaign, workloads=("throughput",)),
     "equal": flipped,
     "serve": loaded,
+    "accept": accepted,
     "hold": holding,
 }
 """Question -> records of a made-up campaign that answers it."""

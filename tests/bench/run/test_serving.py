@@ -14,6 +14,7 @@ from bench.plan.cast import Cast
 from bench.plan.labels import Label
 from bench.plan.plan import Turn
 from bench.plan.tls import Tls
+from bench.plan.workloads import Point
 from bench.run import judge, serving, together
 from bench.run.protocol import Load, Loaded, decode, encode
 from bench.run.servers import ModelServer, Served
@@ -28,11 +29,15 @@ LOADED = Loaded(
 )  # fmt: skip
 
 
+def block_of(bench: Bench, point: Point) -> list[TrialRecord]:
+    """One block of servers that take turns."""
+    turns = {n: Turn(0, point.id, n, Label.parse(name)) for n, name in enumerate(LABELS)}
+    return together.run(bench, point, turns)[0]
+
+
 @pytest.fixture(scope="module")
 def block(bench: Bench) -> list[TrialRecord]:
-    """One block of servers that take turns."""
-    turns = {n: Turn(0, POINT.id, n, Label.parse(name)) for n, name in enumerate(LABELS)}
-    return together.run(bench, POINT, turns)[0]
+    return block_of(bench, POINT)
 
 
 def test_servers_take_turns_and_both_ends_agree(block: list[TrialRecord]) -> None:
@@ -45,6 +50,13 @@ def test_servers_take_turns_and_both_ends_agree(block: list[TrialRecord]) -> Non
         assert record.turns.counted
         assert record.turns.exchanges <= (record.pages or 0)
         assert record.mechanism["python"]
+
+
+def test_each_request_has_a_connection_of_its_own(bench: Bench) -> None:
+    for record in block_of(bench, workloads.accept(10, 6, Cast(1))):
+        assert (record.status, record.reason) == ("ok", None)
+        # The site is asked for once before, on one connection.
+        assert record.extra["connections_opened"] == (record.pages or 0) - workloads.SERVED + 1
 
 
 def test_the_processors_of_the_record_are_those_of_each_end(
@@ -96,6 +108,8 @@ def test_an_unknown_site_is_a_reason_and_no_crash(bench: Bench) -> None:
         ("callbacks", Served(10, 99), "other", "wrong digest"),
         ("callbacks", Served(11, 99), "d", "10 answers"),
         ("callbacks", Served(10, 98), "d", "checksum of 99"),
+        ("callbacks", Served(10, 99, 2), "d", ""),
+        ("callbacks", Served(10, 99, 3), "d", "but 3 accepted"),
         ("bare", Served(0, 0), "d", ""),
     ],
 )
@@ -108,7 +122,7 @@ def test_both_ends_must_agree(name: str, served: Served, expected: str, wrong: s
 def test_messages_of_a_load_survive_the_pipe(tmp_path: Path) -> None:
     load = Load(
         prefix="http://127.0.0.1:1", pages=3, connections=2, shared=str(tmp_path),
-        hold=False, awake=True, timeout_s=1.0,
+        how="press", awake=True, timeout_s=1.0,
     )  # fmt: skip
     assert decode(encode(load)) == load
     assert decode(encode(LOADED)) == LOADED

@@ -1,0 +1,104 @@
+"""What does a new connection cost a server?
+
+As in ``serve``, but a client asks for one page and its connection ends. A browser's first request
+is like this, and so is every request behind a proxy that does not keep connections.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from operator import sub, truediv
+from typing import Final
+
+from bench.analysis import stats
+from bench.analysis.analysis import Analysis
+from bench.analysis.stats import Metric, Pair
+from bench.questions.question import Answer, of_models
+from bench.show.figures import Bars, Figure
+from bench.show.measured import TIMES, US, Blocks, Measure, Measured, within
+from bench.show.words import BY_LOAD, of_blocks
+from bench.store import Records
+from bench.text import listing
+
+NAME: Final = "accept"
+ASKS: Final = "What does a new connection cost a server?"
+BARE: Final = "bare"
+POINT: Final = "accept-100"
+KEPT: Final = "serve-100"
+ALL, OPENED, OVER = "all", "opened", "over"
+MEASURES: Final = {
+    ALL: Measure("in all", "a request with a connection of its own, processor time", US),
+    OPENED: Measure("more than kept", "… more than on a kept connection", US),
+    OVER: Measure(f"× {BARE}", "… over sockets alone", TIMES),
+}
+PROSE: Final = (
+    "Each of 100 clients opens a connection, asks for a page of 2 KB with `Connection: close`, "
+    "compares the answer, and comes back with a new connection. The server accepts, starts "
+    "whatever serves a connection (a thread, an object, a task), answers, and closes. The load "
+    "opens a connection for each answer too, so a fast server may wait for it. To measure it: "
+    "`python -m bench run --profile servers --only accept,serve-100`."
+)
+
+
+def pairs(records: Records, metric: Metric) -> Iterator[Pair]:
+    """Every two of the servers."""
+    if metric is stats.CPU_PER_REQUEST:
+        yield from stats.every_two(records, NAME, POINT)
+
+
+def measured(analysis: Analysis) -> Measured:
+    """Every server, and the control last."""
+    trials = [t for name in (NAME, "serve") for t in stats.served(analysis.records, name)]
+    costs = stats.block_values(trials, stats.CPU_PER_REQUEST)
+    bare = costs.get((POINT, BARE), {})
+    values: dict[str, Mapping[str, Blocks]] = {}
+    for label in (*analysis.labels, BARE):
+        if found := costs.get((POINT, label)):
+            kept = costs.get((KEPT, label), {})
+            each = {OPENED: within(found, kept, sub), OVER: within(found, bare, truediv)}
+            values[label] = {ALL: found, **{key: value for key, value in each.items() if value}}
+    return Measured(MEASURES, values)
+
+
+def answer(analysis: Analysis) -> Answer | None:
+    """In microseconds at 100 connections, with the models in the headline."""
+    found = measured(analysis)
+    if not found.values:
+        return None
+    headline = of_models(found, ALL, "One request per connection costs a server")
+    hollow = stats.limited_by_load(stats.served(analysis.records, NAME))
+    servers = Measured(MEASURES, {k: v for k, v in found.values.items() if k != BARE})
+    warnings = [
+        f"The load was slower than {listing(sorted(hollow))}: a server that waits for a client "
+        "pays for going to sleep and waking up."
+    ]
+    return Answer(
+        found,
+        headline,
+        PROSE,
+        tables=[
+            found.table(
+                "A connection for each request, served",
+                "Processor time of the server per request at 100 connections, in turns; what of "
+                f"it a kept connection saves; and all of it over that of {BARE}. Medians over "
+                "blocks and their range.",
+            )
+        ],
+        figures=[
+            Figure(
+                name=NAME,
+                title="Processor time of a server per request with a connection of its own",
+                headline=headline.text if headline else None,
+                subtitle="100 clients, each with a new connection for each page of 2 KB, in "
+                f"turns; median of {of_blocks(servers.blocks((ALL,)))}",
+                data=Bars([servers.panel("processor time per request", ALL, hollow=hollow)]),
+                notes=("Ranges: lowest to highest block.", *([BY_LOAD] if hollow else ())),
+            )
+        ]
+        if servers.values
+        else [],
+        warnings=warnings if hollow else (),
+        compared=analysis.family(stats.CPU_PER_REQUEST).of(
+            list(pairs(analysis.records, stats.CPU_PER_REQUEST))
+        ),
+    )
