@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import shutil
 from collections.abc import Iterator
@@ -50,16 +49,13 @@ def replacing(file: Path) -> Iterator[Path]:
     """A path to write to, which takes the place of ``file`` once it is complete.
 
     After an error, such as a full disk, ``file`` is what it was before: no empty or torn file is
-    left behind. After SIGKILL a hidden one is, until ``file`` is written again. A device such as
-    /dev/stdout is written to directly. Raises :class:`FileError`.
+    left behind (after SIGKILL a hidden one is). A device such as /dev/stdout is written to
+    directly. Raises :class:`FileError`.
     """
     target = Path(os.path.realpath(file))
-    part = _part(target, os.getpid())
+    part = target.with_name(f".{target.name[:200]}.{os.getpid()}.part")
     make_folder(target.parent)
     try:
-        _forget_parts(target)
-        if target.is_symlink():
-            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
         there = target.exists()
         if there and not target.is_file():
             yield target
@@ -73,27 +69,3 @@ def replacing(file: Path) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)
-
-
-def _part(target: Path, process: int) -> Path:
-    return target.with_name(f".{target.name[:200]}.{process}.part")
-
-
-def _forget_parts(target: Path) -> None:
-    start, end = _part(target, 0).name.rsplit("0", 1)
-    with os.scandir(target.parent) as entries:
-        names = [each.name for each in entries if each.name.startswith(start)]
-    for name in names:
-        process = name.removeprefix(start).removesuffix(end)
-        if process.isdecimal() and name.endswith(end) and not _is_alive(int(process)):
-            target.with_name(name).unlink(missing_ok=True)
-
-
-def _is_alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except (OSError, OverflowError):
-        pass  # another user's, or no number of a process at all
-    return True

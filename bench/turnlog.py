@@ -3,7 +3,7 @@
 One JSON object for each block of each point, each a gzip member of its own, so that
 appending never rewrites what is there, and everything up to a torn last member can be
 read. The trials hold the sums, and all ratios come from those. This file says what explains
-their scatter (:mod:`bench.analysis.scatter`), and lets you pair and weigh turns in other ways.
+their scatter, and lets you pair and weigh turns in other ways.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ import gzip
 import zlib
 from pathlib import Path
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter
 
 from bench.schema import TurnsRecord
-from bench.store import MOST_LINE, Log, StoreError, refuse_long
+from bench.store import Log, StoreError, parse
 
 FILE_NAME = "turns.jsonl.gz"
+RECORD = TypeAdapter(TurnsRecord)
 FEWEST_ROUNDS = 5
 """A block with fewer counted rounds than this says little; the A/A pairs say how little."""
 
@@ -63,20 +64,15 @@ def _read(file: Path) -> tuple[list[TurnsRecord], int]:
         data = file.read_bytes() if file.exists() else b""
     except OSError as error:
         raise StoreError(f"{file}: {error.strerror}") from None
-    found = []
+    found: list[TurnsRecord] = []
     while data:
         unpacker = zlib.decompressobj(16 + zlib.MAX_WBITS)
         try:
-            line = unpacker.decompress(data, MOST_LINE + 1)
+            line = unpacker.decompress(data)
         except zlib.error:
             raise StoreError(f"{file}: not a file of turns, or damaged") from None
-        refuse_long(line, str(file))
         if not unpacker.eof:
             break
         data = unpacker.unused_data
-        try:
-            found.append(TurnsRecord.model_validate_json(line))
-        except ValidationError as error:
-            first = error.errors()[0]["msg"]
-            raise StoreError(f"{file}: not a record of turns: {first}") from None
+        found.append(parse(line, f"{file}:{len(found) + 1}", RECORD))
     return found, len(data)

@@ -72,36 +72,6 @@ def test_an_interrupt_leaves_no_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from bench import filesystem
-with filesystem.replacing(Path(sys.argv[1])) as part:
-    part.write_text("half")
-    os.kill(os.getpid(), signal.SIGKILL)
-"""
-
-
-def test_what_a_kill_leaves_goes_with_the_next_write(tmp_path: Path) -> None:
-    file = tmp_path / "report"
-    file.write_text("whole")
-    subprocess.run([sys.executable, "-c", KILLED, str(file)], cwd=ROOT)
-    assert file.read_text() == "whole"
-    (left,) = set(tmp_path.iterdir()) - {file}
-    others = [
-        tmp_path / f".report.{os.getppid()}.part",  # of a process that is alive
-        *(
-            tmp_path / name
-            for name in (".report.x.part", ".report.part", ".report.9", ".rep.9.part")
-        ),
-    ]
-    for other in others:
-        other.touch()
-    filesystem.write_text(file, "new")
-    assert not left.exists()
-    assert set(tmp_path.iterdir()) == {file, *others}
-
-
 def test_a_link_and_the_mode_of_a_file_stay(tmp_path: Path) -> None:
     (tmp_path / "target").write_text("old")
     (tmp_path / "target").chmod(0o640)
@@ -162,19 +132,3 @@ def depends_on_the_locale(call: ast.Call) -> bool:
         return True
     mode = options.get("mode") or (ast.unparse(call.args[1]) if len(call.args) > 1 else "'r'")
     return name in ("open", "os.fdopen") and "b" not in mode
-
-
-@pytest.mark.parametrize(
-    ("call", "expected"),
-    [
-        ("file.read_text()", True),
-        ("file.read_text(encoding='utf-8')", False),
-        ("open(file, 'rb')", False),
-        ("subprocess.run(['a'], text=True)", True),
-    ],
-)
-def test_a_dependence_on_the_locale_is_found(call: str, expected: bool) -> None:
-    (statement,) = ast.parse(call).body
-    assert isinstance(statement, ast.Expr)
-    assert isinstance(statement.value, ast.Call)
-    assert depends_on_the_locale(statement.value) is expected
