@@ -56,7 +56,6 @@ COMMANDS: Final = (
     "findings results/reference --into docs/reading-the-charts.md",
     "findings results/reference --into docs/notebook/method-studies.md",
     "findings results/interpreters --into docs/interpreters.md",
-    "fleet report results/fleet --docs docs/fleet.md",
     "talk results/reference --fleet results/fleet --page docs/notebook/talk.md",
 )
 """Of ``python -m bench``: these write documents, and generated parts of others."""
@@ -135,9 +134,9 @@ def torture_table(name: str) -> str:
     return table
 
 
-def fleet_over_tls() -> str:
-    """The tables of docs/notebook/fleet.md about encrypted connections."""
-    return fleet_report.tables(fleet_records.load(RESULTS / "fleet-tls"))
+def fleet_tables(name: str) -> str:
+    """The tables of a fleet, for a document."""
+    return fleet_report.tables(fleet_records.load(RESULTS / name))
 
 
 def claims() -> str:
@@ -199,7 +198,8 @@ BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
     **{("notebook/reliability", each): partial(torture_table, each) for each in TORTURES},
     ("claims", "claims"): claims,
     ("costs", "costs"): costs_table,
-    ("notebook/fleet", "fleet-tls"): fleet_over_tls,
+    ("fleet", "fleet"): partial(fleet_tables, "fleet"),
+    ("notebook/fleet", "fleet-tls"): partial(fleet_tables, "fleet-tls"),
     ("story", "story"): story,
     ("notebook/libraries", libraries.NAME): used,
     ("method", equal.NAME): held_equal,

@@ -176,17 +176,16 @@ class Hosts:
         calls: list[HostCall] = [(name, method, arguments) for name in self._actors]
         return list(self.each(calls, deadline_s))
 
-    def remaining(self, method: str, deadline_s: float) -> list[Any]:
-        """Make one call on every host that is not lost; returns the answers that come."""
-        asked, answers = [], []
+    def stop(self, deadline_s: float) -> None:
+        """Stop every host that is not lost, all at once."""
+        asked = []
         for name in self._actors:
             if name not in self.lost:
                 with suppress(FleetFault):
-                    asked.append((name, self._begin(name, method, ())))
+                    asked.append((name, self._begin(name, "stop", ())))
         for name, future in asked:
             with suppress(FleetFault):
-                answers.append(self._answer(name, future, deadline_s))
-        return answers
+                self._answer(name, future, deadline_s)
 
     def _begin(self, host: str, method: str, arguments: tuple[object, ...]) -> Any:  # noqa: ANN401
         try:

@@ -5,12 +5,11 @@ hold as many requests as the fleet has slots. Then every host reads its memory, 
 only after that do the servers release their answers. If a host or a process is lost
 on the way, the trial ends at once and is void, and its record names what was lost.
 
-Many results are merged into one record exactly: counts are added, never averaged.
+A trial's record adds what its workers' records have, and never averages it.
 """
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,27 +20,23 @@ from bench.fleet.host import (
     READY_S,
     Assignment,
     Host,
+    HostReport,
     HostStatus,
-    KernelReport,
     Served,
-    ServerReport,
-    WorkerReport,
 )
 from bench.fleet.plan import FleetPlan, Share
 from bench.fleet.records import (
     FleetTrialRecord,
     Growth,
     HostFacts,
-    LeftBehind,
     Sample,
     WorkerRecord,
 )
-from bench.histograms import MIN_BEYOND, encode, merge_histograms
 from bench.machine import memory
 from bench.plan.cast import Cast
 from bench.plan.workloads import PAGE_BYTES, Point
 from bench.run.judge import void_reason
-from bench.schema import Handshakes, Latency, Ledger, Status
+from bench.schema import Status
 from bench.terminal import Phases
 from bench.text import now
 from crawlers.backend import Backend
@@ -70,10 +65,7 @@ class HoldState:
     held: int | None = None
     opened_s: float | None = None
     released_s: float | None = None
-    workers: dict[int, WorkerReport] = field(default_factory=dict)
-    servers: dict[int, ServerReport] = field(default_factory=dict)
-    kernels: list[KernelReport] = field(default_factory=list)
-    left_behind: list[LeftBehind] = field(default_factory=list)
+    reports: list[HostReport] = field(default_factory=list)
 
 
 def run(
@@ -98,7 +90,7 @@ def run(
             state.status, state.reason = "void", str(fault)
         finally:
             progress.phase("stopping")
-            state.left_behind = hosts.remaining("stop", STOP_S)
+            hosts.stop(STOP_S)
     workers = [worker_record(share, plan, number, state) for share in plan.shares]
     if state.status == "ok":
         bad = [worker for worker in workers if worker.status != "ok"]
@@ -144,12 +136,7 @@ class Trial:
         self._results(released)
         state.released_s = time.monotonic() - released
         progress.phase("collecting")
-        numbers = [share.number for share in plan.shares]
-        calls: list[HostCall] = [(s.host, "worker_report", (s.number,)) for s in plan.shares]
-        state.workers = dict(zip(numbers, hosts.each(calls, READ_S), strict=True))
-        calls = [(s.server_host, "server_report", (s.number,)) for s in plan.shares]
-        state.servers = dict(zip(numbers, hosts.each(calls, READ_S), strict=True))
-        state.kernels = hosts.all("kernel", deadline_s=READ_S)
+        state.reports = hosts.all("report", deadline_s=READ_S)
 
     def _start(self) -> None:
         # The servers, then the workers, which need the servers' addresses.
@@ -239,11 +226,13 @@ class Trial:
 
 
 def worker_record(share: Share, plan: FleetPlan, number: int, state: HoldState) -> WorkerRecord:
-    worker, server = state.workers.get(share.number), state.servers.get(share.number)
-    served = state.served.get(share.number)
+    n = share.number
+    worker = next((one.workers[n] for one in state.reports if n in one.workers), None)
+    server = next((one.servers[n] for one in state.reports if n in one.servers), None)
+    served = state.served.get(n)
     values: dict[str, Any] = {
         "trial": number,
-        "worker": share.number,
+        "worker": n,
         "host": share.host,
         "server": served and served.prefix,
         "connections": share.connections,
@@ -261,7 +250,6 @@ def worker_record(share: Share, plan: FleetPlan, number: int, state: HoldState) 
         tls=plan.tls,
     )
     reason = void_reason(point, result, server.ledger, server.digest)
-    own = worker.growth.model_dump(exclude_none=True) | server.growth.model_dump(exclude_none=True)
     taken = ("pages", "bytes", "statuses", "errors", "elapsed_s", "user_s", "system_s", "digest")
     return WorkerRecord(
         **values,
@@ -269,15 +257,14 @@ def worker_record(share: Share, plan: FleetPlan, number: int, state: HoldState) 
         status="ok" if reason is None else "void",
         reason=reason,
         digest_expected=server.digest,
-        service_time=worker.service_time,
         ledger=server.ledger,
-        growth=Growth(**own),
+        growth=Growth(**worker.grown, **server.grown),
         mechanism=result.mechanism,
     )
 
 
 def machine_growth(
-    facts: Mapping[str, HostFacts], plan: FleetPlan, kernels: Iterable[KernelReport]
+    facts: Mapping[str, HostFacts], plan: FleetPlan, reports: Iterable[HostReport]
 ) -> tuple[list[memory.KernelGrowth], int | None]:
     """What each machine's kernel gained, and the drop in their free memory together.
 
@@ -286,10 +273,10 @@ def machine_growth(
     """
     growths: dict[int, memory.KernelGrowth] = {}
     drops: list[int | None] = []
-    for fact, kernel in zip(facts.values(), kernels, strict=True):
+    for fact, report in zip(facts.values(), reports, strict=True):
         if fact.machine in growths:
             continue
-        before, held = kernel.before, kernel.held
+        before, held = report.before, report.held
         mine = (s.connections for s in plan.shares if facts[s.host].machine == fact.machine)
         growths[fact.machine] = (
             memory.KernelGrowth()
@@ -318,22 +305,13 @@ def trial_record(
 ) -> FleetTrialRecord:
     """The record of the whole fleet, merged from its workers' records."""
     values: dict[str, Any] = {}
-    if state.kernels:  # these come last, so everything else is there
-        kernels, drop = machine_growth(facts, plan, state.kernels)
-        sums = ("pages", "bytes", "user_s", "system_s")
+    if state.reports:  # these come last, so everything else is there
+        kernels, drop = machine_growth(facts, plan, state.reports)
         values = {
-            **{name: sum(getattr(worker, name) or 0 for worker in workers) for name in sums},
-            **{
-                name: digests((worker.worker, getattr(worker, name)) for worker in workers)
-                for name in ("digest", "digest_expected")
-            },
-            "elapsed_s": max(worker.elapsed_s or 0.0 for worker in workers),
-            "ledger": ledgers([w.ledger for w in workers if w.ledger is not None]),
-            "service_time": latencies(worker.service_time for worker in workers),
             "growth": growth([w.growth for w in workers if w.growth is not None], kernels, drop),
-            "kernel": kernel_counters([kernel.counters for kernel in state.kernels]),
+            "kernel": kernel_counters([report.counters for report in state.reports]),
         }
-    seen = ("status", "reason", "held", "opened_s", "released_s", "samples", "left_behind")
+    seen = ("status", "reason", "held", "opened_s", "released_s", "samples")
     return FleetTrialRecord(
         trial=number,
         workload="hold",
@@ -361,60 +339,6 @@ def refused(
     return trial_record(
         plan, known, {}, number, HoldState(status="refused", reason=reason), [], now()
     ).model_copy(update={"hosts": hosts})
-
-
-def latencies(parts: Iterable[Latency | None]) -> Latency | None:
-    """One distribution of all samples, from their histograms; None without any."""
-    found = [part for part in parts if part is not None]
-    if not found:
-        return None
-    merged = merge_histograms(part.hdr for part in found)
-    count = sum(part.count for part in found)
-    at = merged.at_ms
-    return Latency(
-        count=count,
-        min_ms=min(part.min_ms for part in found),
-        mean_ms=sum(part.mean_ms * part.count for part in found) / count,
-        p50_ms=at(50),
-        p90_ms=at(90),
-        p99_ms=at(99),
-        p99_9_ms=at(99.9) if count >= 1000 * MIN_BEYOND else None,
-        max_ms=max(part.max_ms for part in found),
-        hdr=encode(merged.counts),
-    )
-
-
-def ledgers(parts: Sequence[Ledger]) -> Ledger:
-    """What all servers saw together.
-
-    Each has a site of its own, so distinct URLs add up. The peaks add up too, if the
-    trial held everything at one barrier, because they then occurred at the same time.
-    """
-    counts = (
-        *("requests", "distinct", "repeated"),
-        *("connections_opened", "peak_connections", "peak_in_flight"),
-    )
-    # On plain HTTP no server counts handshakes.
-    shaken = [part.handshakes for part in parts if part.handshakes is not None]
-    kinds = ("full", "resumed", "failed")
-    return Ledger(
-        **{name: sum(getattr(part, name) for part in parts) for name in counts},
-        requests_per_connection_max=max(
-            (part.requests_per_connection_max for part in parts), default=0
-        ),
-        handshakes=Handshakes(**{k: sum(getattr(each, k) for each in shaken) for k in kinds})
-        if shaken and len(shaken) == len(parts)
-        else None,
-    )
-
-
-def digests(parts: Iterable[tuple[int, str | None]]) -> str | None:
-    """SHA-256 over every worker's number and digest; None if a digest is missing."""
-    found = sorted(parts)
-    if any(digest is None for _, digest in found):
-        return None
-    lines = "".join(f"{number} {digest}\n" for number, digest in found)
-    return hashlib.sha256(lines.encode()).hexdigest()
 
 
 def kernel_counters(parts: Sequence[Mapping[str, int | None]]) -> dict[str, int | None]:

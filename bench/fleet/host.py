@@ -17,24 +17,19 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import psutil
-
 from bench.fleet.cluster import FleetFault
-from bench.fleet.records import Growth, LeftBehind
 from bench.machine import kernel, memory
 from bench.machine.memory import OwnMemory, Slabs
 from bench.plan import workloads
 from bench.plan.tls import Tls
 from bench.run.process import ProcessError, WorkerError, WorkerProcess
 from bench.run.protocol import Command, Result, Schedule
-from bench.run.record import latency
 from bench.run.servers import Server, ServerError
-from bench.schema import Latency, Ledger
+from bench.schema import Ledger
 
 LOOK_S = 0.001
 READY_S = 120.0
 POOL_SIZE = 32
-LOOPBACK = "127."
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,20 +64,6 @@ class HostStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class WorkerReport:
-    result: Result
-    service_time: Latency | None
-    growth: Growth
-
-
-@dataclass(frozen=True, slots=True)
-class ServerReport:
-    digest: str | None
-    ledger: Ledger
-    growth: Growth
-
-
-@dataclass(frozen=True, slots=True)
 class Reading:
     """A host at one moment: its machine, and its processes by their ids."""
 
@@ -91,13 +72,30 @@ class Reading:
     own: dict[int, OwnMemory | None] = field(default_factory=dict)
 
 
+Grown = dict[str, int | None]
+"""Bytes that a process gained, by the names of :class:`bench.fleet.records.Growth`."""
+
+
 @dataclass(frozen=True, slots=True)
-class KernelReport:
-    """The machine of a host before the first connection and with all held.
+class WorkerReport:
+    result: Result
+    grown: Grown
 
-    It covers every host of that machine. ``counters`` are differences.
-    """
 
+@dataclass(frozen=True, slots=True)
+class ServerReport:
+    digest: str | None
+    ledger: Ledger
+    grown: Grown
+
+
+@dataclass(frozen=True, slots=True)
+class HostReport:
+    """Everything about a host's processes, and its machine before the first connection and with
+    all held. ``counters`` are differences."""
+
+    workers: dict[int, WorkerReport]
+    servers: dict[int, ServerReport]
     before: Reading
     held: Reading
     counters: dict[str, int | None]
@@ -107,7 +105,6 @@ class KernelReport:
 class FleetWorker:
     child: WorkerProcess
     connections: int
-    times: Path
     result: Result | None = None
 
 
@@ -124,8 +121,7 @@ def fleet_faults() -> Iterator[None]:
 class Host:
     def __init__(self, name: str) -> None:
         self.name = name
-        address = name.rpartition(":")[0]
-        self.address = "127.0.0.1" if address.startswith(LOOPBACK) else address
+        self.address = name.rpartition(":")[0]
         self.workers: dict[int, FleetWorker] = {}
         self.servers: dict[int, Server] = {}
         # Over TLS if the trial is: importing ssl must not fall into it.
@@ -136,7 +132,6 @@ class Host:
         self.pool = ThreadPoolExecutor(POOL_SIZE, thread_name_prefix="ask")
         self.before = self.held = Reading()
         self.counters: dict[str, int | None] = {}
-        self.sockets_before = kernel.sockets_in_use()
 
     def serve(self, number: int, site: str, tls: Tls | None = None) -> Served:
         with fleet_faults():
@@ -156,8 +151,7 @@ class Host:
                 )
             cafile = self.authorities(number, served)
             child = WorkerProcess(f"worker {number}")
-        times = Path(self.scratch.name) / f"times-{number}"
-        self.workers[number] = FleetWorker(child, assignment.connections, times)
+        self.workers[number] = FleetWorker(child, assignment.connections)
         child.command(
             Command(
                 backend=assignment.backend,
@@ -169,7 +163,7 @@ class Host:
                 schedule=Schedule(kind="constant", rate=assignment.rate),
                 switch_interval_s=workloads.HOLD_SWITCH_S,
                 recorder="times",
-                out=str(times),
+                out=f"{self.scratch.name}/times-{number}",
                 cafile=None if cafile is None else str(cafile),
             )
         )
@@ -238,41 +232,44 @@ class Host:
         with fleet_faults():
             list(self.pool.map(lambda server: server.release(per_s), self.servers.values()))
 
-    def kernel(self) -> KernelReport:
-        return KernelReport(self.before, self.held, kernel.delta(self.counters, kernel.counters()))
+    def report(self) -> HostReport:
+        with fleet_faults():
+            ledgers = {number: server.ledger() for number, server in self.servers.items()}
+        return HostReport(
+            {number: self._worker(worker) for number, worker in self.workers.items()},
+            {
+                number: ServerReport(
+                    server.digest,
+                    ledgers[number],
+                    {f"server_{name}": gain for name, gain in self._grown(server.pid)[0].items()},
+                )
+                for number, server in self.servers.items()
+            },
+            self.before,
+            self.held,
+            kernel.delta(self.counters, kernel.counters()),
+        )
 
-    def worker_report(self, number: int) -> WorkerReport:
-        worker = self.workers[number]
+    def _worker(self, worker: FleetWorker) -> WorkerReport:
         assert worker.result is not None
-        growth, threads = self._grown(worker.child.pid)
+        grown, threads = self._grown(worker.child.pid)
         if threads is not None:
             stack = memory.kernel_stack_bytes()
-            growth["kernel_stack_bytes"] = None if stack is None else threads * stack
-            growth["send_buffer_bytes"] = min(threads, worker.connections) * memory.send_buffer()
-        service = latency(worker.times, "service", worker.result.service)
-        return WorkerReport(worker.result, service, Growth.model_validate(growth))
+            grown["kernel_stack_bytes"] = None if stack is None else threads * stack
+            grown["send_buffer_bytes"] = min(threads, worker.connections) * memory.send_buffer()
+        return WorkerReport(worker.result, grown)
 
-    def server_report(self, number: int) -> ServerReport:
-        server = self.servers[number]
-        with fleet_faults():
-            ledger = server.ledger()
-        grown, _ = self._grown(server.pid)
-        growth = {f"server_{name}": value for name, value in grown.items()}
-        return ServerReport(server.digest, ledger, Growth.model_validate(growth))
-
-    def _grown(self, pid: int) -> tuple[dict[str, int | None], int | None]:
+    def _grown(self, pid: int) -> tuple[Grown, int | None]:
         # What a process took by itself, and the threads that it started; None if it has ended.
         before, held = self.before.own.get(pid), self.held.own.get(pid)
         if before is None or held is None:
             return {}, None
-        grown = {
-            name: memory.gain(getattr(before, name), getattr(held, name))
-            for name in ("user_bytes", "page_table_bytes")
-        }
+        parts = ("user_bytes", "page_table_bytes")
+        grown = {name: memory.gain(getattr(before, name), getattr(held, name)) for name in parts}
         return grown, held.threads - before.threads
 
-    def stop(self) -> LeftBehind:
-        """End every process on this host, and report what is left of them."""
+    def stop(self) -> None:
+        """End every process on this host."""
         ends: list[Callable[[], None]] = [
             *(worker.child.close for worker in self.workers.values()),
             *(server.stop for server in self.servers.values()),
@@ -289,12 +286,3 @@ class Host:
         self.warmup = None
         self.pool.shutdown()
         self.scratch.cleanup()
-        left = kernel.tcp_sockets()
-        in_use = kernel.sockets_in_use()
-        return LeftBehind(
-            host=self.name,
-            processes=len(psutil.Process().children(recursive=True)),
-            sockets=memory.gain(self.sockets_before, in_use),
-            orphans=left.get("orphan"),
-            time_wait=left.get("tw"),
-        )

@@ -88,7 +88,7 @@ class WorkerRecord(Record):
     system_s: float | None = None
     digest: str | None = None
     digest_expected: str | None = None
-    service_time: Latency | None = None
+    service_time: Latency | None = None  # in earlier releases
     ledger: Ledger | None = None  # of its own server; a shared server's is in the trial's record
     growth: Growth | None = None
     mechanism: dict[str, str | int] = Field(default_factory=dict)
@@ -100,16 +100,6 @@ class Sample(Record):
     at_s: float
     connections: int  # held, counted by the servers
     used_bytes: int | None  # of memory, in addition to that before the first connection
-
-
-class LeftBehind(Record):
-    """What was left on a host after its processes were stopped."""
-
-    host: str
-    processes: int
-    sockets: int | None
-    orphans: int | None
-    time_wait: int | None
 
 
 class FleetTrialRecord(Record):
@@ -132,6 +122,10 @@ class FleetTrialRecord(Record):
     held: int | None = None  # at the barrier, counted by the servers
     opened_s: float | None = None  # from the start to the barrier
     released_s: float | None = None  # from the release to the last worker's result
+    growth: Growth | None = None
+    samples: list[Sample] = Field(default_factory=list)
+    kernel: dict[str, int | None] = Field(default_factory=dict)
+    # Merged from the workers' records in earlier releases:
     elapsed_s: float | None = None
     pages: int | None = None
     bytes: int | None = None
@@ -141,10 +135,7 @@ class FleetTrialRecord(Record):
     service_time: Latency | None = None
     user_s: float | None = None
     system_s: float | None = None
-    growth: Growth | None = None
-    samples: list[Sample] = Field(default_factory=list)
-    kernel: dict[str, int | None] = Field(default_factory=dict)
-    left_behind: list[LeftBehind] = Field(default_factory=list)
+    left_behind: list[dict[str, str | int | None]] = Field(default_factory=list)
     # Only of a shared crawl:
     rounds: int | None = None
     handed_over: int | None = None

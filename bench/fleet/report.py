@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from bench import filesystem
 from bench.analysis.stats import Spread, spread
 from bench.fleet.records import (
     BUDGET,
@@ -18,18 +16,13 @@ from bench.fleet.records import (
     per_connection,
     sentence,
 )
-from bench.report.charts import Design, Sheet, Skip, designed
-from bench.report.files import CHARTS, SUMMARY
+from bench.report import study
+from bench.report.charts import Design, Skip
 from bench.show.figures import Axis, Figure, Line, Lines, Plot, Point
-from bench.show.words import commit_words, machine_words
-from bench.store import StoreError
-from bench.text import GIB, KIB, count, listing, markdown_table, size_words, with_block
+from bench.text import GIB, KIB, count, listing, markdown_table, size_words
 
 RAMP: Final = "fleet-ramp"
 MEMORY: Final = "fleet-memory"
-BLOCK: Final = "fleet"
-"""The name of the generated block in a Markdown file."""
-
 COUNTERS: Final = ("ListenOverflows", "TCPTimeouts", "RetransSegs")
 CLIENT: Final = (
     *("user_bytes", "page_table_bytes", "kernel_stack_bytes", "send_buffer_bytes"),
@@ -41,14 +34,10 @@ FLAT: Final = 0.1
 """A line that varies by less than a tenth counts as flat."""
 
 
-def drawn(figure: Figure, records: FleetRecords) -> Design:
-    """With the fleet under it, which is no campaign."""
-    environment = records.fleet.environment
-    below = (
-        machine_words(environment, records.fleet.created),
-        f"fleet {records.fleet.fleet} · commit {commit_words(environment)}",
-    )
-    return replace(designed(figure), footer=below)
+def below(records: FleetRecords) -> tuple[str, str]:
+    """What stands below a chart: the fleet, which is no campaign."""
+    fleet = records.fleet
+    return study.origin(f"fleet {fleet.fleet}", fleet.environment, fleet.created)
 
 
 def ramp(records: FleetRecords) -> Design | Skip:
@@ -91,7 +80,7 @@ def ramp(records: FleetRecords) -> Design | Skip:
         data=Lines(plots),
         notes=("Memory of both ends: clients, servers and the kernel.",),
     )
-    return drawn(figure, records)
+    return study.drawn(figure, below(records))
 
 
 def exactly(value: float) -> Spread:
@@ -137,7 +126,7 @@ def memory(records: FleetRecords) -> Design | Skip:
         ),
         notes=("Without the memory of the processes before their first connection.",),
     )
-    return drawn(figure, records)
+    return study.drawn(figure, below(records))
 
 
 def memory_headline(
@@ -210,25 +199,6 @@ def budget_table(trials: Sequence[FleetTrialRecord]) -> list[str]:
 
 
 def write(records: FleetRecords, folder: Path) -> list[Path]:
-    """Draw every chart that has trials, and write the tables; returns the files.
-
-    Raises :class:`bench.filesystem.FileError` if they cannot be written.
-    """
+    """Draw every chart that has trials, and write the tables; returns the files."""
     backends = list(dict.fromkeys(trial.backend for trial in records.trials))
-    sheet = Sheet(folder / CHARTS, backends, ())
-    filesystem.make_folder(folder / CHARTS)
-    charts = [sheet.draw(design(records)) for design in (ramp, memory)]
-    filesystem.write_text(folder / SUMMARY, tables(records))
-    return [*(file for chart in charts for file in chart.files.values()), folder / SUMMARY]
-
-
-def fill(file: Path, records: FleetRecords) -> None:
-    """Write the tables between the markers of a document.
-
-    Raises :class:`bench.store.StoreError` if the document has no markers.
-    """
-    try:
-        filled = with_block(filesystem.read_text(file), BLOCK, f"\n{tables(records)}")
-    except ValueError as error:
-        raise StoreError(f"{file}: {error}") from None
-    filesystem.write_text(file, filled)
+    return study.write(folder, tables(records), (ramp(records), memory(records)), backends)

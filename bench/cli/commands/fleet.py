@@ -136,10 +136,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     reporting.add_argument("folder", type=Path, help="a folder under results/, or a fleet.jsonl")
     reporting.add_argument("--out", type=Path, metavar="DIR", help="default: beside the records")
-    reporting.add_argument(
-        "--docs", type=Path, metavar="FILE",
-        help="also write the tables between the marks of this Markdown file",
-    )  # fmt: skip
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
@@ -339,6 +335,4 @@ def do_report(arguments: argparse.Namespace, console: Console) -> int:
     out = arguments.out or (folder if folder.is_dir() else folder.parent)
     for file in report.write(records, out):
         console.print(str(file))
-    if arguments.docs is not None:
-        report.fill(arguments.docs, records)
     return DONE

@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,37 +63,27 @@ def own_cluster(tmp_path: Path) -> Iterator[Cluster]:
         yield made
 
 
-def here(_: int, *command: str) -> list[str]:
-    """A command as it runs on any host of this machine."""
-    return [*command]
-
-
 @contextmanager
-def started(
-    folder: Path,
-    inside: Callable[..., list[str]] = here,
-    addresses: Sequence[str] = ("127.0.0.1",) * 4,
-) -> Iterator[Cluster]:
-    """A scheduler on host 1 and workers on 2 and 3, with their files in ``folder``."""
+def started(folder: Path) -> Iterator[Cluster]:
+    """A scheduler and two workers with addresses of their own, with their files in ``folder``."""
     file = folder / "scheduler.json"
 
-    def start(host: int, role: str, *arguments: str) -> subprocess.Popen[bytes]:
+    def start(host: str, role: str, *arguments: str) -> subprocess.Popen[bytes]:
         words = (sys.executable, "-c", DASK.format(role), "--scheduler-file", str(file))
-        more = ("--host", addresses[host], "--no-dashboard", *arguments)
         return subprocess.Popen(
-            inside(host, *words, *more), cwd=ROOT, env=small.environment(),
+            [*words, "--host", host, "--no-dashboard", *arguments],
+            cwd=ROOT, env=small.environment(),
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
 
-    processes = [start(1, "scheduler", "--port", "0")]
+    processes = [start("127.0.0.1", "scheduler", "--port", "0")]
     try:
         wait_for(lambda: file.exists() and file.read_text().endswith("}"))
         options = ("--nthreads", "1", "--no-nanny", "--local-directory", str(folder))
-        processes += [start(host, "worker", *options) for host in (2, 3)]
+        processes += [start(host, "worker", *options) for host in ("127.0.0.2", "127.0.0.3")]
         address = json.loads(file.read_text())["address"]
-        if inside is here:
-            with distributed.Client(address) as client:
-                client.wait_for_workers(2, timeout=PATIENCE_S)
+        with distributed.Client(address) as client:
+            client.wait_for_workers(2, timeout=PATIENCE_S)
         yield Cluster(address, processes[1:])
     finally:
         for process in processes:

@@ -1,62 +1,10 @@
-"""Merging is exact: whatever the shares, the sum is that of one big worker."""
+"""What processes and kernels gained is added by owner, and never made up."""
 
 from __future__ import annotations
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
-from bench.analysis import stats
 from bench.fleet import hold
 from bench.fleet.records import Growth
 from bench.machine.memory import KernelGrowth
-from bench.schema import Handshakes, Ledger
-
-TIMES = st.lists(st.floats(0, 1000), max_size=60)
-
-
-@given(st.lists(TIMES, max_size=5))
-def test_histograms_add_up_to_that_of_all_samples(parts: list[list[float]]) -> None:
-    merged = hold.latencies(stats.encode_latency(part) for part in parts)
-    whole = stats.encode_latency([time for part in parts for time in part])
-    if whole is None:
-        assert merged is None
-        return
-    assert merged is not None
-    assert merged.mean_ms == pytest.approx(whole.mean_ms)
-    same = {"mean_ms": 0.0, "hdr": ""}
-    assert merged.model_copy(update=same) == whole.model_copy(update=same)
-    assert stats.merge_histograms([merged.hdr]).count == whole.count
-
-
-def ledger(number: int, most: int) -> Ledger:
-    return Ledger(
-        requests=number,
-        distinct=number,
-        repeated=0,
-        connections_opened=number,
-        peak_connections=number,
-        peak_in_flight=number,
-        requests_per_connection_max=most,
-    )
-
-
-def test_ledgers_are_united_with_handshakes_where_every_server_counted_them() -> None:
-    assert hold.ledgers([ledger(3, 1), ledger(4, 2)]) == ledger(7, 2)
-    one, two = (
-        ledger(3, 1).model_copy(update={"handshakes": Handshakes(full=n, resumed=1, failed=0)})
-        for n in (3, 4)
-    )
-    assert hold.ledgers([one, two]).handshakes == Handshakes(full=7, resumed=2, failed=0)
-    assert hold.ledgers([one, ledger(3, 1)]).handshakes is None
-    assert hold.ledgers([]).handshakes is None
-
-
-def test_the_digest_of_all_depends_on_each_and_not_on_their_order() -> None:
-    parts = [(0, "aa"), (1, "bb")]
-    assert hold.digests(parts) == hold.digests(parts[::-1])
-    assert hold.digests(parts) != hold.digests([(0, "bb"), (1, "aa")])
-    assert hold.digests([(0, "aa"), (1, None)]) is None
 
 
 def test_counters_of_several_hosts_add_up_where_all_know_them() -> None:

@@ -19,7 +19,7 @@ from bench.fleet.records import (
 from bench.launch import RESULTS, ROOT
 from bench.report.charts import Design, Skip
 from bench.store import StoreError
-from bench.text import KIB, marks
+from bench.text import KIB
 from tests.bench import synthetic
 
 PARTS = (
@@ -98,21 +98,6 @@ def test_everything_is_drawn_from_the_file(tmp_path: Path) -> None:
     assert made.fleet.environment.python in text
     assert "| callbacks | 100,000 | 2 | 4.0 | 2.0 | 0 | not known | not known |" in text
     assert "| **sum, both ends** | **9.00** |" in text
-
-
-def test_tables_go_between_the_markers_of_a_document(tmp_path: Path) -> None:
-    document = tmp_path / "doc.md"
-    document.write_text("before\n" + "\nold\n".join(marks(report.BLOCK)) + "\nafter\n")
-    for _ in range(2):  # the second time changes nothing
-        report.fill(document, fleet(trial(0, "callbacks", 1000)))
-        text = document.read_text()
-        assert text.startswith("before\n")
-        assert text.endswith("after\n")
-        assert "old" not in text
-        assert text.count("callbacks, 1,000") == 1
-    document.write_text("no markers")
-    with pytest.raises(StoreError, match="it has no <!-- fleet:begin --> … <!-- fleet:end -->"):
-        report.fill(document, fleet())
 
 
 def test_memory_is_called_flat_only_if_it_is() -> None:
