@@ -1,7 +1,7 @@
 """From how many slots on do threads fall behind?
 
 Threads, with Python's switch interval and with a long one, are compared with async_await and with
-callbacks in the same blocks, by pages per second and by p99: at the points of ``crossover`` and of
+callbacks in the same blocks, by pages per second: at the points of ``crossover`` and of
 the workloads that cover other cells, ``throughput`` without delay, ``waiting`` and ``regime``
 behind one. Threads fall behind where the interval of their pages per second over those of
 async_await excludes 1 from below, there and at all more slots that were measured.
@@ -33,7 +33,6 @@ NAME: Final = "crossover"
 ASKS: Final = "From how many slots on do threads fall behind?"
 WORKLOADS: Final = ("throughput", "waiting", "regime", NAME)
 RATE: Final = replace(stats.PAGES_PER_S, workloads=WORKLOADS)
-P99: Final = replace(stats.SERVICE_P99, workloads=WORKLOADS)
 AGAINST: Final = "async_await"
 COMPARED: Final = (*SWITCHING, AGAINST)
 DEFAULT, LONG = SWITCHING
@@ -58,8 +57,8 @@ def delay_ms(trial: TrialRecord) -> float:
 class Cell:
     """One label at one number of slots behind one delay.
 
-    ``rate`` and ``p99`` are ratios to callbacks, ``against`` that of pages per second to
-    async_await; each None where it was not measured there.
+    Ratios of pages per second: ``rate`` to callbacks, ``against`` to async_await; each None where
+    it was not measured there.
     """
 
     label: str
@@ -67,7 +66,6 @@ class Cell:
     slots: int
     delay_ms: float
     rate: Ratio | None
-    p99: Ratio | None
     against: Comparison | None
 
 
@@ -123,10 +121,7 @@ def _measured(analysis: Analysis) -> Crossover | None:
     if not against:
         return None
     to_base = [(point, BASE, name) for point in points for name in COMPARED]
-    rates, tails = (
-        {(c.point, c.label): c.ratio for c in stats.compare_pairs(records, to_base, metric)}
-        for metric in (RATE, P99)
-    )
+    rates = {(c.point, c.label): c.ratio for c in stats.compare_pairs(records, to_base, RATE)}
     cells = [
         Cell(
             name,
@@ -134,7 +129,6 @@ def _measured(analysis: Analysis) -> Crossover | None:
             int(stats.number_param(sample[point], "slots") or 0),
             delay_ms(sample[point]),
             rates.get((point, name)),
-            tails.get((point, name)),
             against.get((point, name)),
         )
         for point in points
@@ -292,41 +286,35 @@ def _much(compared: Comparison) -> str:
 
 
 def _figure(found: Crossover, head: Headline) -> Figure | None:
-    """Ratios to callbacks by slots, with intervals: a column of panels for each delay."""
+    """Ratios to callbacks by slots, with intervals: a panel for each delay with a line."""
     blocks = [cell.rate.blocks for cell in found.cells if cell.rate]
+    plots = [_plot(found, delay) for delay in _delays(found.cells)]
+    # One number of slots is no line, unless there is nothing else.
+    plots = [p for p in plots if any(len(line) > 1 for line in p.lines.values())] or plots
     if not blocks:
         return None
-    delays = _delays(found.cells)
-    plots = [_plot(found, delay) for delay in delays]
-    if any(cell.p99 for cell in found.cells):
-        plots += [_plot(found, delay, tail=True) for delay in delays]
     return Figure(
         name=NAME,
         title="Where threads stop being fine, by slots and delay",
         headline=head.text,
-        subtitle="Ratios to callbacks in the same blocks, by slots, behind each delay of the "
-        f"server; 95 % intervals over {of_blocks(blocks)}",
-        data=Lines(plots, columns=len(delays)),
+        subtitle="Pages per second over those of callbacks in the same blocks, by slots, for each "
+        f"delay of the server; 95 % intervals over {of_blocks(blocks)}",
+        data=Lines(plots, columns=len(plots)),
         notes=(
-            "Shaded: from the most slots at which threads are not shown to fetch fewer pages per "
-            "second than async_await to the fewest from which they are. No p99 without delay: "
-            "backends take turns there.",
+            "Shaded: threads fall behind async_await between the most slots without a clear "
+            "difference and the fewest with one.",
         ),
     )
 
 
-def _plot(found: Crossover, delay: float, *, tail: bool = False) -> Plot:
-    """Behind one delay, ratios of pages per second, or of p99."""
+def _plot(found: Crossover, delay: float) -> Plot:
     lines: dict[str, list[Point]] = {}
     for cell in found.cells:
-        ratio = cell.p99 if tail else cell.rate
-        if cell.delay_ms == delay and ratio and ratio.value:
+        if cell.delay_ms == delay and (ratio := cell.rate) and ratio.value:
             low, high = ratio.low or ratio.value, ratio.high or ratio.value
             point = Point(cell.slots, Spread(ratio.value, low, high, ratio.blocks))
             lines.setdefault(cell.label, []).append(point)
-    axes = Axis("slots", "counts"), Axis("p99" if tail else "pages/s", "ratios")
-    if tail:
-        return Plot(lines, *axes)
+    axes = Axis("slots", "counts"), Axis("pages/s", "ratios")
     title = duration_tick(delay) if delay else "no delay"
     for each in found.crossings:
         if (each.label, each.delay_ms) == (DEFAULT, delay) and each.below:

@@ -175,6 +175,14 @@ def test_finding_and_chart_say_from_where_on() -> None:
     assert (behind.shade, behind.crossing) == (None, None)
 
 
+def test_a_delay_with_one_number_of_slots_has_no_panel() -> None:
+    """Half of the chart's panels were empty."""
+    answer, _ = answered(made({**FALLING, (1000, 50): {DEFAULT: 10_000.0}}))
+    (figure,) = answer.figures
+    assert isinstance(figure.data, Lines)
+    assert [plot.title for plot in figure.data.plots] == ["no delay", "100 ms"]
+
+
 def test_delays_of_a_millisecond_are_left_to_the_map() -> None:
     map_only = campaign(blocks=5, samples=20, workloads=("throughput", "regime"))
     assert crossover.measured(analysed(map_only)) is None
