@@ -9,7 +9,7 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.stats import Comparison, Ratio, Spread
-from bench.plan.cast import FREE
+from bench.plan.participants import FREE
 from bench.schema import Latency, Limiter, TrialRecord
 from bench.store import Records
 from bench.text import listing, plural

@@ -25,7 +25,7 @@ from bench.analysis.analysis import REFERENCE_SLOTS, Analysis
 from bench.analysis.stats import CPU_PER_1000, MEMORY_PARTS, MemoryFit
 from bench.analysis.stats.records import number_param, widest_point
 from bench.machine.doctor import MAPS_PER_THREAD, SPARE_MAPS
-from bench.plan.cast import SPREADING
+from bench.plan.participants import SPREADING
 from bench.plan.workloads import mean_delay_s
 from bench.questions import churn, tls
 from bench.schema import TrialRecord

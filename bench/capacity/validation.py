@@ -35,7 +35,7 @@ from bench.capacity.model import (
     page_blocks,
     page_us,
 )
-from bench.plan.cast import SPREADING
+from bench.plan.participants import SPREADING
 from bench.questions import mixed
 from bench.schema import TrialRecord
 

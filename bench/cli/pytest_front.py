@@ -76,7 +76,8 @@ def entries(config: pytest.Config) -> list[tuple[str, str, str]]:
         names = config.stash[NAMES]
         named = config.getoption("--backends") is not None
         pairs = [
-            (p.workload, p.id, list(map(str, plan.cast(p, names, named=named)))) for p in points
+            (p.workload, p.id, list(map(str, plan.labels_of(p, names, named=named))))
+            for p in points
         ]
     return [
         (workload, point, backend)

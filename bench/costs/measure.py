@@ -27,8 +27,8 @@ from bench.launch import OWN_PYTHON, ROOT
 from bench.machine import environment, instruments
 from bench.machine.instruments import Counts, Instrument
 from bench.plan import backends, workloads
-from bench.plan.cast import MAIN_VARIANTS, Cast
 from bench.plan.labels import Label
+from bench.plan.participants import MAIN_VARIANTS, Participants
 from bench.plan.sizes import LISTED, OTHER
 from bench.plan.tls import Way
 from bench.plan.workloads import SITE_SEED, WARMUP_SITE, Point
@@ -47,11 +47,11 @@ OPENED: Final = "churn"
 """The list of ``fetch`` with a connection for each page."""
 
 
-def opened(slots: int, urls: int, cast: Cast) -> Point:
-    return replace(workloads.fetch(slots, urls, cast), workload=OPENED, modes=(OPENED,))
+def opened(slots: int, urls: int, who: Participants) -> Point:
+    return replace(workloads.fetch(slots, urls, who), workload=OPENED, modes=(OPENED,))
 
 
-WORKLOADS: dict[str, Callable[[int, int, Cast], Point]] = {
+WORKLOADS: dict[str, Callable[[int, int, Participants], Point]] = {
     "fetch": workloads.fetch,
     "crawl": workloads.throughput,
     OPENED: opened,
@@ -96,7 +96,7 @@ class Sites:
 
     def _site(self, workload: str, pages: int) -> Site:
         if (workload, pages) not in self._running:
-            point = WORKLOADS[workload](self.slots, pages, Cast(1))
+            point = WORKLOADS[workload](self.slots, pages, Participants(1))
             self._running[workload, pages] = Site(point, self._serve(point.site))
         return self._running[workload, pages]
 

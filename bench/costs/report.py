@@ -24,7 +24,7 @@ from bench.costs.guard import Gate
 from bench.costs.measure import FLOOR, OPENED, Progress
 from bench.costs.record import Account, Cost, Costs, per_page, seed_words, shadow
 from bench.machine.instruments import ALLOCATED, ALLOCATIONS, INSTRUCTIONS, SYSCALLS, WORKING
-from bench.plan.cast import MAIN_VARIANTS
+from bench.plan.participants import MAIN_VARIANTS
 from bench.report import charts, files, markup
 from bench.report.charts import Design, Skip, kinds
 from bench.report.page import Extension, Extra, Section

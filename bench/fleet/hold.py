@@ -33,7 +33,7 @@ from bench.fleet.records import (
     WorkerRecord,
 )
 from bench.machine import memory
-from bench.plan.cast import Cast
+from bench.plan.participants import Participants
 from bench.plan.workloads import PAGE_BYTES, Point
 from bench.run.judge import void_reason
 from bench.schema import Status
@@ -246,7 +246,7 @@ def worker_record(share: Share, plan: FleetPlan, number: int, state: HoldState) 
         kind="hold",
         site="",
         slots=share.connections,
-        cast=Cast(1),
+        who=Participants(1),
         tls=plan.tls,
     )
     reason = void_reason(point, result, server.ledger, server.digest)

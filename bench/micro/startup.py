@@ -20,7 +20,7 @@ from bench.analysis.stats import Spread
 from bench.analysis.wording import prose, says
 from bench.machine import cpu, memory
 from bench.micro.prices import MicroError, Run, answer, head, save
-from bench.plan.cast import MAIN_VARIANTS
+from bench.plan.participants import MAIN_VARIANTS
 from bench.report.charts import Design, Skip, kinds
 from bench.run.process import Child
 from bench.schema import Record

@@ -61,8 +61,8 @@ def servers_s(point: Point, trials: int, blocks: int) -> float:
 def block_s(entry: PlannedPoint, slowness: float = 1.0) -> float:
     """Seconds that one full block of a point should take, its servers included."""
     point = entry.point
-    servers = servers_s(point, len(entry.cast), 1)
-    trials = sum(trial_s(point, label, slowness) for label in entry.cast)
+    servers = servers_s(point, len(entry.labels), 1)
+    trials = sum(trial_s(point, label, slowness) for label in entry.labels)
     return trials + slowness * servers
 
 
@@ -72,8 +72,8 @@ def plan_s(entries: Sequence[PlannedPoint], slowness: float = 1.0) -> float:
     total = ceilings * CEILING_S + slowness * sum(entry.point.prepare_s for entry in entries)
     for entry in entries:
         point = entry.point
-        total += sum(n * trial_s(point, label, slowness) for label, n in entry.cast.items())
-        total += slowness * servers_s(point, sum(entry.cast.values()), entry.blocks)
+        total += sum(n * trial_s(point, label, slowness) for label, n in entry.labels.items())
+        total += slowness * servers_s(point, sum(entry.labels.values()), entry.blocks)
     return total
 
 
@@ -124,7 +124,7 @@ def order_of_cuts(entries: Sequence[PlannedPoint]) -> Iterator[int]:
         blocks[place] -= 1
         yield place
     least_first = sorted(
-        places, key=lambda p: (entries[p].point.sole, len(entries[p].cast), -costs[p])
+        places, key=lambda p: (entries[p].point.sole, len(entries[p].labels), -costs[p])
     )
     for place in least_first:
         while blocks[place] > FEWEST_BLOCKS:
@@ -132,7 +132,7 @@ def order_of_cuts(entries: Sequence[PlannedPoint]) -> Iterator[int]:
             yield place
     # The memory per connection is fitted over all points of that kind together.
     single = [place for place in least_first if entries[place].point.kind != "hold"]
-    most = max(single, key=lambda place: len(entries[place].cast), default=None)
+    most = max(single, key=lambda place: len(entries[place].labels), default=None)
     for place in single:
         while blocks[place] and place != most:
             blocks[place] -= 1

@@ -59,14 +59,16 @@ class PlannedPoint:
     """A point, and in how many blocks each label takes part."""
 
     point: Point
-    cast: Mapping[Label, int]
+    labels: Mapping[Label, int]
 
     @property
     def blocks(self) -> int:
-        return max(self.cast.values())
+        return max(self.labels.values())
 
     def resized(self, blocks: int) -> PlannedPoint:
-        return replace(self, cast={label: min(each, blocks) for label, each in self.cast.items()})
+        return replace(
+            self, labels={label: min(each, blocks) for label, each in self.labels.items()}
+        )
 
     @property
     def record(self) -> PointPlan:
@@ -76,9 +78,9 @@ class PlannedPoint:
             point=self.point.id,
             workload=self.point.workload,
             blocks=blocks,
-            labels=list(map(str, self.cast)),
+            labels=list(map(str, self.labels)),
             params=self.point.params,
-            fewer={str(label): each for label, each in self.cast.items() if each < blocks},
+            fewer={str(label): each for label, each in self.labels.items() if each < blocks},
         )
 
 
@@ -98,7 +100,7 @@ class Plan:
         return [turn for block in self.blocks for turn in block]
 
 
-def cast(
+def labels_of(
     point: Point,
     backends: Sequence[str],
     *,
@@ -110,9 +112,9 @@ def cast(
     ``named`` says that the user asked for these backends by name: then all of
     them are in every block. Those whose names are in ``sharing`` run on the server's processor,
     too, so that it sleeps where others' polls; then whatever they are compared with has a
-    companion (:data:`bench.plan.cast.PAIRED`).
+    companion (:data:`bench.plan.participants.PAIRED`).
     """
-    rule = point.cast.opened() if named else point.cast
+    rule = point.who.opened() if named else point.who
     here = SERVERS if point.role == "server" else None
     labels = [
         label
@@ -155,7 +157,7 @@ def select(
 
     ``only`` names workloads or point ids; ``selection`` keeps the given pairs of
     point and backend; ``blocks`` replaces the profile's numbers of blocks;
-    ``named`` and ``sharing`` are as in :func:`cast`.
+    ``named`` and ``sharing`` are as in :func:`labels_of`.
     Raises :class:`bench.plan.profiles.ProfileError` for an unknown name and
     :class:`PlanError` when nothing is left.
     """
@@ -174,10 +176,10 @@ def select(
     chosen = []
     for point in points:
         if blocks is not None:
-            point = replace(point, cast=point.cast.resized(blocks))
+            point = replace(point, who=point.who.resized(blocks))
         kept = {
             label: each
-            for label, each in cast(point, backends, named=named, sharing=sharing).items()
+            for label, each in labels_of(point, backends, named=named, sharing=sharing).items()
             if selection is None or (point.id, label.backend) in selection
         }
         if kept:
@@ -191,7 +193,7 @@ def select(
 def make(entries: Sequence[PlannedPoint], seed: int) -> Plan:
     """The plan for these points and labels."""
     beside = {e.point.id: e.point.beside for e in entries if e.point.beside}
-    return Plan(entries, schedule({e.point.id: e.cast for e in entries}, seed, beside))
+    return Plan(entries, schedule({e.point.id: e.labels for e in entries}, seed, beside))
 
 
 def campaign_record(
@@ -209,7 +211,7 @@ def campaign_record(
 ) -> CampaignRecord:
     """The first line of the campaign's file."""
     created = datetime.now(UTC)
-    labels = [label for entry in plan.entries for label in entry.cast]
+    labels = [label for entry in plan.entries for label in entry.labels]
     used = {label.backend for label in labels}
     names = [name for name in backends if name in used]
     return CampaignRecord(
@@ -324,39 +326,41 @@ def among(others: Sequence[int], blocks: int, of: int) -> list[int]:
 
 
 def schedule(
-    cast: Mapping[str, Mapping[Label, int]],
+    labels: Mapping[str, Mapping[Label, int]],
     seed: int,
     beside: Mapping[str, str] = MappingProxyType({}),
 ) -> list[list[Turn]]:
     """All trials of a campaign, block by block, in the order they run.
 
-    ``cast`` says for each point in how many blocks each label takes part; the
+    ``labels`` says for each point in how many blocks each label takes part; the
     largest of these is the point's number of blocks. Labels with the same
     number are in the same blocks, and so are points of which ``beside`` says so. The same
     arguments give the same schedule.
     """
     rng = random.Random(seed)
-    blocks = {point: max(cast[point].values()) for point in cast}
+    blocks = {point: max(labels[point].values()) for point in labels}
     of = max(blocks.values(), default=0)
-    order = {point: iter(orders(list(cast[point]), blocks[point], rng)) for point in sorted(cast)}
+    order = {
+        point: iter(orders(list(labels[point]), blocks[point], rng)) for point in sorted(labels)
+    }
     # Points with a block or two must not all meet in the last block of the campaign.
-    phase = {point: rng.randrange(of) for point in sorted(cast)}
-    apart = {point: blocks_in(of, blocks[point], phase[point]) for point in cast}
+    phase = {point: rng.randrange(of) for point in sorted(labels)}
+    apart = {point: blocks_in(of, blocks[point], phase[point]) for point in labels}
     # As many as both have; what one has more of lies between the other's.
     for point, other in beside.items():
         if point in apart and other in apart:
             apart[point] = among(apart[other], blocks[point], of)
     result: list[list[Turn]] = []
-    number = dict.fromkeys(cast, 0)
+    number = dict.fromkeys(labels, 0)
     for block in range(of):
-        points = sorted(p for p in cast if block in apart[p])
+        points = sorted(p for p in labels if block in apart[p])
         rng.shuffle(points)
         turns = []
         for point in points:
             present = [
                 label
                 for label in next(order[point])
-                if takes_part(number[point], cast[point][label], blocks[point])
+                if takes_part(number[point], labels[point][label], blocks[point])
             ]
             number[point] += 1
             turns += [Turn(block, point, place, label) for place, label in enumerate(present)]

@@ -1,7 +1,7 @@
 """Profiles: which points a campaign measures, and how often.
 
 A *profile* is a set of points, each with the number of blocks that a group of
-backends takes part in: ``Cast(models, main variants, all others)``. Profiles
+backends takes part in: ``Participants(models, main variants, all others)``. Profiles
 are sized for two processors; a slower machine gets fewer blocks, see
 :mod:`bench.plan.budget`. Pages are chosen so that
 ``callbacks`` works for about 0.6 s in each block of a point in turns of the full profile, which is
@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from bench.errors import BenchError
-from bench.plan.cast import BASE, FREE, MAPPED, PAIRED, TWINS, Cast
+from bench.plan.participants import BASE, FREE, MAPPED, PAIRED, TWINS, Participants
 from bench.plan.tls import Tls
 from bench.plan.workloads import (
     FEWER_MIXED,
@@ -82,7 +82,7 @@ SPREADS: tuple[Spread, ...] = ("apart", "shared")
 SERVING: Final = (*MODELS, "uvloop", "trio", "gevent", "aiohttp_web")
 """The servers of a profile of their own: each changes one thing, but for the last."""
 
-SERVED_BY: Final = Cast(
+SERVED_BY: Final = Participants(
     5, 5, 5, only=tuple(name for name in SERVERS if name not in ("bare", "threads_pool"))
 )
 """Every server that can serve a thousand clients at once."""
@@ -121,15 +121,15 @@ def smoke() -> Profile:
         "smoke",
         "under 90 s: small sizes, two blocks; shows that it works, and no more",
         points=(
-            throughput(1, 1500, Cast(1)),
-            throughput(100, 6000, Cast(2, 2)),
-            fetch(100, 12000, Cast(2, 2)),
-            waiting(10, 50, Cast(1)),
-            waiting(100, 500, Cast(2)),
-            *(c10k(connections, Cast(1, 1)) for connections in (50, 100, 250, 500)),
-            tls_c10k(50, Cast(1, 1)),
-            openloop(1000, 0.5, Cast(1)),
-            openloop(4000, 0.5, Cast(1)),
+            throughput(1, 1500, Participants(1)),
+            throughput(100, 6000, Participants(2, 2)),
+            fetch(100, 12000, Participants(2, 2)),
+            waiting(10, 50, Participants(1)),
+            waiting(100, 500, Participants(2)),
+            *(c10k(connections, Participants(1, 1)) for connections in (50, 100, 250, 500)),
+            tls_c10k(50, Participants(1, 1)),
+            openloop(1000, 0.5, Participants(1)),
+            openloop(4000, 0.5, Participants(1)),
             recorder_cost(6000, 1),
         ),
         backends=MODELS,
@@ -149,30 +149,30 @@ def quick() -> Profile:
         "quick",
         "under 3 minutes: the default; first answers, sharp where a reader looks first",
         points=(
-            replace(fetch(100, 14000, Cast(5)), twins=(BASE, "async_await")),
+            replace(fetch(100, 14000, Participants(5)), twins=(BASE, "async_await")),
             replace(
-                throughput(100, 7000, Cast(5, 5, also=MAPPED[:1])),
+                throughput(100, 7000, Participants(5, 5, also=MAPPED[:1])),
                 twins=(BASE,),
                 controls=(),
                 paired=PAIRED,
             ),
-            replace(throughput(10, 7000, Cast(1)), twins=(), paired=PAIRED),
-            replace(throughput(1000, 16000, Cast(1)), twins=(), paired=PAIRED),
+            replace(throughput(10, 7000, Participants(1)), twins=(), paired=PAIRED),
+            replace(throughput(1000, 16000, Participants(1)), twins=(), paired=PAIRED),
             *(
-                replace(waiting(slots, pages, Cast(1)), twins=())
+                replace(waiting(slots, pages, Participants(1)), twins=())
                 for slots, pages in ((1, 4), (10, 40), (100, 600), (1000, 2000))
             ),
-            *(c10k(connections, Cast(1)) for connections in (100, 10000)),
-            *(c10k(connections, Cast(1, 1)) for connections in (300, 1000)),
-            tls_c10k(300, Cast(1, 1)),
-            churn(100, 12000, Cast(1)),
-            garbage(100, 1000, Cast(1, only=("async_await", "callbacks"))),
-            crossover(1000, 100, 1000, Cast(1)),
-            cancel(1000, Cast(1)),
-            *(openloop(rate, 0.5, Cast(1)) for rate in (4000, 16000)),
-            mixed(10, 500, 0.6, Cast(1, 1, 1, only=(*LOOPS, *REMEDIES))),
-            serve(100, 30, Cast(1)),
-            hold(1000, Cast(1)),
+            *(c10k(connections, Participants(1)) for connections in (100, 10000)),
+            *(c10k(connections, Participants(1, 1)) for connections in (300, 1000)),
+            tls_c10k(300, Participants(1, 1)),
+            churn(100, 12000, Participants(1)),
+            garbage(100, 1000, Participants(1, only=("async_await", "callbacks"))),
+            crossover(1000, 100, 1000, Participants(1)),
+            cancel(1000, Participants(1)),
+            *(openloop(rate, 0.5, Participants(1)) for rate in (4000, 16000)),
+            mixed(10, 500, 0.6, Participants(1, 1, 1, only=(*LOOPS, *REMEDIES))),
+            serve(100, 30, Participants(1)),
+            hold(1000, Participants(1)),
         ),
         backends=(*MODELS, "uvloop", "trio", "aiohttp", *REMEDIES[:2], *MAPPED[:1]),
         budget_s=165.0,
@@ -189,43 +189,46 @@ def full() -> Profile:
         "full",
         "under 50 minutes: every backend, five blocks or more in turns; what a talk should cite",
         points=(
-            fetch(10, 50000, Cast(5, 5)),
-            fetch(100, 50000, Cast(6, 6, also=BARRED)),
-            fetch(1000, 70000, Cast(5, 5)),
-            replace(throughput(1, 20000, Cast(7)), twins=TWINS),
-            replace(throughput(10, 28000, Cast(7, 7)), twins=TWINS),
-            throughput(100, 36000, Cast(6, 6, also=MAPPED[:1])),
-            throughput(1000, 42000, Cast(5, 5)),
-            whole(100, 4000, Cast(5, 5)),
-            whole(1000, 8000, Cast(5)),
-            waiting(1, 8, Cast(5)),
-            waiting(10, 80, Cast(5)),
-            waiting(100, 800, Cast(5, 5)),
-            waiting(1000, 3000, Cast(5, 5)),
-            *(regime(*cell, Cast(5)) for cell in REGIME),
-            with_long_switch(regime(1000, 10, 4000, Cast(5))),
-            *(crossover(*cell, Cast(5, rest=3)) for cell in CROSSOVER),
-            ladder(100, 27500, Cast(5, 5, 5)),
-            switch(1000, 6000, Cast(5, 5, 5)),
-            fairness(1000, 20000, Cast(5)),
-            c10k(100, Cast(2, 2, 1)),
-            c10k(1000, Cast(3, 3, 3)),
-            c10k(2500, Cast(2, 2, 1)),
-            c10k(10000, Cast(2, 2)),
-            tls_fetch(10, 28000, Cast(5, 5, 1)),
-            tls_handshake(10, 28000, Cast(5, 5, 1)),
-            churn(100, 27500, Cast(5, 5)),
-            garbage(100, 2000, Cast(1, 1, also=("httpx",))),
-            *(tls_c10k(connections, Cast(1, 1, also=SMALL_BUFFER)) for connections in (100, 300)),
-            tls_c10k(1000, Cast(1, 1, 1)),
-            cancel(1, Cast(1, 1)),
-            cancel(1000, Cast(5, 5)),
-            *(openloop(rate, 0.8, Cast(5)) for rate in (1000, 4000, 16000, 32000)),
-            mixed(1, 3000, 0.5, Cast(2, 2, 2, only=FEWER_MIXED)),
-            mixed(10, 500, 0.5, Cast(5, 5, 5)),
-            *(processors(how, 10000, Cast(5, 0, 5)) for how in SPREADS),
+            fetch(10, 50000, Participants(5, 5)),
+            fetch(100, 50000, Participants(6, 6, also=BARRED)),
+            fetch(1000, 70000, Participants(5, 5)),
+            replace(throughput(1, 20000, Participants(7)), twins=TWINS),
+            replace(throughput(10, 28000, Participants(7, 7)), twins=TWINS),
+            throughput(100, 36000, Participants(6, 6, also=MAPPED[:1])),
+            throughput(1000, 42000, Participants(5, 5)),
+            whole(100, 4000, Participants(5, 5)),
+            whole(1000, 8000, Participants(5)),
+            waiting(1, 8, Participants(5)),
+            waiting(10, 80, Participants(5)),
+            waiting(100, 800, Participants(5, 5)),
+            waiting(1000, 3000, Participants(5, 5)),
+            *(regime(*cell, Participants(5)) for cell in REGIME),
+            with_long_switch(regime(1000, 10, 4000, Participants(5))),
+            *(crossover(*cell, Participants(5, rest=3)) for cell in CROSSOVER),
+            ladder(100, 27500, Participants(5, 5, 5)),
+            switch(1000, 6000, Participants(5, 5, 5)),
+            fairness(1000, 20000, Participants(5)),
+            c10k(100, Participants(2, 2, 1)),
+            c10k(1000, Participants(3, 3, 3)),
+            c10k(2500, Participants(2, 2, 1)),
+            c10k(10000, Participants(2, 2)),
+            tls_fetch(10, 28000, Participants(5, 5, 1)),
+            tls_handshake(10, 28000, Participants(5, 5, 1)),
+            churn(100, 27500, Participants(5, 5)),
+            garbage(100, 2000, Participants(1, 1, also=("httpx",))),
+            *(
+                tls_c10k(connections, Participants(1, 1, also=SMALL_BUFFER))
+                for connections in (100, 300)
+            ),
+            tls_c10k(1000, Participants(1, 1, 1)),
+            cancel(1, Participants(1, 1)),
+            cancel(1000, Participants(5, 5)),
+            *(openloop(rate, 0.8, Participants(5)) for rate in (1000, 4000, 16000, 32000)),
+            mixed(1, 3000, 0.5, Participants(2, 2, 2, only=FEWER_MIXED)),
+            mixed(10, 500, 0.5, Participants(5, 5, 5)),
+            *(processors(how, 10000, Participants(5, 0, 5)) for how in SPREADS),
             *scaling(10000, 5),
-            *real(Cast(5, 5)),
+            *real(Participants(5, 5)),
             recorder_cost(44000, 10),
             pinning(26000, 5),
             *(awake(slots, pages, 5) for slots, pages in ((1, 14000), (100, 28000))),
@@ -250,14 +253,14 @@ def reference() -> Profile:
         "about an hour: full, with 10,000 connections over TLS and ten thousand threads",
         points=(
             *full().points,
-            tls_c10k(10000, Cast(1, 1)),
+            tls_c10k(10000, Participants(1, 1)),
             *(
-                bodies(size, urls, Cast(5, 5, only=LARGE_PAGES))
+                bodies(size, urls, Participants(5, 5, only=LARGE_PAGES))
                 for size, urls in ((65_536, 18000), (2**20, 2000))
             ),
-            crossover(10_000, 1000, 5000, Cast(3, only=MODELS)),
-            cancel(10000, Cast(1, 1)),
-            mixed(100, 50, 2.5, Cast(1, 1, 1, only=FEWER_MIXED)),
+            crossover(10_000, 1000, 5000, Participants(3, only=MODELS)),
+            cancel(10000, Participants(1, 1)),
+            mixed(100, 50, 2.5, Participants(1, 1, 1, only=FEWER_MIXED)),
             serve(10, 40, SERVED_BY),
             serve(1000, 40, SERVED_BY),
             hold(10000, replace(SERVED_BY, models=2, variants=2, rest=1)),
@@ -293,11 +296,11 @@ def equal() -> Profile:
     server sleeps, because threads on all of two processors share its own, except where that is
     flipped. One more point compares memory on all processors.
     """
-    cast = Cast(5, 5, 5, only=STARRING)
+    who = Participants(5, 5, 5, only=STARRING)
     crawl = replace(
-        closed_loop("equal", REFERENCE_SLOTS, 14000, cast), interleaved=True, sole=True, twins=()
+        closed_loop("equal", REFERENCE_SLOTS, 14000, who), interleaved=True, sole=True, twins=()
     )
-    held = replace(c10k(1000, cast), workload="equal", id=f"equal-{MEMORY}", flip="processors")
+    held = replace(c10k(1000, who), workload="equal", id=f"equal-{MEMORY}", flip="processors")
     return Profile(
         "equal",
         "ten minutes: does what the harness holds equal decide the order?",
@@ -312,9 +315,9 @@ def interpreters() -> Profile:
         "interpreters",
         "for python -m bench interpreters: 27 s for each model on each interpreter",
         points=(
-            replace(throughput(100, 5000, Cast(5)), controls=()),
-            c10k(2000, Cast(5)),
-            processors("shared", 8000, Cast(5, 0, 5, only=(BASE, FREE, *ON_ALL))),
+            replace(throughput(100, 5000, Participants(5)), controls=()),
+            c10k(2000, Participants(5)),
+            processors("shared", 8000, Participants(5, 0, 5, only=(BASE, FREE, *ON_ALL))),
         ),
         backends=(*MODELS, *ON_ALL),
     )
@@ -322,17 +325,17 @@ def interpreters() -> Profile:
 
 def servers() -> Profile:
     """The models as servers, with those that most people run; for results/servers."""
-    cast = Cast(5, 5, 5, only=SERVING)
+    who = Participants(5, 5, 5, only=SERVING)
     return Profile(
         "servers",
         "fifteen minutes: the models as servers under load, and what an idle connection costs them",
         points=(
-            serve(10, 60, cast),
-            serve(100, 60, cast),
-            serve(1000, 40, cast),
-            accept(100, 40, cast),
-            hold(10000, cast),
-            hold(1000, cast, Tls()),
+            serve(10, 60, who),
+            serve(100, 60, who),
+            serve(1000, 40, who),
+            accept(100, 40, who),
+            hold(10000, who),
+            hold(1000, who, Tls()),
         ),
         backends=SERVING,
     )

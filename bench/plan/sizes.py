@@ -20,8 +20,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bench.plan.cast import BASE
 from bench.plan.labels import Label
+from bench.plan.participants import BASE
 from bench.plan.tls import Mode
 from bench.plan.workloads import PAGE_BYTES, REFERENCE_SLOTS, Point
 from crawlers.catalogue import OURS

@@ -20,7 +20,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import Final, Literal
 
-from bench.plan.cast import (
+from bench.plan.labels import Label
+from bench.plan.loads import How
+from bench.plan.participants import (
     BASE,
     FREE,
     MAIN_VARIANTS,
@@ -28,10 +30,8 @@ from bench.plan.cast import (
     PINNED,
     SPREADING,
     TWINS,
-    Cast,
+    Participants,
 )
-from bench.plan.labels import Label
-from bench.plan.loads import How
 from bench.plan.tls import EACH_PAGE, KEPT, OPENED, WAYS, Mode, Tls, Way
 from bench.schema import Spread
 from crawlers.registry import MODELS
@@ -164,7 +164,7 @@ class Point:
     kind: Kind
     site: str  # the server's site specification
     slots: int
-    cast: Cast  # in how many blocks each backend takes part
+    who: Participants  # in how many blocks each backend takes part
     site_name: str = ""  # replaces the site in records
     urls: int | None = None  # of a list; None: crawl from the root
     delay: str = "none"
@@ -179,8 +179,8 @@ class Point:
     # The labels of a block are alive together and take turns (:mod:`bench.run.turns`); otherwise
     # each trial runs whole and alone.
     interleaved: bool = False
-    # Gives the backends that can use them every processor (:data:`bench.plan.cast.SPREADING`), or
-    # ``over`` of them, and the others one as always.
+    # Gives the backends in :data:`bench.plan.participants.SPREADING` every processor, or ``over``
+    # of them, and the others one as always.
     spread: Spread | None = None
     over: int | None = None
     sole: bool = False  # alone answers a question: loses its interval last
@@ -203,7 +203,7 @@ class Point:
     @property
     def blocks(self) -> int:
         """How many blocks the point has."""
-        return self.cast.blocks
+        return self.who.blocks
 
     @property
     def held(self) -> bool:
@@ -291,7 +291,13 @@ def mean_delay_s(spec: str) -> float:
 
 
 def closed_loop(
-    workload: str, slots: int, pages: int, cast: Cast, *, delay: str = "none", setting: str = ""
+    workload: str,
+    slots: int,
+    pages: int,
+    who: Participants,
+    *,
+    delay: str = "none",
+    setting: str = "",
 ) -> Point:
     """A crawl of a tree in which each slot asks again as soon as it is answered."""
     mean_s = mean_delay_s(delay)
@@ -303,18 +309,18 @@ def closed_loop(
         site=tree(pages),
         delay=delay,
         slots=slots,
-        cast=cast,
+        who=who,
         # At first few pages are known, and at last few are left: about two delays a level.
         waits_s=mean_s * (pages / slots + 2 * math.log10(pages)),
         work_s=pages * page_s if slots > 1 or not mean_s else 0.0,
     )
 
 
-def throughput(slots: int, pages: int, cast: Cast) -> Point:
+def throughput(slots: int, pages: int, who: Participants) -> Point:
     """A crawl without delay: what a crawled page costs, links and all."""
     here = slots == REFERENCE_SLOTS
     return replace(
-        closed_loop("throughput", slots, pages, cast),
+        closed_loop("throughput", slots, pages, who),
         twins=TWINS if here else (BASE,),
         controls=("shared",) if here else (),
         ceiling=True,
@@ -323,10 +329,10 @@ def throughput(slots: int, pages: int, cast: Cast) -> Point:
     )
 
 
-def fetch(slots: int, urls: int, cast: Cast) -> Point:
+def fetch(slots: int, urls: int, who: Participants) -> Point:
     """A list of pages, counted and checksummed, without links: what a model costs, undiluted."""
     return replace(
-        throughput(slots, urls, cast),
+        throughput(slots, urls, who),
         id=f"fetch-{slots}",
         workload="fetch",
         site=f"list:{urls}:{PAGE_BYTES}",
@@ -338,10 +344,10 @@ def fetch(slots: int, urls: int, cast: Cast) -> Point:
     )
 
 
-def bodies(size: int, urls: int, cast: Cast) -> Point:
+def bodies(size: int, urls: int, who: Participants) -> Point:
     """The same list with larger pages, whose cost is the same for all models."""
     return replace(
-        fetch(REFERENCE_SLOTS, urls, cast),
+        fetch(REFERENCE_SLOTS, urls, who),
         id=f"bodies-{size}",
         workload="bodies",
         site=f"list:{urls}:{size}",
@@ -352,26 +358,26 @@ def bodies(size: int, urls: int, cast: Cast) -> Point:
     )
 
 
-def whole(slots: int, pages: int, cast: Cast) -> Point:
+def whole(slots: int, pages: int, who: Participants) -> Point:
     """The crawl of throughput in whole trials, one after the other: do they agree with turns?"""
-    twins = TWINS if cast.variants else (BASE,)
+    twins = TWINS if who.variants else (BASE,)
     return replace(
-        closed_loop("whole", slots, pages, cast),
+        closed_loop("whole", slots, pages, who),
         twins=twins,
         ceiling=True,
         beside=f"throughput-{slots}",
     )
 
 
-def waiting(slots: int, pages: int, cast: Cast) -> Point:
+def waiting(slots: int, pages: int, who: Participants) -> Point:
     """A delay of 50 ms: what waiting costs."""
-    return closed_loop("waiting", slots, pages, cast, delay=WAITING_DELAY)
+    return closed_loop("waiting", slots, pages, who, delay=WAITING_DELAY)
 
 
-def ladder(slots: int, pages: int, cast: Cast) -> Point:
+def ladder(slots: int, pages: int, who: Participants) -> Point:
     """Every backend, on few enough pages for the slowest stacks."""
     return replace(
-        closed_loop("ladder", slots, pages, cast),
+        closed_loop("ladder", slots, pages, who),
         twins=TWINS,
         ceiling=True,
         interleaved=True,
@@ -379,19 +385,19 @@ def ladder(slots: int, pages: int, cast: Cast) -> Point:
     )
 
 
-def switch(slots: int, pages: int, cast: Cast) -> Point:
+def switch(slots: int, pages: int, who: Participants) -> Point:
     """Threads that wait: what the interpreter's switch interval costs them."""
-    point = closed_loop("ladder", slots, pages, cast, delay=WAITING_DELAY)
-    return replace(point, cast=replace(cast, only=SWITCHING), twins=(), sole=True)
+    point = closed_loop("ladder", slots, pages, who, delay=WAITING_DELAY)
+    return replace(point, who=replace(who, only=SWITCHING), twins=(), sole=True)
 
 
-def regime(slots: int, delay_ms: int, pages: int, cast: Cast) -> Point:
+def regime(slots: int, delay_ms: int, pages: int, who: Participants) -> Point:
     """A cell of the regime map that no throughput or waiting point covers."""
     setting = f"{slots}x{delay_ms}ms"
-    return closed_loop("regime", slots, pages, cast, delay=f"lognormal:{delay_ms}", setting=setting)
+    return closed_loop("regime", slots, pages, who, delay=f"lognormal:{delay_ms}", setting=setting)
 
 
-def fairness(slots: int, urls: int, cast: Cast) -> Point:
+def fairness(slots: int, urls: int, who: Participants) -> Point:
     """Which slot finished when: whether a model starves any.
 
     The site is a list, so that every slot has work from the first moment until it runs out.
@@ -403,14 +409,14 @@ def fairness(slots: int, urls: int, cast: Cast) -> Point:
         site=f"list:{urls}:{PAGE_BYTES}",
         urls=urls,
         slots=slots,
-        cast=cast,
+        who=who,
         twins=(),
         recorder="slots",
         work_s=urls * LISTED_PAGE_S,
     )
 
 
-def c10k(connections: int, cast: Cast) -> Point:
+def c10k(connections: int, who: Participants) -> Point:
     """Connections held open at a barrier: how much memory one takes."""
     return Point(
         id=f"c10k-{connections}",
@@ -419,7 +425,7 @@ def c10k(connections: int, cast: Cast) -> Point:
         site=f"list:{connections}:{PAGE_BYTES}",
         urls=connections,
         slots=connections,
-        cast=cast,
+        who=who,
         twins=(),
         deadline_s=180.0,
         waits_s=SETTLE_S + connections / RAMP_PER_S,
@@ -427,7 +433,7 @@ def c10k(connections: int, cast: Cast) -> Point:
     )
 
 
-def openloop(rate: int, seconds: float, cast: Cast) -> Point:
+def openloop(rate: int, seconds: float, who: Participants) -> Point:
     """Requests due on a Poisson schedule: how long a user would wait."""
     urls = max(1, round(rate * seconds))
     return Point(
@@ -438,7 +444,7 @@ def openloop(rate: int, seconds: float, cast: Cast) -> Point:
         urls=urls,
         slots=100,
         rate=rate,
-        cast=cast,
+        who=who,
         twins=(),
         waits_s=seconds,
         work_s=max(0.0, urls * LISTED_PAGE_S - seconds),
@@ -447,34 +453,34 @@ def openloop(rate: int, seconds: float, cast: Cast) -> Point:
 
 def recorder_cost(pages: int, blocks: int) -> Point:
     """The same crawl in turns, with a recorder that keeps times and with one that keeps nothing."""
-    cast = Cast(blocks, only=(BASE,))
+    who = Participants(blocks, only=(BASE,))
     return replace(
-        closed_loop("cost", 100, pages, cast), twins=(), null_recorder=True, interleaved=True
+        closed_loop("cost", 100, pages, who), twins=(), null_recorder=True, interleaved=True
     )
 
 
 def pinning(pages: int, blocks: int) -> Point:
     """The same crawl in turns, on one processor and on all: for threads, and for loops."""
     loops = (BASE, "async_await")
-    cast = Cast(blocks, blocks, blocks, only=("threads", PINNED, *loops))
-    point = closed_loop("pinning", REFERENCE_SLOTS, pages, cast)
+    who = Participants(blocks, blocks, blocks, only=("threads", PINNED, *loops))
+    point = closed_loop("pinning", REFERENCE_SLOTS, pages, who)
     return replace(point, wide=loops, twins=(), interleaved=True, sole=True)
 
 
 def awake(slots: int, pages: int, blocks: int) -> Point:
     """The same crawl in turns, from a server that polls and from one that sleeps."""
-    cast = Cast(blocks, only=(BASE,))
-    return replace(closed_loop("awake", slots, pages, cast), asleep=True, interleaved=True)
+    who = Participants(blocks, only=(BASE,))
+    return replace(closed_loop("awake", slots, pages, who), asleep=True, interleaved=True)
 
 
 QUIET_S: Final = 0.3
 """Pauses before the interrupt, and until the crawl notices it."""
 
 
-def cancel(exchanges: int, cast: Cast) -> Point:
+def cancel(exchanges: int, who: Participants) -> Point:
     """Crawls that are interrupted with so many exchanges in flight."""
     return replace(
-        c10k(exchanges, cast),
+        c10k(exchanges, who),
         id=f"cancel-{exchanges}",
         workload="cancel",
         kind="cancel",
@@ -493,12 +499,12 @@ MANY_SLOTS_COST: Final = 3.0
 
 def with_long_switch(point: Point) -> Point:
     """A cell of the regime map, with the threads that ask for the lock less often beside it."""
-    models = point.cast.models
-    cast = replace(point.cast, rest=models, only=(*MODELS, *SWITCHING))
-    return replace(point, cast=cast)
+    models = point.who.models
+    who = replace(point.who, rest=models, only=(*MODELS, *SWITCHING))
+    return replace(point, who=who)
 
 
-def crossover(slots: int, delay_ms: int, pages: int, cast: Cast) -> Point:
+def crossover(slots: int, delay_ms: int, pages: int, who: Participants) -> Point:
     """``pages`` pages beyond the first of each slot, behind a fixed delay.
 
     The delay is fixed, and the start spreads the slots over it: what so many slots can fetch
@@ -514,7 +520,7 @@ def crossover(slots: int, delay_ms: int, pages: int, cast: Cast) -> Point:
         urls=urls,
         slots=slots,
         delay=f"fixed:{delay_ms}" if delay_ms else "none",
-        cast=replace(cast, only=cast.only or CROSSING),
+        who=replace(who, only=who.only or CROSSING),
         twins=(),
         recorder="slots",
         opening=opening,
@@ -544,10 +550,10 @@ TLS_HELD_S = 400e-6
 """Time to open, hold and release one connection over TLS, beyond the paced ramp."""
 
 
-def tls_c10k(connections: int, cast: Cast) -> Point:
+def tls_c10k(connections: int, who: Participants) -> Point:
     """Connections held open over TLS: how much memory one takes, and OpenSSL alone."""
     return replace(
-        c10k(connections, cast),
+        c10k(connections, who),
         id=f"tls-c10k-{connections}",
         workload="tls-c10k",
         tls=Tls(),
@@ -558,13 +564,15 @@ def tls_c10k(connections: int, cast: Cast) -> Point:
     )
 
 
-def in_modes(workload: str, modes: tuple[Mode, ...], slots: int, urls: int, cast: Cast) -> Point:
+def in_modes(
+    workload: str, modes: tuple[Mode, ...], slots: int, urls: int, who: Participants
+) -> Point:
     """The list of ``fetch``, in turns, by each backend in each mode."""
     return replace(
-        fetch(slots, urls, cast),
+        fetch(slots, urls, who),
         id=f"{workload}-{slots}",
         workload=workload,
-        cast=cast,
+        who=who,
         twins=(),
         controls=(),
         ceiling=False,
@@ -572,29 +580,29 @@ def in_modes(workload: str, modes: tuple[Mode, ...], slots: int, urls: int, cast
     )
 
 
-def tls_fetch(slots: int, urls: int, cast: Cast) -> Point:
+def tls_fetch(slots: int, urls: int, who: Participants) -> Point:
     """Kept connections, on plain HTTP and over TLS: what encryption adds to a page."""
-    return in_modes("tls-fetch", KEPT, slots, urls, replace(cast, only=PAGES_OF))
+    return in_modes("tls-fetch", KEPT, slots, urls, replace(who, only=PAGES_OF))
 
 
-def tls_handshake(slots: int, urls: int, cast: Cast) -> Point:
+def tls_handshake(slots: int, urls: int, who: Participants) -> Point:
     """A connection for each page: plain, with a full handshake, and resumed if a client can."""
-    return in_modes("tls-handshake", EACH_PAGE, slots, urls, replace(cast, only=PAGES_OF))
+    return in_modes("tls-handshake", EACH_PAGE, slots, urls, replace(who, only=PAGES_OF))
 
 
-def churn(slots: int, urls: int, cast: Cast) -> Point:
+def churn(slots: int, urls: int, who: Participants) -> Point:
     """The list of ``fetch``: each backend takes turns with itself, in both modes.
 
     A backend sends ``Connection: close`` with each request. The server closes first, so
     TIME_WAIT is at its end and holds none of the client's ports; docs/notebook/method-studies.md
     has the counts.
     """
-    return in_modes("churn", OPENED, slots, urls, cast)
+    return in_modes("churn", OPENED, slots, urls, who)
 
 
-def garbage(slots: int, urls: int, cast: Cast) -> Point:
+def garbage(slots: int, urls: int, who: Participants) -> Point:
     """The same in whole trials, without the cyclic collector: what only it could free."""
-    point = in_modes("garbage", OPENED, slots, urls, replace(cast, only=cast.only or PAGES_OF))
+    point = in_modes("garbage", OPENED, slots, urls, replace(who, only=who.only or PAGES_OF))
     return replace(point, interleaved=False, garbage=True, work_s=4 * urls * LISTED_PAGE_S)
 
 
@@ -613,7 +621,7 @@ FEWER_MIXED: Final = tuple(name for name in MIXED if name not in ("uvloop", "thr
 """The backends where the work is short or long: two loops say as much as three."""
 
 
-def mixed(work_ms: int, rate: int, seconds: float, cast: Cast) -> Point:
+def mixed(work_ms: int, rate: int, seconds: float, who: Participants) -> Point:
     """Requests due on a Poisson schedule; one in ten then needs so much work.
 
     The rate leaves the processor idle for about half of the time, so that whoever waits
@@ -621,17 +629,17 @@ def mixed(work_ms: int, rate: int, seconds: float, cast: Cast) -> Point:
     server's.
     """
     return replace(
-        openloop(rate, seconds, cast),
+        openloop(rate, seconds, who),
         id=f"mixed-{work_ms}",
         workload="mixed",
-        cast=replace(cast, only=cast.only or MIXED),
+        who=replace(who, only=who.only or MIXED),
         work_ms=work_ms,
         spread="shared",
         sole=True,
     )
 
 
-def processors(how: Spread, pages: int, cast: Cast, over: int | None = None) -> Point:
+def processors(how: Spread, pages: int, who: Participants, over: int | None = None) -> Point:
     """Backends that use every processor, against models on one: whole trials, pages per second.
 
     ``how`` says whether the server keeps its processor to itself or shares it, and ``over``
@@ -639,9 +647,9 @@ def processors(how: Spread, pages: int, cast: Cast, over: int | None = None) -> 
     between requests in all of these trials.
     """
     setting = how if over is None else f"{over}{how}"
-    point = closed_loop("processors", REFERENCE_SLOTS, pages, cast, setting=setting)
-    cast = replace(cast, only=cast.only or (*MODELS, *SPREADING))
-    return replace(point, cast=cast, spread=how, over=over, sole=over is None)
+    point = closed_loop("processors", REFERENCE_SLOTS, pages, who, setting=setting)
+    who = replace(who, only=who.only or (*MODELS, *SPREADING))
+    return replace(point, who=who, spread=how, over=over, sole=over is None)
 
 
 def steps(usable: int | None = None) -> tuple[int, ...]:
@@ -657,21 +665,21 @@ def steps(usable: int | None = None) -> tuple[int, ...]:
 
 def scaling(pages: int, blocks: int) -> list[Point]:
     """A point for each of the :func:`steps`: none on two processors, where one is left."""
-    cast = Cast(blocks, 0, blocks, only=(BASE, FREE, *SPREADING))
-    return [processors("apart", pages, cast, over) for over in steps()]
+    who = Participants(blocks, 0, blocks, only=(BASE, FREE, *SPREADING))
+    return [processors("apart", pages, who, over) for over in steps()]
 
 
 SERVED: Final = 1000
 """Pages of the site that servers serve: each connection asks for one of them, again and again."""
 
 
-def accept(connections: int, rounds: int, cast: Cast) -> Point:
+def accept(connections: int, rounds: int, who: Participants) -> Point:
     """The same with a new connection for each request."""
-    point = serve(connections, rounds, cast)
+    point = serve(connections, rounds, who)
     return replace(point, id=f"accept-{connections}", workload="accept", load="accept")
 
 
-def serve(connections: int, rounds: int, cast: Cast) -> Point:
+def serve(connections: int, rounds: int, who: Participants) -> Point:
     """Servers under load, in turns: kept connections, each with one request in flight."""
     return Point(
         id=f"serve-{connections}",
@@ -680,7 +688,7 @@ def serve(connections: int, rounds: int, cast: Cast) -> Point:
         site=f"list:{SERVED}:{PAGE_BYTES}",
         urls=SERVED,
         slots=connections,
-        cast=cast,
+        who=who,
         controls=("bare",),
         interleaved=True,
         role="server",
@@ -688,9 +696,9 @@ def serve(connections: int, rounds: int, cast: Cast) -> Point:
     )
 
 
-def hold(connections: int, cast: Cast, tls: Tls | None = None) -> Point:
+def hold(connections: int, who: Participants, tls: Tls | None = None) -> Point:
     """Servers that hold connections on which one request was answered: the memory of each."""
-    point = c10k(connections, cast) if tls is None else tls_c10k(connections, cast)
+    point = c10k(connections, who) if tls is None else tls_c10k(connections, who)
     workload = "hold" if tls is None else "tls-hold"
     return replace(
         point,
@@ -746,7 +754,7 @@ DIRECTORY_S = 15.0
 """A directory of HTML is crawled by the server before it is served for the first time."""
 
 
-def real(cast: Cast) -> list[Point]:
+def real(who: Participants) -> list[Point]:
     """Real HTML from this machine; empty when there is none."""
     found = find_html()
     if found is None:
@@ -760,7 +768,7 @@ def real(cast: Cast) -> list[Point]:
             site=f"dir:{path}",
             site_name=f"dir:{name}",
             slots=10,
-            cast=cast,
+            who=who,
             interleaved=True,
             prepare_s=DIRECTORY_S,
         )

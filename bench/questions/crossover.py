@@ -20,7 +20,7 @@ from bench.analysis.analysis import Analysis
 from bench.analysis.stats import Comparison, Ratio, Spread
 from bench.analysis.stats.ratios import MARGINS
 from bench.analysis.wording import change, interval
-from bench.plan.cast import BASE
+from bench.plan.participants import BASE
 from bench.plan.workloads import SWITCHING
 from bench.questions.question import Answer, Headline
 from bench.schema import TrialRecord

@@ -17,7 +17,7 @@ from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.loops import Predicted, mean, predicted, rate_of
 from bench.analysis.wording import prose
-from bench.plan.cast import SPREADING
+from bench.plan.participants import SPREADING
 from bench.plan.workloads import MIXED as CAST
 from bench.questions.question import Answer, Headline, few
 from bench.schema import TrialRecord

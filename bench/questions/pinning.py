@@ -17,7 +17,7 @@ from bench.analysis.analysis import Analysis
 from bench.analysis.stats import Ratio
 from bench.analysis.summary import processors
 from bench.analysis.wording import TIMES_FROM, between, change
-from bench.plan.cast import PINNED
+from bench.plan.participants import PINNED
 from bench.questions.question import Answer, Headline
 from bench.schema import TrialRecord
 from bench.show.measured import TIMES, US, Blocks, Measure, Measured, within

@@ -18,8 +18,8 @@ from bench.analysis.analysis import Analysis
 from bench.analysis.stats import Comparison, Ratio, Spread
 from bench.analysis.summary import processors as processors_of
 from bench.analysis.wording import against, interval
-from bench.plan.cast import BASE, FREE, SPREADING
 from bench.plan.labels import Label
+from bench.plan.participants import BASE, FREE, SPREADING
 from bench.questions.question import Answer, Headline
 from bench.schema import TrialRecord
 from bench.show import cells

@@ -11,7 +11,7 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.plan.cast import BASE, MAPPED
+from bench.plan.participants import BASE, MAPPED
 from bench.questions.question import Answer, Headline, few
 from bench.show.figures import Bars, Figure, Unit
 from bench.show.measured import US, Blocks, Measure, Measured

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from bench.analysis.analysis import Analysis
-from bench.plan.cast import FREE
+from bench.plan.participants import FREE
 from bench.questions import answers
 from bench.report import cite
 

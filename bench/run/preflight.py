@@ -22,8 +22,8 @@ from bench.machine.doctor import Needs
 from bench.plan import budget
 from bench.plan.backends import of_role
 from bench.plan.budget import block_s
-from bench.plan.cast import TWINS, Cast
 from bench.plan.labels import Label
+from bench.plan.participants import TWINS, Participants
 from bench.plan.plan import Plan, PlannedPoint, Turn
 from bench.plan.tls import SERVER_KIB, client_kib
 from bench.plan.workloads import Point, fetch
@@ -58,7 +58,7 @@ def refusals(
     refused = {}
     for entry in todo.entries:
         point = entry.point
-        for label in entry.cast:
+        for label in entry.labels:
             backend = of_role(point, label, by_name)
             threads = point.slots if backend.family == THREADED else 0
             reason = unable(backend, point) or doctor.refuse(
@@ -109,7 +109,7 @@ def expected_floor(rehearsal: Rehearsal, kept: Sequence[PlannedPoint]) -> float 
     found = [
         rehearsal.floor_percent(entry.point.work_s, entry.blocks)
         for entry in kept
-        if entry.point.interleaved and any(label.twin for label in entry.cast)
+        if entry.point.interleaved and any(label.twin for label in entry.labels)
     ]
     return max((floor for floor in found if floor is not None), default=None)
 
@@ -171,7 +171,7 @@ def rehearse(
     known: Sequence[Backend], point: Point | None = None, blocks: int = BLOCKS
 ) -> Rehearsal | None:
     """Run a few small blocks with every backend that is usually a twin; None if none succeeds."""
-    point = point or fetch(100, URLS, Cast(blocks))
+    point = point or fetch(100, URLS, Participants(blocks))
     names = [backend.name for backend in known if backend.name in TWINS] or [known[0].name]
     labels = [Label(name, twin=twin) for name in names for twin in (False, True)]
     entry = PlannedPoint(point, dict.fromkeys(labels, 1))

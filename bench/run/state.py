@@ -15,7 +15,7 @@ from bench.histograms import FloatArray
 from bench.launch import OWN_PYTHON
 from bench.machine import cpu, host
 from bench.plan.backends import of_role
-from bench.plan.cast import SPREADING
+from bench.plan.participants import SPREADING
 from bench.plan.plan import Turn
 from bench.plan.tls import WAYS, Way
 from bench.plan.workloads import Params, Point

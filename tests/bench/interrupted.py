@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from bench.plan.cast import Cast
+from bench.plan.participants import Participants
 from bench.plan.workloads import cancel
 from bench.questions.cancelling import CONTROL
 from bench.schema import AnyRecord, Cancelled
@@ -37,7 +37,7 @@ def interrupted(
     ]
     if left:
         found = [_void(trial) if trial.label == left else trial for trial in found]
-    return extended(records, [cancel(size, Cast(1)).id for size in sizes], found)
+    return extended(records, [cancel(size, Participants(1)).id for size in sizes], found)
 
 
 def each_us(name: str) -> float:

@@ -21,8 +21,8 @@ from bench.cli import DONE, FAILED, INTERRUPTED
 from bench.launch import ROOT
 from bench.machine import cpu
 from bench.plan import backends, workloads
-from bench.plan.cast import Cast
 from bench.plan.labels import Label
+from bench.plan.participants import Participants
 from bench.plan.plan import Turn
 from bench.plan.workloads import Point
 from bench.run.protocol import Result
@@ -77,7 +77,7 @@ def point(site: str = "tree:60:5:1024", slots: int = 4, **changes: object) -> Po
         "kind": "crawl",
         "site": site,
         "slots": slots,
-        "cast": Cast(1),
+        "who": Participants(1),
     }
     return Point(**(values | changes))  # type: ignore[arg-type]
 

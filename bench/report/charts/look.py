@@ -10,8 +10,8 @@ from typing import Any, Final, Literal
 import matplotlib
 
 from bench.palette import PALETTES, Theme
-from bench.plan.cast import MAIN_VARIANTS
 from bench.plan.labels import Label
+from bench.plan.participants import MAIN_VARIANTS
 from bench.show.words import is_stack
 
 Shape = Literal["wide", "square", "stage"]

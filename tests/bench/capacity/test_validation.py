@@ -23,7 +23,7 @@ from bench.capacity.validation import (
     rates,
     validation,
 )
-from bench.plan.cast import SPREADING
+from bench.plan.participants import SPREADING
 from bench.questions import churn, mixed, tls, variants
 from bench.schema import AnyRecord, TrialRecord
 from tests.bench import committed, synthetic

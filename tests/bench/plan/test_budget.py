@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from bench.analysis.stats import MIN_BLOCKS
 from bench.plan import budget, plan
 from bench.plan.budget import INTERVAL_BLOCKS
-from bench.plan.cast import Cast
 from bench.plan.labels import Label
+from bench.plan.participants import Participants
 from bench.plan.plan import PlannedPoint
 from bench.plan.profiles import PROFILES, profile
 from bench.plan.workloads import openloop, throughput, whole
@@ -53,7 +53,7 @@ def test_cuts_reach_the_budget_or_the_last_block(
     before, after = blocks(entries), blocks(kept)
     assert [point for point in before if point in after] == list(after)
     left = {entry.point.id: entry for entry in entries}
-    assert all(list(entry.cast) == list(left[entry.point.id].cast) for entry in kept)
+    assert all(list(entry.labels) == list(left[entry.point.id].labels) for entry in kept)
     assert record.expected_s == budget.plan_s(kept, slowness)
     assert record.expected_s <= budget_s or (
         len([entry for entry in kept if entry.point.kind != "hold"]) == 1
@@ -82,7 +82,7 @@ def test_spare_blocks_go_first_then_intervals_and_whole_points_last() -> None:
     assert stages == sorted(stages, key=["spare", "interval", "point"].index)
     assert set(stages) == {"spare", "interval", "point"}
     kinds = {entry.point.id: entry.point.kind for entry in FULL}
-    most = max(FULL, key=lambda entry: len(entry.cast) * (entry.point.kind != "hold"))
+    most = max(FULL, key=lambda entry: len(entry.labels) * (entry.point.kind != "hold"))
     assert [p for p, n in left.items() if n and kinds[p] != "hold"] == [most.point.id]
     assert all(left[p] for p, kind in kinds.items() if kind == "hold")
 
@@ -92,7 +92,7 @@ def test_one_point_after_the_other_loses_its_interval() -> None:
     places = list(budget.order_of_cuts(QUICK))
     losing = [QUICK[p].point.id for p in places if QUICK[p].blocks > budget.FEWEST_BLOCKS]
     labels = {
-        entry.point.id: len(entry.cast) for entry in QUICK if entry.blocks > budget.FEWEST_BLOCKS
+        entry.point.id: len(entry.labels) for entry in QUICK if entry.blocks > budget.FEWEST_BLOCKS
     }
     assert labels[losing[0]] == min(labels.values())
     first = losing[: 2 * len(set(losing))]
@@ -122,12 +122,12 @@ def test_what_alone_answers_a_question_loses_its_interval_last() -> None:
 
 
 def test_a_slower_machine_takes_longer_but_waits_no_longer() -> None:
-    work, wait = throughput(100, 5000, Cast(1)), openloop(1000, 2.0, Cast(1))
+    work, wait = throughput(100, 5000, Participants(1)), openloop(1000, 2.0, Participants(1))
     label = Label("callbacks")
     assert budget.trial_s(work, label, 2.0) == pytest.approx(2 * budget.trial_s(work, label))
     assert budget.trial_s(wait, label, 2.0) < 1.5 * budget.trial_s(wait, label)
     # In turns a slow label gets fewer pages; in whole trials all have the same.
     assert budget.trial_s(work, Label("aiohttp")) < 1.2 * budget.trial_s(work, label)
-    alone = whole(100, 5000, Cast(1))
+    alone = whole(100, 5000, Participants(1))
     assert budget.trial_s(alone, Label("aiohttp")) > budget.trial_s(alone, label)
     assert budget.trial_s(alone, Label("nonesuch")) > budget.trial_s(alone, label)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.plan.cast import Cast
+from bench.plan.participants import Participants
 from bench.plan.workloads import CROSSING, OPENED_PER_S, Opening, crossover
 from bench.run.protocol import Schedule
 from bench.run.record import steady
@@ -79,10 +79,10 @@ def test_slots_that_fall_behind_are_told() -> None:
 
 
 def test_points_record_their_pace_and_hold_the_backends_to_compare() -> None:
-    point = crossover(1000, 100, 2000, Cast(5, rest=5))
+    point = crossover(1000, 100, 2000, Participants(5, rest=5))
     assert point.params["ramp_per_s"] == 10_000
     assert point.params["delay"] == "fixed:100"
     assert point.urls == 3000
-    assert point.cast.only == CROSSING
-    assert crossover(10, 0, 100, Cast(1)).params["delay"] == "none"
+    assert point.who.only == CROSSING
+    assert crossover(10, 0, 100, Participants(1)).params["delay"] == "none"
     assert not Opening(1000, 1.0).held

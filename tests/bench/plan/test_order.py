@@ -55,9 +55,9 @@ def test_some_labels_take_part_in_fewer_blocks_and_together(
     blocks: int, share: int, seed: int
 ) -> None:
     rest = min(share, blocks)
-    cast = {A: blocks, B: blocks, C: rest, D: rest}
-    found = order.schedule({"p": cast}, seed)
-    assert Counter(turn.label for block in found for turn in block) == cast
+    labels = {A: blocks, B: blocks, C: rest, D: rest}
+    found = order.schedule({"p": labels}, seed)
+    assert Counter(turn.label for block in found for turn in block) == labels
     for block in found:
         assert [turn.position for turn in block] == list(range(len(block)))
         assert len(block) in (2, 4)
@@ -70,10 +70,10 @@ def test_a_point_takes_part_as_often_as_it_should(blocks: int, of: int, phase: i
 
 
 def test_the_same_seed_gives_the_same_schedule() -> None:
-    cast = {"p-1": {A: 4, B: 4, C: 4}, "p-2": {A: 2, B: 2}}
-    first, second = (order.schedule(cast, seed=7) for _ in range(2))
+    labels = {"p-1": {A: 4, B: 4, C: 4}, "p-2": {A: 2, B: 2}}
+    first, second = (order.schedule(labels, seed=7) for _ in range(2))
     assert first == second
-    assert order.schedule(cast, seed=8) != first
+    assert order.schedule(labels, seed=8) != first
 
 
 def test_every_turn_is_there_once() -> None:
@@ -93,13 +93,13 @@ def test_points_beside_each_other_share_their_blocks(
     turned: int, whole: int, more: int, seed: int
 ) -> None:
     """Of turns and whole trials of the same crawl, two blocks of five met."""
-    cast = {
+    labels = {
         "turned": {Label("a"): turned},
         "whole": {Label("a"): whole},
         "more": {Label("a"): max(turned, whole) + more},
     }
-    found: dict[str, set[int]] = {name: set() for name in cast}
-    for block in order.schedule(cast, seed, {"whole": "turned"}):
+    found: dict[str, set[int]] = {name: set() for name in labels}
+    for block in order.schedule(labels, seed, {"whole": "turned"}):
         for turn in block:
             found[turn.point].add(turn.block)
     assert (len(found["turned"]), len(found["whole"])) == (turned, whole)

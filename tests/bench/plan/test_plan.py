@@ -16,7 +16,7 @@ from tests.bench import synthetic
 
 
 def shown(found: Sequence[PlannedPoint]) -> dict[str, list[str]]:
-    return {entry.point.id: list(map(str, entry.cast)) for entry in found}
+    return {entry.point.id: list(map(str, entry.labels)) for entry in found}
 
 
 def recorded(found: Sequence[PlannedPoint], profile: str, seed: int = 5) -> CampaignRecord:
@@ -49,17 +49,17 @@ def test_an_empty_or_unknown_selection_is_refused() -> None:
 
 def test_the_user_may_set_the_number_of_blocks() -> None:
     (held,) = plan.select("full", [*MODELS, "trio", "curio"], only=["c10k-1000"], blocks=10)
-    assert set(held.cast.values()) == {10}
+    assert set(held.labels.values()) == {10}
     (held,) = plan.select("full", [*MODELS, "curio"], only=["c10k-2500"], blocks=7)
-    assert held.cast[Label("threads")] == 7
-    assert held.cast[Label("curio")] == 1
+    assert held.labels[Label("threads")] == 7
+    assert held.labels[Label("curio")] == 1
 
 
 def test_backends_that_are_named_are_in_every_block() -> None:
     (held,) = plan.select("full", ["threads", "curio"], only=["c10k-10000"], named=True)
-    assert held.cast == {Label("threads"): 2, Label("curio"): 2}
+    assert held.labels == {Label("threads"): 2, Label("curio"): 2}
     (open_loop,) = plan.select("quick", ["trio"], only=["openloop-4000"], named=True)
-    assert list(open_loop.cast) == [Label("trio")]
+    assert list(open_loop.labels) == [Label("trio")]
 
 
 def test_a_rebuilt_plan_has_the_same_turns() -> None:
@@ -83,7 +83,7 @@ def test_a_changed_table_of_workloads_cannot_continue_a_campaign() -> None:
 def test_a_campaign_on_interpreters_has_one_twin_of_each() -> None:
     names = ["threads@3.11.7", "callbacks@3.11.7", "threads@3.13.5t", "callbacks@3.13.5t"]
     entry, *_ = plan.select("interpreters", names)
-    assert list(map(str, entry.cast)) == [
+    assert list(map(str, entry.labels)) == [
         *names,
         "callbacks@3.11.7#2",
         "threads@3.11.7#2",
@@ -97,7 +97,7 @@ def test_what_shares_the_servers_processor_is_compared_with_companions() -> None
 
     def companions(only: str, *sharing: str) -> list[str]:
         (entry,) = plan.select("full", names, only=[only], sharing=sharing)
-        return [str(label) for label in entry.cast if label.asleep]
+        return [str(label) for label in entry.labels if label.asleep]
 
     assert companions("ladder-100") == []
     assert set(companions("ladder-100", "threads")) == set(sleeping)
@@ -110,4 +110,4 @@ def test_what_shares_the_servers_processor_is_compared_with_companions() -> None
     record = recorded(plan.select("full", names, only=["ladder-100"], sharing=["threads"]), "full")
     assert "callbacks/asleep" in record.plan[0].labels
     again = plan.rebuild(record)
-    assert Label("callbacks", asleep=True) in again.entries[0].cast
+    assert Label("callbacks", asleep=True) in again.entries[0].labels

@@ -8,8 +8,8 @@ import pytest
 
 from bench.analysis.stats import MIN_BLOCKS
 from bench.plan import plan, profiles, workloads
-from bench.plan.cast import MAIN_VARIANTS
 from bench.plan.labels import Label
+from bench.plan.participants import MAIN_VARIANTS
 from bench.plan.profiles import ProfileError
 from bench.plan.workloads import Point
 from crawlers.registry import MODELS
@@ -47,7 +47,7 @@ def test_quick_claims_something_about_the_models_and_the_main_variants() -> None
     found = points("quick")
     everyone = [*MODELS, "uvloop", "trio", "aiohttp"]
     for point, names in (("fetch-100", MODELS), ("throughput-100", everyone)):
-        assert min(plan.cast(found[point], names).values()) >= MIN_BLOCKS
+        assert min(plan.labels_of(found[point], names).values()) >= MIN_BLOCKS
         assert found[point].twins
 
 
@@ -110,25 +110,25 @@ LONG_SWITCH = ("threads", "threads_long_switch")
 def test_who_takes_part_in_a_point(
     profile: str, point: str, names: Sequence[str], wanted: Sequence[str]
 ) -> None:
-    assert list(map(str, plan.cast(points(profile)[point], names))) == list(wanted)
+    assert list(map(str, plan.labels_of(points(profile)[point], names))) == list(wanted)
 
 
 def test_full_takes_every_backend_and_the_rest_in_fewer_blocks() -> None:
     assert profiles.profile("full").backends is None
-    held = plan.cast(points("full")["c10k-100"], EVERYONE)
+    held = plan.labels_of(points("full")["c10k-100"], EVERYONE)
     assert {str(label) for label, blocks in held.items() if blocks == 1} == {"curio", "mine"}
-    assert len(set(plan.cast(points("full")["ladder-100"], EVERYONE).values())) == 1
-    assert set(plan.cast(points("full")["cost-100"], MODELS).values()) == {10}
+    assert len(set(plan.labels_of(points("full")["ladder-100"], EVERYONE).values())) == 1
+    assert set(plan.labels_of(points("full")["cost-100"], MODELS).values()) == {10}
 
 
 def test_full_holds_ten_thousand_connections_and_for_every_rung_enough_for_a_slope() -> None:
-    held = [p for p in profiles.profile("full").points if p.kind == "hold" and p.cast.models]
+    held = [p for p in profiles.profile("full").points if p.kind == "hold" and p.who.models]
     assert len(held) >= 4
     assert max(p.slots for p in held) == 10_000
-    held = [p for p in held if p.cast.rest]
+    held = [p for p in held if p.who.rest]
     assert len(held) >= 3
     # Pairs with the rung below, from a thousand connections on: enough for an interval.
-    assert sum(p.cast.rest for p in held if p.slots >= 1000) >= MIN_BLOCKS
+    assert sum(p.who.rest for p in held if p.slots >= 1000) >= MIN_BLOCKS
 
 
 def test_full_has_sixty_comparisons_of_one_backend_with_itself() -> None:
@@ -164,18 +164,18 @@ def test_the_reference_compares_threads_by_their_switch_interval() -> None:
     assert max(point.slots for point in crossing) == 10_000
     for point in (p for p in crossing if p.slots < 10_000):
         wanted = ["threads", "callbacks", "async_await", "threads_long_switch"]
-        cast = plan.cast(point, [*MODELS, "threads_long_switch", "trio"])
-        assert list(map(str, cast)) == wanted
-        fewest = min(n for label, n in cast.items() if label.name in MODELS)
+        labels = plan.labels_of(point, [*MODELS, "threads_long_switch", "trio"])
+        assert list(map(str, labels)) == wanted
+        fewest = min(n for label, n in labels.items() if label.name in MODELS)
         assert fewest >= MIN_BLOCKS
-    cast = plan.cast(found["crossover-10000x1000ms"], [*MODELS, "threads_long_switch"])
-    assert {str(label): n for label, n in cast.items()} == dict.fromkeys(MODELS, 3)
+    labels = plan.labels_of(found["crossover-10000x1000ms"], [*MODELS, "threads_long_switch"])
+    assert {str(label): n for label, n in labels.items()} == dict.fromkeys(MODELS, 3)
 
 
 @pytest.mark.parametrize("how", ["apart", "shared"])
 def test_full_uses_every_processor_where_a_backend_can(how: str) -> None:
     point = points("full")[f"processors-{how}"]
-    assert min(plan.cast(point, SPREADING).values()) >= MIN_BLOCKS
+    assert min(plan.labels_of(point, SPREADING).values()) >= MIN_BLOCKS
     assert point.params["processors"] == how
     assert (point.interleaved, point.polls) == (False, False)
     assert "processors" not in points("full")["whole-100"].params
@@ -193,7 +193,7 @@ def test_the_regime_map_has_no_hole() -> None:
 
 def test_the_smoke_profile_is_small() -> None:
     chosen = plan.select("smoke", MODELS)
-    assert sum(sum(entry.cast.values()) for entry in chosen) <= 90
+    assert sum(sum(entry.labels.values()) for entry in chosen) <= 90
     assert max(point.slots for point in profiles.profile("smoke").points) <= 500
 
 
@@ -202,7 +202,7 @@ def test_full_pins_threads_and_lets_loops_have_all_processors() -> None:
     assert point.interleaved
     assert not point.polls
     wanted = {"threads", "threads_one_processor", "callbacks", "async_await"}
-    found = plan.cast(point, [*MODELS, *wanted, "uvloop"], sharing=["threads"])
+    found = plan.labels_of(point, [*MODELS, *wanted, "uvloop"], sharing=["threads"])
     assert set(map(str, found)) == {*wanted, "callbacks/all", "async_await/all"}
     assert Label.parse("callbacks/all") in found
 
@@ -211,7 +211,7 @@ def test_full_fetches_with_a_backend_that_has_a_goal_beside_the_floor() -> None:
     point = points("full")["fetch-100"]
     assert "bare" in point.controls
     names = (*MODELS, "uvloop", *profiles.BARRED, "tornado")
-    found = plan.cast(point, names)
+    found = plan.labels_of(point, names)
     assert found[Label("uvloop_protocol")] == found[Label("uvloop")] == point.blocks
     assert Label("tornado") not in found
-    assert Label("uvloop_protocol") not in plan.cast(points("full")["fetch-10"], names)
+    assert Label("uvloop_protocol") not in plan.labels_of(points("full")["fetch-10"], names)

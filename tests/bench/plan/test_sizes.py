@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.plan.cast import Cast
 from bench.plan.labels import Label
+from bench.plan.participants import Participants
 from bench.plan.profiles import profile
 from bench.plan.sizes import (
     CRAWLED,
@@ -28,7 +28,7 @@ from crawlers import registry
 
 NAMES = st.sampled_from([*registry.names(), "bare", "shared", "nonesuch"])
 POINTS = st.builds(
-    lambda make, slots, pages: make(slots, pages, Cast(1)),
+    lambda make, slots, pages: make(slots, pages, Participants(1)),
     st.sampled_from([fetch, throughput]),
     st.sampled_from([1, 10, 100, 1000]),
     st.integers(100, 60_000),
@@ -53,7 +53,7 @@ def test_all_labels_work_equally_long(point, name: str) -> None:  # type: ignore
 
 
 def test_several_threads_have_longer_turns() -> None:
-    point = throughput(100, 10_000, Cast(1))
+    point = throughput(100, 10_000, Participants(1))
     assert turn_s(point, Label("threads")) == turn_s(point, Label("requests", twin=True))
     assert turn_s(point, Label("threads")) > turn_s(point, Label("threads_one_processor"))
     assert round_s(point, Label("threads")) == 2 * round_s(point, Label("callbacks"))
@@ -62,17 +62,17 @@ def test_several_threads_have_longer_turns() -> None:
 
 
 def test_a_server_that_sleeps_gives_fewer_pages() -> None:
-    point = throughput(1, 10_000, Cast(1))
+    point = throughput(1, 10_000, Participants(1))
     assert pages_of(sized(point, Label("callbacks", asleep=True))) < 0.6 * pages_of(point)
 
 
 def test_what_does_not_take_turns_has_one_size() -> None:
-    for point in (waiting(10, 50, Cast(1)), c10k(100, Cast(1))):
+    for point in (waiting(10, 50, Participants(1)), c10k(100, Participants(1))):
         assert sized(point, Label("aiohttp")) is point
 
 
 def test_a_directory_has_the_size_it_has() -> None:
-    point = replace(throughput(10, 100, Cast(1)), site="dir:somewhere")
+    point = replace(throughput(10, 100, Participants(1)), site="dir:somewhere")
     assert sized(point, Label("aiohttp")) is point
 
 
@@ -83,7 +83,10 @@ def test_every_name_in_the_table_is_a_backend_or_a_control() -> None:
 
 @pytest.mark.parametrize("slots", [1, 10, 100, 1000])
 def test_the_base_has_the_pages_that_a_point_names(slots: int) -> None:
-    for point in (throughput(slots, 30_000, Cast(1)), fetch(slots, 30_000, Cast(1))):
+    for point in (
+        throughput(slots, 30_000, Participants(1)),
+        fetch(slots, 30_000, Participants(1)),
+    ):
         assert sized(point, Label("callbacks")) == point
 
 

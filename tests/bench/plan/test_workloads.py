@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.plan import plan, workloads
-from bench.plan.cast import MAIN_VARIANTS, Cast
 from bench.plan.labels import Label
+from bench.plan.participants import MAIN_VARIANTS, Participants
 from bench.plan.plan import PlannedPoint
 from bench.plan.sizes import PAGES_PER_SLOT, pages_of, sized
 from bench.plan.tls import ASYNCIO, EACH_PAGE, KEPT, OPENED, OTHER_TLS, WAYS, Mode, Tls, client_kib
@@ -41,14 +41,14 @@ from crawlers.registry import MODELS, names
 @pytest.mark.parametrize(
     ("point", "modes"),
     [
-        (churn(100, 1000, Cast(2, 2)), OPENED),
-        (tls_fetch(10, 1000, Cast(2, 2)), KEPT),
-        (tls_handshake(10, 1000, Cast(2, 2)), EACH_PAGE),
+        (churn(100, 1000, Participants(2, 2)), OPENED),
+        (tls_fetch(10, 1000, Participants(2, 2)), KEPT),
+        (tls_handshake(10, 1000, Participants(2, 2)), EACH_PAGE),
     ],
     ids=["churn", "tls-fetch", "tls-handshake"],
 )
 def test_a_block_holds_each_backend_in_each_mode(point: Point, modes: tuple[Mode, ...]) -> None:
-    entry = PlannedPoint(point, plan.cast(point, ["threads", "trio"]))
+    entry = PlannedPoint(point, plan.labels_of(point, ["threads", "trio"]))
     turns = plan.make([entry], seed=1).turns
     for block in range(2):
         labels = {str(turn.label) for turn in turns if turn.block == block}
@@ -58,7 +58,7 @@ def test_a_block_holds_each_backend_in_each_mode(point: Point, modes: tuple[Mode
 
 
 def test_a_mode_decides_on_the_connection_and_on_tls() -> None:
-    point = tls_fetch(10, 1000, Cast(1))
+    point = tls_fetch(10, 1000, Participants(1))
     assert {mode for mode, way in WAYS.items() if not way.keep_alive} == set(EACH_PAGE)
     assert {mode for mode, way in WAYS.items() if way.tls} == {"tls", "handshake", "tickets"}
     assert WAYS["handshake"].tls == Tls(tickets=False)
@@ -66,17 +66,17 @@ def test_a_mode_decides_on_the_connection_and_on_tls() -> None:
     assert point.way(Label("callbacks", mode="plain")) == WAYS["plain"]
     assert point.way(Label("callbacks", mode="tls")) == WAYS["tls"]
     assert point.over_tls
-    assert not churn(100, 1000, Cast(1)).over_tls
+    assert not churn(100, 1000, Participants(1)).over_tls
 
 
 def test_a_backend_without_https_takes_part_where_there_is_none() -> None:
     backend = Backend("sockets", "async", 1, "", "", no_https="its calls take no ssl")
-    assert unable(backend, churn(100, 1000, Cast(1))) is None
-    assert "its calls take no ssl" in (unable(backend, tls_fetch(10, 100, Cast(1))) or "")
+    assert unable(backend, churn(100, 1000, Participants(1))) is None
+    assert "its calls take no ssl" in (unable(backend, tls_fetch(10, 100, Participants(1))) or "")
 
 
 def test_what_takes_longer_has_fewer_pages() -> None:
-    point = tls_handshake(10, 30_000, Cast(1))
+    point = tls_handshake(10, 30_000, Participants(1))
     pages = {
         mode: pages_of(sized(point, Label("callbacks", mode=mode))) for mode in (*KEPT, *EACH_PAGE)
     }
@@ -88,8 +88,10 @@ def test_what_takes_longer_has_fewer_pages() -> None:
 def test_one_server_never_sees_more_connections_than_a_client_has_ports() -> None:
     """Were every connection closed by the client, each port would still be used once at most."""
     (entry,) = plan.select("full", names(), only=["churn"])
-    assert {label.name for label in entry.cast} == {*MODELS, *MAIN_VARIANTS}
-    most = max(pages_of(sized(entry.point, label)) for label in entry.cast if label.mode == "churn")
+    assert {label.name for label in entry.labels} == {*MODELS, *MAIN_VARIANTS}
+    most = max(
+        pages_of(sized(entry.point, label)) for label in entry.labels if label.mode == "churn"
+    )
     assert most < 28_232 / 2
 
 
@@ -104,7 +106,7 @@ def test_the_servers_options() -> None:
 
 
 def test_connections_held_over_tls_are_opened_more_slowly_and_recorded() -> None:
-    plain, over = c10k(10, Cast(1)), tls_c10k(10, Cast(1))
+    plain, over = c10k(10, Participants(1)), tls_c10k(10, Participants(1))
     assert (plain.ramp_per_s, over.ramp_per_s) == (RAMP_PER_S, TLS_RAMP_PER_S)
     assert plain.way(Label("callbacks")).tls is None
     assert over.way(Label("callbacks")).tls is not None
@@ -152,9 +154,9 @@ def test_a_point_names_its_processors_and_is_for_those_that_can_use_them(
     for point in found:
         assert point.params["processors"] == "apart"
         assert point.params["over"] == point.over
-        cast = {label.backend for label in plan.cast(point, everyone)}
-        assert cast == {"callbacks", "threads", "processes", "loop_per_thread"}
-    assert "over" not in processors("apart", 1000, Cast(5)).params
+        labels = {label.backend for label in plan.labels_of(point, everyone)}
+        assert labels == {"callbacks", "threads", "processes", "loop_per_thread"}
+    assert "over" not in processors("apart", 1000, Participants(5)).params
     monkeypatch.delattr(os, "sched_getaffinity")
     assert scaling(1000, 5) == []
 
@@ -181,8 +183,8 @@ def test_no_debian_documentation_falls_back_to_a_python_package(
     monkeypatch.setattr("importlib.metadata.distributions", lambda: [empty, package])
     monkeypatch.setattr(workloads, "find_html", find_html := workloads.find_html.__wrapped__)
     assert find_html() == (docs, "somedocs 1.2 (PyPI)")
-    point = workloads.real(Cast(2))[0]
+    point = workloads.real(Participants(2))[0]
     assert point.site == f"dir:{docs}"
     assert point.params["site"] == "dir:somedocs 1.2 (PyPI)"
     monkeypatch.setattr("importlib.metadata.distributions", list)
-    assert workloads.real(Cast(1)) == []
+    assert workloads.real(Participants(1)) == []

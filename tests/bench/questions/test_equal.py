@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bench.plan.labels import Label
-from bench.plan.plan import cast
+from bench.plan.plan import labels_of
 from bench.plan.profiles import FLIPS, STARRING, equal
 from bench.plan.sizes import flipped_site
 from bench.plan.workloads import Point
@@ -58,7 +58,7 @@ def test_nothing_that_changes_is_said_to_be_nothing() -> None:
 
 @pytest.mark.parametrize("point", equal().points, ids=lambda point: point.id)
 def test_every_backend_takes_part_as_always_and_flipped(point: Point) -> None:
-    labels = cast(point, STARRING)
+    labels = labels_of(point, STARRING)
     assert {label.name for label in labels if label.flipped} == set(STARRING)
     assert {label.name for label in labels if not label.flipped} == set(STARRING)
     assert all(Label.parse(str(label)) == label for label in labels)

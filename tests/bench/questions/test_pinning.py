@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench.plan.cast import PINNED
+from bench.plan.participants import PINNED
 from bench.questions import pinning
 from bench.schema import AnyRecord, TrialRecord
 from tests.bench import synthetic

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from bench.plan.cast import MAIN_VARIANTS
+from bench.plan.participants import MAIN_VARIANTS
 from bench.questions import timeouts
 from bench.questions.timeouts import SUFFIX, WAYS, WITH, WITHOUT
 from bench.schema import AnyRecord, TrialRecord

@@ -11,7 +11,7 @@ import pytest
 
 from bench.controls import CONTROLS
 from bench.plan import backends
-from bench.plan.cast import MAIN_VARIANTS
+from bench.plan.participants import MAIN_VARIANTS
 from bench.plan.tls import Tls
 from bench.run.campaign import out_of_the_way, warmup_server
 from bench.run.state import Bench

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.plan.cast import MAIN_VARIANTS, Cast
+from bench.plan.participants import MAIN_VARIANTS, Participants
 from bench.plan.workloads import cancel
 from bench.run import barrier, leftovers
 from bench.run.judge import void_reason
@@ -26,7 +26,7 @@ from tests.bench import small
 from tests.bench.small import some
 
 EXCHANGES = 25
-POINT = cancel(EXCHANGES, Cast(1))
+POINT = cancel(EXCHANGES, Participants(1))
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_a_crawl_that_leaves_something_is_void(
     result: dict[str, Any], ledger: dict[str, Any], cancelled: dict[str, Any], reason: str | None
 ) -> None:
     found = void_reason(
-        cancel(4, Cast(1)),
+        cancel(4, Participants(1)),
         replace(RESULT, **result),
         LEDGER.model_copy(update=ledger),
         "any digest",

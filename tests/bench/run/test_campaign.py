@@ -205,7 +205,7 @@ def test_a_block_struck_in_the_middle_of_its_turns(tmp_path: Path, number: signa
     options += ["--backends", "threads,callbacks", "--seed", "3"]
     found = small.struck_and_resumed(options, tmp_path, number, turns_under_way, torn_log)
     todo = plan.rebuild(found.after.campaign)
-    labels = sorted(map(str, todo.entries[0].cast))
+    labels = sorted(map(str, todo.entries[0].labels))
     done = found.before.every_trial
     assert len(done) % len(labels) == 0  # whole blocks only
     after = found.after.every_trial

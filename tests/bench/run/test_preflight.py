@@ -12,8 +12,8 @@ import pytest
 from rich.console import Console
 
 from bench.plan import backends, plan, workloads
-from bench.plan.cast import Cast
 from bench.plan.labels import Label
+from bench.plan.participants import Participants
 from bench.plan.plan import PlannedPoint
 from bench.plan.profiles import profile
 from bench.run import preflight, runner
@@ -139,7 +139,7 @@ def test_more_work_and_more_blocks_promise_a_lower_floor() -> None:
 
 def test_this_machine_is_measured() -> None:
     known = backends.look_up(["callbacks"])
-    found = preflight.rehearse(known, workloads.fetch(4, 600, Cast(1)), blocks=1)
+    found = preflight.rehearse(known, workloads.fetch(4, 600, Participants(1)), blocks=1)
     assert found is not None
     assert found.slowness > 0
 
@@ -162,7 +162,7 @@ def test_connections_over_tls_are_refused_beforehand_with_both_numbers(
 ) -> None:
     """10,000 of asyncio's take 3 GiB and the server's 0.6; uvloop's client takes a fifth."""
     monkeypatch.setattr("bench.machine.doctor.available_bytes", lambda: 3 << 30)
-    point = workloads.tls_c10k(10_000, Cast(1))
+    point = workloads.tls_c10k(10_000, Participants(1))
     todo = plan.make([PlannedPoint(point, {Label("async_await"): 1, Label("uvloop"): 1})], seed=1)
     refused = preflight.refusals(todo, KNOWN, Path(), console())
     assert list(refused) == [(point.id, Label("async_await"))]
@@ -172,8 +172,8 @@ def test_connections_over_tls_are_refused_beforehand_with_both_numbers(
 
 def test_a_backend_without_https_is_refused_in_every_mode_with_its_reason() -> None:
     known = [Backend("threads", "", 0, "", "", no_https="sockets alone"), *KNOWN]
-    point = workloads.tls_fetch(10, 100, Cast(1))
-    todo = plan.make([PlannedPoint(point, plan.cast(point, ["threads"]))], seed=1)
+    point = workloads.tls_fetch(10, 100, Participants(1))
+    todo = plan.make([PlannedPoint(point, plan.labels_of(point, ["threads"]))], seed=1)
     by_name = {backend.name: backend for backend in reversed(known)}
     refused = preflight.refusals(todo, list(by_name.values()), Path(), console())
     assert {str(label) for _, label in refused} == {"threads/plain", "threads/tls"}

@@ -10,8 +10,8 @@ from unittest import mock
 import pytest
 
 from bench.plan import plan, workloads
-from bench.plan.cast import Cast
 from bench.plan.labels import Label
+from bench.plan.participants import Participants
 from bench.plan.plan import Turn
 from bench.plan.tls import Tls
 from bench.plan.workloads import Point
@@ -21,7 +21,7 @@ from bench.run.servers import ModelServer, Served
 from bench.run.state import Bench
 from bench.schema import TrialRecord
 
-POINT = workloads.serve(10, 6, Cast(1))
+POINT = workloads.serve(10, 6, Participants(1))
 LABELS = ("callbacks", "threads", "bare")
 LOADED = Loaded(
     requests=10, bytes=20480, checksum=99, digest="d", connections=2,
@@ -53,7 +53,7 @@ def test_servers_take_turns_and_both_ends_agree(block: list[TrialRecord]) -> Non
 
 
 def test_each_request_has_a_connection_of_its_own(bench: Bench) -> None:
-    for record in block_of(bench, workloads.accept(10, 6, Cast(1))):
+    for record in block_of(bench, workloads.accept(10, 6, Participants(1))):
         assert (record.status, record.reason) == ("ok", None)
         # The site is asked for once before, on one connection.
         assert record.extra["connections_opened"] == (record.pages or 0) - workloads.SERVED + 1
@@ -69,7 +69,7 @@ def test_the_processors_of_the_record_are_those_of_each_end(
 
 @pytest.mark.parametrize(("tls", "name"), [(None, "async_await"), (Tls(), "threads")])
 def test_a_server_holds_connections(bench: Bench, tls: Tls | None, name: str) -> None:
-    point = workloads.hold(30, Cast(1), tls)
+    point = workloads.hold(30, Participants(1), tls)
     record = serving.run(bench, point, Turn(0, point.id, 0, Label(name)), 7)
     assert (record.status, record.reason) == ("ok", None)
     assert record.memory is not None
@@ -81,7 +81,7 @@ def test_a_server_holds_connections(bench: Bench, tls: Tls | None, name: str) ->
 
 
 def test_a_server_that_is_killed_fails_its_own_trial_alone(bench: Bench) -> None:
-    point = workloads.hold(30, Cast(1))
+    point = workloads.hold(30, Participants(1))
     begin = ModelServer.page_faults
 
     def killed(self: ModelServer) -> int:
@@ -95,7 +95,7 @@ def test_a_server_that_is_killed_fails_its_own_trial_alone(bench: Bench) -> None
 
 
 def test_an_unknown_site_is_a_reason_and_no_crash(bench: Bench) -> None:
-    point = replace(workloads.hold(5, Cast(1)), site="nonsense")
+    point = replace(workloads.hold(5, Participants(1)), site="nonsense")
     record = serving.run(bench, point, Turn(0, point.id, 0, Label("callbacks")), 7)
     assert record.status == "failed"
     assert "not a site" in (record.stderr or "") + (record.reason or "")
@@ -130,7 +130,7 @@ def test_messages_of_a_load_survive_the_pipe(tmp_path: Path) -> None:
 
 def test_servers_that_are_no_crawlers_take_part_where_servers_do() -> None:
     names = ("callbacks", "aiohttp_web", "aiohttp")
-    serves = workloads.serve(100, 40, Cast(1, 1, 1))
-    crawls = workloads.fetch(100, 1000, Cast(1, 1, 1))
-    assert {label.name for label in plan.cast(serves, names)} == {"callbacks", "aiohttp_web"}
-    assert {label.name for label in plan.cast(crawls, names)} == {"callbacks", "aiohttp"}
+    serves = workloads.serve(100, 40, Participants(1, 1, 1))
+    crawls = workloads.fetch(100, 1000, Participants(1, 1, 1))
+    assert {label.name for label in plan.labels_of(serves, names)} == {"callbacks", "aiohttp_web"}
+    assert {label.name for label in plan.labels_of(crawls, names)} == {"callbacks", "aiohttp"}

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 from bench import turnlog
 from bench.plan import plan, workloads
-from bench.plan.cast import Cast
 from bench.plan.labels import Label
+from bench.plan.participants import Participants
 from bench.plan.plan import Turn
 from bench.plan.sizes import PAGES_PER_SLOT
 from bench.plan.workloads import SITE_SEED, Point, tls_c10k, tls_fetch, tls_handshake
@@ -36,7 +36,7 @@ from crawlers.registry import MODELS
 from tests.bench.small import some
 
 LABELS = ("callbacks", "callbacks#2", "threads")
-POINT = replace(workloads.throughput(10, 6000, Cast(1)), interleaved=True)
+POINT = replace(workloads.throughput(10, 6000, Participants(1)), interleaved=True)
 
 Block = tuple[list[TrialRecord], TurnsRecord]
 
@@ -356,7 +356,7 @@ CONNECTIONS = 30
 
 def held(bench: Bench, name: str) -> TrialRecord:
     """One trial that holds connections over TLS."""
-    point = tls_c10k(CONNECTIONS, Cast(1))
+    point = tls_c10k(CONNECTIONS, Participants(1))
     cores = bench.pinning.server
     with Server(point.site, seed=SITE_SEED, cores=cores, tls=point.tls) as server:
         return trial.run(bench, point, Turn(0, point.id, 0, Label(name)), server, 0)
@@ -383,14 +383,14 @@ def in_all_modes(bench: Bench, point: Point, *names: str) -> list[TrialRecord]:
     """One block in turns of these backends in all modes of the point."""
     turns = {
         place: Turn(0, point.id, place, label)
-        for place, label in enumerate(plan.cast(point, names))
+        for place, label in enumerate(plan.labels_of(point, names))
     }
     records, _ = together.run(bench, point, turns)
     return records
 
 
 def test_a_page_is_measured_plain_and_over_tls_in_one_block(bench: Bench) -> None:
-    point = replace(tls_fetch(2, 4000, Cast(1)), slots=2)
+    point = replace(tls_fetch(2, 4000, Participants(1)), slots=2)
     records = in_all_modes(bench, point, "callbacks")
     assert [record.params["mode"] for record in records] == ["plain", "tls"]
     for record in records:
@@ -404,7 +404,7 @@ def test_a_page_is_measured_plain_and_over_tls_in_one_block(bench: Bench) -> Non
 
 
 def test_a_handshake_for_each_page_is_counted_at_the_server(bench: Bench) -> None:
-    point = tls_handshake(2, 6000, Cast(1))
+    point = tls_handshake(2, 6000, Participants(1))
     records = in_all_modes(bench, point, "callbacks")
     assert [record.params["mode"] for record in records] == ["churn", "handshake", "tickets"]
     for record in records:
@@ -424,7 +424,7 @@ def test_a_handshake_for_each_page_is_counted_at_the_server(bench: Bench) -> Non
 
 def test_the_authorities_of_both_servers_are_in_one_file(bench: Bench) -> None:
     """So the context that the warm-up has made serves the trial."""
-    point = tls_c10k(2, Cast(1))
+    point = tls_c10k(2, Participants(1))
     cores = bench.pinning.server
     with Server(point.site, seed=SITE_SEED, cores=cores, tls=point.tls) as server:
         mine = Trial(bench, point, Turn(0, point.id, 0, Label("callbacks")), server, 7)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bench.plan.cast import MAIN_VARIANTS
+from bench.plan.participants import MAIN_VARIANTS
 from bench.report.charts.axes import bar_rows
 from bench.report.charts.look import Look, style
 from bench.report.charts.slide import Slide

@@ -40,7 +40,7 @@ FREE = "threads"
 
 
 @dataclass(frozen=True, slots=True)
-class Cast:
+class Participants:
     """In how many blocks of a point each group of backends takes part.
 
     The groups are the four models, the main variants and all other backends.
@@ -71,13 +71,13 @@ class Cast:
             return self.models
         return self.variants if name in (*MAIN_VARIANTS, *self.also) else self.rest
 
-    def opened(self) -> Cast:
+    def opened(self) -> Participants:
         """Everyone in every block: for backends that the user asked for by name."""
         all_of_them = self.blocks
         return replace(self, models=all_of_them, variants=all_of_them, rest=all_of_them, named=True)
 
-    def resized(self, blocks: int) -> Cast:
-        """The same cast in another number of blocks.
+    def resized(self, blocks: int) -> Participants:
+        """The same in another number of blocks.
 
         A group that was in every block stays in every block.
         """
