@@ -326,6 +326,9 @@ class Exchange:
         self.status = self._parser.get_status_code()
         self._in_body = True
         self.keep_alive = self._may_keep and self._parser.should_keep_alive()
+        if self.headers and b"transfer-encoding" in self.headers:
+            # Chunks in HTTP/1.0 are faulty, whatever Connection says (RFC 9112, 6.1).
+            self.keep_alive &= self._parser.get_http_version() != "1.0"
 
     def on_body(self, body: bytes) -> None:
         """Keep a piece of the body, unless it is already too large."""

@@ -73,6 +73,10 @@ class ResponseParser:
         """The status of the response whose head was read last."""
         return self._status
 
+    def get_http_version(self) -> str:
+        """The version of the response whose head was read last, as in "1.1"."""
+        return self._version.decode()
+
     def should_keep_alive(self) -> bool:
         """Whether the connection can carry another exchange."""
         wanted = not self._close if self._version == b"1.1" else self._keep
