@@ -113,11 +113,9 @@ def tests_full(session: nox.Session) -> None:
 
 @nox.session
 def torture(session: nox.Session) -> None:
-    """Run a long test: -- faults|framing|fuzz|leaks|races|signals|limits|soak."""
+    """Run a long test: -- faults|leaks|races|signals|limits|soak."""
     install(session, "bench", "curio", "tests", "variants")
     name, *options = session.posargs or ["leaks", "--help"]
-    if name == "fuzz":
-        session.install("atheris>=2.3")
     session.run("python", "-m", f"tests.torture.{name}", *options)
 
 

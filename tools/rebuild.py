@@ -11,17 +11,15 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import json
 import math
 import os
 import re
 import textwrap
 from collections.abc import Callable
 from functools import cache, partial
-from importlib import import_module
 from pathlib import Path
 from statistics import median
-from typing import Any, Final
+from typing import Final
 
 from rich.console import Console
 
@@ -47,7 +45,6 @@ from bench.questions import equal
 from bench.report import cite, numbers, page
 from bench.report.tables import grid
 from crawlers.registry import MODELS
-from tests.torture import document
 from tools import carried, records, sidebyside, tracebacks
 
 COMMANDS: Final = (
@@ -62,12 +59,6 @@ COMMANDS: Final = (
 
 CARRIED: Final = "carried"
 """The part that is no folder under ``results/``: what a wheel has of them."""
-
-TORTURES: Final = (
-    *("faults", "faults-tls", "fuzz", "leaks", "limits"),
-    *("races", "races-free-threaded", "signals", "soak"),
-)
-"""These have a table in docs/notebook/reliability.md."""
 
 
 @cache
@@ -119,19 +110,6 @@ def cards() -> dict[str, str]:
     file = store.trials_file(RESULTS / "reference")
     single = micro_report.load(RESULTS / "micro")
     return cards_document.pages(analysed("reference"), counted(), cite.checksum(file), single)
-
-
-def recorded(torture: str) -> dict[str, Any]:
-    """What a long test counted."""
-    counted: dict[str, Any] = json.loads((document.FOLDER / f"{torture}.json").read_text())
-    return counted
-
-
-def torture_table(name: str) -> str:
-    """The table of a long test in docs/notebook/reliability.md, from its records."""
-    module = import_module(f"tests.torture.{name.partition('-')[0]}")
-    table: str = module.to_markdown(recorded(name))
-    return table
 
 
 def fleet_tables(name: str) -> str:
@@ -195,7 +173,6 @@ def held_equal() -> str:
 
 
 BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
-    **{("notebook/reliability", each): partial(torture_table, each) for each in TORTURES},
     ("claims", "claims"): claims,
     ("costs", "costs"): costs_table,
     ("fleet", "fleet"): partial(fleet_tables, "fleet"),

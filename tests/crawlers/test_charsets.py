@@ -30,6 +30,11 @@ from crawlers.links import extract
         ('\ufeff<a href="/é">'.encode(), "latin-1", ["/%C3%A9"]),
         (b'<a href="/a\0b">', "utf-8", ["/a%EF%BF%BDb"]),
         (b"<a\0 href=/b><a hre\0f=/b>", "utf-8", []),
+        (b'<a href="/\xc0\xaf\xf4\x90\x80\x80">', None, ["/" + "%EF%BF%BD" * 6]),
+        (b'<a href="\x1b$B"><a href="/x">', "iso-2022-jp", []),
+        (('\ufeff<a href="/\ud800x">').encode("utf-16-le", "surrogatepass"), None, ["/%EF%BF%BDx"]),
+        (('\ufeff<a href="/x">').encode("utf-16-le") + b"<", None, ["/x"]),
+        (b" " * 1024 + '<meta charset=koi8-r><a href="/é">'.encode(), None, ["/%C3%A9"]),
         (b"", None, []),
     ],
 )

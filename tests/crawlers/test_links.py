@@ -110,6 +110,18 @@ def found(html: str, url: str = PAGE, charset: str | None = "utf-8") -> list[str
         ('<a href="no', []),
         ('<a href="b>\n<a href="no">', ["/dir/b%3E%3Ca%20href="]),
         ("<a href=b><a href=no", ["/dir/b"]),
+        # odd quotes, blanks and names
+        ("<a <a href=x>", ["/dir/x"]),
+        ('<a "href=x>', []),
+        ('<a href=x"y>', ["/dir/x%22y"]),
+        ("<a href=`x`>", ["/dir/%60x%60"]),
+        ("<a\fhref\n=\r\n'x'\f>", ["/dir/x"]),
+        ("<a hr\0ef=x>", []),
+        ("<a href='x\0y'>", ["/dir/x%EF%BF%BDy"]),
+        ("<lin\u212a href=x><a-b href=x><a href=y>", ["/dir/y"]),
+        ("<a " + "'" * 100_000 + " href=x>", ["/dir/x"]),
+        ('<a href="java&Tab;script&colon;alert()">', []),
+        ("</template><template><template></template><a href=x></template><a href=y>", ["/dir/y"]),
         # order and repetition
         ("<a href=b><a href='c'><a href=\"b\">", ["/dir/b", "/dir/c", "/dir/b"]),
     ],
@@ -227,6 +239,7 @@ def test_text_that_never_ends(name: str) -> None:
         ('"?&#' + "9" * 9999 + ';"', "?%EF%BF%BD"),
         ('"?&#;&#x;&"', "?&"),
         ('"?&NotEqualTilde;"', "?%E2%89%82%CC%B8"),
+        ('"&#x2f;x&colon;&Tab;y&nbsp;&amp;amp;"', "x:y%C2%A0&amp;"),
     ],
 )
 def test_character_references(attribute: str, link: str) -> None:
@@ -245,6 +258,9 @@ def test_character_references(attribute: str, link: str) -> None:
         ("<base href='http://'>", ["/dir/b", "/c"]),
         ("<base href='data:,x'>", ["/dir/b", "/c"]),
         ("<base href='ftp://host/'>", []),
+        ("<base href='http://['>", ["/dir/b", "/c"]),
+        ("<base href='http://u:p@host/x/?q/r'>", ["/x/b", "/c"]),
+        ("<base href='\ufeff/x/'>", ["/dir/%EF%BB%BF/x/b", "/c"]),
         ("<!-- <base href=/no/> -->", ["/dir/b", "/c"]),
         ("<template><base href=/no/></template>", ["/dir/b", "/c"]),
     ],

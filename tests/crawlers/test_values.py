@@ -66,10 +66,29 @@ def test_further_tries_take_further_addresses() -> None:
         ("127.0.0.1:8000", "http://127.0.0.1:8000/"),
         ("HTTP://Site.Test:80/a/../b#c", "http://site.test/b"),
         ("http://[::1]:8000", "http://[::1]:8000/"),
+        ("127.0.0.1:8000/x y", "http://127.0.0.1:8000/x%20y"),
+        ("localhost#x", "http://localhost/"),
+        ("-", "http://-/"),
     ],
 )
 def test_roots_as_typed(typed: str, normal: str) -> None:
     assert normal_root(typed) == normal
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        *("", " ", "http://", "//", "/", "http:///", ":80", "a b", "http://[::1", "\x1b[2J", "\0"),
+        *("http:", "http:80", "https:/127.0.0.1/"),  # were hosts of that name
+        *("ftp://127.0.0.1/", "javascript://127.0.0.1/", "data:,x", "http://\ud800/"),
+        "x" * 100_000 + ":1:1",
+    ],
+    ids=lambda typed: f"{typed!r:.40}",
+)
+def test_what_is_no_root_is_refused_in_a_line(typed: str) -> None:
+    with pytest.raises(JobError) as refused:
+        normal_root(typed)
+    assert "\n" not in str(refused.value)
 
 
 def test_origins_resolve_with_the_options_of_the_job() -> None:

@@ -19,7 +19,7 @@ from rich.progress import Progress
 
 from crawlers import registry
 from crawlers.registry import MODELS, BackendError
-from tests.torture import document
+from tests.torture import keep
 from tests.torture.arena import Lane, arena, differences
 from tests.torture.cases import OVER_TLS, TRAPS, Case, cases, every_kind
 from tests.torture.oracle import expected
@@ -94,50 +94,6 @@ def named(rows: Mapping[str, Sequence[Any]], hello: Mapping[str, Any]) -> dict[s
     return found
 
 
-def to_markdown(found: Mapping[str, Any]) -> str:
-    if isinstance(found["models"], list):
-        return tls_to_markdown(found)
-    table = found["table"]
-    agreeing = [name for name in table if table[name] == found["expected"]]
-    others = [name for name in table if name not in agreeing]
-    head = ["fault", "outcome by the graph", f"{len(agreeing)} backends", *others]
-    rows = []
-    for fault, outcome in sorted(found["expected"].items()):
-        if fault not in ("/", "after"):
-            theirs = [table[name].get(fault, "not fetched") for name in others]
-            rows.append(
-                [fault, outcome, "the same"]
-                + ["the same" if one == outcome else f"**{one}**" for one in theirs]
-            )
-    models, rest = found["models"], found["others"]
-    return (
-        f"{models['cases']:,} random sites, each crawled by {', '.join(MODELS)}; "
-        f"{rest['cases']:,} more by {len(rest['backends'])} other backends. "
-        f"Crawls whose outcome differed from the graph's: none. Seed {found['seed']}, "
-        f"CPython {found['python']}.\n\n"
-        f"The {len(agreeing)} backends that agree in every fault: {', '.join(agreeing)}.\n\n"
-        + document.table(head, rows)
-    )
-
-
-def tls_to_markdown(found: Mapping[str, Any]) -> str:
-    table = found["table"]
-    rows = []
-    for fault, outcome in sorted(found["expected"].items()):
-        theirs: dict[str, list[str]] = {}
-        for name, seen in table.items():
-            if seen.get(fault) != outcome:
-                theirs.setdefault(seen.get(fault, "not fetched"), []).append(f"`{name}`")
-        others = "; ".join(f"**{one}**: {', '.join(names)}" for one, names in theirs.items())
-        rows.append([fault, outcome, others or "none"])
-    return (
-        f"{found['cases']:,} random sites over TLS, each crawled by {', '.join(found['models'])}. "
-        f"Crawls whose outcome differed from the graph's: none. Seed {found['seed']}, "
-        f"CPython {found['python']}. The graph knows what the library of a model hides.\n\n"
-        + document.table(["fault", "outcome", "with another"], rows)
-    )
-
-
 def over_tls(count: int, chosen: int) -> int:
     """Crawl broken sites over TLS with the four models; record how many, and each outcome."""
     with arena(MODELS, tls=True) as lanes:
@@ -155,8 +111,7 @@ def over_tls(count: int, chosen: int) -> int:
         **{"python": platform.python_version(), "seed": chosen, "cases": done},
         **{"models": [*MODELS], "expected": wanted, "table": table},
     }
-    document.keep("faults-tls", found)
-    document.fill("faults-tls", to_markdown(found))
+    keep("faults-tls", found)
     return 0
 
 
@@ -195,8 +150,7 @@ def main() -> int:
             table[name], wanted = outcomes(lane)
     found = {"python": platform.python_version(), "seed": options.seed, **counted}
     found |= {"expected": wanted, "table": table}
-    document.keep("faults", found)
-    document.fill("faults", to_markdown(found))
+    keep("faults", found)
     return 0
 
 

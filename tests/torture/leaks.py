@@ -14,7 +14,7 @@ import sys
 import time
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from types import FrameType
@@ -30,7 +30,7 @@ from crawlers.job import Job
 from crawlers.recorder import NullRecorder
 from crawlers.registry import Backend, BackendError
 from tests.server.fixture_server import running
-from tests.torture import document
+from tests.torture import keep
 
 SITE = ("--site", "tree:60:5:1024", "--delay", "exponential:4")
 LONGEST_S = 0.12
@@ -197,20 +197,6 @@ def in_a_process(name: str, count: int) -> dict[str, Any]:
     return counted
 
 
-def to_markdown(found: Mapping[str, Mapping[str, Any]]) -> str:
-    rows = []
-    for name, outcome in found.items():
-        if reason := outcome.get("skipped") or outcome.get("failed"):
-            word = "not here" if "skipped" in outcome else "LEAKS"
-            rows.append([f"`{name}`", "", "", "", "", f"{word}: {reason}"])
-        else:
-            counts = [outcome.get(word, 0) for word in ("whole", "deadline", "interrupted")]
-            rows.append([f"`{name}`", *counts, outcome.get("failed crawl", 0), "nothing"])
-    crawls = sum(sum(v for v in o.values() if isinstance(v, int)) for o in found.values())
-    head = ["backend", "ran to its end", "deadline", "interrupted", "failed", "left behind"]
-    return f"{crawls:,} crawls.\n\n{document.table(head, rows)}"
-
-
 SKIPPED = 3
 
 
@@ -232,8 +218,7 @@ def main() -> int:
     for name in registry.names():
         found[name] = in_a_process(name, options.cases)
         print(f"{name}: {found[name]}", flush=True)
-    document.keep("leaks", found)
-    document.fill("leaks", to_markdown(found))
+    keep("leaks", found)
     return int(any("failed" in outcome for outcome in found.values()))
 
 

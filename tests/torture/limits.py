@@ -13,15 +13,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from bench.launch import ROOT
 from tests.bench import small
 from tests.server.fixture_server import running
-from tests.torture import document
+from tests.torture import keep
 
 SITE = "tree:100:5:1024"
 HARNESS = (
@@ -233,13 +231,6 @@ def judge(case: Case, expected: Expected, code: int, line: str, errors: str) -> 
     return f"exit {code}: {line}"
 
 
-def to_markdown(found: Mapping[str, Any]) -> str:
-    rows = [
-        [f"**{name}**: {row['how']}", row["crawler"], row["harness"]] for name, row in found.items()
-    ]
-    return document.table(["too little of", "`python -m crawlers`", "the harness"], rows)
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.torture.limits", description=__doc__)
     parser.add_argument("--inside", metavar="CASE", help="serve and crawl here, for that case")
@@ -263,8 +254,7 @@ def main() -> int:
                         row[who] = f"WRONG: {error}"
                         wrong += 1
             print(f"{case.name}, {who}: {row[who]}", flush=True)
-    document.keep("limits", found)
-    document.fill("limits", to_markdown(found))
+    keep("limits", found)
     return int(wrong > 0)
 
 

@@ -15,7 +15,7 @@ import faulthandler
 import platform
 import random
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -26,7 +26,7 @@ from crawlers.job import Job
 from crawlers.recorder import NullRecorder
 from crawlers.registry import Backend, BackendError
 from tests.server.fixture_server import Running, running
-from tests.torture import document
+from tests.torture import keep
 
 SITE = ("--site", "tree:20:4:1024")
 SWITCH_S = 1e-6
@@ -68,19 +68,6 @@ def many(backend: Backend, server: Running, crawls: Iterable[int], rng: random.R
                 faulthandler.cancel_dump_traceback_later()
 
 
-def to_markdown(found: Mapping[str, Any]) -> str:
-    rows = [
-        [f"`{name}`", f"{outcome['crawls']:,}", outcome["failed"] or "none"]
-        for name, outcome in found["backends"].items()
-    ]
-    lock = "without the interpreter's lock"
-    if found["gil"]:
-        lock = f"with the interpreter's lock, {found['switch_s'] * 1e6:g} µs between switches"
-    return f"CPython {found['python']}, {lock}.\n\n" + document.table(
-        ["backend", "crawls", "twice, lost or stuck"], rows
-    )
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.torture.races", description=__doc__)
     parser.add_argument("--crawls", type=int, default=10_000, help="with threads")
@@ -107,8 +94,7 @@ def main() -> int:
     found = {"python": platform.python_version(), "gil": gil, "switch_s": SWITCH_S}
     found |= {"seed": options.seed, "backends": outcomes}
     name = "races" if found["gil"] else "races-free-threaded"
-    document.keep(name, found)
-    document.fill(name, to_markdown(found))
+    keep(name, found)
     return int(any(outcome["failed"] for outcome in outcomes.values()))
 
 

@@ -15,10 +15,8 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import psutil
 from rich.progress import track
@@ -28,7 +26,7 @@ from bench.launch import ROOT
 from bench.plan import plan
 from bench.store import Records
 from tests.bench import small
-from tests.torture import document
+from tests.torture import keep
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 CAMPAIGN = ("--profile", "smoke", "--blocks", "2", "--seed", "1", "--backends", "callbacks")
@@ -159,15 +157,6 @@ def whole(records: Records) -> None:
     assert Counter(map(plan.key, records.trials)) == planned
 
 
-def to_markdown(found: Mapping[str, Any]) -> str:
-    rows = []
-    for key, outcomes in found["outcomes"].items():
-        counted = "; ".join(f"{count} × {words}" for words, count in outcomes.items())
-        rows.append([*key.split(" gets "), sum(outcomes.values()), counted])
-    head = ["process", "signal", "times", "outcome"]
-    return f"{found['strikes']} campaigns were struck.\n\n{document.table(head, rows)}"
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.torture.signals", description=__doc__)
     parser.add_argument("--strikes", type=int, default=108, help="how many campaigns")
@@ -191,8 +180,7 @@ def main() -> int:
                 print(word)
         outcomes.setdefault(f"{victim} gets {number.name}", Counter())[word] += 1
     found = {"strikes": options.strikes, "seed": options.seed, "outcomes": outcomes}
-    document.keep("signals", found)
-    document.fill("signals", to_markdown(found))
+    keep("signals", found)
     return int(failed > 0)
 
 

@@ -16,8 +16,7 @@ import subprocess
 import sys
 import threading
 from array import array
-from collections.abc import Mapping, Sequence
-from statistics import median
+from collections.abc import Sequence
 from typing import Any
 
 from rich.progress import track
@@ -29,7 +28,7 @@ from crawlers.job import Job
 from crawlers.recorder import NullRecorder
 from crawlers.registry import BackendError
 from tests.server.fixture_server import running
-from tests.torture import document
+from tests.torture import keep
 
 KINDS = (
     *("interim", "close_after", "reset_after", "surplus", "pipelined", "null_bytes", "bomb"),
@@ -95,28 +94,6 @@ def judge(samples: Sequence[Sequence[int]]) -> dict[str, Any]:
     }
 
 
-def to_markdown(found: Mapping[str, Any]) -> str:
-    from bench.text import size_words
-
-    rows = []
-    for name, row in found.items():
-        if "samples" not in row:
-            rows.append([f"`{name}`", "", "", "", "", "", row["skipped"]])
-            continue
-        used = median(used for _, used in row["samples"][-5:])
-        what = "flat" if row["flat"] else "the heap is fragmented; nothing is kept"
-        if row["leaks"]:
-            what = "**leaks**"
-        same = row["descriptors"][0] == row["descriptors"][1]
-        kept = "as before" if same and row["threads"][0] == row["threads"][1] else "**more**"
-        cells = [f"{row['urls']:,}", size_words(used), f"{row['bytes_per_url']:.2f}"]
-        cells += [f"{row['blocks_per_url']:.4f}", kept, what]
-        rows.append([f"`{name}`", *cells])
-    head = ["backend", "URLs", "memory at the end", "bytes per URL", "blocks per URL"]
-    head += ["descriptors, threads", ""]
-    return document.table(head, rows)
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.torture.soak", description=__doc__)
     parser.add_argument("--urls", type=int, default=200_000, help="URLs that each backend fetches")
@@ -148,8 +125,7 @@ def main() -> int:
         else:
             found[name] = judge(json.loads(done.stdout))
             found[name]["python"] = platform.python_version()
-    document.keep("soak", found)
-    document.fill("soak", to_markdown(found))
+    keep("soak", found)
     return int(any(row.get("leaks", False) for row in found.values()))
 
 
