@@ -51,7 +51,6 @@ LONGEST = (
     "tests/bench/report/charts/test_drawing.py",
     "tests/bench/report/test_page.py",
     "tests/crawlers/test_leaks.py",
-    "tests/crawlers/test_internet.py",
     "tests/crawlers/test_releases.py",
     "tests/bench/fleet/test_fleet.py",
     "tests/bench/machine/test_doctor.py",

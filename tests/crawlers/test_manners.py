@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +17,7 @@ from crawlers.frontier import Frontier
 from crawlers.job import LONGEST_S, Address, Job, JobError, Origin, PageResult
 from crawlers.manners import RobotsManners, on_this_machine
 from crawlers.recorder import NullRecorder
+from crawlers.tls import client_context
 from tests.crawlers import backends
 from tests.crawlers.backends import each, load, models, outcomes
 from tests.crawlers.test_main import run
@@ -63,6 +65,27 @@ def test_a_byte_order_mark_hides_no_rule(server: ScriptedServer) -> None:
     )
     server.script["/"] = page("/private")
     assert crawl(server) == {"": 200, "private": "forbidden"}
+
+
+@models
+def test_robots_txt_is_asked_for_over_https(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Without a file of authorities, those of the system's store are trusted there too."""
+    pytest.importorskip("trustme", reason="TLS needs certificates: pip install trustme")
+    from crawlers.conformance.authority import Authority
+
+    trusted = Authority(tmp_path)
+    monkeypatch.setenv("SSL_CERT_FILE", trusted.cafile)
+    monkeypatch.setattr(origins, "on_this_machine", lambda addresses: False)
+    client_context.cache_clear()
+    with ScriptedServer(trusted.greeting) as server:
+        server.script["/robots.txt"] = ok(b"User-agent: *\nDisallow: /private\n", "text/plain")
+        server.script["/"] = page("/private", "/a")
+        server.script["/a"] = page()
+        assert crawl(server, name) == {"": 200, "a": 200, "private": "forbidden"}
+        assert server.requests == {"/robots.txt": 1, "/": 1, "/a": 1}
+    client_context.cache_clear()
 
 
 @models
@@ -152,7 +175,7 @@ def test_a_deadline_does_not_wait_for_robots_txt(server: ScriptedServer, name: s
     """Pages that wait for it are left, not forbidden."""
     server.script["/robots.txt"] = Connection.hang
     # A stack that cannot end a call waits for its timeout.
-    job = Job((server.url,), slots=2, any_host=True, timeout_s=5.0, deadline_s=0.3)
+    job = Job((server.url,), slots=2, any_host=True, timeout_s=1.5, deadline_s=0.3)
     report = load(name).crawl(job, NullRecorder())
     assert (report.stopped, report.rows, report.left) == ("deadline", {}, 1)
 
