@@ -36,7 +36,7 @@ def markdown(analysis: Analysis, charts: str, folder: Path) -> str:
             if (folder / dark).is_file()
             else ""
         )
-        pictures.append((light, source, escape(design.alt)))
+        pictures.append((light, source, escape(f"Chart: {design.headline}")))
     width = "100%" if len(pictures) == 1 else "49%"
     return "\n".join(
         f'<a href="{charts}/{light}"><picture>{source}'
