@@ -531,35 +531,29 @@ def memory(
     )
 
 
-def server_growth(
+def agreement(
     before: Reading, held: Reading, connections: int, theirs: Sequence[str] = WATCH
-) -> int | None:
-    """Growth of the server's side apart from sockets: user memory, page tables, files.
+) -> dict[str, float | None]:
+    """What the second method says: for the ``extra`` of a record.
 
-    For :func:`agreement` only; None if the server was not read.
+    ``memory_agreement`` is the sum of the parts of both sides over the drop in the machine's
+    free memory. 1 is perfect; 0.9 to 1.05 is usual with thousands of connections. With hundreds,
+    other changes on the machine (page cache, other programs' kernel memory) are too large a share
+    of the drop. None if a part is missing or the drop is not positive. ``server_growth_bytes`` is
+    the server's side of it apart from sockets: user memory, page tables, files.
     """
-    if before.server is None or held.server is None:
-        return None
-    user = gain(before.server.user_bytes, held.server.user_bytes)
-    tables = gain(before.server.page_table_bytes, held.server.page_table_bytes)
-    other = kernel_growth(before, held, connections, theirs).server_other
-    return sum(part or 0 for part in (user, tables, other))
-
-
-def agreement(measured: Memory, server_bytes: int | None = None) -> float | None:
-    """Sum of the parts of both sides over the drop in the machine's free memory.
-
-    1 is perfect; 0.9 to 1.05 is usual with thousands of connections. With hundreds,
-    other changes on the machine (page cache, other programs' kernel memory) are too
-    large a share of the drop. ``server_bytes`` is :func:`server_growth`. None if a
-    part is missing or the drop is not positive.
-    """
-    drop = measured.machine_drop_bytes
-    total = server_bytes or 0
+    measured, server = memory(before, held, connections, theirs), None
+    if before.server is not None and held.server is not None:
+        user = gain(before.server.user_bytes, held.server.user_bytes)
+        tables = gain(before.server.page_table_bytes, held.server.page_table_bytes)
+        other = kernel_growth(before, held, connections, theirs).server_other
+        server = sum(part or 0 for part in (user, tables, other))
     own = ("user_bytes", "page_table_bytes", "kernel_stack_bytes", "send_buffer_bytes")
-    for name in (*own, *KERNEL_PARTS):
-        gained = gain(getattr(measured.before, name), getattr(measured.held, name))
-        if gained is None:
-            return None
-        total += gained
-    return total / drop if drop is not None and drop > 0 else None
+    parts = [
+        gain(getattr(measured.before, name), getattr(measured.held, name))
+        for name in (*own, *KERNEL_PARTS)
+    ]
+    drop, share = measured.machine_drop_bytes, None
+    if drop is not None and drop > 0 and None not in parts:
+        share = sum(part or 0 for part in (server, *parts)) / drop
+    return {"server_growth_bytes": server, "memory_agreement": share}

@@ -71,9 +71,7 @@ class Barrier:
         self._watch.opens()
         self._release()
         trial.memory = memory.memory(self._before, full, trial.point.slots)
-        growth = memory.server_growth(self._before, full, trial.point.slots)
-        trial.extra["server_growth_bytes"] = growth
-        trial.extra["memory_agreement"] = memory.agreement(trial.memory, growth)
+        trial.extra |= memory.agreement(self._before, full, trial.point.slots)
 
     def look(self) -> None:
         """Note how many connections are left while they close."""

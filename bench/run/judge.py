@@ -17,7 +17,6 @@ The rules, in this order; the thresholds are the constants below:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -214,8 +213,6 @@ def limiter(load: Load) -> tuple[Limiter, str]:
 # --- what to do about trials that do not count -------------------------------------------------
 
 MOST_NAMES: Final = 4
-OLD_RE: Final = re.compile(r"3\.11\.[0-4](?!\d)")
-"""CPython with the fault in possessive groups, unless a distribution has repaired it."""
 
 
 def unusable(trials: Sequence[TrialRecord]) -> list[str]:
@@ -230,16 +227,6 @@ def unusable(trials: Sequence[TrialRecord]) -> list[str]:
             f"What to do: {_names(unlike)} did not find or read the pages that the site has. See "
             f"which: python -m crawlers conformance {unlike[0].backend}"
         )
-        releases = {
-            str(trial.mechanism.get("python", ""))
-            for trial in unlike
-            if "links" not in trial.mechanism
-        }
-        if old := sorted(filter(OLD_RE.match, releases)):
-            found.append(
-                f"What to do: the re module of CPython {listing(old)} may miss links. Use CPython "
-                "3.11.5 or later, or your distribution's update of Python."
-            )
     if erring:
         kinds = sorted({kind for trial in erring for kind in trial.errors})
         found.append(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from contextlib import closing
 
-from bench.machine import cpu, kernel, memory
+from bench.machine import kernel, memory
 from bench.plan.plan import Turn
 from bench.plan.workloads import SITE_SEED, Point
 from bench.run import record
@@ -42,7 +42,7 @@ def start_load(trial: Trial, server: ModelServer) -> WorkerProcess:
     worker = WorkerProcess(f"the load of {trial.turn.label}", module="bench.run.loader")
     pinning = trial.pinning
     for pid, cores in ((server.pid, pinning.client), (worker.pid, pinning.server)):
-        trial.unpinned = trial.unpinned or (cpu.pin(pid, cores) if cores else pinning.reason)
+        trial.unpinned = trial.unpinned or pinning.keep(pid, cores)
     return worker
 
 
@@ -80,11 +80,10 @@ def run(bench: Bench, point: Point, turn: Turn, number: int) -> TrialRecord:
         with start_load(trial, server) as worker:
             try:
                 hold(trial, server, worker, progress)
-            except ServerError as error:
+            except (TimeoutError, ProcessError, WorkerError, ServerError) as error:
                 trial.status, trial.reason = "failed", str(error)
-            except (TimeoutError, ProcessError, WorkerError) as error:
-                trial.status, trial.reason = "failed", str(error)
-                trial.stderr = server.stderr_tail()
+                if not isinstance(error, ServerError):
+                    trial.stderr = server.stderr_tail()
         return record.finish(trial)
 
 
@@ -111,8 +110,6 @@ def hold(trial: Trial, server: ModelServer, worker: WorkerProcess, progress: Pro
     full = reader.read()
     progress.stop()
     trial.memory = memory.memory(before, full, slots, memory.PORT)
-    growth = memory.server_growth(before, full, slots, memory.PORT)
-    trial.extra["server_growth_bytes"] = growth
-    trial.extra["memory_agreement"] = memory.agreement(trial.memory, growth)
+    trial.extra |= memory.agreement(before, full, slots, memory.PORT)
     finish(trial, worker)
     trial.kernel = kernel.delta(counters, kernel.counters())

@@ -165,11 +165,13 @@ def start(
     stack: ExitStack, bench: Bench, point: Point, turn: Turn, number: int, noise: host.Before
 ) -> Member:
     """Start a label's server and its worker; neither is waited for."""
-    if point.role == "server":
-        return start_loaded(stack, bench, point, turn, number, noise)
-    point = sized(point, turn.label)
-    server = stack.enter_context(
-        Server(
+    serves = point.role == "server"
+    server: Server
+    if serves:
+        server = serving.start(bench, point, turn)
+    else:
+        point = sized(point, turn.label)
+        server = Server(
             point.site,
             delay=point.delay,
             seed=SITE_SEED,
@@ -177,47 +179,25 @@ def start(
             wait=False,
             tls=point.way(turn.label).tls,
         )
-    )
+    stack.enter_context(server)
     trial = Trial(bench, point, turn, server, number, noise=noise, together=True)
-    worker = stack.enter_context(
-        WorkerProcess(
-            f"the worker of {turn.label}",
-            bench.pythons[turn.label.interpreter],
-            trial.hash_seed,
-            trial.environment,
+    if isinstance(server, ModelServer):
+        worker = stack.enter_context(serving.start_load(trial, server))
+        pids = server.pid, worker.pid  # they have each other's places in the turns
+    else:
+        python = bench.pythons[turn.label.interpreter]
+        worker = stack.enter_context(
+            WorkerProcess(f"the worker of {turn.label}", python, trial.hash_seed, trial.environment)
         )
-    )
-    cores = trial.pinning.client
-    trial.unpinned = cpu.pin(worker.pid, cores) if cores else bench.pinning.reason
+        pids = worker.pid, server.pid
+        trial.unpinned = trial.pinning.keep(worker.pid, trial.pinning.client)
     taker = Taker(
         name=str(turn.label),
-        worker=Group(worker.pid),
-        server=Group(server.pid),
+        worker=Group(pids[0]),
+        server=Group(pids[1]),
         count=int,  # see set_to_work
         begin=worker.go,
-        total=0,
-        slots=point.slots,
-        processors=cores,
-        turn_s=turn_s(point, turn.label),
-        once=once(turn.label),
-    )
-    return Member(trial, worker, taker)
-
-
-def start_loaded(
-    stack: ExitStack, bench: Bench, point: Point, turn: Turn, number: int, noise: host.Before
-) -> Member:
-    """Start a server under test and its load, which have each other's places in the turns."""
-    server = stack.enter_context(serving.start(bench, point, turn))
-    trial = Trial(bench, point, turn, server, number, noise=noise, together=True)
-    worker = stack.enter_context(serving.start_load(trial, server))
-    taker = Taker(
-        name=str(turn.label),
-        worker=Group(server.pid),
-        server=Group(worker.pid),
-        count=int,
-        begin=worker.go,
-        total=ENDLESS,
+        total=ENDLESS if serves else 0,
         slots=point.slots,
         processors=trial.pinning.client,
         turn_s=turn_s(point, turn.label),

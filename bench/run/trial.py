@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from contextlib import AbstractContextManager, nullcontext
 
-from bench.machine import cpu, kernel
+from bench.machine import kernel
 from bench.plan.plan import Turn
 from bench.plan.workloads import WORK_EVERY, Point
 from bench.run import record
@@ -101,11 +101,6 @@ def working(trial: Trial) -> Working | None:
     return Working(rounds=rounds, every=WORK_EVERY, seed=trial.schedule_seed) if rounds else None
 
 
-def pin(pid: int, cores: list[int], pinning: cpu.Pinning) -> str | None:
-    """Keep a process on these processors; returns None, or why it is not kept there."""
-    return cpu.pin(pid, cores) if cores else pinning.reason
-
-
 def barrier_of(
     trial: Trial, worker: WorkerProcess
 ) -> AbstractContextManager[Barrier | Interruption | None]:
@@ -125,9 +120,9 @@ def measure(trial: Trial, worker: WorkerProcess) -> None:
     Raises what :meth:`WorkerProcess.result` and the server raise.
     """
     server, pinning = trial.server, trial.pinning
-    trial.unpinned = pin(worker.pid, pinning.client, pinning)
+    trial.unpinned = pinning.keep(worker.pid, pinning.client)
     if trial.point.spread:  # the trials of a block share a server, and place it differently
-        trial.unpinned = trial.unpinned or pin(server.pid, pinning.server, pinning)
+        trial.unpinned = trial.unpinned or pinning.keep(server.pid, pinning.server)
     began = time.monotonic()
     worker.command(command(trial))
     worker.ready(START_S)

@@ -136,13 +136,10 @@ class TestMemory:
             free=100_000 - 9256,
             server=server[1],
         )
-        found = memory.memory(before, held, 1)
-        rest = memory.server_growth(before, held, 1)
-        assert rest == 1000 + 128
-        assert memory.agreement(found, rest) == pytest.approx(1.0)
-        assert memory.agreement(found.model_copy(update={"machine_drop_bytes": -5})) is None
-        missing = found.model_copy(update={"held": parts()})
-        assert memory.agreement(missing) is None
+        found = memory.agreement(before, held, 1)
+        assert found == {"server_growth_bytes": 1000 + 128, "memory_agreement": pytest.approx(1.0)}
+        for more in (held, reading(parts(), free=0)):  # nothing taken, or a part is missing
+            assert memory.agreement(held, more, 1)["memory_agreement"] is None
 
     @pytest.mark.parametrize(
         ("meminfo", "loadavg", "machine", "size"),
@@ -207,7 +204,9 @@ class TestMemory:
             other.read()
             reader = memory.Reader(other.pid, os.getpid())
             assert memory.wait_until_settled(5) < 1
-            found = memory.memory(reader.read(), reader.read(), 10)
+            before = reader.read()
+            found = memory.memory(before, reader.read(), 10)
+            assert memory.agreement(before, reader.read(), 10)["memory_agreement"] is None
         held = found.held
         assert (held.rss_bytes or 0) > 0
         assert held.threads == 3
@@ -216,7 +215,6 @@ class TestMemory:
             assert getattr(held, name) is None
             assert found.reasons[name]
         assert found.machine_drop_bytes is None
-        assert memory.agreement(found) is None
 
     def test_another_users_process(self, monkeypatch: pytest.MonkeyPatch, empty: Path) -> None:
         """smaps and fd are the owner's only; status is everyone's."""
