@@ -409,7 +409,7 @@ class CeilingRecord(Record):
 
     kind: Literal["ceiling"] = "ceiling"
     block: int
-    tool: str  # "wrk 4.1.0" or "built-in"
+    tool: str  # "wrk 4.1.0"; "built-in" in old records
     site: str
     connections: int
     requests_per_s: Rate | None

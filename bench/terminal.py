@@ -10,8 +10,9 @@ from contextlib import suppress
 from typing import Any, TextIO, cast
 
 from rich.console import Console, ConsoleOptions, RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.segment import Segment
+from rich.table import Column
 
 from bench.text import minutes, printable
 from crawlers.terminal import forget_impossible_size
@@ -48,15 +49,18 @@ class Phases:
     def __init__(self, console: Console) -> None:
         self.console = console
         self._bar = Progress(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
+            TextColumn(
+                "{task.description}", markup=False, table_column=Column(ratio=2, no_wrap=True)
+            ),
+            BarColumn(bar_width=None, table_column=Column(ratio=1)),
             MofNCompleteColumn(),
-            TimeRemainingColumn(),
+            TextColumn("{task.fields[clock]}", markup=False),
             console=console,
             auto_refresh=False,
             transient=True,
+            expand=True,
         )
-        self._task = self._bar.add_task("", total=None)
+        self._task = self._bar.add_task("", total=None, clock="")
         self._what, self._total = "", 0
         self._began = self._printed = time.monotonic()
 
@@ -67,16 +71,21 @@ class Phases:
             self._bar.reset(self._task, description=what, total=total)
             self._bar.refresh()
 
-    def to(self, done: int, doing: str = "") -> None:
-        """So much is done; ``doing`` names what comes next."""
-        what = f"{self._what} {doing}".rstrip()
+    def to(self, done: int, doing: str = "", left_s: float | None = None) -> None:
+        """So much is done; ``doing`` names what comes next, ``left_s`` is the time for the rest."""
+        what = f"{self._what} {doing}".strip()
+        now = time.monotonic()
+        clock = minutes(now - self._began)
+        left = "" if left_s is None else minutes(left_s)
         if self.console.is_terminal:
-            self._bar.update(self._task, completed=done, description=what)
+            text = f"{clock} < {left}" if left else clock
+            self._bar.update(self._task, completed=done, description=what, clock=text)
             self._bar.refresh()
-        elif time.monotonic() - self._printed >= PLAIN_EVERY_S:
-            self._printed = time.monotonic()
-            elapsed = minutes(self._printed - self._began)
-            self.console.print(f"{elapsed}  {what}: {done:,} of {self._total:,}")
+        elif now - self._printed >= PLAIN_EVERY_S:
+            self._printed = now
+            self.console.print(
+                f"{clock}  {what}: {done:,} of {self._total:,}" + (left and f", about {left} left")
+            )
 
     def close(self) -> None:
         if self.console.is_terminal:

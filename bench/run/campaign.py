@@ -12,10 +12,6 @@ from itertools import groupby
 from pathlib import Path
 from statistics import median
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-from rich.table import Column
-
 from bench import turnlog
 from bench.launch import OWN_PYTHON
 from bench.machine import cpu
@@ -32,8 +28,8 @@ from bench.run.servers import Server, ServerError
 from bench.run.state import Bench
 from bench.schema import CampaignRecord, CeilingRecord, EndRecord, TrialRecord
 from bench.store import Log
-from bench.terminal import PLAIN_EVERY_S
-from bench.text import minutes, now
+from bench.terminal import Phases
+from bench.text import now
 from crawlers.backend import Backend
 
 INTERRUPTED = "interrupted"
@@ -46,7 +42,7 @@ class Campaign:
     record: CampaignRecord
     plan: Plan
     store: Log
-    display: Display
+    display: Phases
     backends: Mapping[str, Backend]
     trials: list[TrialRecord] = field(default_factory=list)
     ceilings: list[CeilingRecord] = field(default_factory=list)
@@ -70,6 +66,7 @@ class Campaign:
         Ctrl-C, SIGTERM and SIGHUP stop it cleanly, with ``complete=False``.
         """
         self._began = time.monotonic()
+        self.display.phase("", len(self.plan.turns))
         reason = None
         with deferred(), ExitStack() as stack:
             try:
@@ -164,7 +161,7 @@ class Campaign:
             records, log = together.run(bench, point, able)
             turnlog.append(self.store.path.parent, log)
             if log.warning:
-                self.display.note(f"warning: {log.warning}")
+                self._note(f"warning: {log.warning}")
             found = {record.trial: record for record in records}
         for number, turn in here.items():
             if number not in found:
@@ -177,10 +174,10 @@ class Campaign:
     def _check_warmup(self, bench: Bench, campaign: ExitStack) -> None:
         gone = "the warm-up server is gone; starting another"
         if not bench.warmup.listens:
-            self.display.note(gone)
+            self._note(gone)
             bench.warmup = campaign.enter_context(warmup_server(bench.pinning))
         if bench.warmup_tls is not None and not bench.warmup_tls.listens:
-            self.display.note(gone)
+            self._note(gone)
             bench.warmup_tls = campaign.enter_context(warmup_server(bench.pinning, Tls()))
 
     def _ceiling(self, bench: Bench, point: Point, server: Server, block: int) -> None:
@@ -188,8 +185,8 @@ class Campaign:
             return
         self._show(f"{point.id}: the server's ceiling")
         record = ceiling.measure(server, block, bench.pinning.client)
-        if record.reason is not None:
-            self.display.note(f"block {block + 1}: {record.reason}")
+        if record.reason is not None and not self.ceilings:
+            self._note(record.reason)
         self.store.append(record)
         self.ceilings.append(record)
         self._learn_ceiling(bench)
@@ -210,10 +207,15 @@ class Campaign:
             self._planned_s += self._plan_s([self._left.pop(0)])
             self._number += 1
             self._trials_s += record.trial_s
-            self.display.advance(record)
+            if record.status != "ok":
+                self._note(f"{record.status}: {record.label} on {record.point}: {record.reason}")
 
     def _show(self, what: str) -> None:
-        self.display.now(what, self._left_s(time.monotonic() - self._began))
+        left_s = self._left_s(time.monotonic() - self._began)
+        self.display.to(len(self.trials), what, left_s)
+
+    def _note(self, text: str) -> None:
+        self.display.console.print(text)
 
     def _left_s(self, wall_s: float) -> float:
         """How long the rest will take: what the plan gives it, at the pace of what has run."""
@@ -256,60 +258,3 @@ def out_of_the_way() -> Iterator[cpu.Pinning]:
     finally:
         if before:
             cpu.pin(os.getpid(), sorted(before))
-
-
-# --- progress ----------------------------------------------------------------------------
-
-
-class Display:
-    """Progress as a bar on a terminal, or in plain lines elsewhere.
-
-    It is redrawn between trials only: a redraw during a trial would use the processors that are
-    being measured.
-    """
-
-    def __init__(self, console: Console, total: int, done: int = 0) -> None:
-        self.console = console
-        self._live = console.is_terminal
-        self._began = self._printed = time.monotonic()
-        self._total, self._done = total, done
-        self._bar = Progress(
-            TextColumn(
-                "{task.description}", markup=False, table_column=Column(ratio=2, no_wrap=True)
-            ),
-            BarColumn(bar_width=None, table_column=Column(ratio=1)),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[eta]}", markup=False),
-            console=console,
-            auto_refresh=False,
-            transient=True,
-            expand=True,
-        )
-        self._task = self._bar.add_task("starting", total=total, completed=done, eta="")
-
-    def now(self, what: str, left_s: float) -> None:
-        elapsed = minutes(time.monotonic() - self._began)
-        if self._live:
-            self._bar.start()  # only the first call has an effect
-            self._bar.update(self._task, description=what, eta=f"{elapsed} < {minutes(left_s)}")
-            self._bar.refresh()
-        elif time.monotonic() - self._printed >= PLAIN_EVERY_S:
-            self._printed = time.monotonic()
-            self.console.print(
-                f"{elapsed}  {self._done}/{self._total} trials, about {minutes(left_s)} left; "
-                f"now {what}",
-            )
-
-    def advance(self, record: TrialRecord) -> None:
-        """Count a finished trial; report it in a line if it went wrong."""
-        self._done += 1
-        self._bar.update(self._task, advance=1)
-        if record.status != "ok":
-            self.note(f"{record.status}: {record.label} on {record.point}: {record.reason}")
-
-    def note(self, text: str) -> None:
-        self.console.print(text)
-
-    def close(self) -> None:
-        if self._live:
-            self._bar.stop()

@@ -23,10 +23,10 @@ from bench.plan.budget import plan_s
 from bench.plan.labels import Label, on_each
 from bench.plan.plan import Plan, PlanError, Selection
 from bench.run import judge, preflight
-from bench.run.campaign import INTERRUPTED, Campaign, Display
+from bench.run.campaign import INTERRUPTED, Campaign
 from bench.schema import CampaignRecord, EndRecord, ResumeRecord
 from bench.store import Log, Records, StoreError
-from bench.terminal import Terminal
+from bench.terminal import Phases, Terminal
 from bench.text import minutes, now
 from crawlers.backend import Backend
 
@@ -102,7 +102,7 @@ def run(options: Options, console: Console) -> Finished:
             record=record,
             plan=todo,
             store=opened,
-            display=Display(console, len(todo.turns), len(done)),
+            display=Phases(console),
             backends=CONTROLS | {backend.name: backend for backend in known},
             trials=done,
             ceilings=list(earlier.ceilings) if earlier else [],

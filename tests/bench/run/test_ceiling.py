@@ -1,4 +1,4 @@
-"""The server's ceiling: wrk where it is, a client of our own where it is not."""
+"""The server's ceiling: by wrk, or none, with the reason."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench.run import ceiling
-from bench.run.ceiling import BUILT_IN, CeilingError, Saturation
+from bench.run.ceiling import CeilingError, Saturation
 from bench.run.servers import Server
 
 WRK = """\
@@ -38,24 +38,9 @@ def server() -> Iterator[Server]:
 def test_wrk_is_read() -> None:
     assert ceiling.parse_wrk(WRK) == Saturation(210871.35, 0)
     assert ceiling.parse_wrk(WRK_ERRORS) == Saturation(12.5, 15)
-
-
-def test_a_report_without_a_rate_is_an_error() -> None:
-    with pytest.raises(CeilingError, match="unable to connect"):
-        ceiling.parse_wrk("unable to connect to 127.0.0.1:1 Connection refused\n")
-
-
-@pytest.mark.parametrize(
-    "report",
-    [
-        "Requests/sec: 1.2.3",
-        "Requests/sec: 0",
-        f"Requests/sec: {'9' * 400}",
-    ],
-)
-def test_impossible_numbers_are_an_error(report: str) -> None:
-    with pytest.raises(CeilingError, match="impossible numbers"):
-        ceiling.parse_wrk(report)
+    for report in ("unable to connect", "Requests/sec: 0.00\n", "Requests/sec: 1.2.3\n"):
+        with pytest.raises(CeilingError, match=report.strip()):
+            ceiling.parse_wrk(report)
 
 
 @pytest.mark.parametrize(
@@ -65,21 +50,28 @@ def test_impossible_numbers_are_an_error(report: str) -> None:
         ("#!/nonexistent/sh\n", "No such file"),
         ("#!/bin/sh\n", "it gave no rate: ''"),
         (
-            "#!/bin/sh\ncase $1 in -v) exit 1;; esac\nsleep 600 & sleep 600",
+            "#!/bin/sh\ncase $1 in -v) exit 1;; esac\nexec sleep 600",
             "it did not end in time",
         ),
+        (None, "it is not installed; install it with: apt-get install wrk"),
     ],
 )
 def test_a_broken_wrk_gives_no_ceiling_but_a_reason(
-    program: str, reason: str, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    program: str | None,
+    reason: str,
+    server: Server,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    (tmp_path / "wrk").write_text(program)
-    (tmp_path / "wrk").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:/bin" if "sleep" in program else str(tmp_path))
-    monkeypatch.setattr(ceiling, "GRACE_S", 1.0)
+    if program is not None:
+        (tmp_path / "wrk").write_text(program)
+        (tmp_path / "wrk").chmod(0o755)
+    sleeps = "sleep" in (program or "")
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin" if sleeps else str(tmp_path))
+    monkeypatch.setattr(ceiling, "GRACE_S", 0.1)
     ceiling.wrk_version.cache_clear()
     try:
-        record = ceiling.measure(server, 0, [], connections=2, seconds=0.1)
+        record = ceiling.measure(server, 0, [], connections=2)
     finally:
         ceiling.wrk_version.cache_clear()
     assert record.requests_per_s is None
@@ -87,12 +79,10 @@ def test_a_broken_wrk_gives_no_ceiling_but_a_reason(
     assert reason in (record.reason or "")
 
 
-@pytest.mark.parametrize("tool", [BUILT_IN, "wrk"])
-def test_the_ceiling_is_measured(server: Server, tool: str) -> None:
-    if tool == "wrk" and not shutil.which("wrk"):
-        pytest.skip("wrk is not installed")
+@pytest.mark.skipif(shutil.which("wrk") is None, reason="wrk is not installed")
+def test_the_ceiling_is_measured(server: Server) -> None:
     server.reset()
-    record = ceiling.measure(server, 3, [], connections=8, seconds=1.0, tool=tool)
+    record = ceiling.measure(server, 3, [], connections=8)
     assert record.requests_per_s is not None
     assert record.requests_per_s > 0
     assert record.errors == 0
@@ -104,11 +94,3 @@ def test_the_ceiling_is_measured(server: Server, tool: str) -> None:
     # Both the tool and the server counted the same requests, give or take
     # those in flight at the end.
     assert server.ledger().requests >= 0.5 * record.requests_per_s
-
-
-def test_a_server_that_is_gone_is_an_error() -> None:
-    with Server("list:10:2048", seed=1, cores=[]) as gone:
-        arguments = ceiling.command(BUILT_IN, gone, 2, 0.2)
-    assert arguments[-5:] == [*gone.listening.split(":"), "/p/0", "2", "0.2"]
-    with pytest.raises(OSError, match="refused"):
-        ceiling.saturate("127.0.0.1", int(gone.listening.split(":")[1]), "/", 1, 0.1)
