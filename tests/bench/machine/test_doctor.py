@@ -9,7 +9,7 @@ import shutil
 import ssl
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -102,118 +102,130 @@ def test_the_quick_profile_is_covered() -> None:
     assert max(point.slots for point in points) <= doctor.QUICK_CONNECTIONS
 
 
-class TestDescriptors:
-    def test_the_soft_limit_is_raised(self) -> None:
-        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-        resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
-        before, after = doctor.raise_descriptor_limit()
-        assert before == 256
-        assert after > 256
-        assert doctor.raise_descriptor_limit() == (after, after)
-
-    def test_raising_is_reported(self) -> None:
-        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-        resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
-        result = find(doctor.check_descriptors(Needs(10)), "descriptors")
-        assert result.level == "ok"
-        assert "raised from 256" in result.found
-
-    def test_too_few_for_the_machine(self, empty: Path) -> None:
-        put(empty, "proc/sys/fs/file-max", "1000\n")
-        put(empty, "proc/sys/fs/file-nr", "900\t0\t1000\n")
-        result = find(doctor.check_descriptors(Needs(10)), "files")
-        assert result.level == "refusal"
+RANGE = {"proc/sys/net/ipv4/ip_local_port_range": "32768\t60999\n"}
+WAITING = {"proc/net/sockstat": "TCP: inuse 1 orphan 0 tw 48152 alloc 1 mem 1\n"}
+IN_V2 = {
+    "proc/self/mounts": "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n",
+    "proc/self/cgroup": "0::/\n",
+}
+TASKS = {
+    "proc/loadavg": "0.07 0.20 0.18 1/89 23069\n",
+    "proc/sys/kernel/threads-max": "192730\n",
+    "proc/sys/vm/max_map_count": "65530\n",
+}
+QUEUES = {
+    "proc/sys/net/core/somaxconn": "4096\n",
+    "proc/sys/net/netfilter/nf_conntrack_max": "5000\n",
+}
+GOVERNOR = "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"
+PAGES = "sys/kernel/mm/transparent_hugepage/enabled"
 
 
-class TestPorts:
-    RANGE = "proc/sys/net/ipv4/ip_local_port_range"
+@pytest.mark.parametrize(
+    ("check", "needs", "files", "name", "level", "words"),
+    [
+        (
+            doctor.check_descriptors,
+            Needs(10),
+            {"proc/sys/fs/file-max": "1000\n", "proc/sys/fs/file-nr": "900\t0\t1000\n"},
+            *("files", "refusal", "100"),
+        ),
+        (doctor.check_ports, Needs(10_000), RANGE, "ports", "ok", ""),
+        # A port in TIME_WAIT is taken for one server port only: there may be more than ports.
+        *((doctor.check_ports, Needs(10_000), RANGE | WAITING, "ports", "note", "48,152 in TIME"),),
+        (doctor.check_ports, Needs(100_000), RANGE, "ports", "refusal", ""),
+        (doctor.check_threads, Needs(threads=1000), TASKS, "threads", "ok", "max_map_count"),
+        (doctor.check_threads, Needs(threads=40_000), TASKS, "threads", "refusal", "40,064 needed"),
+        (
+            doctor.check_threads,
+            Needs(threads=100),
+            IN_V2 | {"sys/fs/cgroup/pids.max": "100\n", "sys/fs/cgroup/pids.current": "30\n"},
+            *("threads", "refusal", "pids.max leaves room for 70"),
+        ),
+        (
+            doctor.check_threads,
+            Needs(threads=1000),
+            {
+                "proc/sys/vm/overcommit_memory": "2\n",
+                "proc/meminfo": "CommitLimit: 1048576 kB\nCommitted_AS: 0 kB\n",
+            },
+            *("threads", "refusal", "strict overcommit leaves room for 128 threads"),
+        ),
+        (
+            doctor.check_processors,
+            Needs(),
+            IN_V2 | {"sys/fs/cgroup/cpu.max": "150000 100000\n"},
+            *("quota", "warning", "1.5"),
+        ),
+        (doctor.check_frequency, None, {}, "frequency", "note", ""),
+        (doctor.check_frequency, None, {GOVERNOR: "powersave\n"}, "frequency", "warning", ""),
+        (doctor.check_frequency, None, {GOVERNOR: "performance\n"}, "frequency", "ok", ""),
+        (
+            doctor.check_frequency,
+            None,
+            {
+                GOVERNOR: "powersave\n",
+                "sys/devices/system/cpu/intel_pstate/no_turbo": "0\n",
+            },
+            *("turbo", "note", ""),
+        ),
+        (doctor.check_paging, None, {PAGES: "[always] never\n"}, "huge pages", "warning", ""),
+        (doctor.check_paging, None, {PAGES: "always [madvise]\n"}, "huge pages", "ok", "madvise"),
+        (
+            doctor.check_paging,
+            None,
+            {"sys/kernel/mm/damon/admin/kdamonds/0/state": "on\n"},
+            *("cold memory", "note", ""),
+        ),
+        (doctor.check_backlog, Needs(1000), QUEUES, "backlog", "ok", ""),
+        (doctor.check_backlog, Needs(10_000), QUEUES, "backlog", "warning", ""),
+        (doctor.check_backlog, Needs(10_000), QUEUES, "conntrack", "warning", ""),
+        (doctor.check_memory, Needs(), {}, "memory", "ok", ""),
+        (doctor.check_memory, Needs(10**9), {}, "memory", "refusal", ""),
+        (
+            doctor.check_platform,
+            Needs(),
+            {"proc/self/status": "Threads: 1\n", "proc/self/smaps_rollup": "Pss_Anon: 1 kB\n"},
+            *("proc", "note", "root"),
+        ),
+    ],
+)
+def test_what_is_read_decides_the_level(
+    check: Callable[..., Iterator[CheckResult]],
+    needs: Needs | None,
+    files: dict[str, str],
+    name: str,
+    level: str,
+    words: str,
+    empty: Path,
+) -> None:
+    for path, text in files.items():
+        put(empty, path, text)
+    results = check() if needs is None else check(needs)
+    result = find(results, name)
+    assert (result.level, words in result.found + result.fix) == (level, True), result
 
-    def test_enough(self, empty: Path) -> None:
-        put(empty, self.RANGE, "32768\t60999\n")
-        assert find(doctor.check_ports(Needs(10_000)), "ports").level == "ok"
 
-    def test_time_wait_is_a_nuisance_not_a_limit(self, empty: Path) -> None:
-        """It holds a port for one server port only: there may be more of them than ports."""
-        put(empty, self.RANGE, "32768\t60999\n")
-        put(empty, "proc/net/sockstat", "TCP: inuse 1 orphan 0 tw 48152 alloc 1 mem 1\n")
-        result = find(doctor.check_ports(Needs(10_000)), "ports")
-        assert result.level == "note"
-        assert "48,152 in TIME_WAIT" in result.found
-
-    def test_too_few(self, empty: Path) -> None:
-        put(empty, self.RANGE, "32768\t60999\n")
-        assert find(doctor.check_ports(Needs(100_000)), "ports").level == "refusal"
+def test_the_soft_limit_of_descriptors_is_raised_and_that_is_said() -> None:
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+    result = find(doctor.check_descriptors(Needs(10)), "descriptors")
+    assert (result.level, "raised from 256" in result.found) == ("ok", True)
+    before, after = doctor.raise_descriptor_limit()
+    assert before == after > 256
 
 
-class TestThreads:
-    def test_the_tightest_limit_is_named(self, empty: Path) -> None:
-        put(empty, "proc/loadavg", "0.07 0.20 0.18 1/89 23069\n")
-        put(empty, "proc/sys/kernel/threads-max", "192730\n")
-        put(empty, "proc/sys/kernel/pid_max", "32768\n")
-        put(empty, "proc/sys/vm/max_map_count", "65530\n")
-        result = find(doctor.check_threads(Needs(threads=1000)), "threads")
-        assert result.level == "ok"
-        assert "max_map_count" in result.found
-        refused = [f for f in doctor.check_threads(Needs(threads=40_000)) if f.level == "refusal"]
-        assert len(refused) == 2
-        assert all("40,064 needed" in result.found for result in refused)
-
-    def test_control_group(self, empty: Path) -> None:
-        put(empty, "proc/self/mounts", "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n")
-        put(empty, "proc/self/cgroup", "0::/\n")
-        put(empty, "sys/fs/cgroup/pids.max", "100\n")
-        put(empty, "sys/fs/cgroup/pids.current", "30\n")
-        result = find(doctor.check_threads(Needs(threads=100)), "threads")
-        assert "pids.max leaves room for 70" in result.found
-
-    def test_a_limit_of_the_user(self, empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(os, "geteuid", lambda: 1000)
-        monkeypatch.setattr(resource, "getrlimit", lambda which: (500, 500))
-        result = find(doctor.check_threads(Needs(threads=1000)), "threads")
-        assert result.level == "refusal"
-        assert "RLIMIT_NPROC" in result.found
-
-    def test_strict_overcommit(self, empty: Path) -> None:
-        put(empty, "proc/sys/vm/overcommit_memory", "2\n")
-        put(empty, "proc/meminfo", "CommitLimit: 1048576 kB\nCommitted_AS: 0 kB\n")
-        result = find(doctor.check_threads(Needs(threads=1000)), "threads")
-        assert "strict overcommit leaves room for 128 threads" in result.found
+def test_a_limit_of_the_user(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(resource, "getrlimit", lambda which: (500, 500))
+    result = find(doctor.check_threads(Needs(threads=1000)), "threads")
+    assert (result.level, "RLIMIT_NPROC" in result.found) == ("refusal", True)
 
 
-class TestNoise:
-    def test_governor_and_turbo(self, empty: Path) -> None:
-        assert find(doctor.check_frequency(), "frequency").level == "note"
-        put(empty, "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave\n")
-        put(empty, "sys/devices/system/cpu/intel_pstate/no_turbo", "0\n")
-        assert find(doctor.check_frequency(), "frequency").level == "warning"
-        assert find(doctor.check_frequency(), "turbo").level == "note"
-        put(empty, "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance\n")
-        assert find(doctor.check_frequency(), "frequency").level == "ok"
-
-    def test_load(self, empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(os, "getloadavg", lambda: (3.0, 1.0, 1.0))
-        assert find(doctor.check_noise(Needs()), "load").level == "warning"
-        monkeypatch.setattr(os, "getloadavg", lambda: (0.1, 1.0, 1.0))
-        assert find(doctor.check_noise(Needs()), "load").level == "ok"
-
-    def test_huge_pages(self, empty: Path) -> None:
-        path = "sys/kernel/mm/transparent_hugepage/enabled"
-        put(empty, path, "[always] madvise never\n")
-        assert find(doctor.check_paging(), "huge pages").level == "warning"
-        put(empty, path, "always [madvise] never\n")
-        assert find(doctor.check_paging(), "huge pages").found.endswith("madvise")
-
-    def test_memory_that_is_paged_out(self, empty: Path) -> None:
-        put(empty, "sys/kernel/mm/damon/admin/kdamonds/0/state", "on\n")
-        assert find(doctor.check_paging(), "cold memory").level == "note"
-
-    def test_quota(self, empty: Path) -> None:
-        put(empty, "proc/self/mounts", "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n")
-        put(empty, "proc/self/cgroup", "0::/\n")
-        put(empty, "sys/fs/cgroup/cpu.max", "150000 100000\n")
-        result = find(doctor.check_processors(Needs()), "quota")
-        assert result.level == "warning"
-        assert "1.5" in result.found
+@pytest.mark.parametrize(("load", "level"), [(3.0, "warning"), (0.1, "ok")])
+def test_load(load: float, level: str, empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "getloadavg", lambda: (load, 1.0, 1.0))
+    assert find(doctor.check_noise(Needs()), "load").level == level
 
 
 @pytest.mark.parametrize(("count", "said"), [(1, True), (2, True), (4, False), (8, False)])
@@ -223,19 +235,6 @@ def test_few_processors_say_what_more_would_add(
     monkeypatch.setattr(cpu, "usable_cores", lambda: list(range(count)))
     notes = [r for r in doctor.check_processors(Needs()) if r.check == "all processors"]
     assert [(r.level, "4 or more" in (r.fix or "")) for r in notes] == [("note", True)] * said
-
-
-def test_backlog_and_conntrack(empty: Path) -> None:
-    put(empty, "proc/sys/net/core/somaxconn", "4096\n")
-    put(empty, "proc/sys/net/netfilter/nf_conntrack_max", "5000\n")
-    assert find(doctor.check_backlog(Needs(1000)), "backlog").level == "ok"
-    results = list(doctor.check_backlog(Needs(10_000)))
-    assert [result.level for result in results] == ["warning", "warning"]
-
-
-def test_memory_needed(empty: Path) -> None:
-    assert find(doctor.check_memory(Needs()), "memory").level == "ok"
-    assert find(doctor.check_memory(Needs(connections=10**9)), "memory").level == "refusal"
 
 
 def test_tls_says_which_version_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -253,14 +252,6 @@ def test_disk(monkeypatch: pytest.MonkeyPatch) -> None:
         usage = type("usage", (), {"free": free})
         monkeypatch.setattr(shutil, "disk_usage", lambda path, usage=usage: usage)
         assert find(doctor.check_disk(Needs()), "disk").level == level
-
-
-def test_slabinfo_out_of_reach(empty: Path) -> None:
-    put(empty, "proc/self/status", "Threads: 1\n")
-    put(empty, "proc/self/smaps_rollup", "Pss_Anon: 1 kB\n")
-    result = find(doctor.check_platform(Needs()), "proc")
-    assert result.level == "note"
-    assert "root" in result.fix
 
 
 def test_without_proc(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
