@@ -18,8 +18,17 @@ from pydantic import ValidationError
 
 from bench import filesystem
 from bench.costs import measure
-from bench.costs.measure import CostsOptions, Progress
-from bench.costs.record import Account, Cost, Costs, CostsError, Header, accounts, per_page
+from bench.costs.measure import CostsOptions
+from bench.costs.record import (
+    Account,
+    Cost,
+    Costs,
+    CostsError,
+    Sample,
+    accounts,
+    differences,
+    per_page,
+)
 from bench.launch import OWN_PYTHON, run_module
 from bench.machine import instruments
 from bench.machine.instruments import ALLOCATED, ALLOCATIONS, INSTRUCTIONS, WORKING
@@ -73,29 +82,6 @@ class Gate:
     @property
     def failed(self) -> bool:
         return bool(self.more or self.lost)
-
-
-def differences(a: Header, b: Header) -> list[str]:
-    """Why two records count different things; empty if they can be compared."""
-    first, second = a.environment, b.environment
-    found = [
-        f"{what}: {x} and {y}"
-        for what, x, y in (
-            ("pages", a.pages, b.pages),
-            ("slots", a.slots, b.slots),
-            ("interpreter", first.python, second.python),
-            ("machine", first.machine, second.machine),
-        )
-        if x != y
-    ]
-    if first.python == second.python and first.python_build != second.python_build:
-        found.append("the build of the interpreter")
-    found += [
-        f"{package}: {version} and {second.packages[package]}"
-        for package, version in first.packages.items()
-        if package in second.packages and second.packages[package] != version
-    ]
-    return found
 
 
 def compare(a: Costs, b: Costs, within: float = WITHIN, *, force: bool = False) -> Gate:
@@ -217,8 +203,7 @@ def count() -> dict[str, float]:
     """Instructions per page of :data:`CROWD`, without those that failed."""
     found: dict[str, float] = {}
 
-    def keep(progress: Progress) -> None:
-        sample = progress.sample
+    def keep(sample: Sample, _: int, __: int) -> None:
         if sample.status == "ok":
             key = f"{sample.workload} {sample.backend}"
             found[key] = round(per_page(sample, PAGES)[INSTRUCTIONS], 1)

@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
@@ -22,14 +22,13 @@ from typing import Final, Self
 
 from bench import controls
 from bench.costs import record
-from bench.costs.record import Costs, CostsError, Header, Key, Part, Sample
+from bench.costs.record import Costs, CostsError, Header, Key, Sample
 from bench.launch import OWN_PYTHON, ROOT
 from bench.machine import environment, instruments
 from bench.machine.instruments import Counts, Instrument
 from bench.plan import backends, workloads
 from bench.plan.labels import Label
 from bench.plan.participants import MAIN_VARIANTS, Participants
-from bench.plan.sizes import LISTED, OTHER
 from bench.plan.tls import Way
 from bench.plan.workloads import SITE_SEED, WARMUP_SITE, Point
 from bench.run import judge
@@ -289,10 +288,6 @@ FLOOR = "bare"
 OPENING = (*MODELS, *MAIN_VARIANTS)
 """Who is counted with a connection for each page."""
 
-START_S = {"instructions": 5.0, "allocations": 10.0, "system calls": 0.6, "kernel": 0.8}
-PAGE_S = {"instructions": 0.8e-3, "allocations": 1.8e-3, "system calls": 0.4e-3, "kernel": 1e-4}
-"""Roughly what a start and a page of ``callbacks`` take; only the time that is left uses it."""
-
 
 @dataclass(frozen=True, slots=True)
 class Task:
@@ -311,12 +306,6 @@ class Task:
 
     def key(self, workload: str) -> Key:
         return self.backend, workload, self.instrument.name, self.seed
-
-    @property
-    def weight_s(self) -> float:
-        """Roughly how long it takes; wrong for most, but equally wrong."""
-        page_s = PAGE_S[self.instrument.name] * LISTED.get(self.backend, OTHER)
-        return START_S[self.instrument.name] + 3 * self.pages * page_s * len(self.workloads)
 
 
 def plan(
@@ -378,18 +367,18 @@ class Lanes:
         self._slots, self._stopped = slots, False
         self._pool, self._own = ThreadPoolExecutor(jobs), threading.local()
         self._stack = ExitStack()
-        self._futures: dict[Future[list[Sample]], Task] = {}
+        self._futures: list[Future[list[Sample]]] = []
         self._counted: list[Counted] = []
 
-    def count(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, list[Sample]]]:
-        """Each task with its samples, as it is done.
+    def count(self, tasks: Iterable[Task]) -> Iterator[list[Sample]]:
+        """The samples of each task, as it is done.
 
         Raises :class:`CostsError` without the fixture server.
         """
-        self._futures = {self._pool.submit(self._count, task): task for task in tasks}
+        self._futures = [self._pool.submit(self._count, task) for task in tasks]
         for future in as_completed(self._futures):
             try:
-                yield self._futures[future], future.result()
+                yield future.result()
             except ServerError as error:
                 raise CostsError(str(error)) from None
 
@@ -459,19 +448,13 @@ class CostsOptions:
     jobs: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far it is: a sample, and the seconds that are left."""
-
-    sample: Sample
-    done: int
-    planned: int
-    left_s: float
+Report = Callable[[Sample, int, int], None]
+"""Called with a sample as it comes, how many there are, and how many are planned."""
 
 
 def run(
     options: CostsOptions,
-    report: Callable[[Progress], None],
+    report: Report,
     *,
     folder: Path | None = None,
     resume: bool = False,
@@ -507,46 +490,28 @@ def run(
     )
     planned = plan(known, names, usable, options.seeds, options.workloads, options.pages)
     order = in_order(planned, options.workloads, names)
-    with ExitStack() as stack:
-        part = stack.enter_context(Part.of(folder, header, resume=resume)) if folder else None
-        kept: dict[Key, Sample] = {}
-        if part is not None:
-            header = part.header.model_copy(update={"seeds": header.seeds})
-            kept = {s.key: s for s in part.samples if s.status == "ok" and s.key in set(order)}
-        count(options, without(planned, kept), len(kept), kept, part, report)
-        costs = Costs(header, tuple(kept[key] for key in order if key in kept))
-        if part is not None and len(kept) == len(order):
-            record.save(costs, part.folder)
-            part.remove()
+    done: dict[Key, Sample] = {}
+    log = None
+    if folder is not None:
+        log, found_before = record.begin(folder, header, resume=resume)
+        header = found_before.header.model_copy(update={"seeds": header.seeds})
+        done = {s.key: s for s in found_before.samples if s.status == "ok" and s.key in set(order)}
+    with log or nullcontext(), suppress(KeyboardInterrupt):
+        for sample in count(options, without(planned, done)):
+            done[sample.key] = sample
+            if log is not None:
+                log.append(sample)
+            report(sample, len(done), len(order))
+    costs = Costs(header, tuple(done[key] for key in order if key in done))
+    if log is not None and folder is not None and len(done) == len(order):
+        record.save(costs, folder)
+        log.path.unlink()
     return costs
 
 
-def count(
-    options: CostsOptions,
-    todo: Sequence[Task],
-    before: int,
-    kept: dict[Key, Sample],
-    part: Part | None,
-    report: Callable[[Progress], None],
-) -> None:
-    """Run the tasks, and keep their samples as they come; Ctrl-C ends it.
-
-    What must be counted alone is counted one task at a time.
-    """
-    began = time.monotonic()
-    total_s, done_s = sum(task.weight_s for task in todo), 0.0
-    planned = before + sum(len(task.workloads) for task in todo)
-    number = before
-    with suppress(KeyboardInterrupt):
-        for alone, group in groupby(todo, key=lambda task: task.instrument.alone):
-            with Lanes(options.slots, 1 if alone else options.jobs) as lanes:
-                for task, samples in lanes.count(group):
-                    done_s += task.weight_s
-                    spent_s = time.monotonic() - began
-                    left_s = spent_s * (total_s - done_s) / done_s
-                    for sample in samples:
-                        kept[sample.key] = sample
-                        if part is not None:
-                            part.append(sample)
-                        number += 1
-                        report(Progress(sample, number, planned, left_s))
+def count(options: CostsOptions, tasks: Iterable[Task]) -> Iterator[Sample]:
+    """The samples as they come. What must be counted alone is counted one task at a time."""
+    for alone, group in groupby(tasks, key=lambda task: task.instrument.alone):
+        with Lanes(options.slots, 1 if alone else options.jobs) as lanes:
+            for samples in lanes.count(group):
+                yield from samples

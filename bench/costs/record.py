@@ -8,7 +8,7 @@ crash loses at most what was being counted, and no older record.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -126,70 +126,57 @@ def save(costs: Costs, folder: Path) -> None:
     filesystem.write_text(folder / FILE_NAME, "\n".join(lines) + "\n")
 
 
-class Part:
-    """A record that is being made: a log to which samples are appended, and what it has."""
+def begin(folder: Path, header: Header, *, resume: bool) -> tuple[Log, Costs]:
+    """The log of a record that is being made, and what it has.
 
-    def __init__(self, folder: Path, log: Log, header: Header, samples: Sequence[Sample]) -> None:
-        self.folder, self.header, self.samples = folder, header, samples
-        self._log = log
-
-    @classmethod
-    def of(cls, folder: Path, header: Header, *, resume: bool) -> Part:
-        """Start one, or go on with the one that is there.
-
-        Raises :class:`CostsError` when the other choice would be right, and when what is there
-        was counted differently.
-        """
-        path = folder / PART_NAME
-        if not resume:
-            if path.exists():
-                raise CostsError(
-                    f"{shown(path)} is unfinished: continue with --resume, or delete it"
-                )
-            filesystem.make_folder(folder)
-            log = Log(path, create=True)
-            log.append(header)
-            return cls(folder, log, header, ())
-        if not path.exists():
-            raise CostsError(f"{shown(path)}: nothing to resume; start without --resume")
-        found, torn = read(path)
-        if what := changed(found.header, header):
-            raise CostsError(
-                f"{shown(path)} was counted differently ({', '.join(what)}); delete it to start "
-                "from the beginning"
-            )
-        log = Log(path, create=False)
-        log.cut(torn)
-        return cls(folder, log, found.header, found.samples)
-
-    def append(self, sample: Sample) -> None:
-        self._log.append(sample)
-
-    def remove(self) -> None:
-        """Remove the file: the record is whole, and elsewhere."""
-        self._log.path.unlink()
-
-    def __enter__(self) -> Part:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._log.close()
+    Raises :class:`CostsError` where an unfinished one would be lost, where there is none to
+    resume, and where it was counted differently.
+    """
+    path = folder / PART_NAME
+    if path.exists() is not resume:
+        raise CostsError(
+            f"{shown(path)}: nothing to resume; start without --resume"
+            if resume
+            else f"{shown(path)} is unfinished: continue with --resume, or delete it"
+        )
+    filesystem.make_folder(folder)
+    if not resume:
+        log = Log(path, create=True)
+        log.append(header)
+        return log, Costs(header, ())
+    found, torn = read(path)
+    if what := differences(found.header, header, resume=True):
+        raise CostsError(
+            f"{shown(path)} was counted differently ({'; '.join(what)}); delete it to start "
+            "from the beginning"
+        )
+    log = Log(path, create=False)
+    log.cut(torn)
+    return log, found
 
 
-def changed(a: Header, b: Header) -> list[str]:
-    """What keeps samples of two headers out of one record."""
-    return [
-        what
-        for what, one, other in (
+def differences(a: Header, b: Header, *, resume: bool = False) -> list[str]:
+    """Why two records count different things; empty if they can be compared, or resumed."""
+    first, second = a.environment, b.environment
+    found = [
+        f"{what}: {x} and {y}"
+        for what, x, y in (
             ("pages", a.pages, b.pages),
             ("slots", a.slots, b.slots),
-            ("tools", a.tools, b.tools),
-            ("commit", a.environment.commit, b.environment.commit),
-            ("interpreter", a.environment.python, b.environment.python),
-            ("libraries", a.environment.packages, b.environment.packages),
+            ("interpreter", first.python, second.python),
+            ("machine", first.machine, second.machine),
+            *((("commit", first.commit, second.commit), ("tools", a.tools, b.tools)) * resume),
         )
-        if one != other
+        if x != y
     ]
+    if first.python == second.python and first.python_build != second.python_build:
+        found.append("the build of the interpreter")
+    found += [
+        f"{package}: {version} and {second.packages[package]}"
+        for package, version in first.packages.items()
+        if package in second.packages and second.packages[package] != version
+    ]
+    return found
 
 
 # --- costs per page --------------------------------------------------------------------------
@@ -212,11 +199,6 @@ class Cost:
     middle: float
     low: float
     high: float
-
-    @property
-    def spread(self) -> float:
-        """The width of the range over its middle; 0 where the middle is 0."""
-        return (self.high - self.low) / self.middle if self.middle else 0.0
 
 
 @dataclass(frozen=True, slots=True)

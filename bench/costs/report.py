@@ -16,25 +16,24 @@ from typing import Final
 from markupsafe import Markup
 from rich.console import Console
 
-from bench import filesystem
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import Spread
 from bench.costs import record
 from bench.costs.guard import Gate
-from bench.costs.measure import FLOOR, OPENED, Progress
-from bench.costs.record import Account, Cost, Costs, per_page, seed_words, shadow
+from bench.costs.measure import FLOOR, OPENED
+from bench.costs.record import Account, Cost, Costs, Sample, per_page, seed_words, shadow
 from bench.machine.instruments import ALLOCATED, ALLOCATIONS, INSTRUCTIONS, SYSCALLS, WORKING
 from bench.plan.participants import MAIN_VARIANTS
-from bench.report import charts, files, markup
+from bench.report import markup, study
 from bench.report.charts import Design, Skip, kinds
 from bench.report.page import Extension, Extra, Section
+from bench.report.study import origin
 from bench.report.tables import section
 from bench.report.tables import show as show_table
 from bench.show.figures import Bars, Panel, Unit
 from bench.show.measured import TIMES
 from bench.show.table import MISSING, Cell, Column, Row, Table, Tone, name, words
-from bench.show.words import commit_words, machine_words
-from bench.text import count, minutes, number, times
+from bench.text import count, number, times
 from crawlers.registry import MODELS
 
 CHOSEN = (FLOOR, *MODELS, *MAIN_VARIANTS)
@@ -96,11 +95,7 @@ def counter(costs: Costs) -> str:
 
 
 def footer(costs: Costs) -> tuple[str, str]:
-    environment = costs.header.environment
-    return (
-        machine_words(environment, costs.header.created),
-        f"python -m bench costs · commit {commit_words(environment)}",
-    )
+    return origin("python -m bench costs", costs.header.environment, costs.header.created)
 
 
 def _panel(axis: str, found: Mapping[str, Cost], unit: Unit = INSTRUCTIONS_UNIT) -> Panel:
@@ -370,20 +365,17 @@ def gate_table(gate: Gate) -> Table:
 # --- where they are shown --------------------------------------------------------------------
 
 
-def progress(console: Console, progress: Progress) -> None:
-    """Print a line for a sample as it comes, and how long the rest takes."""
-    sample = progress.sample
+def progress(console: Console, sample: Sample, done: int, planned: int) -> None:
+    """Print a line for a sample as it comes."""
+    told = f"{sample.status}: {sample.reason}"
     if sample.status == "ok":
         costs = per_page(sample, 1)
         if shadow(costs):
             costs.pop(SYSCALLS)
         named = [f"{figure(costs[key])} {COLUMNS[key].title}" for key in COLUMNS if key in costs]
         told = f"{', '.join(named)} a page" if named else "counted"
-    else:
-        told = f"{sample.status}: {sample.reason}"
-    done = f"{progress.done}/{progress.planned}, {minutes(progress.left_s)} left"
     where = f"{sample.workload} {sample.backend} seed {sample.seed}"
-    console.print(f"{done}  {where}: {told}", highlight=False, markup=False)
+    console.print(f"{done}/{planned}  {where}: {told}", highlight=False, markup=False)
 
 
 def show(costs: Costs, made: Sequence[Account], console: Console) -> None:
@@ -456,12 +448,9 @@ def excerpt(costs: Costs, made: Sequence[Account], chart_file: str) -> str:
 
 
 def write(costs: Costs, made: Sequence[Account], folder: Path) -> None:
-    filesystem.make_folder(folder / files.CHARTS)
     backends = list(dict.fromkeys(each.backend for each in made))
-    for drawing in (design(costs, made), opening_design(costs, made)):
-        if isinstance(drawing, Design):
-            charts.Sheet(folder / files.CHARTS, backends, ()).draw(drawing)
-    filesystem.write_text(folder / files.SUMMARY, summary(costs, made))
+    designs = design(costs, made), opening_design(costs, made)
+    study.write(folder, summary(costs, made), designs, backends)
 
 
 def extra(analysis: Analysis, folder: Path) -> Extra:

@@ -12,7 +12,7 @@ import pytest
 from bench.__main__ import main
 from bench.controls import REPEATS
 from bench.costs import measure, record
-from bench.costs.measure import CostsOptions, Counted, CrawlError, Progress, Sites, Task
+from bench.costs.measure import CostsOptions, Counted, CrawlError, Sites, Task
 from bench.costs.record import Sample
 from bench.machine import instruments
 from bench.machine.instruments import Counts, Instrument
@@ -24,11 +24,7 @@ SMALL = CostsOptions(backends=["callbacks"], workloads=("fetch",), pages=60, slo
 def run(options: CostsOptions) -> list[Sample]:
     """The samples; each was reported."""
     seen: list[Sample] = []
-
-    def keep(progress: Progress) -> None:
-        seen.append(progress.sample)
-
-    found = measure.run(options, keep)
+    found = measure.run(options, lambda sample, done, planned: seen.append(sample))
     assert {sample.key for sample in found.samples} == {sample.key for sample in seen}
     return list(found.samples)
 
