@@ -27,8 +27,9 @@ from bench.costs import record
 from bench.costs import report as costs_report
 from bench.costs.record import Account
 from bench.machine.instruments import INSTRUCTIONS
+from bench.micro.prices import Run
 from bench.micro.report import Found
-from bench.micro.startup import Import, imports, mib
+from bench.micro.startup import measured
 from bench.micro.tasks import TASKS, Line, lines
 from bench.questions import answers
 from bench.report import cite, markup
@@ -36,6 +37,7 @@ from bench.report.page import Extension, Extra, Section
 from bench.report.tables import grid
 from bench.schema import CampaignRecord
 from bench.show import cells
+from bench.show.measured import Measured
 from bench.show.table import MISSING, Column, Row, Table, name, text_of
 from bench.text import count, listing, markdown_table
 from crawlers.backend import Backend
@@ -164,14 +166,15 @@ def alone(found: Found | None, label: str) -> Table:
     """A task that waits and the import, without any crawl; no rows where neither was measured."""
     tasks, starts = (found.tasks, found.startup) if found else (None, None)
     of_tasks = [line for line in lines(tasks) if line.kind.backend == label] if tasks else []
-    of_start = [each for each in imports(starts) if each.backend == label] if starts else []
-    used = [record for record, rows in ((tasks, of_tasks), (starts, of_start)) if record and rows]
+    of_start = list(_start(measured(starts), label)) if starts else []
+    both: tuple[tuple[Run | None, Sequence[object]], ...] = ((tasks, of_tasks), (starts, of_start))
+    used = [record for record, rows in both if record and rows]
     sources = dict.fromkeys(one.stamp for one in used)
     return Table(
         "Tasks and start-up",
         [name("what"), name("where"), Column("median [lowest–highest; memory of a task: 95 %]")],
         [*(row for line in of_tasks for row in _task(line)),
-         *(row for each in of_start for row in _start(each))],
+         *of_start],
         about=ALONE.format(sources="; ".join(sources)),
     )  # fmt: skip
 
@@ -194,12 +197,11 @@ def _task(line: Line) -> Iterator[Row]:
             yield [what, place, _spread(spread)]
 
 
-def _start(found: Import) -> Iterator[Row]:
-    where = "a fresh process"
-    yield ["to import it, processor time, ms", where, _spread(found.cpu_ms)]
-    yield ["… until it is ready, ms", where, _spread(found.ready_ms)]
-    yield ["… private memory, MiB", where, _spread(mib(found.memory))]
-    yield ["… modules", where, count(found.modules)]
+def _start(found: Measured, label: str) -> Iterator[Row]:
+    for key, spread in found.row(label).items():
+        measure = found.measures[key]
+        unit = "" if key == "modules" else f", {measure.unit.symbol}"
+        yield [f"{measure.what}{unit}", "a fresh process", _spread(spread)]
 
 
 def _spread(found: Spread | None) -> str:

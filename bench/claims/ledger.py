@@ -18,13 +18,12 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from bench import filesystem
 from bench.analysis.analysis import Analysis
 from bench.claims import measure
 from bench.claims.verdict import (
+    PHRASES,
     TOPICS,
     Claim,
     Evidence,
@@ -45,7 +44,8 @@ from bench.report import files as report_files
 from bench.report.charts import Design, Skip
 from bench.report.charts.slide import Slide
 from bench.report.page import Extension, Extra, Section
-from bench.show.table import MISSING
+from bench.report.tables import show
+from bench.show.table import MISSING, Cell, Column, Row, Table, Tone, name, words
 from bench.show.words import commit_words, footer, machine_words
 from bench.text import significant
 
@@ -55,11 +55,11 @@ USUAL: Final = ("reference", "claims", "interpreters")
 
 CHART: Final = "then-and-now"
 TITLE: Final = "Well-known numbers, then and now"
-POSITIONS: Final[dict[Position, tuple[str, str]]] = {
-    "inside": ("reproduced", "green"),
-    "outside": ("not reproduced", "red"),
-    "undecided": ("undecided", "yellow"),
-    "missing": ("not tested", "dim"),
+TONES: Final[dict[Position, Tone]] = {
+    "inside": "good",
+    "outside": "bad",
+    "undecided": "plain",
+    "missing": "muted",
 }
 
 
@@ -138,20 +138,22 @@ def rendered(template: str, **names: object) -> str:
     return templates.get_template(template).render(names)
 
 
-def show(verdicts: Sequence[Verdict], console: Console) -> None:
-    title = f"Claims, then and now. {interpreters(verdicts)}"
-    table = Table("claim", "if", "then", "now", "", title=title)
-    for verdict in verdicts:
-        for place, judged in enumerate(verdict.judged):
-            table.add_row(
-                verdict.claim.title if place == 0 else "",
-                judged.reading.meant,
-                stated(judged),
-                now(judged),
-                Text(*POSITIONS[judged.position]),
-                end_section=place == len(verdict.judged) - 1,
-            )
-    console.print(table)
+def table(verdicts: Sequence[Verdict]) -> Table:
+    """For the terminal: a row for each reading."""
+    rows: list[Row] = [
+        [
+            judged.reading.meant,
+            verdict.claim.title,
+            stated(judged),
+            now(judged),
+            Cell(*2 * (PHRASES.get(judged.position, "not tested"),), TONES[judged.position]),
+        ]
+        for verdict in verdicts
+        for judged in verdict.judged
+    ]
+    columns = [name("if"), name("claim"), Column("then", drop=1), words("now"), words("here")]
+    caption = f"Claims, then and now. {interpreters(verdicts)}"
+    return Table(caption, columns, rows, grouped=True)
 
 
 def usual() -> list[Path]:
@@ -176,7 +178,7 @@ def write(folders: Sequence[Path], page: Path, console: Console) -> None:
     filesystem.write_text(page, text(folders, page, evidence, verdicts))
     if not console.is_terminal:
         console.width = max(report_files.PLAIN_WIDTH, console.width)
-    show(verdicts, console)
+    show(table(verdicts), console)
     console.print(f"page: {page}", soft_wrap=True)
 
 
@@ -220,11 +222,6 @@ COLOURS: Final[dict[str, dict[Position, str]]] = {
     "dark": {"inside": "#2ed3a0", "outside": "#ff8a3d", "undecided": "#a3abb5"},
 }
 MARKERS: Final[dict[Position, str]] = {"inside": "o", "outside": "X", "undecided": "D"}
-WORDS: Final[dict[Position, str]] = {
-    "inside": "reproduced here",
-    "outside": "not reproduced here",
-    "undecided": "undecided",
-}
 TICKS: Final = (0.1, 0.2, 0.5, 1, 2, 5, 10)
 
 
@@ -278,7 +275,7 @@ def design(verdicts: Sequence[Verdict]) -> Design | Skip:
         return Skip(CHART, TITLE, "no claim has a number then and a number now")
     each = [
         f"“{row.claim.sentence}” ({row.judged.reading.meant}): {row.text}, "
-        f"{WORDS[row.judged.position]}."
+        f"{PHRASES[row.judged.position]}."
         for row in rows
     ]
     return Design(
@@ -300,7 +297,9 @@ def design(verdicts: Sequence[Verdict]) -> Design | Skip:
 def tally(rows: Sequence[Bar]) -> str:
     """``12 well-known numbers: 1 reproduced here, 7 not reproduced here, 4 undecided``."""
     counts = Counter(row.judged.position for row in rows)
-    found = [f"{counts[position]} {words}" for position, words in WORDS.items() if counts[position]]
+    found = [
+        f"{counts[position]} {words}" for position, words in PHRASES.items() if counts[position]
+    ]
     return f"{len(rows)} well-known numbers: {', '.join(found)}"
 
 

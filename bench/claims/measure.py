@@ -11,6 +11,7 @@ import json
 import secrets
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -25,7 +26,7 @@ from bench.launch import ROOT
 from bench.machine import cpu, environment
 from bench.run.process import Child, ProcessError, deferred
 from bench.schema import Environment, Record
-from bench.text import minutes
+from bench.terminal import Phases
 
 FILE_NAME: Final = "experiments.jsonl"
 REPEATS: Final = 10
@@ -120,23 +121,17 @@ def run(folder: Path, names: Sequence[str], repeats: int, console: Console) -> P
         for name in names
         if (most := EXPERIMENTS[name][1]) is None or repeat < most
     ]
-    began = time.monotonic()
-    with store.Log(file, create=not file.exists()) as kept, deferred():
+    progress = Phases(console)
+    progress.phase("experiments", len(turns))
+    with store.Log(file, create=not file.exists()) as kept, deferred(), closing(progress):
         kept.append(head)
-        with console.status("starting") as status:
-            for done, (repeat, name) in enumerate(turns):
-                spent = time.monotonic() - began
-                rest = minutes(spent / done * (len(turns) - done)) if done else ""
-                text = f"{done + 1}/{len(turns)} {name}{rest and f', about {rest} left'}"
-                status.update(text)
-                if not console.is_terminal and name == names[0]:
-                    console.print(text)
-                found = measure(name, pinning.client, head.run, repeat)
-                kept.append(found)
-                for what, reason in found.reasons.items() if repeat == 0 else ():
-                    console.print(f"{name}: no {what}: {reason}")
-    spent = time.monotonic() - began
-    console.print(f"{len(turns)} measurements in {minutes(spent)}: {file}", soft_wrap=True)
+        for done, (repeat, name) in enumerate(turns):
+            progress.to(done, name)
+            found = measure(name, pinning.client, head.run, repeat)
+            kept.append(found)
+            for what, reason in found.reasons.items() if repeat == 0 else ():
+                console.print(f"{name}: no {what}: {reason}")
+    console.print(f"{len(turns)} measurements: {file}", soft_wrap=True)
     return file
 
 

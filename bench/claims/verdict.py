@@ -11,7 +11,7 @@ claim's bounds, outside them, or overlaps a bound. The verdict follows from thes
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import exp, inf, log
 from pathlib import Path
@@ -353,12 +353,11 @@ Ruling = Literal[
     "cannot be tested here",
     "not tried",
 ]
-SECOND: Final[dict[Position, str]] = {
-    "inside": "within the bounds",
-    "outside": "outside them",
+PHRASES: Final[dict[Position, str]] = {
+    "inside": "reproduced here",
+    "outside": "not reproduced here",
     "undecided": "undecided",
 }
-"""What a second reading says where the author's experiment was not tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -413,33 +412,35 @@ class Verdict:
 
     @property
     def words(self) -> str:
-        ruling = self.ruling
-        if ruling == "reproduced here":
-            return ruling
-        if ruling == "cannot be tested here":
+        if self.untried:
+            text = f"not tried because {'; '.join(self.untried)}"
+            seconds = self._each()
+            return f"{text}. Another experiment: {seconds}" if seconds else text
+        if self.ruling == "cannot be tested here":
             reasons = [j.now.reason for j in self.judged if isinstance(j.now, Missing)]
-            return f"{ruling} because {'; '.join(dict.fromkeys(reasons))}"
-        text = f"{ruling}"
-        if ruling == "not tried":
-            others = [j for j in self.judged if j.position in SECOND]
-            seconds = "; ".join(f"{SECOND[j.position]} if {j.reading.meant}" for j in others)
-            text += f" because {'; '.join(self.untried)}"
-            return text + (f". Another experiment: {seconds}" if seconds else "")
-        if ruling == "undecided":
-            text += ": the interval overlaps a bound"
-            text += f" if {self._or('undecided')}" if len(self.judged) > 1 else ""
-        elif ruling == "reproduced here if":
-            text += f" {self._or('inside')}"
-            text += f"; not if {outside}" if (outside := self._or("outside")) else ""
-        elif any(j.position != "outside" for j in self.judged):
-            text += f" if {self._or('outside')}"
-        if ruling != "undecided" and (undecided := self._or("undecided")):
-            text += f"; undecided if {undecided}"
-        return text + (f"; not tested if {missing}" if (missing := self._or("missing")) else "")
+            return f"{self.ruling} because {'; '.join(dict.fromkeys(reasons))}"
+        positions = {j.position for j in self.judged}
+        if len(positions) > 1:
+            missing = either(j.reading.meant for j in self.judged if j.position == "missing")
+            return self._each() + (f"; not tested if {missing}" if missing else "")
+        overlaps = ": the interval overlaps a bound" if self.ruling == "undecided" else ""
+        return f"{self.ruling}{overlaps}"
 
-    def _or(self, position: Position) -> str:
-        words = [j.reading.meant for j in self.judged if j.position == position]
-        return " or ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
+    def _each(self) -> str:
+        """Under which conditions each position is that of the claim."""
+        found: dict[Position, list[str]] = {}
+        for one in self.judged:
+            found.setdefault(one.position, []).append(one.reading.meant)
+        return "; ".join(
+            f"{phrase} if {either(found[position])}"
+            for position, phrase in PHRASES.items()
+            if position in found
+        )
+
+
+def either(words: Iterable[str]) -> str:
+    *rest, last = [*words] or [""]
+    return f"{', '.join(rest)} or {last}" if rest else last
 
 
 def read(reading: Reading, evidence: Sequence[Evidence]) -> Number | Missing:

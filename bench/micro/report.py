@@ -102,8 +102,9 @@ def as_json(found: Found) -> dict[str, float]:
         for what in ("spawn", "switch", "cancel"):
             if (spread := getattr(line, what)) is not None:
                 made[f"tasks.{line.kind.name}.{what}_us"] = spread.median
-    for each in startup.imports(found.startup) if found.startup else ():
-        made[f"startup.{each.backend}.cpu_ms"] = each.cpu_ms.median
+    if found.startup is not None:
+        starts = startup.measured(found.startup)
+        made |= {f"startup.{each}.cpu_ms": starts.median(each, "cpu") for each in starts.values}
     return made
 
 

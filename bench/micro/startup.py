@@ -5,28 +5,26 @@ from __future__ import annotations
 import json
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from pydantic import Field
 from rich.console import Console
 
-from bench.analysis import stats
-from bench.analysis.stats import Spread
 from bench.analysis.wording import prose, says
 from bench.machine import cpu, memory
 from bench.micro.prices import MicroError, Run, answer, head, save
 from bench.plan.participants import MAIN_VARIANTS
-from bench.report.charts import Design, Skip, kinds
+from bench.report import study
+from bench.report.charts import Design, Skip
 from bench.run.process import Child
 from bench.schema import Record
-from bench.show import cells
-from bench.show.figures import Bars, Panel, Unit
-from bench.show.table import Column, Row, Table, name
+from bench.show.figures import Bars, Figure, Unit
+from bench.show.measured import Measure, Measured
+from bench.show.table import Table
 from bench.show.words import sentence
 from bench.terminal import Phases
 from bench.text import MIB, duration, plural, significant
@@ -125,6 +123,12 @@ NAME = "startup"
 TITLE = "What it takes to import a backend"
 CHARTED = (*MODELS, *MAIN_VARIANTS, "curio", "anyio", "tornado", "twisted", "requests", "httpx")
 """The backends of the chart; the table has all."""
+ABOUT = (
+    "Beyond the bare interpreter: time until the backend is imported, on the wall and of the "
+    "processor, private memory (Pss_Anon) and resident memory, modules. Fresh processes, "
+    "median and range; compiled modules were there. All share the registry, the parser and the "
+    "frontier, which are nearly all that callbacks takes."
+)
 
 
 def three(value: float) -> str:
@@ -136,138 +140,73 @@ def tick(value: float) -> str:
     return f"{value:g}"
 
 
-THREE: Final = Unit("", three, tick)
+MS, MEBIBYTES, MODULES = (Unit(symbol, three, tick) for symbol in ("ms", "MiB", "count"))
+MEASURES: Final = {
+    "ready": Measure("ready", "to import it, until it is ready", MS),
+    "cpu": Measure("processor", "to import it, processor time", MS),
+    "private": Measure("private", "… private memory", MEBIBYTES),
+    "resident": Measure("resident", "… resident memory", MEBIBYTES),
+    "modules": Measure("modules", "… modules", MODULES),
+}
 
 
-@dataclass(frozen=True, slots=True)
-class Import:
-    """One backend: what it takes beyond the bare interpreter, over the repeats."""
+def values(start: Start) -> dict[str, float | None]:
+    user, rss = start.user_bytes, start.rss_bytes
+    return {
+        "ready": 1000 * start.ready_s,
+        "cpu": 1000 * start.cpu_s,
+        "private": None if user is None else user / MIB,
+        "resident": None if rss is None else rss / MIB,
+        "modules": start.modules,
+    }
 
-    backend: str
-    ready_ms: Spread
-    cpu_ms: Spread
-    memory: Spread | None  # bytes of private memory
-    resident: Spread | None  # bytes, shared libraries included
-    modules: int
 
-
-def imports(record: StartupRecord) -> list[Import]:
-    """Every backend, each repeat against the bare interpreter in the same repeat."""
-    found = []
+def measured(record: StartupRecord) -> Measured:
+    """Every backend beyond the bare interpreter, both of the same repeat."""
     bare = record.starts.get(BARE, [])
+    found: dict[str, dict[str, dict[int, float]]] = {}
     for backend, starts in record.starts.items():
-        if backend == BARE or not starts:
-            continue
-        pairs = list(zip(starts, bare, strict=False))
-        ready = grown(pairs, lambda start: 1000 * start.ready_s)
-        cpu = grown(pairs, lambda start: 1000 * start.cpu_s)
-        if ready is None or cpu is None:
-            continue
-        memory = grown(pairs, lambda start: start.user_bytes)
-        resident = grown(pairs, lambda start: start.rss_bytes)
-        modules = starts[0].modules - bare[0].modules
-        found.append(Import(backend, ready, cpu, memory, resident, modules))
-    return found
-
-
-def grown(
-    pairs: Sequence[tuple[Start, Start]], value: Callable[[Start], float | None]
-) -> Spread | None:
-    """Median and range of the difference; None where something was not read."""
-    both = [(value(one), value(other)) for one, other in pairs]
-    found = [one - other for one, other in both if one is not None and other is not None]
-    return stats.spread(found) if len(found) == len(both) else None
+        for repeat, (one, other) in enumerate(zip(starts, bare, strict=False)):
+            without = values(other)
+            for key, value in values(one).items():
+                if backend != BARE and value is not None and (less := without[key]) is not None:
+                    blocks = found.setdefault(backend, {}).setdefault(key, {})
+                    blocks[repeat] = round(value - less, 2)
+    return Measured(MEASURES, found)
 
 
 def table(record: StartupRecord) -> Table:
-    starts = record.starts.get(BARE, [])
-    about = (
-        "Beyond the bare interpreter: time until the backend is imported, on the wall and of the "
-        "processor, private memory (Pss_Anon) and resident memory, modules. Fresh processes, "
-        "median and range; compiled modules were there. All share the registry, the parser and the "
-        "frontier, which are nearly all that callbacks takes."
-    )
-    if starts:
-        ready = stats.spread(1000 * start.ready_s for start in starts)
-        memory = stats.spread(start.user_bytes for start in starts if start.user_bytes is not None)
-        ready_words = duration(ready.median, 3) if ready else "?"
-        memory_words = f"{memory.median / MIB:.1f} MiB" if memory else "unread memory"
-        about += (
-            f" The bare interpreter: {ready_words}, {memory_words}, {starts[0].modules} modules."
-        )
-    return Table(
-        f"Start-up ({record.environment.python})",
-        [
-            name("backend"),
-            Column("ready ms"),
-            Column("processor ms"),
-            Column("private MiB"),
-            Column("resident MiB", drop=1),
-            Column("modules", drop=2),
-        ],
-        [_row(each) for each in imports(record)],
-        about=about,
-        notes=[f"{backend}: {reason}" for backend, reason in record.absent.items()],
-    )
-
-
-def _row(each: Import) -> Row:
-    return [
-        each.backend,
-        cells.spread(each.ready_ms),
-        cells.spread(each.cpu_ms),
-        *(cells.spread(mib(found)) for found in (each.memory, each.resident)),
-        str(each.modules),
-    ]
-
-
-def mib(found: Spread | None) -> Spread | None:
-    """Bytes in MiB, to two digits after the point."""
-    if found is None:
-        return None
-    return stats.spread(round(v / MIB, 2) for v in (found.low, found.median, found.high))
+    made = measured(record).table(f"Start-up ({record.environment.python})", ABOUT)
+    return replace(made, notes=[f"{backend}: {why}" for backend, why in record.absent.items()])
 
 
 def design(record: StartupRecord) -> Design | Skip:
-    rows = [each for each in imports(record) if each.backend in CHARTED]
-    if not rows:
+    found = measured(record)
+    drawn = replace(found, values={k: v for k, v in found.values.items() if k in CHARTED})
+    if not drawn.values:
         return Skip(NAME, TITLE, "no start-up was measured")
-    told = [
-        f"{row.backend} {duration(row.cpu_ms.median, 3)}"
-        + (f" and {row.memory.median / MIB:.1f} MiB" if row.memory else "")
-        for row in rows
-    ]
-    return Design(
+    panels = [drawn.panel("processor time, ms", "cpu")]
+    if any("private" in row for row in drawn.values.values()):
+        panels.append(drawn.panel("private memory, MiB", "private"))
+    figure = Figure(
         name=NAME,
         title=TITLE,
-        finding=finding(rows),
+        headline=headline(drawn),
         subtitle="Beyond the bare interpreter, until the backend is imported; median of "
-        f"{plural(rows[0].cpu_ms.count, 'repeat')}, a fresh process each",
-        alt=f"Bar charts, processor time and memory of an import. {'; '.join(told)}.",
-        draw=partial(
-            kinds.draw,
-            Bars(
-                [
-                    Panel("processor time, ms", {r.backend: [r.cpu_ms] for r in rows}, THREE),
-                    Panel(
-                        "private memory, MiB",
-                        {r.backend: [mib(r.memory)] for r in rows if r.memory},
-                        THREE,
-                    ),
-                ]
-            ),
-        ),
+        f"{plural(max(drawn.blocks()), 'repeat')}, a fresh process each",
+        data=Bars(panels),
         notes=("Ranges: lowest to highest process. Parser and frontier are in all of them.",),
-        footer=record.below,
     )
+    return study.drawn(figure, record.below)
 
 
-def finding(rows: Sequence[Import]) -> str | None:
-    if len(rows) < 2:
+def headline(found: Measured) -> str | None:
+    ordered = found.with_("cpu", found.values)
+    if len(ordered) < 2:
         return None
-    ordered = sorted(rows, key=lambda row: row.cpu_ms.median)
-    least, most = ordered[0], ordered[-1]
+    most, least = ordered[0], ordered[-1]
+    cost = {label: duration(found.median(label, "cpu"), 2) for label in (most, least)}
     return sentence(
-        f"{says(most.backend, 'take')} {duration(most.cpu_ms.median, 2)} of the processor to "
-        f"import, {prose(least.backend)} {duration(least.cpu_ms.median, 2)}"
+        f"{says(most, 'take')} {cost[most]} of the processor to import, "
+        f"{prose(least)} {cost[least]}"
     )

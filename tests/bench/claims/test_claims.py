@@ -99,7 +99,11 @@ def test_a_bad_file_is_named_with_its_fault(tmp_path: Path, text: str, words: st
         (judged(1, 2, (0, 3)), "reproduced here", "reproduced here"),
         (judged(4, 5, (0, 3)), "not reproduced here", "not reproduced here"),
         (judged(2, 4, (0, 3)), "undecided", "overlaps a bound"),
-        (judged(1, 2, (0, 3), (5, 6)), "reproduced here if", "reproduced here if m0; not if m1"),
+        (
+            judged(1, 2, (0, 3), (5, 6)),
+            "reproduced here if",
+            "if m0; not reproduced here if m1",
+        ),
         (judged(1, 2, (0, 3), (1.5, 6)), "reproduced here if", "undecided if m1"),
         (judged(4, 5, (0, 3), (0, 2), (9, 10)), "not reproduced here", "not reproduced here"),
     ],
