@@ -19,8 +19,9 @@ ROOT = Path(__file__).parents[1]
 # Other programs share the machine, so the time of a single example says nothing.
 settings.register_profile("full", deadline=None)
 settings.register_profile("quick", deadline=None, max_examples=30)
+settings.register_profile("torture", deadline=None, max_examples=10_000)
 
-TIMEOUT_S = 600
+TIMEOUT_S = 0 if os.environ.get("HYPOTHESIS_PROFILE") == "torture" else 600
 """Limit of a test without a ``timeout`` marker of its own, in seconds. It ends a test that hangs;
 it must never end one that is slow because the machine is busy."""
 

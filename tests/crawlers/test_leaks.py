@@ -1,4 +1,4 @@
-"""However a crawl ends, nothing of it is left. The long form: python -m tests.torture.leaks."""
+"""However a crawl ends, nothing of it is left. The long form: nox -s torture -- leaks."""
 
 from __future__ import annotations
 
@@ -6,15 +6,138 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from types import FrameType
 
 import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from bench.run import leftovers
 from crawlers import registry
+from crawlers.job import Job
+from crawlers.recorder import NullRecorder
+from crawlers.registry import Backend
 from tests.crawlers.backends import load
 from tests.crawlers.conftest import FixtureServer
 from tests.crawlers.test_backends import Start
-from tests.torture import leaks
+
+SITE = ("--site", "tree:60:5:1024", "--delay", "exponential:4")
+LONGEST_S = 0.12
+"""About how long a crawl of the site takes with few slots. Moments are drawn up to here."""
+
+ENDINGS = ("whole", "deadline", "interrupt", "failure")
+
+
+PATIENCE_S = 20.0
+"""Ended threads and reaped children may still be listed for a moment."""
+
+
+def held() -> Counter[str]:
+    """Descriptors, threads, children, live objects of tasks and timers, signal handlers."""
+    found = leftovers.count()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        found[f"handler of {number.name}: {signal.getsignal(number)}"] = 1
+    return found
+
+
+def left(before: Counter[str]) -> Counter[str]:
+    """What there is more of than ``before``, after a moment for it to go away."""
+    give_up = time.monotonic() + PATIENCE_S
+    while (more := held() - before) and time.monotonic() < give_up:
+        time.sleep(0.02)
+    return more
+
+
+class Failure(Exception):
+    """Raised by the recorder."""
+
+
+class Failing(NullRecorder):
+    """A recorder that fails after a number of answers."""
+
+    def __init__(self, answers: int) -> None:
+        self.answers = answers
+
+    def record(self, slot: int, due: float, started: float, ended: float) -> None:
+        self.answers -= 1
+        if self.answers < 0:
+            raise Failure
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A crawl and its ending; ``moment`` is a share of :data:`LONGEST_S` or of the pages."""
+
+    ending: str
+    moment: float
+    slots: int
+
+
+cases = st.builds(
+    Case,
+    ending=st.sampled_from(ENDINGS),
+    moment=st.floats(0.01, 1.0),
+    slots=st.sampled_from((1, 3, 10)),
+)
+
+
+@contextmanager
+def interrupted(after_s: float) -> Iterator[None]:
+    """Send SIGINT to this process once, after ``after_s``, if the crawl still handles it.
+
+    The kernel's timer does this, because a thread of ours would be counted.
+    """
+
+    def strike(number: int, frame: FrameType | None) -> None:
+        if signal.getsignal(signal.SIGINT) is not usual:
+            signal.raise_signal(signal.SIGINT)
+
+    usual = signal.getsignal(signal.SIGINT)
+    before = signal.signal(signal.SIGALRM, strike)
+    signal.setitimer(signal.ITIMER_REAL, after_s)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def crawl(backend: Backend, url: str, case: Case) -> str:
+    """Crawl with the ending of the case; the outcome in a word."""
+    after_s = case.moment * LONGEST_S
+    job = Job(
+        (url,),
+        slots=case.slots,
+        timeout_s=0.1,  # looks at the clock, and for signals, four times as often
+        deadline_s=after_s if case.ending == "deadline" else None,
+    )
+    recorder = Failing(int(case.moment * 60)) if case.ending == "failure" else NullRecorder()
+    try:
+        with interrupted(after_s) if case.ending == "interrupt" else nullcontext():
+            report = backend.crawl(job, recorder)
+    except Failure:
+        return "failed crawl"
+    return report.stopped or "whole"
+
+
+def check(backend: Backend, url: str, case: Case) -> str:
+    """Crawl, and check that nothing is left behind; the outcome in a word."""
+    before = held()
+    outcome = crawl(backend, url, case)
+    more = left(before)
+    assert not more, f"{backend.name}, {case}: {outcome}, left behind: {dict(more)}"
+    return outcome
+
+
+def warm(backend: Backend, url: str) -> None:
+    """Let libraries open whatever they keep for the life of the process (uvloop: a pipe)."""
+    for ending in ENDINGS:
+        crawl(backend, url, Case(ending, 0.1, 2))
+
 
 USUAL = (*registry.MODELS, "processes")
 OTHERS = ("threads_pool", "trio", "uvloop", "twisted", "gevent")
@@ -23,7 +146,7 @@ OTHERS = ("threads_pool", "trio", "uvloop", "twisted", "gevent")
 
 @pytest.fixture(scope="module")
 def small(start_server: Start) -> FixtureServer:
-    return start_server(*leaks.SITE)
+    return start_server(*SITE)
 
 
 @pytest.mark.parametrize(
@@ -31,16 +154,16 @@ def small(start_server: Start) -> FixtureServer:
 )
 def test_nothing_is_left_of_a_crawl(name: str, small: FixtureServer) -> None:
     backend = load(name)
-    leaks.warm(backend, small.url)
+    warm(backend, small.url)
 
     @settings(
         max_examples=settings().max_examples // (15 if name in registry.MODELS else 30),
         deadline=None,
         suppress_health_check=list(HealthCheck),
     )
-    @given(leaks.cases)
-    def every_case(case: leaks.Case) -> None:
-        leaks.check(backend, small.url, case)
+    @given(cases)
+    def every_case(case: Case) -> None:
+        check(backend, small.url, case)
 
     every_case()
 

@@ -1,4 +1,4 @@
-"""Crawls where there is too little of something. All cases: python -m tests.torture.limits."""
+"""Crawls where there is too little of something."""
 
 from __future__ import annotations
 

@@ -1,25 +1,22 @@
 """What a crawl and a campaign do on a machine that runs out of something.
 
-``python -m tests.torture.limits`` tries every case and writes the table. Most cases need
-root, for a namespace or another user. Cases that cannot run here give the reason.
+Most cases need root, for a namespace or another user; :func:`why_not` says what is missing. As a
+program it is the crawl inside such a namespace.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench.launch import ROOT
 from tests.bench import small
 from tests.server.fixture_server import running
-from tests.torture import keep
 
 SITE = "tree:100:5:1024"
 HARNESS = (
@@ -180,7 +177,7 @@ def crawl(case: Case, folder: Path) -> str:
     """Crawl under the limit; the outcome in a line."""
     if case.inside:
         # The server must be under the limit as well, so this program runs there.
-        arguments = ["-m", "tests.torture.limits", "--inside", case.name]
+        arguments = ["-m", "tests.torture.limits", case.name]
         found = confined(case, folder, [sys.executable, *arguments])
     else:
         with running("--site", case.site) as server:
@@ -231,32 +228,5 @@ def judge(case: Case, expected: Expected, code: int, line: str, errors: str) -> 
     return f"exit {code}: {line}"
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.torture.limits", description=__doc__)
-    parser.add_argument("--inside", metavar="CASE", help="serve and crawl here, for that case")
-    options = parser.parse_args()
-    if options.inside:
-        return inside(next(case for case in CASES if case.name == options.inside))
-    found: dict[str, dict[str, str]] = {}
-    wrong = 0
-    for case in CASES:
-        row = found[case.name] = {"how": case.how, "crawler": "", "harness": ""}
-        for who, attempt in (("crawler", crawl), ("harness", campaign)):
-            if who == "crawler" and case.crawler is None:
-                row[who] = "writes no files"
-            elif reason := why_not(case):
-                row[who] = f"not tried: {reason}"
-            else:
-                with tempfile.TemporaryDirectory() as folder:
-                    try:
-                        row[who] = attempt(case, Path(folder))
-                    except (AssertionError, subprocess.TimeoutExpired) as error:
-                        row[who] = f"WRONG: {error}"
-                        wrong += 1
-            print(f"{case.name}, {who}: {row[who]}", flush=True)
-    keep("limits", found)
-    return int(wrong > 0)
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(inside(next(case for case in CASES if case.name == sys.argv[1])))
