@@ -19,6 +19,7 @@ from server.certificates import TlsError, prepared
 from server.cli import Parser, add_serving, add_tls, guarded, raise_descriptor_limit, wanted_tls
 from server.models.catalogue import SERVERS
 from server.models.service import BACKLOG, Limits, Service
+from server.models.work import Working
 from server.output import say
 from server.sites.site import SiteError
 from server.sites.specs import make_site
@@ -53,6 +54,7 @@ A GET gets a page, a POST the size and the CRC-32 of its body.
 examples
   python -m server models threads --listen 127.0.0.1:8080
   python -m server models async_await --site list:1000:4096 --tls ecdsa --cafile ca.pem
+  python -m server models async_await_pool --site list:100:2048 --work 10:10
   python -m server models callbacks --limit idle_s=5 --limit max_requests=100
   wrk -c 100 -d 5 http://127.0.0.1:8080/        ask it as fast as it can answer
 
@@ -86,6 +88,11 @@ def build_parser() -> argparse.ArgumentParser:
         default=[],
         metavar="NAME=NUMBER",
         help="change a limit, see below; may be repeated",
+    )
+    add(
+        "--work",
+        metavar="EVERY:MS",
+        help="one page in EVERY of a list site needs MS ms of the processor before its answer",
     )
     add("--json", action="store_true", help="print two lines of JSON: when ready, and at the end")
     add_tls(parser)
@@ -159,11 +166,14 @@ def run(options: argparse.Namespace) -> None:
             say(json.dumps(hello) if options.json else f"{text}{trust}\n  press Ctrl-C to stop")
 
         context = tls.context if tls else None
-        service = Service(site, listening, limits, context, ready, options.exit_with_parent)
+        working = Working(site, options.work) if options.work else None
+        service = Service(
+            working or site, listening, limits, context, ready, options.exit_with_parent
+        )
         gc.collect()
         gc.freeze()  # the site lives as long as the server: leave it out of every collection
         serve(service)
-        served = asdict(service.tally)
+        served = asdict(service.tally) | {"worked": working.worked if working else 0}
         seen = ", ".join(
             f"{name.replace('_', ' ')} {value}" for name, value in served.items() if value
         )

@@ -9,7 +9,7 @@ read like those of ``threads``, with ``await`` wherever they wait.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 from time import monotonic
@@ -25,9 +25,10 @@ LoopFactory = Callable[[], asyncio.AbstractEventLoop]
 class Shared:
     """The state that the connections of one server share."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: Service, converse: Converse) -> None:
         self.service = service
         self.connections: set[Connection] = set()
+        self.converse = converse
 
 
 class Connection:
@@ -44,6 +45,9 @@ class Connection:
         self.reader = reader
         self.sock = sock
         self.conversation = Conversation(service, monotonic())
+
+
+Converse = Callable[[Connection], Awaitable[None]]
 
 
 # The model's own machinery: none. It is asyncio's: loop, Task, Future.
@@ -120,7 +124,7 @@ async def disconnect(shared: Shared, connection: Connection) -> None:
 async def work(shared: Shared, connection: Connection) -> None:
     """The life of a connection: converse, hang up, disconnect."""
     try:
-        await converse(connection)
+        await shared.converse(connection)
         await hang_up(connection)
     except (OSError, RuntimeError):  # uvloop raises both
         pass  # the client has gone, or has run out of time
@@ -139,9 +143,9 @@ def watch(shared: Shared, stop: Stop, close: Callable[[], None]) -> None:
             shut(connection.sock.get_extra_info("socket").fileno(), how)
 
 
-async def run(service: Service, stop: Stop) -> None:
+async def run(service: Service, stop: Stop, converse: Converse) -> None:
     """Serve until stopped, on the loop that runs this; it watches the time, too."""
-    shared = Shared(service)
+    shared = Shared(service, converse)
     server = await accept(shared)
     service.ready()
     while not service.stopping or shared.connections:
@@ -149,7 +153,7 @@ async def run(service: Service, stop: Stop) -> None:
         watch(shared, stop, server.close)
 
 
-def serve(service: Service, loop: LoopFactory | None = None) -> None:
+def serve(service: Service, loop: LoopFactory | None = None, converse: Converse = converse) -> None:
     """Serve with one task for each connection, on asyncio's loop or another."""
     with Stop(service) as stop, asyncio.Runner(loop_factory=loop) as runner:
-        runner.run(run(service, stop))
+        runner.run(run(service, stop, converse))

@@ -23,10 +23,11 @@ MODELS: Final = ("threads", "callbacks", "generators", "async_await")
 class Server:
     """One server. ``changes`` says against which other one, and what.
 
-    ``source`` is its module, if that has another name, ``needs`` the libraries that it runs on and
-    ``extra`` what installs it. ``tls`` is False if it speaks none, ``conforms`` if it promises
-    nothing. ``loop`` means that the first has the event loop, ``patches`` that gevent replaces the
-    standard library first, ``several_threads`` that connections have threads of their own.
+    ``source`` is its module and ``serves`` its function, if they have other names, ``needs`` the
+    libraries that it runs on and ``extra`` what installs it. ``tls`` is False if it speaks none,
+    ``conforms`` if it promises nothing. ``loop`` means that the first has the event loop,
+    ``patches`` that gevent replaces the standard library first, ``several_threads`` that it has
+    more than one thread at work.
     ``limits`` are those that a stack has; all others have all.
     """
 
@@ -43,6 +44,7 @@ class Server:
     patches: bool = False
     several_threads: bool = False
     limits: tuple[str, ...] = ()
+    serves: str = ""
 
     def load(self) -> Callable[[Service], None]:
         """Import it. Raises :class:`OSError` with a message for people if a library is missing."""
@@ -54,7 +56,9 @@ class Server:
                 f"{error.name} is not installed: in the folder of a clone, "
                 f"python -m pip install '.[{self.extra}]'"
             ) from None
-        serve: Callable[..., None] = getattr(module, "serve", None) or getattr(module, self.name)
+        serve: Callable[..., None] = getattr(module, "serve", None) or getattr(
+            module, self.serves or self.name
+        )
         return partial(serve, loop=libraries[0].new_event_loop) if self.loop else serve
 
 
@@ -93,6 +97,16 @@ _ALL: Final = (
     Server(
         "async_await", "async", "asyncio's streams, one task per connection",
         "against generators: await, and asyncio's loop, tasks and streams",
+    ),
+    Server(
+        "async_await_to_thread", "async", "async_await, which hands work over to threads",
+        "against async_await: work in another thread, which shares the interpreter's lock",
+        source="variants.elsewhere", serves="to_thread", several_threads=True,
+    ),
+    Server(
+        "async_await_pool", "async", "async_await, which hands work over to processes",
+        "against async_await: work in a process of a pool, which has a lock of its own",
+        source="variants.elsewhere", serves="pool", several_threads=True,
     ),
     Server(
         "asyncio_protocol", "async", "asyncio's transports, and callbacks of a Protocol",

@@ -48,6 +48,14 @@ class Conversation:
         self.counts = Counts()
         self.ended = self.over = False
 
+    @property
+    def target(self) -> bytes:
+        """What the next request asks for, once its head is there; empty before."""
+        between = self._rest is None and self._request is None and not (self.over or self._last)
+        if not between or b"\r\n\r\n" not in self._buffer:
+            return b""
+        return self._buffer.split(b" ", 2)[1]
+
     def feed(self, data: bytes) -> None:
         """Take bytes from the connection; ``b""`` is the end of the stream."""
         if not data:

@@ -13,6 +13,7 @@ from math import inf
 from types import FrameType
 from typing import Any, Final
 
+from server.models.work import Working
 from server.signals import stop_signals
 from server.sites.site import Site
 
@@ -95,7 +96,7 @@ class Service:
 
     def __init__(
         self,
-        site: Site,
+        site: Site | Working,
         listening: socket.socket,
         limits: Limits,
         tls: ssl.SSLContext | None = None,

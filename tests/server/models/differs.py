@@ -27,6 +27,8 @@ HALF: Final = {ENDS: "a client that ends its stream loses what is still to be se
 DIFFERS: Final[dict[str, dict[str, str]]] = {
     "threads_pool": {IDLE: "32 threads serve 32 clients at once; others would wait for minutes"},
     "async_await": ASYNCIO_TLS,
+    "async_await_to_thread": ASYNCIO_TLS,
+    "async_await_pool": ASYNCIO_TLS,
     "asyncio_protocol": ASYNCIO_TLS,
     "uvloop": ASYNCIO_TLS,
     "uvloop_protocol": ASYNCIO_TLS,

@@ -1,0 +1,48 @@
+"""Work elsewhere: ``async_await``, whose loop hands work over to a thread or to a process.
+
+Changed against ``async_await``: before it answers a page that needs work, the coroutine waits
+for that work in ``await``, and the loop serves others meanwhile. A thread shares the interpreter's
+lock with the loop, a process of a pool has its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import Executor, ProcessPoolExecutor
+from functools import partial
+from time import monotonic
+from typing import cast
+
+from server.models import async_await
+from server.models.async_await import Connection, receive, send
+from server.models.service import Service
+from server.models.work import Working, spin
+
+
+async def converse(service: Service, executor: Executor | None, connection: Connection) -> None:
+    """Receive and answer, after the work that an answer needs."""
+    conversation = connection.conversation
+    site = cast(Working, service.site)
+    loop = asyncio.get_running_loop()
+    works = isinstance(service.site, Working)
+    while not conversation.over:
+        conversation.feed(await receive(connection))
+        while True:
+            if works and site.needs(conversation.target):
+                await loop.run_in_executor(executor, spin, site.ms)
+                site.done = True
+            part = conversation.part(monotonic())
+            if part is None:
+                break
+            await send(connection, part)
+
+
+def to_thread(service: Service) -> None:
+    """Serve with the loop's own pool of threads, as ``asyncio.to_thread`` does."""
+    async_await.serve(service, converse=partial(converse, service, None))
+
+
+def pool(service: Service) -> None:
+    """Serve with a pool of processes, one for each processor."""
+    with ProcessPoolExecutor() as executor:
+        async_await.serve(service, converse=partial(converse, service, executor))
