@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
-How = Literal["press", "accept", "hold"]
+FAST: Final = 10
+"""Clients that read as fast as they can, beside those that do not."""
+
+How = Literal["press", "accept", "hold", "schedule", "slow"]
 """What a load does with its connections: see :class:`bench.run.protocol.Load`."""

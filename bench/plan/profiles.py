@@ -41,6 +41,7 @@ from bench.plan.workloads import (
     hold,
     ladder,
     mixed,
+    mixed_server,
     openloop,
     pinning,
     processors,
@@ -49,6 +50,7 @@ from bench.plan.workloads import (
     regime,
     scaling,
     serve,
+    slow_readers,
     switch,
     throughput,
     tls_c10k,
@@ -83,7 +85,8 @@ SERVING: Final = (*MODELS, "uvloop", "trio", "gevent", "aiohttp_web")
 """The servers of a profile of their own: each changes one thing, but for the last."""
 
 SERVED_BY: Final = Participants(
-    5, 5, 5, only=tuple(name for name in SERVERS if name not in ("bare", "threads_pool"))
+    *(5, 5, 5),
+    only=tuple(name for name in SERVERS if name not in ("bare", "threads_pool", *REMEDIES[:2])),
 )
 """Every server that can serve a thousand clients at once."""
 
@@ -233,12 +236,14 @@ def full() -> Profile:
             pinning(26000, 5),
             *(awake(slots, pages, 5) for slots, pages in ((1, 14000), (100, 28000))),
             serve(100, 40, SERVED_BY),
-            accept(100, 30, SERVED_BY),
+            accept(100, 30, replace(SERVED_BY, variants=2, rest=1)),
+            mixed_server(10, 400, 3.0, Participants(1, 1, 1, only=(*SERVING, *REMEDIES[:2]))),
+            slow_readers(1000, 50, Participants(1, 1, 1, only=SERVING)),
             hold(1000, replace(SERVED_BY, models=2, variants=2, rest=1)),
             hold(1000, replace(SERVED_BY, models=1, variants=1, rest=1), Tls()),
         ),
         backends=None,
-        budget_s=2880.0,
+        budget_s=2940.0,
     )
 
 
@@ -328,16 +333,18 @@ def servers() -> Profile:
     who = Participants(5, 5, 5, only=SERVING)
     return Profile(
         "servers",
-        "fifteen minutes: the models as servers under load, and what an idle connection costs them",
+        "twenty minutes: the models as servers under load, and what an idle connection costs them",
         points=(
             serve(10, 60, who),
             serve(100, 60, who),
             serve(1000, 40, who),
             accept(100, 40, who),
+            mixed_server(10, 400, 4.0, replace(who, only=(*SERVING, *REMEDIES[:2]))),
+            slow_readers(1000, 50, who),
             hold(10000, who),
             hold(1000, who, Tls()),
         ),
-        backends=SERVING,
+        backends=(*SERVING, *REMEDIES[:2]),
     )
 
 

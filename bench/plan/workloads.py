@@ -239,7 +239,7 @@ class Point:
 
         Not where it shares its processor with the client, nor in what is compared with that.
         """
-        works = self.kind in ("crawl", "cancel")
+        works = self.kind in ("crawl", "cancel") or self.load in ("schedule", "slow")
         sleeps = self.spread or self.wide or self.flip not in ("", "asleep")
         return works and self.delay == "none" and not sleeps
 
@@ -693,6 +693,45 @@ def serve(connections: int, rounds: int, who: Participants) -> Point:
         interleaved=True,
         role="server",
         rounds=rounds,
+    )
+
+
+def mixed_server(work_ms: int, rate: int, seconds: float, who: Participants) -> Point:
+    """Servers asked on a schedule; one request in ten needs so much work."""
+    return replace(
+        openloop(rate, seconds, who),
+        id=f"mixed-server-{work_ms}",
+        workload="mixed-server",
+        site=f"list:{10 * WORK_EVERY}:{PAGE_BYTES}",
+        urls=10 * WORK_EVERY,
+        work_ms=float(work_ms),
+        work_s=0.0,
+        role="server",
+        load="schedule",
+    )
+
+
+SLOW_S: Final = 3.0
+LARGE: Final = 2**20
+
+
+def slow_readers(connections: int, rate: int, who: Participants) -> Point:
+    """Servers with clients that read an answer of 1 MB very slowly, beside others that do not."""
+    return Point(
+        id=f"slow-readers-{connections}",
+        workload="slow-readers",
+        kind="hold",
+        site=f"list:{WORK_EVERY}:{LARGE}",
+        urls=WORK_EVERY,
+        slots=connections,
+        rate=rate,
+        who=who,
+        twins=(),
+        role="server",
+        load="slow",
+        waits_s=SLOW_S,
+        work_s=SLOW_S,  # it waits twice, and opens the connections in between
+        deadline_s=120.0,
     )
 
 

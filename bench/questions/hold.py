@@ -14,7 +14,7 @@ from bench.analysis.analysis import Analysis
 from bench.questions.question import Answer, of_models
 from bench.schema import TrialRecord
 from bench.show.figures import Bars, Figure, Unit
-from bench.show.measured import Blocks, Measure, Measured
+from bench.show.measured import Blocks, Measure, Measured, Value, by_block
 from bench.show.words import of_blocks
 from bench.text import GIB, KIB, MIB, count, number, significant
 
@@ -65,9 +65,6 @@ def grown(trial: TrialRecord) -> tuple[float, float] | None:
     return user / held.connections, (sum(known) - user) / held.connections
 
 
-Value = Callable[[TrialRecord], float | None]
-
-
 def of_connection(how: Callable[[float, float], float]) -> Value:
     """A number of the process's own bytes and the kernel's."""
     return lambda trial: how(*both) if (both := grown(trial)) else None
@@ -113,10 +110,7 @@ def measured(analysis: Analysis) -> Measured:
         trials = largest([*stats.trials_of(records, workload, twins=False), *bare])
         for label in (*analysis.labels, BARE):
             mine = values.setdefault(label, {})
-            for key, value in measures.items():
-                each = {t.block: v for t in trials if t.label == label and (v := value(t))}
-                if each:
-                    mine[key] = each
+            mine |= by_block([trial for trial in trials if trial.label == label], measures)
     return Measured(MEASURES, {label: mine for label, mine in values.items() if mine})
 
 

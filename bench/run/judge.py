@@ -120,6 +120,8 @@ def served_reason(name: str, loaded: Loaded, served: Served, expected: str | Non
             f"the load got {loaded.requests} answers with a checksum of {loaded.checksum}, but the "
             f"server has sent {served.requests} with {served.checksum}"
         )
+    if name not in UNCOUNTED and loaded.worked != served.worked:
+        return f"{loaded.worked} requests needed work, but {served.worked} were worked on"
     if served.connections not in (0, loaded.connections):
         return f"{loaded.connections} connections opened, but {served.connections} accepted"
     return None

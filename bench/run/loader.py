@@ -20,11 +20,18 @@ import socket
 import ssl
 import sys
 import time
+from array import array
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import cycle
+from pathlib import Path
 from typing import TextIO
 from zlib import crc32
 
+from bench.arrivals import chosen, poisson
 from bench.controls.programs import answer_size
+from bench.plan.loads import FAST
 from bench.run.protocol import GO, Failed, Load, Loaded, Ready, decode, encode, shared_times
 from crawlers.job import CrawlReport, PageResult
 
@@ -46,13 +53,24 @@ class LoadError(Exception):
     """The server did not answer as it should; the message says how."""
 
 
+SEGMENT, WINDOW, SIP = 1460, 4096, 1024
+"""Bytes of a slow reader: its segments as on Ethernet, its buffer, and what it reads in a second.
+
+On loopback a segment has 64 KiB, and the kernel would buffer an answer of a megabyte whole."""
+WHOLE = 10
+"""So many slow readers read their answers to the end."""
+LATE_S = 0.001
+
+
 @dataclass(slots=True)
 class Asked:
-    """A connection that waits for its only answer, and what has arrived of it."""
+    """A connection that waits for an answer, and what has arrived of it."""
 
     sock: socket.socket
     number: int
     data: bytes = b""
+    due: float = 0.0
+    request: int = 0  # of a schedule
 
 
 class Loader:
@@ -65,7 +83,8 @@ class Loader:
         self.address = host, int(port)
         self.tls = ssl.create_default_context(cafile=load.cafile) if scheme == "https" else None
         self.shared = shared_times(load.shared)
-        self.requests = self.bytes = self.checksum = self.opened = 0
+        self.requests = self.bytes = self.checksum = self.opened = self.worked = self.late = 0
+        self.kept: dict[str, int] = {}
         self.pages: list[tuple[bytes, bytes]] = []
         self.digest = self._learn()
 
@@ -76,6 +95,7 @@ class Loader:
                 path = f"/p/{number}"
                 request = f"GET {path} HTTP/1.1\r\nHost: {self.name}\r\n\r\n".encode()
                 body = self.ask(sock, request)
+                self.worked += self.load.every > 0 and number % self.load.every == 0
                 self.pages.append((request, body))
                 rows[self.load.prefix + path] = PageResult(200, len(body), crc32(body))
         self.sums = [crc32(body) for _, body in self.pages]
@@ -83,8 +103,11 @@ class Loader:
             *("", f"{self.load.prefix}/p/0", 1, 0.0, None, rows, {}), prefix=self.load.prefix
         ).digest
 
-    def connect(self) -> socket.socket:
+    def connect(self, slow: bool = False) -> socket.socket:
         sock = socket.socket()
+        if slow:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, WINDOW)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, SEGMENT)
         sock.settimeout(self.load.timeout_s)
         sock.setsockopt(socket.IPPROTO_IP, BIND_ADDRESS_NO_PORT, 1)
         sock.bind((f"127.0.0.{1 + self.opened // PER_ADDRESS % 250}", 0))
@@ -215,6 +238,101 @@ class Loader:
             self.shared[COUNT] = total
             stopping = stopping or self.shared[STOP] != 0
 
+    # --- on a schedule ---
+
+    def schedule(self) -> None:
+        """Ask when a request is due; one in so many needs work."""
+        load = self.load
+        count = round(load.rate * load.seconds)
+        socks = [self.connect() for _ in range(load.connections)]
+        heavy = chosen(count, load.every, load.seed)
+        took = self._on_time(socks, heavy)
+        self._write("others", (t for number, t in took.items() if number not in heavy))
+        self._write("working", (t for number, t in took.items() if number in heavy))
+
+    def slow(self) -> None:
+        """Keep a schedule, first alone and then beside readers that take a page very slowly."""
+        socks = [self.connect() for _ in range(FAST)]
+        self._write("alone", self._on_time(socks).values())
+        readers = []
+        for number in range(self.load.connections):
+            reader = Asked(self.connect(slow=True), number)
+            reader.sock.sendall(self.pages[number % len(self.pages)][0])
+            reader.data = self._some(reader.sock.recv(SIP))  # it is served, before the next comes
+            readers.append(reader)
+        turns = self._sips(readers)
+        self._write("others", self._on_time(socks, beside=turns).values())
+        self.shared[COUNT] = len(readers)
+        while not self.shared[STOP]:
+            next(turns)
+            time.sleep(LATE_S)
+        for reader in readers:
+            _, body = self.pages[reader.number % len(self.pages)]
+            while reader.number < WHOLE and not reader.data.endswith(body):
+                reader.data += self._some(reader.sock.recv(RECEIVE))
+            head, _, part = reader.data.partition(b"\r\n\r\n")
+            if not (head.startswith(OK) and body.startswith(part)):
+                raise LoadError(f"another page than at first for a slow reader: {head[:80]!r}")
+            self.count(len(body), self.sums[reader.number % len(self.sums)])
+            reader.sock.close()
+
+    def _sips(self, readers: list[Asked]) -> Iterator[None]:
+        """Each reader in its turn takes a little, once in a second; goes on when asked to."""
+        due = time.monotonic()
+        for reader in cycle(readers):
+            while time.monotonic() < due:
+                yield
+            due += 1 / len(readers)
+            with suppress(BlockingIOError):
+                reader.data += self._some(reader.sock.recv(SIP, socket.MSG_DONTWAIT))
+
+    def _on_time(
+        self,
+        socks: Sequence[socket.socket],
+        heavy: Collection[int] = (),
+        beside: Iterator[None] | None = None,
+    ) -> dict[int, float]:
+        """Ask as the schedule says, whatever happens; for each request the time since it was due.
+
+        A request that finds no free connection waits for one.
+        """
+        load, free, took = self.load, list(socks), dict[int, float]()
+        epoll, flying = select.epoll(), dict[int, Asked]()
+        for sock in socks:
+            epoll.register(sock, select.EPOLLIN)
+        began = time.monotonic()
+        due = [began + at for at in poisson(load.rate, load.seed, round(load.rate * load.seconds))]
+        sent, every, freed = 0, load.every or 1, began
+        while len(took) < len(due):
+            while sent < len(due) and free and due[sent] <= time.monotonic():
+                # The first page in so many is one that needs work.
+                page = sent * every % len(self.pages)
+                page += 0 if sent in heavy or every == 1 else 1 + sent % (every - 1)
+                one = Asked(free.pop(), page, due=due[sent], request=sent)
+                flying[one.sock.fileno()] = one
+                self.late += time.monotonic() > max(one.due, freed) + LATE_S
+                self.worked += sent in heavy
+                one.sock.sendall(self.pages[page][0])
+                sent += 1
+            if beside is not None:
+                next(beside)
+            for descriptor, _ in epoll.poll(0.0 if load.awake else LATE_S, AT_ONCE):
+                one = flying[descriptor]
+                request, body = self.pages[one.number]
+                one.data += self._some(os.read(descriptor, len(body) + LARGEST_HEAD))
+                if self._whole(one.data, request, body):
+                    now = time.monotonic()
+                    took[one.request] = now - one.due
+                    freed = freed if free else now
+                    self.count(len(body), self.sums[one.number])
+                    free.append(flying.pop(descriptor).sock)
+        return took
+
+    def _write(self, name: str, times: Iterable[float]) -> None:
+        values = array("d", times)
+        Path(self.load.out).with_suffix(f".{name}").write_bytes(values)
+        self.kept[name] = len(values)
+
     def _whole(self, data: bytes, request: bytes, body: bytes) -> bool:
         """Whether an answer is there, and that of its page."""
         if len(data) > len(body) + LARGEST_HEAD or not data.startswith(OK[: len(data)]):
@@ -228,7 +346,7 @@ def run(load: Load, commands: TextIO, replies: TextIO) -> None:
     if commands.readline().strip() != GO:
         return
     began = time.monotonic()
-    {"press": loader.press, "accept": loader.accept, "hold": loader.hold}[load.how]()
+    getattr(loader, load.how)()
     used = resource.getrusage(resource.RUSAGE_SELF)
     loaded = Loaded(
         requests=loader.requests,
@@ -239,6 +357,9 @@ def run(load: Load, commands: TextIO, replies: TextIO) -> None:
         user_s=used.ru_utime,
         system_s=used.ru_stime,
         elapsed_s=time.monotonic() - began,
+        worked=loader.worked,
+        late=loader.late,
+        **loader.kept,
     )
     print(encode(loaded), file=replies, flush=True)
 

@@ -99,8 +99,11 @@ class Load:
 
     Each of the ``connections`` asks for one page of ``prefix``'s list again and again (``press``),
     once only, before another takes its place (``accept``), or for one page and for another before
-    it closes (``hold``). ``shared`` is memory of two doubles: the loader counts answers, or
-    connections held, in the first; a second that is not 0 stops it.
+    it closes (``hold``). With ``schedule`` requests are due for ``seconds`` at ``rate``, and one in
+    ``every`` asks for a page that needs work. With ``slow`` every connection asks for one page and
+    reads it slowly, while ``FAST`` others keep such a schedule: first alone, then beside them.
+    Files whose names start with ``out`` get the times. ``shared`` is memory of two doubles: the
+    loader counts answers, or connections held, in the first; a second that is not 0 stops it.
     """
 
     prefix: str
@@ -108,6 +111,11 @@ class Load:
     connections: int
     shared: str
     how: How
+    rate: int = 0
+    seconds: float = 0.0
+    seed: int = 0
+    every: int = 0  # 0: no page needs work
+    out: str = ""
     awake: bool  # never sleeps, so that no send of the server has to wake its processor
     timeout_s: float
     cafile: str | None = None
@@ -125,6 +133,12 @@ class Loaded:
     user_s: float
     system_s: float
     elapsed_s: float
+    worked: int = 0  # requests that needed work
+    late: int = 0  # requests of a schedule that left late
+    # How many values there are in the files of these names.
+    others: int = 0  # response times without work; beside slow readers, if there are any
+    working: int = 0  # response times with work
+    alone: int = 0  # response times before the slow readers came
 
 
 @dataclass(frozen=True, slots=True)

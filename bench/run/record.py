@@ -257,8 +257,17 @@ def under_load(trial: Trial, loaded: Loaded) -> dict[str, Any]:
         "loader_awake": trial.server_polls,
         "connections_opened": loaded.connections,
     }
+    for name in ("working", "alone"):
+        if times := latency(trial.times, name, getattr(loaded, name)):
+            trial.extra |= {f"{name}_p50_ms": times.p50_ms, f"{name}_p90_ms": times.p90_ms}
+    on_time = {
+        "response_time": latency(trial.times, "others", loaded.others),
+        "offered_per_s": trial.point.rate,
+        "late_starts": loaded.late,
+    }
     user_s, system_s = trial.server_cpu
     return {
+        **(on_time if loaded.others else {}),
         "elapsed_s": loaded.requests / rate if rate else loaded.elapsed_s,
         "pages": loaded.requests,
         "bytes": loaded.bytes,

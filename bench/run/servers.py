@@ -10,7 +10,7 @@ import ssl
 import time
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import repeat
 from pathlib import Path
 from typing import Any, Self
@@ -275,13 +275,20 @@ class Served:
     requests: int
     checksum: int  # the CRC-32 of all bodies, added up
     connections: int = 0  # 0: it does not count them
+    worked: int = 0  # pages that needed work
 
 
 class ModelServer(Server):
     """A server under test: no control plane; at its end it says what it has served."""
 
     def __init__(
-        self, name: str, site: str, seed: int, tls: Tls | None, python: Sequence[str]
+        self,
+        name: str,
+        site: str,
+        seed: int,
+        tls: Tls | None,
+        python: Sequence[str],
+        work: Sequence[str] = (),
     ) -> None:
         """Start it in the state of malloc that workers have; call :meth:`ready` next."""
         self.site = site
@@ -289,7 +296,7 @@ class ModelServer(Server):
         arguments = ["-m", "bench.run.settled", "server", "models", name, "--site", site]
         arguments += ["--listen", "127.0.0.1:0", "--seed", str(seed), "--json"]
         arguments += ["--exit-with-parent", "--limit", f"idle_s={IDLE_S}"]
-        arguments += tls.arguments if tls else ()
+        arguments += [*work, *(tls.arguments if tls else ())]
         self._child = Child(f"the server {name}", arguments, python=python)
         self.not_pinned = None
         self.facts: dict[str, str | int] = {}
@@ -316,7 +323,7 @@ class ModelServer(Server):
             served = json.loads(self._child.receive(time.monotonic() + CONTROL_S))["served"]
         except (TimeoutError, ProcessError, ValueError) as error:
             raise ServerError(f"the server said nothing at its end: {error}") from None
-        return Served(served["requests"], served["checksum"], served["connections"])
+        return Served(**{each.name: served[each.name] for each in fields(Served)})
 
     def stderr_tail(self) -> str | None:
         return self._child.stderr_tail()

@@ -12,7 +12,7 @@ from contextlib import closing
 
 from bench.machine import kernel, memory
 from bench.plan.plan import Turn
-from bench.plan.workloads import SITE_SEED, Point
+from bench.plan.workloads import SITE_SEED, WORK_EVERY, Point
 from bench.run import record
 from bench.run.process import ProcessError, WorkerError, WorkerProcess, interruptible, threads
 from bench.run.protocol import Load
@@ -34,7 +34,8 @@ PLACES = 2
 def start(bench: Bench, point: Point, turn: Turn) -> ModelServer:
     """Start the server that is this turn's label; it is not waited for."""
     python = bench.pythons[turn.label.interpreter]
-    return ModelServer(turn.label.name, point.site, SITE_SEED, point.tls, python)
+    work = () if point.work_ms is None else ("--work", f"{WORK_EVERY}:{point.work_ms:g}")
+    return ModelServer(turn.label.name, point.site, SITE_SEED, point.tls, python, work)
 
 
 def start_load(trial: Trial, server: ModelServer) -> WorkerProcess:
@@ -54,6 +55,11 @@ def load(trial: Trial, shared: str) -> Load:
         connections=trial.point.slots,
         shared=shared,
         how=trial.point.load,
+        rate=trial.point.rate or 0,
+        seconds=trial.point.waits_s,
+        seed=trial.schedule_seed,
+        every=WORK_EVERY if trial.point.work_ms else 0,
+        out=str(trial.times),
         awake=trial.server_polls,
         timeout_s=trial.deadline_s,
         cafile=None if cafile is None else str(cafile),
@@ -74,12 +80,12 @@ def finish(trial: Trial, worker: WorkerProcess) -> None:
 
 
 def run(bench: Bench, point: Point, turn: Turn, number: int) -> TrialRecord:
-    """One trial of a server that holds connections; its record, however it ends."""
+    """One trial of a server alone: it holds connections, or answers on a schedule."""
     with start(bench, point, turn) as server, closing(Progress(PLACES)) as progress:
         trial = Trial(bench, point, turn, server, number)
         with start_load(trial, server) as worker:
             try:
-                hold(trial, server, worker, progress)
+                listen(trial, server, worker, progress)
             except (TimeoutError, ProcessError, WorkerError, ServerError) as error:
                 trial.status, trial.reason = "failed", str(error)
                 if not isinstance(error, ServerError):
@@ -87,15 +93,29 @@ def run(bench: Bench, point: Point, turn: Turn, number: int) -> TrialRecord:
         return record.finish(trial)
 
 
-def hold(trial: Trial, server: ModelServer, worker: WorkerProcess, progress: Progress) -> None:
-    """Read the server's memory before the first connection, and with all of them idle."""
-    deadline, slots = time.monotonic() + trial.deadline_s, trial.point.slots
+def listen(trial: Trial, server: ModelServer, worker: WorkerProcess, progress: Progress) -> None:
+    """Start the load when both are there, and ask both what they saw."""
     server.ready()
     worker.command(load(trial, progress.file))
     worker.ready(START_S)
     memory.wait_until_settled()
     trial.page_faults = server.page_faults()
-    reader, counters = memory.Reader(server.pid, worker.pid), kernel.counters()
+    counters = kernel.counters()
+    if trial.point.kind == "hold":
+        hold(trial, server, worker, progress)
+    else:
+        worker.go()
+        with interruptible():
+            time.sleep(trial.point.waits_s / 2)
+        trial.threads = threads(server.pid)
+    finish(trial, worker)
+    trial.kernel = kernel.delta(counters, kernel.counters())
+
+
+def hold(trial: Trial, server: ModelServer, worker: WorkerProcess, progress: Progress) -> None:
+    """Read the server's memory before the first connection, and with all of them there."""
+    deadline, slots = time.monotonic() + trial.deadline_s, trial.point.slots
+    reader = memory.Reader(server.pid, worker.pid)
     before = reader.read()
     worker.go()
     while (held := progress.told()) < slots:
@@ -111,5 +131,3 @@ def hold(trial: Trial, server: ModelServer, worker: WorkerProcess, progress: Pro
     progress.stop()
     trial.memory = memory.memory(before, full, slots, memory.PORT)
     trial.extra |= memory.agreement(before, full, slots, memory.PORT)
-    finish(trial, worker)
-    trial.kernel = kernel.delta(counters, kernel.counters())

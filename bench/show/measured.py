@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from bench.analysis import stats
 from bench.analysis.stats import Comparison, Ratio, Spread
+from bench.schema import TrialRecord
 from bench.show import cells
 from bench.show.figures import Panel, Unit
 from bench.show.table import MISSING, Column, Row, Table, name
@@ -21,6 +22,29 @@ from bench.text import count, duration, duration_tick, number, times
 
 Blocks = Mapping[int, float]
 """Block -> value."""
+
+Value = Callable[[TrialRecord], float | None]
+"""A number of one trial; None where it has none."""
+
+
+def noted(name: str) -> Value:
+    """A number that the harness noted with the trial."""
+
+    def value(trial: TrialRecord) -> float | None:
+        found = trial.extra.get(name)
+        return found if isinstance(found, float) else None
+
+    return value
+
+
+def by_block(trials: Iterable[TrialRecord], values: Mapping[str, Value]) -> dict[str, Blocks]:
+    """The numbers of one label's trials, as far as they have them."""
+    found: dict[str, dict[int, float]] = {}
+    for trial in trials:
+        for key, value in values.items():
+            if (number := value(trial)) is not None:
+                found.setdefault(key, {})[trial.block] = number
+    return dict(found)
 
 
 def within(one: Blocks, other: Blocks, how: Callable[[float, float], float]) -> Blocks:

@@ -39,11 +39,13 @@ from tests.bench.questions.test_equal import flipped
 from tests.bench.questions.test_fairness import unfair
 from tests.bench.questions.test_garbage import littered
 from tests.bench.questions.test_hold import holding
+from tests.bench.questions.test_mixed_server import beside_work
 from tests.bench.questions.test_open_loop import scheduled
 from tests.bench.questions.test_page import split
 from tests.bench.questions.test_pinning import pinned
 from tests.bench.questions.test_processors import widened
 from tests.bench.questions.test_serve import loaded
+from tests.bench.questions.test_slow_readers import read_slowly
 from tests.bench.questions.test_ten_thousand import ten_thousand_slots
 from tests.bench.questions.test_timeouts import limited
 from tests.bench.report.looks import draw_in_every_look
@@ -85,6 +87,8 @@ MEASURED: dict[str, Callable[..., Any]] = {
     "serve": loaded,
     "accept": accepted,
     "hold": holding,
+    "mixed_server": beside_work,
+    "slow_readers": read_slowly,
 }
 """Question -> records of a made-up campaign that answers it."""
 

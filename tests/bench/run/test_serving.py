@@ -134,3 +134,27 @@ def test_servers_that_are_no_crawlers_take_part_where_servers_do() -> None:
     crawls = workloads.fetch(100, 1000, Participants(1, 1, 1))
     assert {label.name for label in plan.labels_of(serves, names)} == {"callbacks", "aiohttp_web"}
     assert {label.name for label in plan.labels_of(crawls, names)} == {"callbacks", "aiohttp"}
+
+
+@pytest.mark.parametrize("name", ["async_await", "async_await_pool"])
+def test_a_schedule_is_kept_beside_work(bench: Bench, name: str) -> None:
+    point = workloads.mixed_server(5, 200, 0.5, Participants(1))
+    record = serving.run(bench, point, Turn(0, point.id, 0, Label(name)), 7)
+    assert (record.status, record.reason) == ("ok", None)
+    # Every page of the site once, and then what the schedule asks for.
+    assert record.pages == (point.urls or 0) + 100
+    assert record.response_time is not None
+    assert record.response_time.count == 90
+    assert record.extra["working_p50_ms"] >= 5  # type: ignore[operator]
+
+
+def test_slow_readers_get_what_they_read(bench: Bench) -> None:
+    point = replace(workloads.slow_readers(20, 20, Participants(1)), waits_s=0.5)
+    record = serving.run(bench, point, Turn(0, point.id, 0, Label("async_await")), 7)
+    assert (record.status, record.reason) == ("ok", None)
+    assert record.pages == (point.urls or 0) + 20 + 2 * 10
+    assert record.memory is not None
+    assert record.memory.connections == 20
+    assert record.response_time is not None
+    assert record.response_time.count == 10
+    assert record.extra["alone_p50_ms"]

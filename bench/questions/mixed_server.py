@@ -1,0 +1,91 @@
+"""What does work on one request in ten do to the other nine, at a server?
+
+As in ``mixed``, on the other side: requests are due on a schedule, and the server works on some of
+them before it answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from bench.analysis import stats
+from bench.analysis.analysis import Analysis
+from bench.questions.question import Answer, of_models
+from bench.show.figures import Bars, Figure
+from bench.show.measured import MS, Measure, Measured, Value, by_block, noted
+from bench.show.words import of_blocks
+
+NAME: Final = "mixed_server"
+ASKS: Final = "What does work on one request in ten do to the other nine, at a server?"
+WORKLOAD: Final = "mixed-server"
+HALF, TAIL, WORKED = "half", "tail", "worked"
+MEASURES: Final = {
+    HALF: Measure("median", "response time without work, median", MS),
+    TAIL: Measure("p99", "… 99th percentile", MS),
+    WORKED: Measure("with work, median", "response time with 10 ms of work, median", MS),
+}
+PROSE: Final = (
+    "400 requests per second are due at random times for four seconds, and one in ten asks for a "
+    "page that needs 10 ms of the processor. A response time counts from when the request was due, "
+    "whatever the server does, and the load has a processor of its own. A loop answers nobody "
+    "while it works. A thread that works keeps the interpreter’s lock until another has asked for "
+    "it for a switch interval (5 ms by default); in another process it has a lock of its own, but "
+    "with two processors it shares the server’s. Both ends count the requests that needed work. "
+    "To measure it: `python -m bench run --profile servers --only mixed-server`."
+)
+
+
+VALUES: Final[Mapping[str, Value]] = {
+    HALF: lambda t: t.response_time.p50_ms if t.response_time else None,
+    TAIL: lambda t: t.response_time.p99_ms if t.response_time else None,
+    WORKED: noted("working_p50_ms"),
+}
+
+
+def measured(analysis: Analysis) -> Measured:
+    """The response times of every server, trial by trial."""
+    trials = stats.trials_of(analysis.records, WORKLOAD, twins=False)
+    each = {one: by_block([t for t in trials if t.label == one], VALUES) for one in analysis.labels}
+    return Measured(MEASURES, {label: mine for label, mine in each.items() if mine})
+
+
+def answer(analysis: Analysis) -> Answer | None:
+    """What one request in a hundred waits, with the models in the headline."""
+    found = measured(analysis)
+    if not found.values:
+        return None
+    headline = of_models(found, TAIL, "Beside work, a server's p99 is")
+    trials = stats.trials_of(analysis.records, WORKLOAD, twins=False)
+    late = sum(trial.late_starts or 0 for trial in trials)
+    offered = sum(trial.pages or 0 for trial in trials)
+    return Answer(
+        found,
+        headline,
+        PROSE,
+        tables=[
+            found.table(
+                "Requests beside work, served",
+                "Response time, from when a request was due, of those without work and of those "
+                "with 10 ms of it. Medians over blocks and their range.",
+            )
+        ],
+        figures=[
+            Figure(
+                name="mixed-server",
+                title="Response time of a server beside requests that need 10 ms of work",
+                headline=headline.text if headline else None,
+                subtitle="Requests without work, at 400 per second of which one in ten needs work; "
+                f"median of {of_blocks(found.blocks((TAIL,)))}",
+                data=Bars([found.panel("median", HALF), found.panel("99th percentile", TAIL)]),
+                notes=("Ranges: lowest to highest block.",),
+            )
+        ],
+        warnings=[f"The load sent {late} of {offered} requests more than 1 ms late."]
+        if late > LATE * offered
+        else (),
+    )
+
+
+LATE: Final = 0.01
+"""So many late starts in a load are no schedule that was kept."""

@@ -1,0 +1,52 @@
+"""Servers that work on some requests, in made-up records."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bench.histograms import encode_latency
+from bench.questions import mixed_server
+from bench.schema import AnyRecord, TrialRecord
+from tests.bench.synthetic import MODELS, analysed, campaign
+
+TAIL_MS = {"threads": 15.0, "callbacks": 40.0, "generators": 41.0, "async_await": 45.0}
+
+
+def beside_work(late: int = 0, **options: object) -> list[AnyRecord]:
+    """A campaign whose crawls are servers on a schedule: a request in fifty waits so long."""
+    found: list[AnyRecord] = []
+    for line in campaign(workloads=("throughput",), **options):  # type: ignore[arg-type]
+        if not isinstance(line, TrialRecord):
+            found.append(line)
+        elif line.params["slots"] == 100:
+            tail = TAIL_MS.get(line.backend, 42.0) * (1 + 0.001 * line.block) / 1000
+            times = np.array([0.001] * 980 + [tail] * 20)
+            at = {
+                "workload": "mixed-server",
+                "point": "mixed-server-10",
+                "params": {"slots": 100, "role": "server"},
+                "response_time": encode_latency(times),
+                "late_starts": late,
+                "extra": {"working_p50_ms": 11.0},
+            }
+            found.append(line.model_copy(update=at))
+    return found
+
+
+def test_the_tail_of_the_others_is_told() -> None:
+    answer = mixed_server.answer(analysed(beside_work(blocks=5)))
+    assert answer is not None
+    assert answer.headline is not None
+    assert "45 ms with async/await and 15 ms with threads" in answer.headline.text
+    found = mixed_server.measured(analysed(beside_work(blocks=5)))
+    for label in MODELS:
+        assert found.median(label, mixed_server.TAIL) == pytest.approx(TAIL_MS[label], rel=0.01)
+        assert found.median(label, mixed_server.WORKED) == 11.0
+    assert not answer.warnings
+
+
+def test_a_load_that_was_late_is_told() -> None:
+    answer = mixed_server.answer(analysed(beside_work(blocks=2, late=10_000)))
+    assert answer is not None
+    assert "late" in answer.warnings[0]

@@ -1,0 +1,43 @@
+"""Servers with slow readers, in made-up records."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bench.histograms import encode_latency
+from bench.questions import slow_readers
+from bench.schema import AnyRecord, TrialRecord
+from tests.bench.questions.test_hold import holding
+from tests.bench.synthetic import KNOWN, MODELS, analysed
+
+
+def read_slowly(**options: object) -> list[AnyRecord]:
+    """A campaign whose held connections are slow readers; fast ones wait twice as long beside."""
+    found: list[AnyRecord] = []
+    for line in holding(**options):
+        if not isinstance(line, TrialRecord):
+            found.append(line)
+        elif line.point == "hold-1000":
+            at = {
+                "workload": "slow-readers",
+                "point": "slow-readers-1000",
+                "response_time": encode_latency(np.full(150, 0.004)),
+                "extra": {**line.extra, "alone_p50_ms": 2.0},
+            }
+            found.append(line.model_copy(update=at))
+    return found
+
+
+def test_memory_and_waits_are_those_of_each_server() -> None:
+    found = slow_readers.measured(analysed(read_slowly(blocks=5)))
+    assert list(found.values) == list(MODELS)
+    for label in MODELS:
+        each = found.median(label, slow_readers.USER)
+        assert each == pytest.approx(KNOWN[label].user_kib, rel=0.1)
+        assert found.median(label, slow_readers.ALONE) == 2.0
+        assert found.median(label, slow_readers.BESIDE) == pytest.approx(4.0, rel=0.01)
+
+
+def test_what_idle_connections_cost_is_another_question() -> None:
+    assert slow_readers.answer(analysed(holding(blocks=2))) is None
