@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final, Literal
+
+from pydantic import TypeAdapter
 
 Theme = Literal["light", "dark"]
 
@@ -17,47 +21,15 @@ class Palette:
     ink: str
     muted: str
     grid: str
-    band: str  # noise floor
+    band: str
     alarm: str
     models: Mapping[str, str]
     variants: tuple[str, ...]
 
 
-# Okabe and Ito's palette (Color Universal Design, 2008), with the four hues that
-# stay furthest apart for every kind of colour vision given to the four models;
-# on dark ground each is lightened until it has 3:1 contrast or more.
-PALETTES: Final[dict[Theme, Palette]] = {
-    "light": Palette(
-        background="#ffffff",
-        ink="#1b1f24",
-        muted="#5b636e",
-        grid="#e3e6ea",
-        band="#e9ebee",
-        alarm="#b3261e",
-        models={
-            "threads": "#d55e00",
-            "callbacks": "#0072b2",
-            "generators": "#009e73",
-            "async_await": "#c4569a",
-        },
-        variants=("#7a6a00", "#4b4f9c", "#7f3b08", "#1f7a8c", "#6b7280", "#8c2d5a", "#4d7c0f"),
-    ),
-    "dark": Palette(
-        background="#14171c",
-        ink="#f1f3f5",
-        muted="#a3abb5",
-        grid="#2a3038",
-        band="#262c34",
-        alarm="#ff8a80",
-        models={
-            "threads": "#ff8a3d",
-            "callbacks": "#56b4e9",
-            "generators": "#2ed3a0",
-            "async_await": "#f09acb",
-        },
-        variants=("#e6d34a", "#9aa0ff", "#d99a6c", "#7fd6e6", "#b4bcc6", "#e58ab0", "#a7d65c"),
-    ),
-}
+PALETTES: Final = TypeAdapter(dict[Theme, Palette]).validate_python(
+    tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+)
 
 
 def _rgb(colour: str) -> tuple[float, float, float]:

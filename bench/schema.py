@@ -111,7 +111,7 @@ class Budget(Record):
     planned_s: float  # without the cuts
     expected_s: float
     cuts: list[Cut]
-    floor_percent: float | None = None  # the noise floor that a few blocks of A/A promised
+    floor_percent: float | None = None  # a noise floor to expect; in old records only
 
 
 class CampaignRecord(Record):

@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from stat import S_ISDIR, S_ISREG
 from typing import TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -229,9 +228,9 @@ def trials_file(campaign: Path) -> Path:
     """
     for path in (campaign, RESULTS / campaign):
         try:
-            files = [path / FILE_NAME, path / PACKED] if S_ISDIR(mode(path)) else [path]
+            files = [path / FILE_NAME, path / PACKED] if path.is_dir() else [path]
             for file in files:
-                if S_ISREG(mode(file)):
+                if file.is_file():
                     return file
         except OSError as error:  # a name that is too long, a folder that is not ours
             raise StoreError(f"{campaign}: {error.strerror}") from None
@@ -252,17 +251,6 @@ def usual(named: Path | None) -> Path | None:
     newest = sorted(RESULTS.glob("[0-9]*"), reverse=True)
     files = (folder / name for folder in (*newest, REFERENCE) for name in (FILE_NAME, PACKED))
     return next((file for file in files if file.is_file()), None)
-
-
-def mode(path: Path) -> int:
-    """What kind of file a path is; 0 if nothing is there.
-
-    Raises OSError if that cannot be known. From Python 3.14 on, Path.is_dir says no then.
-    """
-    try:
-        return path.stat().st_mode
-    except (FileNotFoundError, NotADirectoryError):
-        return 0
 
 
 def load(path: Path) -> Records:

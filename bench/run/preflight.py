@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import secrets
 import socket
@@ -10,9 +9,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import fmean
 
 from rich.console import Console
 
@@ -31,7 +28,7 @@ from bench.run import together
 from bench.run.campaign import out_of_the_way, warmup_server
 from bench.run.servers import ServerError
 from bench.run.state import Bench
-from bench.schema import Budget, TrialRecord
+from bench.schema import Budget
 from bench.text import KIB, minutes
 from crawlers.backend import Backend
 
@@ -94,24 +91,14 @@ def in_time(
     """Measure the machine, cut blocks that it has no time for, and say which."""
     if budget.plan_s(entries, SLOWEST) <= budget_s:
         return entries, None
-    rehearsal = rehearse([backend for backend in known if backend.missing is None])
-    if rehearsal is None:
+    slowness = rehearse([backend for backend in known if backend.missing is None])
+    if slowness is None:
         console.print("the speed of this machine could not be measured; all blocks are kept")
         return entries, None
-    kept, found = budget.fit(entries, budget_s, rehearsal.slowness)
+    kept, found = budget.fit(entries, budget_s, slowness)
     if found.cuts:
         console.print(explain(found))
-    return kept, found.model_copy(update={"floor_percent": expected_floor(rehearsal, kept)})
-
-
-def expected_floor(rehearsal: Rehearsal, kept: Sequence[PlannedPoint]) -> float | None:
-    """The noise floor to expect: that of the A/A pair in turns that is measured least."""
-    found = [
-        rehearsal.floor_percent(entry.point.work_s, entry.blocks)
-        for entry in kept
-        if entry.point.interleaved and any(label.twin for label in entry.labels)
-    ]
-    return max((floor for floor in found if floor is not None), default=None)
+    return kept, found
 
 
 def explain(found: Budget) -> str:
@@ -129,53 +116,26 @@ def explain(found: Budget) -> str:
     )
 
 
-# --- a few seconds of A/A ----------------------------------------------------------------
+# --- a few seconds of rehearsal ----------------------------------------------------------
 
 
 BLOCKS = 2
 URLS = 15_000
-LIKELY = 1.96
-"""A floor is what A/A differences stay below 19 times in 20."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rehearsal:
-    """A few seconds of A/A before a campaign: how fast is this machine, and how noisy?
-
-    Two small blocks in turns, with each of a few backends under two labels. They are like the
-    blocks of the campaign, so their time against the plan's says how long the campaign will take,
-    start-up included; and how far a backend is from itself says which noise floor to expect.
-
-    ``slowness`` is the time of a block here over its time on the reference machine.
-    ``spread`` is how far a backend was from itself within one block, as the root mean
-    square of the logarithm of the ratio of processor times per page; None if unknown.
-    ``work_s`` is how much work of the reference machine each label did for that.
-    """
-
-    slowness: float
-    spread: float | None
-    work_s: float
-
-    def floor_percent(self, work_s: float, blocks: int) -> float | None:
-        """The floor to expect, ±x %, from so many blocks with so much work for each label.
-
-        The disturbance is short, so that it averages out over turns as it does over blocks.
-        """
-        if self.spread is None or not work_s:
-            return None
-        log = LIKELY * self.spread * math.sqrt(self.work_s / work_s / blocks)
-        return 100 * math.expm1(log)
 
 
 def rehearse(
     known: Sequence[Backend], point: Point | None = None, blocks: int = BLOCKS
-) -> Rehearsal | None:
-    """Run a few small blocks with every backend that is usually a twin; None if none succeeds."""
+) -> float | None:
+    """How many times longer a block takes here than on the reference machine; None if it fails.
+
+    Runs a few small blocks in turns, with every backend that is usually a twin under two labels.
+    They are like the blocks of the campaign, so start-up is included.
+    """
     point = point or fetch(100, URLS, Participants(blocks))
     names = [backend.name for backend in known if backend.name in TWINS] or [known[0].name]
     labels = [Label(name, twin=twin) for name in names for twin in (False, True)]
     entry = PlannedPoint(point, dict.fromkeys(labels, 1))
-    logs, took, planned = [], 0.0, 0.0
+    took = planned = 0.0
     with ExitStack() as stack:
         pinning = stack.enter_context(out_of_the_way())
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="c10k-")))
@@ -192,27 +152,9 @@ def rehearse(
                 if all(record.status in ("ok", "void") for record in records):
                     took += time.monotonic() - began
                     planned += block_s(entry)
-                    logs += ratios(records)
         except ServerError:
             return None
-    if not planned:
-        return None
-    spread = math.sqrt(fmean(log * log for log in logs)) if logs else None
-    return Rehearsal(took / planned, spread, point.work_s)
-
-
-def ratios(records: Sequence[TrialRecord]) -> list[float]:
-    """For each backend the logarithm of its twin's processor time per page over its own."""
-    costs = {
-        Label.of(record): record.turns.cpu_s / record.turns.exchanges
-        for record in records
-        if record.turns is not None and record.turns.exchanges and record.turns.cpu_s
-    }
-    return [
-        math.log(cost / costs[replace(label, twin=False)])
-        for label, cost in costs.items()
-        if label.twin and replace(label, twin=False) in costs
-    ]
+    return took / planned if planned else None
 
 
 # --- other campaigns ---------------------------------------------------------------------

@@ -230,13 +230,10 @@ def note_resumption(opened: Log, earlier: Records, console: Console) -> None:
 def announce(record: CampaignRecord, todo: Plan, folder: Path, console: Console) -> None:
     slowness = record.budget.slowness if record.budget else 1.0
     expected = plan_s(todo.entries, slowness)
-    floor = ""
-    if record.budget and record.budget.floor_percent is not None:
-        floor = f"; expected noise floor about ±{record.budget.floor_percent:.1f} %"
     console.print(
         f"campaign {record.campaign}: profile {record.profile}, {record.blocks} blocks, "
         f"{len(todo.turns)} trials of {', '.join(record.backends)}, seed {record.seed}; "
-        f"about {minutes(expected)} min{floor}\nrecords: {shown(folder / store.FILE_NAME)}",
+        f"about {minutes(expected)} min\nrecords: {shown(folder / store.FILE_NAME)}",
         soft_wrap=True,
     )
 

@@ -132,7 +132,7 @@ def test_an_impossible_rate_is_not_a_record(tmp_path: Path, value: float) -> Non
 def test_a_missing_campaign_is_reported(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="no campaign here"):
         store.load(tmp_path / "nowhere")
-    with pytest.raises(StoreError, match="File name too long"):
+    with pytest.raises(StoreError, match=r"no campaign here|File name too long"):
         store.load(tmp_path / ("x" * 300))
 
 
