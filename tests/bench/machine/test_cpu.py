@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import psutil
@@ -54,10 +55,12 @@ class TestCpu:
     def test_two_cores(self, empty: Path) -> None:
         assert cpu.split_cores([0, 1]) == cpu.Pinning([1], [0], None, [0])
 
-    def test_one_core_says_why(self) -> None:
+    def test_one_core_says_why_and_has_nothing_to_spread(self) -> None:
         pinning = cpu.split_cores([3])
         assert pinning.client == pinning.server == []
         assert "one processor" in (pinning.reason or "")
+        assert pinning.spread("shared") == pinning.spread("apart") == pinning.unpinned() == pinning
+        assert not pinning.shared
 
     def test_hyper_threads_are_kept_apart(self, empty: Path) -> None:
         siblings(empty, "0,2", "1,3", "0,2", "1,3")
@@ -67,53 +70,39 @@ class TestCpu:
         assert (shared.client, shared.server) == ([3], [1])
         assert "hyper-threads" in (shared.reason or "")
 
+    @pytest.mark.parametrize(
+        ("cores", "pairs", "apart", "unpinned"),
+        [
+            (2, (), [1], [0, 1]),
+            (4, (), [1, 2, 3], [1, 2, 3]),
+            (4, ("0,2", "1,3", "0,2", "1,3"), [1, 3], [1, 3]),  # the server keeps its sibling
+        ],
+    )
     def test_a_client_may_get_every_processor_with_the_server_apart_or_not(
-        self, empty: Path
+        self, cores: int, pairs: Sequence[str], apart: list[int], unpinned: list[int], empty: Path
     ) -> None:
-        two, four = cpu.split_cores([0, 1]), cpu.split_cores([0, 1, 2, 3])
-        assert (two.spread("apart").client, two.spread("apart").server) == ([1], [0])
-        assert (four.spread("apart").client, four.spread("apart").server) == ([1, 2, 3], [0])
-        for pinning, cores in ((two, [0, 1]), (four, [0, 1, 2, 3])):
-            shared = pinning.spread("shared")
-            assert shared.client == shared.server == cores
+        siblings(empty, *pairs)
+        pinning = cpu.split_cores(list(range(cores)))
+        assert (pinning.spread("apart").client, pinning.spread("apart").server) == (apart, [0])
+        shared = pinning.spread("shared")
+        assert shared.client == shared.server == list(range(cores))
+        several = pinning.unpinned()
+        assert (several.client, several.server, several.shared) == (unpinned, [0], cores == 2)
 
-    def test_a_client_may_get_some_of_the_processors_one_of_each_core_first(
-        self, empty: Path
-    ) -> None:
+    def test_two_hyper_threads_are_apart_or_shared(self, empty: Path) -> None:
+        siblings(empty, "0,2", "1,3", "0,2", "1,3")
+        pinning = cpu.split_cores([1, 3])
+        assert pinning.spread("apart").client == [3]  # or none would be left
+        assert pinning.unpinned().shared
+
+    def test_some_of_the_processors_are_of_one_core_each_first(self, empty: Path) -> None:
         four = cpu.split_cores([0, 1, 2, 3])
-        assert [four.spread("apart", over).client for over in (1, 2, 3, 9)] == [
-            [1],
-            [1, 2],
-            [1, 2, 3],
-            [1, 2, 3],
-        ]
+        found = [four.spread("apart", over).client for over in (1, 2, 3, 9)]
+        assert found == [[1], [1, 2], [1, 2, 3], [1, 2, 3]]
         siblings(empty, "0,1", "0,1", "2,3", "2,3", "4,5", "4,5")
         six = cpu.split_cores(list(range(6)))
         assert six.server == [0]
-        assert six.spread("apart", 2).client == [2, 4]
-        assert six.spread("apart", 3).client == [2, 3, 4]
-
-    def test_a_server_apart_keeps_its_hyper_thread(self, empty: Path) -> None:
-        siblings(empty, "0,2", "1,3", "0,2", "1,3")
-        assert cpu.split_cores([0, 1, 2, 3]).spread("apart").client == [1, 3]
-        assert cpu.split_cores([1, 3]).spread("apart").client == [3]  # or none would be left
-
-    def test_several_threads_get_all_but_the_servers_processor_or_share_it(
-        self, empty: Path
-    ) -> None:
-        two, four = (cpu.split_cores(list(range(n))).unpinned() for n in (2, 4))
-        assert (two.client, two.server, two.shared) == ([0, 1], [0], True)
-        assert (four.client, four.server, four.shared) == ([1, 2, 3], [0], False)
-        siblings(empty, "0,2", "1,3", "0,2", "1,3")
-        assert cpu.split_cores([0, 1, 2, 3]).unpinned().client == [1, 3]
-        assert cpu.split_cores([1, 3]).unpinned().shared
-        one = cpu.split_cores([3])
-        assert one.unpinned() == one
-        assert not one.unpinned().shared
-
-    def test_nothing_is_spread_where_nothing_is_pinned(self) -> None:
-        pinning = cpu.split_cores([3])
-        assert pinning.spread("shared") == pinning.spread("apart") == pinning
+        assert [six.spread("apart", over).client for over in (2, 3)] == [[2, 4], [2, 3, 4]]
 
     def test_slow_cores_are_avoided(self, empty: Path) -> None:
         for core, speed in enumerate((3000, 3000, 1000, 1000)):

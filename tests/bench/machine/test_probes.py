@@ -25,27 +25,18 @@ NAME = string.ascii_letters + "_"
 
 
 class TestParsers:
-    def test_kib_fields(self) -> None:
+    def test_each_reads_its_kind_of_file(self) -> None:
         text = "Pss_Anon:   112 kB\nThreads:\t4\nName:\tcat\n55dc3347b000-7f ---p [rollup]\n\n"
         assert procfs.kib_fields(text) == {"Pss_Anon": 112 * KIB, "Threads": 4}
-
-    def test_paired_lines(self) -> None:
         groups = procfs.paired_lines(NETSTAT)
         assert groups["TcpExt"]["ListenOverflows"] == 2641
         assert groups["IpExt"] == {"InNoRoutes": 0}
-
-    def test_a_truncated_pair_is_left_out(self) -> None:
-        assert procfs.paired_lines("TcpExt: A B C\nTcpExt: 1 2\n") == {}
-
-    def test_sockstat(self) -> None:
+        assert procfs.paired_lines("TcpExt: A B C\nTcpExt: 1 2\n") == {}  # truncated
         text = "sockets: used 14\nTCP: inuse 5 orphan 1 tw 3 alloc 6 mem 33\n"
         assert procfs.sockstat(text)["TCP"]["tw"] == 3
-
-    def test_slabinfo(self) -> None:
-        found = procfs.slabinfo(SLABINFO)
-        assert found["TCP"] == Slab(active=26, size=2368)
-        assert found["TCP"].bytes == 26 * 2368
-        assert "broken" not in found
+        slabs = procfs.slabinfo(SLABINFO)
+        assert slabs["TCP"] == Slab(active=26, size=2368)
+        assert "broken" not in slabs
 
     @pytest.mark.parametrize(
         ("text", "cores"), [("0-3,8\n", [0, 1, 2, 3, 8]), ("1", [1]), ("", []), ("0,0-1", [0, 1])]
@@ -96,37 +87,49 @@ class TestCgroups:
     def test_quota(self, texts: list[str], quota: float | None) -> None:
         assert procfs.quota(texts) == quota
 
-    def test_version_2(self, empty: Path) -> None:
-        put(empty, "proc/self/mounts", "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n")
-        put(empty, "proc/self/cgroup", "0::/user.slice/run\n")
-        put(empty, "sys/fs/cgroup/user.slice/run/cpu.max", "max 100000\n")
-        put(empty, "sys/fs/cgroup/user.slice/cpu.max", "200000 100000\n")
-        put(empty, "sys/fs/cgroup/user.slice/memory.max", "1000000\n")
-        put(empty, "sys/fs/cgroup/user.slice/pids.max", "100\n")
-        put(empty, "sys/fs/cgroup/user.slice/pids.current", "30\n")
-        assert procfs.cpu_quota() == 2.0  # the group above binds too
-        assert procfs.memory_limit() == 1_000_000
-        assert procfs.tasks_left() == 70
-
-    def test_version_1(self, empty: Path) -> None:
-        put(
-            empty,
-            "proc/self/mounts",
-            "cgroup /sys/fs/cgroup/memory cgroup rw,memory 0 0\n"
-            "cgroup /sys/fs/cgroup/cpu cgroup rw,cpu 0 0\n",
-        )
-        put(empty, "proc/self/cgroup", "4:memory:/a\n1:cpu:/elsewhere\n")
-        put(empty, "sys/fs/cgroup/memory/a/memory.limit_in_bytes", f"{(1 << 63) - 4096}\n")
-        put(empty, "sys/fs/cgroup/cpu/cpu.cfs_quota_us", "50000\n")
-        put(empty, "sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n")
-        assert procfs.memory_limit() is None
-        assert procfs.cpu_quota() == 0.5  # the mount itself: the path is the host's
-
-    def test_none_at_all(self, empty: Path) -> None:
-        assert procfs.control_group("memory") is None
-        assert procfs.cpu_quota() is None
-        assert procfs.memory_limit() is None
-        assert procfs.tasks_left() is None
+    @pytest.mark.parametrize(
+        ("files", "quota", "memory", "tasks"),
+        [
+            (
+                {
+                    "proc/self/mounts": "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n",
+                    "proc/self/cgroup": "0::/user.slice/run\n",
+                    "sys/fs/cgroup/user.slice/run/cpu.max": "max 100000\n",
+                    "sys/fs/cgroup/user.slice/cpu.max": "200000 100000\n",  # binds too
+                    "sys/fs/cgroup/user.slice/memory.max": "1000000\n",
+                    "sys/fs/cgroup/user.slice/pids.max": "100\n",
+                    "sys/fs/cgroup/user.slice/pids.current": "30\n",
+                },
+                *(2.0, 1_000_000, 70),
+            ),
+            (
+                {
+                    "proc/self/mounts": "cgroup /sys/fs/cgroup/memory cgroup rw,memory 0 0\n"
+                    "cgroup /sys/fs/cgroup/cpu cgroup rw,cpu 0 0\n",
+                    "proc/self/cgroup": "4:memory:/a\n1:cpu:/elsewhere\n",  # the host's path
+                    "sys/fs/cgroup/memory/a/memory.limit_in_bytes": f"{(1 << 63) - 4096}\n",
+                    "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "50000\n",
+                    "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n",
+                },
+                *(0.5, None, None),
+            ),
+            ({}, None, None, None),
+        ],
+        ids=["version 2", "version 1", "none at all"],
+    )
+    def test_the_tightest_limit_of_all_groups_counts(
+        self,
+        files: dict[str, str],
+        quota: float | None,
+        memory: int | None,
+        tasks: int | None,
+        empty: Path,
+    ) -> None:
+        for path, text in files.items():
+            put(empty, path, text)
+        assert procfs.cpu_quota() == quota
+        assert procfs.memory_limit() == memory
+        assert procfs.tasks_left() == tasks
 
 
 KIND = st.sampled_from(("with", "enable"))
@@ -142,9 +145,6 @@ class TestHost:
         assert noise.probe_after_s > 0
         assert noise.steal_s is None or noise.steal_s >= 0
         assert noise.mhz is None or noise.mhz > 0
-
-    def test_the_loop_is_the_same_work_every_time(self) -> None:
-        assert host.loop(1000) == host.loop(1000)
 
 
 class TestKernel:
