@@ -15,8 +15,6 @@ Theme = Literal["light", "dark"]
 
 @dataclass(frozen=True, slots=True)
 class Palette:
-    """Colours of one theme."""
-
     background: str
     ink: str
     muted: str

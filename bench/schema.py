@@ -429,8 +429,6 @@ class ResumeRecord(Record):
 
 
 class EndRecord(Record):
-    """Last line of a campaign that ran to its end or was stopped cleanly."""
-
     kind: Literal["end"] = "end"
     ended: str
     complete: bool

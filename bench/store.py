@@ -123,7 +123,6 @@ class Log:
                 raise StoreError(f"{self.path}: {error.strerror}") from None
 
     def close(self) -> None:
-        """Close the file."""
         with suppress(OSError):  # append has reported it
             self._file.close()
 
@@ -211,7 +210,6 @@ class Records:
 
     @property
     def every_trial(self) -> list[TrialRecord]:
-        """The trials of all kinds."""
         return [*self.trials, *self.controls, *self.companions]
 
     @property

@@ -18,12 +18,11 @@ import time
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal
 
 import psutil
-from pydantic import TypeAdapter
 from rich.table import Table
 from rich.text import Text
 
@@ -54,20 +53,13 @@ class CheckResult:
     fix: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What is said of one finding; the words are templates for its numbers."""
-
-    level: Level
-    found: str
-    effect: str
-    fix: str = ""
-
-
-FINDINGS: Final = TypeAdapter(dict[str, Finding]).validate_python(
-    tomllib.loads(Path(__file__).with_name("doctor.toml").read_text(encoding="utf-8"))
-)
-"""A check, or a check and a case of it (``swap-unused``) -> what is said."""
+FINDINGS: Final = {
+    case: CheckResult(case.partition("-")[0], **said)
+    for case, said in tomllib.loads(
+        Path(__file__).with_name("doctor.toml").read_text(encoding="utf-8")
+    ).items()
+}
+"""A check, or a check and a case of it (``swap-unused``) -> templates of what is said."""
 
 
 def ok(check: str, found: str) -> CheckResult:
@@ -76,8 +68,7 @@ def ok(check: str, found: str) -> CheckResult:
 
 def bad(case: str, **numbers: object) -> CheckResult:
     said = FINDINGS[case]
-    found, fix = said.found.format(**numbers), said.fix.format(**numbers)
-    return CheckResult(case.partition("-")[0], said.level, found, said.effect, fix)
+    return replace(said, found=said.found.format(**numbers), fix=said.fix.format(**numbers))
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +246,6 @@ def available_bytes() -> int:
 
 
 def check_memory(needs: Needs) -> Iterator[CheckResult]:
-    """The workload must fit, and must stay in memory."""
     client, server = (needs.connections * each for each in (needs.tls_client, needs.tls_server))
     need = needs.connections * BYTES_PER_CONNECTION + needs.threads * BYTES_PER_THREAD
     need += client + server
@@ -284,11 +274,6 @@ def check_paging() -> Iterator[CheckResult]:
     elif text:
         chosen = text.partition("[")[2].partition("]")[0]
         yield ok("huge pages", f"transparent huge pages: {chosen}")
-    damon = "sys/kernel/mm/damon/admin/kdamonds"
-    states = [file.parent.name for file in (procfs.ROOT / damon).glob("*/state")]
-    reclaims = (procfs.read("sys/module/damon_reclaim/parameters/enabled") or "").strip() == "Y"
-    if reclaims or any(procfs.read(f"{damon}/{name}/state") == "on\n" for name in states):
-        yield bad("cold memory")
 
 
 # --- ports, queues and connection tracking -----------------------------------------------
@@ -347,7 +332,6 @@ STEAL_CHECK_S = 0.5
 
 
 def check_processors(needs: Needs) -> Iterator[CheckResult]:
-    """Client and server need a processor each."""
     pinning, usable = cpu.split_cores(), len(cpu.usable_cores())
     if not pinning.client:
         yield bad("processors", usable=usable, reason=pinning.reason)
@@ -454,15 +438,10 @@ def check_disk(needs: Needs) -> Iterator[CheckResult]:
 
 
 def check_tools(needs: Needs) -> Iterator[CheckResult]:
-    """Programs that are optional, but make a result stronger."""
     yield ok("wrk", "installed") if shutil.which("wrk") else bad("wrk")
-    paranoid = procfs.read_int("proc/sys/kernel/perf_event_paranoid")
-    if shutil.which("perf") and (paranoid is None or paranoid <= 2 or os.geteuid() == 0):
-        yield ok("perf", "installed (optional)")
 
 
 def check_tls(needs: Needs) -> Iterator[CheckResult]:
-    """The workloads over TLS need TLS 1.3."""
     try:
         import ssl
     except ImportError:

@@ -60,8 +60,6 @@ def mhz() -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """The host before a trial; hand it to :func:`finish`."""
-
     probe_s: float
     steal_s: float | None
     load1: float

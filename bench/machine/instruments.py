@@ -241,6 +241,5 @@ NAMES = ("instructions", "system calls", "allocations", "kernel")
 
 
 def find(names: Iterable[str]) -> list[Instrument]:
-    """The instruments of these names."""
     makers = (cachegrind, strace, memcheck, kernel)
     return [make() for name, make in zip(NAMES, makers, strict=True) if name in names]

@@ -321,8 +321,6 @@ def resolve(caches: Iterable[str], links: Mapping[str, str]) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Slabs:
-    """One reading of the caches of :data:`NAMES`."""
-
     caches: dict[str, Slab]  # listed name -> cache
     listed: dict[str, str]  # wanted name -> listed name; merged caches share one
 

@@ -138,8 +138,6 @@ UNLIMITED = 1 << 62  # version 1 says "no limit" with a number near 2**63
 
 @dataclass(frozen=True, slots=True)
 class ControlGroup:
-    """The control group of a process for one controller."""
-
     version: int  # 1 or 2
     mount: str  # where the hierarchy is mounted
     path: str  # the group's folder, below or equal to mount

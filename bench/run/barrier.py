@@ -74,7 +74,6 @@ class Barrier:
         trial.extra |= memory.agreement(self._before, full, trial.point.slots)
 
     def look(self) -> None:
-        """Note how many connections are left while they close."""
         if self._watch is not None:
             self._watch.look(self._trial.server.barrier()[1])
 
@@ -114,7 +113,6 @@ class Watch:
         self._began = time.monotonic()
 
     def look(self, connections: int) -> None:
-        """Add a sample: ``connections`` at the server, and the worker's memory now."""
         self._samples.append((self._now_ms(), connections, own_kib(self.pid, self._stack)))
 
     def opens(self) -> None:

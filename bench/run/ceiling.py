@@ -32,15 +32,12 @@ class CeilingError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Saturation:
-    """The report of a client that asks as fast as it can."""
-
     requests_per_s: float
     errors: int
 
 
 @cache
 def wrk_version() -> str | None:
-    """``wrk 4.1.0``, or None when wrk is not installed."""
     if shutil.which("wrk") is None:
         return None
     # wrk prints its version only with its usage, and exits with 1.

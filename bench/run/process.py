@@ -286,8 +286,6 @@ class WorkerError(Exception):
 
 
 class WorkerProcess(Child):
-    """A running ``bench.run.worker``."""
-
     def __init__(
         self,
         name: str = "the worker",
@@ -324,7 +322,6 @@ class WorkerProcess(Child):
         return self._receive(Result, deadline, every_s, meanwhile)
 
     def loaded(self, deadline: float) -> Loaded:
-        """The same of a loader."""
         return self._receive(Loaded, deadline)
 
     def _receive(

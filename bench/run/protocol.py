@@ -57,8 +57,6 @@ class Working:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Worked:
-    """The work on the pages that needed it."""
-
     pages: int
     check: int  # what it all came to
     cpu_s: float  # processor time that it took
@@ -198,8 +196,6 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The worker gave up."""
-
     error: str
 
 

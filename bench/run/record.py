@@ -245,7 +245,6 @@ def measured(trial: Trial, result: Result, ledger: Ledger) -> dict[str, Any]:
 
 
 def under_load(trial: Trial, loaded: Loaded) -> dict[str, Any]:
-    """The fields of the record of a server under load; a page is an answer."""
     turns, server = trial.turns, trial.server
     assert isinstance(server, ModelServer)
     rate = turns.exchanges / turns.wall_s if turns and turns.wall_s else None

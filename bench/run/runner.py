@@ -42,8 +42,6 @@ def own_command(arguments: Sequence[str]) -> list[str]:
 
 @dataclass(slots=True)
 class Options:
-    """What to run."""
-
     profile: str = "quick"
     backends: Sequence[str] | None = None
     only: Sequence[str] | None = None
@@ -62,8 +60,6 @@ class Options:
 
 @dataclass(slots=True)
 class Finished:
-    """A campaign that has run, to its end or not."""
-
     folder: Path
     records: Records
     end: EndRecord

@@ -224,12 +224,10 @@ class Server:
         return int(self._summary()["total"])
 
     def cpu(self) -> tuple[float, float]:
-        """User and system seconds of the server's process so far."""
         found = self.ask("GET", "/cpu")
         return found["user_s"], found["system_s"]
 
     def work_s(self) -> float:
-        """Processor seconds of the server's process that were not spent on polling."""
         return float(self.ask("GET", "/cpu")["work_s"])
 
     def poll(self, on: bool) -> None:
@@ -306,7 +304,6 @@ class ModelServer(Server):
         self.facts = {"python": hello["python"], **hello["versions"]}
 
     def cpu(self) -> tuple[float, float]:
-        """User and system seconds of its processes so far."""
         own = psutil.Process(self.pid)
         times = [each.cpu_times() for each in (own, *own.children(recursive=True))]
         return sum(each.user for each in times), sum(each.system for each in times)

@@ -32,7 +32,6 @@ PLACES = 2
 
 
 def start(bench: Bench, point: Point, turn: Turn) -> ModelServer:
-    """Start the server that is this turn's label; it is not waited for."""
     python = bench.pythons[turn.label.interpreter]
     work = () if point.work_ms is None else ("--work", f"{WORK_EVERY}:{point.work_ms:g}")
     return ModelServer(turn.label.name, point.site, SITE_SEED, point.tls, python, work)

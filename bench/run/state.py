@@ -30,8 +30,6 @@ from crawlers.catalogue import HANDED_OVER
 
 @dataclass(slots=True)
 class Bench:
-    """What all trials of a campaign share."""
-
     warmup: Server
     backends: Mapping[str, Backend]
     pinning: cpu.Pinning
@@ -173,12 +171,10 @@ class Trial:
 
     @property
     def flip(self) -> str:
-        """What is flipped in this trial."""
         return self.point.flip if self.turn.label.flipped else ""
 
     @property
     def environment(self) -> dict[str, str] | None:
-        """Further variables of the worker's environment."""
         if self.flip != "bytecode":
             return None
         nowhere = str(self.bench.scratch / "no-bytecode")
@@ -258,9 +254,7 @@ class Progress:
         return self.seen
 
     def told(self) -> int:
-        """What a loader has counted: see :class:`bench.run.protocol.Load`."""
         return int(self.times[0])
 
     def stop(self) -> None:
-        """Tell a loader to stop."""
         self.times[1] = 1.0

@@ -282,7 +282,6 @@ def finish(members: Sequence[Member]) -> None:
 
 
 def unload(member: Member) -> None:
-    """Stop a load, and then its server, which answers what is still asked."""
     trial, taker = member.trial, member.taker
     trial.threads = taker.worker.threads
     for group in (taker.worker, taker.server):
@@ -444,7 +443,6 @@ class LedgerCount:
         return self.served
 
     def look(self) -> None:
-        """Ask the server, which must not be stopped."""
         try:
             self.served = self.server.served()
         except ServerError:

@@ -222,8 +222,6 @@ class Taker:
 
 @dataclass(frozen=True, slots=True)
 class TurnTaken:
-    """What one turn did. Times in seconds."""
-
     taker: int
     round: int
     began: float  # on the monotonic clock

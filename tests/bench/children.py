@@ -12,7 +12,6 @@ import psutil
 
 
 def state(pid: int) -> str:
-    """How a process is just now, in the words of psutil."""
     return str(psutil.Process(pid).status())
 
 
@@ -37,12 +36,10 @@ class Child:
         self.pid = self.process.pid
 
     def read(self) -> str:
-        """Its next line."""
         assert self.process.stdout is not None
         return self.process.stdout.readline().strip()
 
     def send(self, line: str) -> str:
-        """Send it a line and return its answer."""
         assert self.process.stdin is not None
         self.process.stdin.write(line + "\n")
         self.process.stdin.flush()
@@ -51,7 +48,6 @@ class Child:
 
 @contextlib.contextmanager
 def child(code: str, *arguments: str) -> Iterator[Child]:
-    """A child that is always stopped afterwards."""
     started = Child(code, *arguments)
     try:
         yield started

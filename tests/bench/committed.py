@@ -15,11 +15,9 @@ from bench.store import Records
 
 @cache
 def records(name: str = "reference") -> Records:
-    """The records of a campaign."""
     return store.load(store.trials_file(RESULTS / name))
 
 
 @cache
 def analysis(name: str = "reference") -> Analysis:
-    """Its analysis, which keeps what was once calculated."""
     return Analysis(records(name))

@@ -103,7 +103,6 @@ def _control(make: _Maker, block: int, count: int) -> Any:
 
 
 def cost_us(name: str, mode: Mode) -> float:
-    """Microseconds of a page of this made-up backend in this mode."""
     added = ADDED[name]
     shake = added.handshake_us * (0.4 if mode == "tickets" and added.resumes else 1.0)
     return {

@@ -29,7 +29,6 @@ Tcp: 10 9 -1
 
 
 def put(root: Path, path: str, text: str) -> None:
-    """Write a captured file below ``root``."""
     file = root / path
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text)

@@ -41,7 +41,6 @@ def interrupted(
 
 
 def each_us(name: str) -> float:
-    """Processor time of this made-up backend for an exchange."""
     return CONTROL_US if name == CONTROL else EACH_US.get(name, OTHERS_US)
 
 

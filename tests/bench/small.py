@@ -70,7 +70,6 @@ RESULT = Result(
 
 
 def point(site: str = "tree:60:5:1024", slots: int = 4, **changes: object) -> Point:
-    """A workload point with a very short trial."""
     values: dict[str, object] = {
         "id": f"throughput-{slots}",
         "workload": "throughput",
@@ -92,7 +91,6 @@ def bench(scratch: Path, deadline_s: float | None = None) -> Iterator[Bench]:
 
 
 def trial(shared: Bench, where: Point, label: str, server: Server | None = None) -> TrialRecord:
-    """Run one trial of one label, against this server or else its own."""
     turn = Turn(0, where.id, 0, Label.parse(label))
     if server is not None:
         return run(shared, where, turn, server, 0)
@@ -109,7 +107,6 @@ def some(names: Iterable[str], *usual: str) -> list[Any]:
 
 
 def environment(*, outside: bool = False) -> dict[str, str]:
-    """The environment for a harness that a test starts."""
     own = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "COV"))}
     return own | ({"PYTHONPATH": str(OUTSIDE)} if outside else {})
 
@@ -120,7 +117,6 @@ def harness(
     timeout: float = 300,
     env: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Run ``python -m bench`` to its end."""
     return subprocess.run(
         [sys.executable, "-m", "bench", *arguments],
         cwd=ROOT,
@@ -162,13 +158,11 @@ def wait_for_lines(results: Path, count: int, timeout: float = 300) -> Path:
 
 
 def family(pid: int) -> list[psutil.Process]:
-    """Every child of a process, and their children."""
     children: list[psutil.Process] = psutil.Process(pid).children(recursive=True)
     return children
 
 
 def runs(process: psutil.Process, module: str) -> bool:
-    """Whether it is alive and runs a module."""
     try:
         return module in process.cmdline()
     except psutil.Error:  # it has just ended
@@ -230,5 +224,4 @@ def struck_and_resumed(
 
 
 def all_gone(processes: Sequence[psutil.Process], timeout: float = 300) -> bool:
-    """Wait for these processes; whether they ended in time."""
     return not psutil.wait_procs(processes, timeout=timeout)[1]

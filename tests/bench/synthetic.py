@@ -62,8 +62,6 @@ SIZES: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Model:
-    """The behaviour of one made-up backend."""
-
     family: str
     rung: int
     pages_per_s: float  # at 100 slots, no delay
@@ -109,7 +107,6 @@ def rungs(backends: Sequence[str], most: dict[str, int] | None = None) -> list[R
 
 
 def environment(**changes: Any) -> Environment:
-    """The environment of a small cloud machine."""
     values: dict[str, Any] = {
         "python": "CPython 3.11.9",
         "python_build": {"compiler": "GCC 12.2.0", "pgo": True, "lto": True, "debug": False},
@@ -522,7 +519,6 @@ AT_POINTS = ("throughput-100", "c10k-1000")
 
 
 def across(**changes: Any) -> list[AnyRecord]:
-    """Records of a campaign across interpreters."""
     backends = on_each(MODELS, list(INTERPRETERS))
     twin = "callbacks@3.11.7"
     values: dict[str, Any] = {
@@ -580,7 +576,6 @@ def extended(
 
 
 def gathered(lines: Iterable[AnyRecord]) -> Records:
-    """Lines in the form that :func:`bench.store.load` returns."""
     return sort_out(lines, Path("synthetic"))
 
 

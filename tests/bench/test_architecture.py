@@ -62,7 +62,6 @@ def imports(root: Path) -> Graph:
 
 
 def targets(node: ast.AST) -> Iterator[str]:
-    """The dotted names that an import statement asks for."""
     if isinstance(node, ast.Import):
         yield from (alias.name for alias in node.names)
     elif isinstance(node, ast.ImportFrom):
@@ -78,7 +77,6 @@ def nearest(target: str, known: dict[str, Path]) -> str | None:
 
 
 def arrows(graph: Graph) -> Iterator[tuple[str, str]]:
-    """Every import, as (importer, imported)."""
     for name, found in sorted(graph.items()):
         yield from ((name, target) for target in sorted(found))
 
@@ -120,7 +118,6 @@ def circle(graph: Graph) -> list[str]:
 
 @pytest.fixture(scope="module")
 def graph() -> Graph:
-    """The imports of this repository."""
     return imports(ROOT)
 
 
@@ -133,7 +130,6 @@ def test_no_imports_in_a_circle(graph: Graph) -> None:
 
 
 def questions(graph: Graph) -> list[str]:
-    """The modules that are questions."""
     kernel = {"bench.questions", "bench.questions.question"}
     return [name for name in graph if name.startswith("bench.questions") and name not in kernel]
 

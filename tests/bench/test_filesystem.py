@@ -123,7 +123,6 @@ def test_every_text_file_and_pipe_of_the_harness_names_its_encoding() -> None:
 
 
 def depends_on_the_locale(call: ast.Call) -> bool:
-    """Whether a call reads or writes text in the locale's encoding."""
     options = {keyword.arg: ast.unparse(keyword.value) for keyword in call.keywords}
     name = ast.unparse(call.func)
     if "encoding" in options or name.startswith("filesystem."):

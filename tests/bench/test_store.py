@@ -73,13 +73,11 @@ def test_an_end_before_a_resume_is_not_the_end(tmp_path: Path) -> None:
 
 
 def line(**changes: object) -> bytes:
-    """The campaign's record, changed."""
     record = json.loads(RECORDS[0].model_dump_json()) | changes
     return json.dumps(record).encode() + b"\n"
 
 
 def trial(**changes: object) -> bytes:
-    """The record of a trial, changed."""
     record = json.loads(RECORDS[2].model_dump_json()) | changes
     return json.dumps(record).encode() + b"\n"
 

@@ -16,7 +16,6 @@ HOSTILE = "a\x1b[2Jb\x07c\x9bd\u202ee\r"
 
 
 def shown(*printed: object) -> str:
-    """The text that a terminal without colours gets."""
     file = io.StringIO()
     console = Terminal(file)
     console.print(*printed, markup=False)
@@ -44,14 +43,10 @@ def test_zero_columns_hide_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Full(io.StringIO):
-    """A stream whose disk is full."""
-
     def write(self, text: str) -> int:
-        """Fail."""
         raise OSError(28, "No space left on device")
 
     def fileno(self) -> int:
-        """A file that may be redirected."""
         return self.target.fileno()
 
     def __init__(self, target: TextIO) -> None:

@@ -22,20 +22,17 @@ PAGES = 300
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    """A server with a list of pages."""
     with Server(f"list:{PAGES}:2048", seed=1, cores=[]) as running:
         yield running
 
 
 @pytest.fixture
 def job(server: Server) -> Job:
-    """The list in ten slots."""
     urls = tuple(f"{server.prefix}/p/{number}" for number in range(PAGES))
     return Job(urls, slots=10, follow=False)
 
 
 def run(name: str, job: Job, server: Server) -> int:
-    """Run a control; returns what it counted."""
     ended = memoryview(bytearray(8 * 2 * REPEATS * PAGES)).cast("d")
     crawl = prepare(name, job)
     server.reset()

@@ -23,7 +23,6 @@ LEVELS = {"ok", "note", "warning", "refusal"}
 
 
 def find(results: Iterator[CheckResult], check: str) -> CheckResult:
-    """The only result of that check."""
     found = [result for result in results if result.check == check]
     assert len(found) == 1, found
     return found[0]
@@ -171,12 +170,6 @@ PAGES = "sys/kernel/mm/transparent_hugepage/enabled"
         ),
         (doctor.check_paging, None, {PAGES: "[always] never\n"}, "huge pages", "warning", ""),
         (doctor.check_paging, None, {PAGES: "always [madvise]\n"}, "huge pages", "ok", "madvise"),
-        (
-            doctor.check_paging,
-            None,
-            {"sys/kernel/mm/damon/admin/kdamonds/0/state": "on\n"},
-            *("cold memory", "note", ""),
-        ),
         (doctor.check_backlog, Needs(1000), QUEUES, "backlog", "ok", ""),
         (doctor.check_backlog, Needs(10_000), QUEUES, "backlog", "warning", ""),
         (doctor.check_backlog, Needs(10_000), QUEUES, "conntrack", "warning", ""),

@@ -147,7 +147,6 @@ def test_a_backend_must_run_on_every_interpreter(
 
 @pytest.fixture(scope="module")
 def campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a campaign on the harness's own interpreter and another one."""
     own = interpreters.examine(HERE).name
     second = next((each.path for each in interpreters.find()[0] if each.name != own), None)
     if second is None:

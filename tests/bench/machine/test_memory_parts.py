@@ -18,7 +18,6 @@ from tests.bench.fake_root import SLABINFO, put
 
 
 def parts(**values: int | None) -> MemoryParts:
-    """Parts of a process with the given values and otherwise zeros."""
     blank: dict[str, int | None] = dict.fromkeys(MemoryParts.model_fields, 0)
     for name in memory.KERNEL_PARTS:
         blank[name] = None
@@ -31,7 +30,6 @@ def reading(
     free: int | None = None,
     server: memory.OwnMemory | None = None,
 ) -> memory.Reading:
-    """A reading made up for a test."""
     return memory.Reading(own, {}, {}, free, counted, server)
 
 

@@ -38,7 +38,6 @@ NO_TURN = "no turn counted"
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a campaign that ran to its end, with everything in it."""
     results = tmp_path_factory.mktemp("results")
     done = small.harness(
         *("run", "--profile", "smoke", "--only", "throughput-1,c10k-50,openloop-1000"),
@@ -94,7 +93,6 @@ def test_a_complete_campaign_has_nothing_to_resume(finished: Path) -> None:
 
 
 def crawling(offspring: list[psutil.Process]) -> bool:
-    """Whether a worker is there."""
     return any(small.runs(one, "bench.run.worker") for one in offspring)
 
 
@@ -156,7 +154,6 @@ def stopped_in_a_crawl(harness: psutil.Process, offspring: list[psutil.Process])
 
 
 def connected(process: psutil.Process) -> bool:
-    """Whether it is alive and has a TCP connection."""
     try:
         connections = process.net_connections("tcp")
     except psutil.Error:  # it has just ended
@@ -234,7 +231,6 @@ def test_the_time_that_is_left_has_the_pace_of_what_has_run() -> None:
 
 @pytest.fixture
 def interrupted(tmp_path: Path) -> Path:
-    """The folder of a made-up campaign that did not finish."""
     folder = tmp_path / "some where" / "20261121-051200-1a2b3c"
     folder.mkdir(parents=True)
     with Log(folder / store.FILE_NAME, create=True) as opened:
@@ -262,7 +258,6 @@ def test_a_campaign_is_locked_before_it_is_read(
 
 
 def hint(folder: Path) -> str:
-    """The last word of what is printed after an interrupted campaign."""
     end = EndRecord(ended="x", complete=False, reason="interrupted", wall_s=1, trial_wall_s=1)
     output = io.StringIO()
     code = runner.exit_code(Finished(folder, store.load(folder), end), Terminal(output))

@@ -38,7 +38,6 @@ def measured(server: Server, out: Path, backend: str, slots: int) -> Result:
 
 
 def typed(server: Server, backend: str) -> int:
-    """The page faults of the whole command."""
     arguments = [sys.executable, "-m", "crawlers", backend, f"{server.prefix}/", "-c100", "-q"]
     # dask, if a test of the fleet ran before in this process, has left settings for malloc.
     usual = {name: value for name, value in os.environ.items() if not name.startswith("MALLOC_")}

@@ -30,7 +30,6 @@ LOADED = Loaded(
 
 
 def block_of(bench: Bench, point: Point) -> list[TrialRecord]:
-    """One block of servers that take turns."""
     turns = {n: Turn(0, point.id, n, Label.parse(name)) for n, name in enumerate(LABELS)}
     return together.run(bench, point, turns)[0]
 

@@ -50,7 +50,6 @@ def turns(*labels: str) -> dict[int, Turn]:
 
 @pytest.fixture(scope="module")
 def block(bench: Bench) -> Block:
-    """One block of three labels."""
     return together.run(bench, POINT, turns(*LABELS))
 
 
@@ -355,7 +354,6 @@ CONNECTIONS = 30
 
 
 def held(bench: Bench, name: str) -> TrialRecord:
-    """One trial that holds connections over TLS."""
     point = tls_c10k(CONNECTIONS, Participants(1))
     cores = bench.pinning.server
     with Server(point.site, seed=SITE_SEED, cores=cores, tls=point.tls) as server:
@@ -380,7 +378,6 @@ def test_connections_are_held_over_tls(bench: Bench, name: str) -> None:
 
 
 def in_all_modes(bench: Bench, point: Point, *names: str) -> list[TrialRecord]:
-    """One block in turns of these backends in all modes of the point."""
     turns = {
         place: Turn(0, point.id, place, label)
         for place, label in enumerate(plan.labels_of(point, names))

@@ -124,7 +124,6 @@ def test_memory_is_measured_on_one_processor(shared: Bench) -> None:
 
 
 def planned(shared: Bench, where: Point, label: str) -> Trial:
-    """A trial that does not run."""
     turn = Turn(0, where.id, 0, Label.parse(label))
     backend = replace(OURS[turn.label.name], name=turn.label.backend)
     known = {turn.label.backend: backend}

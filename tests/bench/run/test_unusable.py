@@ -24,7 +24,6 @@ WRONG = "wrong digest of 2 URLs"
 
 
 def bad(**update: Any) -> list[TrialRecord]:
-    """The made-up trials, with something wrong in each."""
     values = {"status": "void", "reason": WRONG} | update
     return [trial.model_copy(update=values) for trial in RECORDS.trials]
 

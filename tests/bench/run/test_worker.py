@@ -58,7 +58,6 @@ def command(server: Server, out: Path, backend: str = "callbacks") -> Command:
 
 
 def crawl(server: Server, told: Command) -> Result:
-    """What a worker answers to a command."""
     with WorkerProcess() as worker:
         worker.command(told)
         worker.ready(SOON_S)

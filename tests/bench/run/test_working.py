@@ -67,10 +67,7 @@ def test_work_in_other_processes_is_counted_there(shared: Bench, label: str) -> 
 
 
 class More(working.Expected):
-    """Expects another round of every page than there will be."""
-
     def check(self, point: Point, server: Server, rounds: int, seed: int) -> tuple[int, int]:
-        """What one round more comes to."""
         return super().check(point, server, rounds + 1, seed)
 
 
