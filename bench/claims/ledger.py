@@ -139,7 +139,6 @@ def rendered(template: str, **names: object) -> str:
 
 
 def table(verdicts: Sequence[Verdict]) -> Table:
-    """For the terminal: a row for each reading."""
     rows: list[Row] = [
         [
             judged.reading.meant,
@@ -295,7 +294,6 @@ def design(verdicts: Sequence[Verdict]) -> Design | Skip:
 
 
 def tally(rows: Sequence[Bar]) -> str:
-    """``12 well-known numbers: 1 reproduced here, 7 not reproduced here, 4 undecided``."""
     counts = Counter(row.judged.position for row in rows)
     found = [
         f"{counts[position]} {words}" for position, words in PHRASES.items() if counts[position]

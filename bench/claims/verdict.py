@@ -444,7 +444,6 @@ def either(words: Iterable[str]) -> str:
 
 
 def read(reading: Reading, evidence: Sequence[Evidence]) -> Number | Missing:
-    """The number now, from the first campaign that has one."""
     missing = []
     for one in evidence:
         found = reading.number(one)

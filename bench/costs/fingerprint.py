@@ -51,7 +51,6 @@ def digest(files: Iterable[Path], words: Iterable[str]) -> str:
 
 
 def main() -> int:
-    """Import what the models import, and print the fingerprint."""
     for model in MODELS:
         importlib.import_module(f"crawlers.{model}")
     files = mapped(Path("/proc/self/maps").read_text(encoding="utf-8"))

@@ -64,7 +64,6 @@ class Row:
 
     @property
     def ratio(self) -> float | None:
-        """B over A; None if A is 0."""
         return self.b.middle / self.a.middle if self.a.middle else None
 
 

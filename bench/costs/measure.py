@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
 from contextlib import ExitStack, nullcontext, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Final, Self
@@ -64,17 +64,16 @@ class Site:
     server: Server
 
 
-@dataclass(slots=True)
 class Sites:
     """Servers that are started when they are first needed, and run until the end.
 
     Each lane has its own: the ledger of a server is of one crawl.
     """
 
-    slots: int
-    _running: dict[tuple[str, int], Site] = field(default_factory=dict)
-    _warmup: Server | None = None
-    _stack: ExitStack = field(default_factory=ExitStack)
+    def __init__(self, slots: int) -> None:
+        self._slots = slots
+        self._running: dict[str, Server] = {}
+        self._stack = ExitStack()
 
     def __enter__(self) -> Self:
         return self
@@ -82,25 +81,18 @@ class Sites:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    @property
-    def warmup(self) -> Server:
-        """The server of the warm-up. Raises :class:`bench.run.servers.ServerError`."""
-        if self._warmup is None:
-            self._warmup = self._serve(WARMUP_SITE)
-        return self._warmup
+    def server(self, site: str) -> Server:
+        """Raises :class:`bench.run.servers.ServerError`."""
+        if site not in self._running:
+            server = Server(site, seed=SITE_SEED, cores=[])
+            self._running[site] = self._stack.enter_context(server)
+        return self._running[site]
 
     def pair(self, workload: str, pages: int) -> tuple[Site, Site]:
-        """A workload with so many pages, and with twice as many. Raises as ``warmup`` does."""
-        return self._site(workload, pages), self._site(workload, 2 * pages)
-
-    def _site(self, workload: str, pages: int) -> Site:
-        if (workload, pages) not in self._running:
-            point = WORKLOADS[workload](self.slots, pages, Participants(1))
-            self._running[workload, pages] = Site(point, self._serve(point.site))
-        return self._running[workload, pages]
-
-    def _serve(self, site: str) -> Server:
-        return self._stack.enter_context(Server(site, seed=SITE_SEED, cores=[]))
+        """A workload with so many pages, and with twice as many."""
+        make = WORKLOADS[workload]
+        one, other = (make(self._slots, n, Participants(1)) for n in (pages, 2 * pages))
+        return Site(one, self.server(one.site)), Site(other, self.server(other.site))
 
 
 # --- one crawl under an instrument, checked like any trial ----------------------------------------
@@ -215,7 +207,7 @@ class Counted:
         return Command(
             backend=self._backend,
             prefix=site.server.prefix,
-            warmup_prefix=self._sites.warmup.prefix,
+            warmup_prefix=self._sites.server(WARMUP_SITE).prefix,
             urls=site.point.urls,
             slots=site.point.slots,
             timeout_s=CRAWL_S * self._instrument.slowness,
@@ -227,7 +219,6 @@ class Counted:
         )
 
     def _crawl(self, site: Site) -> Result:
-        """Wait for the worker, start the crawl, check it."""
         worker, instrument = self._worker, self._instrument
         assert worker is not None, "nothing was started"
         worker.ready(READY_S * instrument.slowness)
@@ -411,7 +402,6 @@ class Lanes:
 
 
 def take(task: Task, workload: str, counted: Counted, sites: Sites) -> Sample:
-    """One sample: the counts of N and of 2 N pages, or why there are none."""
     made = Sample(
         backend=task.backend,
         workload=workload,
@@ -437,8 +427,6 @@ def processors() -> int:
 
 @dataclass(frozen=True, slots=True)
 class CostsOptions:
-    """How much to count, and how many tasks at a time."""
-
     backends: Sequence[str] | None = None
     workloads: Sequence[str] = tuple(WORKLOADS)
     instruments: Sequence[str] = instruments.NAMES

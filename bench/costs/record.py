@@ -37,8 +37,6 @@ class CostsError(BenchError):
 
 
 class Header(Record):
-    """The first line: how everything was counted."""
-
     kind: Literal["costs"] = "costs"
     version: int = VERSION
     created: str

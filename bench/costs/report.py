@@ -89,7 +89,6 @@ def design(costs: Costs, made: Sequence[Account]) -> Design | Skip:
 
 
 def counter(costs: Costs) -> str:
-    """What counted, on which interpreter."""
     tool = costs.header.tools.get("instructions", "valgrind")
     return f"{costs.header.environment.python}, by {tool}: a count, not a speed"
 
@@ -220,7 +219,6 @@ FLOOR_NOTE = (
 
 
 def figure(value: float) -> str:
-    """A count per page: four digits are enough to read."""
     if abs(value) >= 1000:
         return f"{value:,.0f}"
     places = max(0, 3 - len(str(int(abs(value)))) + (abs(value) < 1))
@@ -229,7 +227,6 @@ def figure(value: float) -> str:
 
 
 def cell(found: Cost | None) -> Cell:
-    """A cost with its range, where there is one to see."""
     if found is None:
         return Cell(MISSING, MISSING)
     low, high, middle = figure(found.low), figure(found.high), figure(found.middle)

@@ -303,7 +303,6 @@ def trial_record(
     workers: list[WorkerRecord],
     started: str,
 ) -> FleetTrialRecord:
-    """The record of the whole fleet, merged from its workers' records."""
     values: dict[str, Any] = {}
     if state.reports:  # these come last, so everything else is there
         kernels, drop = machine_growth(facts, plan, state.reports)

@@ -205,7 +205,6 @@ class Host:
             worker.child.go()
 
     def look(self) -> HostStatus:
-        """The connections held, the results so far, and what went wrong."""
         faults: list[str] = []
         held: dict[int, int] = {}
         asked = {n: self.pool.submit(server.barrier) for n, server in self.servers.items()}
@@ -269,7 +268,6 @@ class Host:
         return grown, held.threads - before.threads
 
     def stop(self) -> None:
-        """End every process on this host."""
         ends: list[Callable[[], None]] = [
             *(worker.child.close for worker in self.workers.values()),
             *(server.stop for server in self.servers.values()),

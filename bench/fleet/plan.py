@@ -117,8 +117,6 @@ class FleetPlanError(BenchError):
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """One worker process: its connections, its host, and the host of its server."""
-
     number: int
     connections: int
     host: str

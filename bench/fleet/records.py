@@ -37,8 +37,6 @@ class HostFacts(Record):
 
 
 class FleetRecord(Record):
-    """First line: where the fleet runs."""
-
     kind: Literal["fleet"] = "fleet"
     schema_version: int = FLEET_VERSION
     fleet: str  # "20261121-051200-1a2b3c"

@@ -206,8 +206,6 @@ def generator_task() -> Ways:
     from crawlers.loop import Loop
 
     class Bounded(Loop):
-        """The loop, which can run again after it was stopped."""
-
         def turn(self) -> None:
             self._stopped = False
             self.call_soon(self.stop)

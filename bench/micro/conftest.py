@@ -65,8 +65,6 @@ class CpuTime:
 
 
 class Measure:
-    """Times batches of one operation."""
-
     def __init__(self, benchmark: BenchmarkFixture, timer: CpuTime, rounds: int) -> None:
         self._benchmark, self._timer, self._rounds = benchmark, timer, rounds
 
@@ -130,7 +128,6 @@ def listener() -> Iterator[socket.socket]:
 
 
 def connected(listener: socket.socket) -> Pair:
-    """Both ends of a TCP connection, with the options that every backend sets."""
     near = socket.create_connection(listener.getsockname())
     far, _ = listener.accept()
     for sock in (near, far):

@@ -47,15 +47,12 @@ class Price(Record):
 
 
 class Run(Record):
-    """What every record of ``bench micro`` says of itself."""
-
     created: str
     command: list[str]
     environment: Environment
 
     @property
     def below(self) -> tuple[str, str]:
-        """What stands below a chart."""
         return origin("python -m bench micro", self.environment, self.created)
 
     @property
@@ -72,7 +69,6 @@ class MicroRecord(Run):
 
 
 def head() -> dict[str, Any]:
-    """What a record says of this run."""
     return {
         "created": now(),
         "command": own_command(sys.argv),

@@ -45,7 +45,6 @@ def load(folder: Path) -> Found:
 
 
 def write(found: Found, folder: Path, console: Console) -> None:
-    """Write the summary and the charts, print the tables."""
     backends = [*startup.CHARTED, *(kind.backend or kind.name for kind in KINDS.values())]
     study.write(folder, summary(found), designs(found), list(dict.fromkeys(backends)))
     prices = [prices_table(found.prices)] if found.prices else []
@@ -109,7 +108,6 @@ def as_json(found: Found) -> dict[str, float]:
 
 
 def prices_table(record: MicroRecord) -> tables.Table:
-    """Every micro-benchmark, grouped by operation."""
     rows = []
     for key, price in sorted(record.prices.items(), key=lambda item: (item[1].group, item[0])):
         where, _, test = key.partition(".")

@@ -46,8 +46,6 @@ class Start(Record):
 
 
 class StartupRecord(Run):
-    """A whole run: the processes of each backend and of the bare interpreter."""
-
     starts: dict[str, list[Start]]
     absent: dict[str, str] = Field(default_factory=dict)  # backend -> why it cannot be imported
 
@@ -132,7 +130,6 @@ ABOUT = (
 
 
 def three(value: float) -> str:
-    """Three digits: the axis has the unit."""
     return significant(value, 3)
 
 

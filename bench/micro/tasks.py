@@ -10,7 +10,6 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
 from itertools import count as counting
 from pathlib import Path
 from typing import Final
@@ -25,11 +24,11 @@ from bench.machine.doctor import Needs, available_bytes, mib
 from bench.machine.memory import Reader, Reading
 from bench.micro.child import KINDS, Kind
 from bench.micro.prices import Run, answer, head, save
+from bench.report import study
 from bench.report.charts import Design, Skip
-from bench.report.charts.axes import bar_label, bar_range, bar_rows, value_axis
-from bench.report.charts.slide import Slide
 from bench.run.process import Child
 from bench.schema import Record
+from bench.show.figures import Bars, Figure, Panel, Unit
 from bench.show.table import MISSING, Cell, Column, Table, name, words
 from bench.terminal import Phases
 from bench.text import KIB, count, significant
@@ -101,7 +100,6 @@ class Line:
 
 
 def lines(record: TasksRecord) -> list[Line]:
-    """Every kind that was measured, in the order of the table of kinds."""
     return [
         _line(KINDS[name], record)
         for name, found in record.kinds.items()
@@ -254,7 +252,6 @@ def started(kind: Kind, *words: str) -> Child:
 
 
 def memory_table(record: TasksRecord) -> Table:
-    """Bytes of one waiting task, by owner."""
     return Table(
         f"Memory of a waiting task, bytes ({record.environment.python})",
         [
@@ -336,7 +333,17 @@ def notes(record: TasksRecord) -> list[str]:
     return found
 
 
-KIB_FROM = 1000
+def size(kib: float) -> str:
+    """In KiB from a thousand bytes on."""
+    value = kib * KIB
+    return f"{count(round(value))} B" if value < 1000 else f"{significant(kib, 2)} KiB"
+
+
+def tick(kib: float) -> str:
+    return f"{kib:g} KiB"
+
+
+SIZE: Final = Unit("", size, tick)
 
 
 def design(record: TasksRecord) -> Design | Skip:
@@ -344,18 +351,21 @@ def design(record: TasksRecord) -> Design | Skip:
     rows = [line for line in lines(record) if line.total is not None]
     if not rows:
         return Skip("tasks", title, "no memory of waiting tasks was measured")
-    told = [f"{row.kind.title} {size(row.total or 0.0)}" for row in rows]
-    return Design(
+    bars = {}
+    for row in rows:
+        ends = (row.total or 0.0, *(row.interval or ()))
+        middle, low, high = ends[0] / KIB, min(ends) / KIB, max(ends) / KIB
+        bars[row.kind.backend or row.kind.name] = [Spread(middle, low, high, len(ends))]
+    figure = Figure(
         name="tasks",
         title=title,
-        finding=finding(rows),
+        headline=finding(rows),
         subtitle="Slope of memory over the number of tasks that wait without a connection, "
         "user space and kernel together",
-        alt=f"Bar chart, bytes of a waiting task. {'; '.join(told)}.",
-        draw=partial(_draw, rows),
-        notes=("The axis is logarithmic. Strokes: 95 % intervals of the slope.",),
-        footer=record.below,
+        data=Bars([Panel("memory of one", bars, SIZE)]),
+        notes=("Strokes: 95 % intervals of the slope.",),
     )
+    return study.drawn(figure, record.below)
 
 
 def finding(rows: Sequence[Line]) -> str | None:
@@ -367,28 +377,3 @@ def finding(rows: Sequence[Line]) -> str | None:
         f"A waiting thread uses as much memory as {count(round(thread / task))} asyncio tasks, "
         f"or {count(round(thread / coroutine))} bare coroutines"
     )
-
-
-def size(value: float) -> str:
-    """Bytes, in KiB from a thousand on."""
-    if value < KIB_FROM:
-        return f"{count(round(value))} B"
-    return f"{significant(value / KIB, 2)} KiB"
-
-
-def _draw(rows: Sequence[Line], slide: Slide) -> None:
-    axes = slide.panels()[0]
-    text = slide.label_size(len(rows), 15.0)
-    values: list[float] = []
-    for place, row in enumerate(rows):
-        total = end = (row.total or 0.0) / KIB
-        colour = slide.look.of(row.kind.backend or row.kind.name).colour
-        axes.barh(place, total, height=0.62, color=colour, zorder=2)
-        if row.interval is not None and row.interval[0] > 0:
-            low, end = (value / KIB for value in row.interval)
-            bar_range(axes, low, end, place, slide.palette.ink)
-        bar_label(axes, size(row.total or 0.0), end, place, text, bold=True)
-        values += [total, end]
-    value_axis(axes, [*values, max(values) * 2.2], axis="x", words=lambda v: f"{v:g} KiB")
-    bar_rows(slide, axes, [row.kind.title for row in rows], text)
-    axes.set_xlabel("memory of one")

@@ -124,7 +124,6 @@ class Served:
         return self._port
 
     def cpu_s(self) -> float:
-        """Seconds of processor time that the server has used."""
         from bench.machine import cpu
 
         return cpu.used_s(self.process.pid)

@@ -120,7 +120,6 @@ def curio(listener: socket.socket) -> None:
 
 
 def gevent(listener: socket.socket) -> None:
-    """gevent's StreamServer with a greenlet per connection."""
     server: Any = import_module("gevent.server").StreamServer
     gevent_socket: Any = import_module("gevent.socket").socket
 
@@ -133,7 +132,6 @@ def gevent(listener: socket.socket) -> None:
 
 
 def twisted(listener: socket.socket) -> None:
-    """Twisted's Protocol, on its default reactor."""
     base: Any = import_module("twisted.internet.protocol")
     reactor: Any = import_module("twisted.internet.reactor")
 

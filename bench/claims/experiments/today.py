@@ -88,7 +88,6 @@ async def with_httpx(url: str) -> float:
 
 
 def http_clients() -> ExperimentResult:
-    """Milliseconds for 100 requests with each client, and their ratio."""
     result = ExperimentResult()
     for library in ("aiohttp", "httpx"):
         if find_spec(library) is None:
