@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from importlib import import_module
@@ -36,7 +36,7 @@ EXPERIMENTS: Final[dict[str, tuple[str, int | None]]] = {
     "held_threads": ("waiting", 3),
     "thread_ceiling": ("waiting", 5),
 }
-SPARE_DESCRIPTORS: Final = 64
+START_S: Final = 30.0
 
 
 @dataclass(slots=True)
@@ -79,17 +79,6 @@ def running(function: Callable[..., None], *arguments: object) -> list[str]:
     return ["-c", f"from {function.__module__} import {name}; {name}(*{arguments!r})"]
 
 
-def allow_descriptors(count: int) -> None:
-    """Allow as many descriptors as are needed, if the system lets us."""
-    import resource
-
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = count + SPARE_DESCRIPTORS
-    if soft != resource.RLIM_INFINITY and soft < needed:
-        wanted = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-
-
 class Served:
     """A server in a process of its own: a function that prints its port and serves until killed.
 
@@ -98,40 +87,24 @@ class Served:
     """
 
     def __init__(self, serve: Callable[..., None], *arguments: object) -> None:
-        from bench.launch import OWN_PYTHON
-        from bench.run.process import spawn
+        from bench.run.process import Child
 
-        self.process = spawn(
-            [*OWN_PYTHON, *running(serve, *arguments)],
-            stdin=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+        self._child = Child(f"the server {serve.__name__}", running(serve, *arguments))
         if hasattr(os, "sched_setaffinity"):
             mine = os.sched_getaffinity(0)
             others = set(range(os.cpu_count() or 1)) - mine
-            os.sched_setaffinity(self.process.pid, others or mine)
-        self._port: int | None = None
-
-    @property
-    def port(self) -> int:
-        """Where it listens; waits until it does."""
-        if self._port is None:
-            assert self.process.stdout is not None
-            line = self.process.stdout.readline()
-            if not line:
-                raise RuntimeError(f"{self.process.args!r} ended before it listened")
-            self._port = int(line)
-        return self._port
+            os.sched_setaffinity(self._child.pid, others or mine)
+        self.port = int(self._child.receive(time.monotonic() + START_S))
 
     def cpu_s(self) -> float:
         from bench.machine import cpu
 
-        return cpu.used_s(self.process.pid)
+        return cpu.used_s(self._child.pid)
 
     def waited_s(self) -> float:
         """Seconds that the server was ready to run and had no processor; 0 where it is unknown."""
         try:
-            fields = Path(f"/proc/{self.process.pid}/schedstat").read_text(encoding="ascii").split()
+            fields = Path(f"/proc/{self._child.pid}/schedstat").read_text(encoding="ascii").split()
         except OSError:
             return 0.0
         return int(fields[1]) / 1e9
@@ -140,7 +113,4 @@ class Served:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.process.kill()
-        self.process.wait()
-        if self.process.stdout is not None:
-            self.process.stdout.close()
+        self._child.close(0.0)  # it serves until it is killed

@@ -14,8 +14,9 @@ from time import monotonic, perf_counter, sleep, thread_time
 
 import psutil
 
-from bench.claims.experiments import ExperimentResult, Served, allow_descriptors
+from bench.claims.experiments import ExperimentResult, Served
 from bench.machine import procfs
+from bench.machine.doctor import raise_descriptor_limit
 from bench.machine.environment import SYSCTL
 
 # --- ten thousand threads with a connection each, at Python's own switch interval ----------------
@@ -32,7 +33,7 @@ DEADLINE_S = 15.0
 
 def serve_held(connections: int) -> None:
     """Answers nothing, but to a ``?`` how many requests it has."""
-    allow_descriptors(connections)
+    raise_descriptor_limit()
     listener = socket.create_server(("127.0.0.1", 0), backlog=connections)
     print(listener.getsockname()[1], flush=True)
     selector = selectors.DefaultSelector()
@@ -67,7 +68,7 @@ def hold(port: int) -> None:
 
 
 def held_threads() -> ExperimentResult:
-    allow_descriptors(CONNECTIONS)
+    raise_descriptor_limit()
     # The server is left to die with this process: its end would wake all threads at once.
     return hold_all(Served(serve_held, CONNECTIONS).port)
 
@@ -172,7 +173,7 @@ KINDS = {"select": "SelectSelector", "poll": "PollSelector", "epoll": "EpollSele
 
 def readiness() -> ExperimentResult:
     result = ExperimentResult()
-    allow_descriptors(MANY)
+    raise_descriptor_limit()
     for name, kind in KINDS.items():
         for idle in (FEW, SELECT_MOST) if name == "select" else (FEW, SELECT_MOST, MANY):
             key = f"{name}_us_{idle}"

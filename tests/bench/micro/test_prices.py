@@ -48,27 +48,19 @@ def test_a_benchmark_that_fails_is_one_clear_line(
 
 
 @pytest.mark.slow
-def test_prices_are_of_one_operation(measured: tuple[Path, dict[str, float]]) -> None:
+def test_prices_are_of_one_operation_and_comparable_ones_share_a_group(
+    measured: tuple[Path, dict[str, float]],
+) -> None:
     found = loaded(measured[0]).prices
     assert len(found) > 25
     for name, one in found.items():
         assert 0 < one.min_us < 10_000, name  # a batch would take longer
-
-
-@pytest.mark.parametrize(
-    ("group", "files"),
-    [
-        ("task switch", {"hand_built", "asyncio"}),
-        ("lock contended", {"threads", "asyncio"}),
-        ("send and recv", {"sockets"}),
-    ],
-)
-@pytest.mark.slow
-def test_comparable_operations_share_a_group(
-    measured: tuple[Path, dict[str, float]], group: str, files: set[str]
-) -> None:
-    found = loaded(measured[0]).prices
-    assert {name.partition(".")[0] for name in found if found[name].group == group} == files
+    for group, files in {
+        "task switch": {"hand_built", "asyncio"},
+        "lock contended": {"threads", "asyncio"},
+        "send and recv": {"sockets"},
+    }.items():
+        assert {name.partition(".")[0] for name in found if found[name].group == group} == files
 
 
 def test_the_timer_counts_work_and_not_sleep() -> None:
@@ -85,21 +77,17 @@ def test_the_timer_counts_work_and_not_sleep() -> None:
 
 
 @pytest.mark.slow
-def test_the_summary_has_every_price(measured: tuple[Path, dict[str, float]]) -> None:
+def test_the_summary_has_every_price_and_is_redrawn_to_the_byte(
+    measured: tuple[Path, dict[str, float]],
+) -> None:
     folder, medians = measured
     text = (folder / "summary.md").read_text()
     assert "| task switch | asyncio |" in text
     assert text.count("\n| ") == len(medians) + 2
     assert medians == {name: p.median_us for name, p in loaded(folder).prices.items()}
-
-
-@pytest.mark.slow
-def test_redrawing_gives_the_same_to_the_byte(measured: tuple[Path, dict[str, float]]) -> None:
-    folder, _ = measured
-    before = (folder / "summary.md").read_bytes()
     (folder / "summary.md").unlink()
     assert main(["micro", "--redraw", "--out", str(folder)]) == 0
-    assert (folder / "summary.md").read_bytes() == before
+    assert (folder / "summary.md").read_text() == text
 
 
 @given(st.lists(st.floats(1e-9, 1e-2), min_size=2, max_size=50))

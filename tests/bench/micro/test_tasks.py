@@ -28,15 +28,8 @@ def test_the_slope_leaves_out_what_a_process_takes_once() -> None:
     assert found["thread"].interval == pytest.approx((whole, whole))
     assert found["thread"].highest == 10_000
     assert "other kernel" not in found["asyncio"].parts
-
-
-def test_times_are_those_of_one_number_of_tasks() -> None:
-    line = next(line for line in lines(made.record()) if line.kind.name == "asyncio")
-    assert line.spawn is not None
-    assert line.spawn.median == pytest.approx(2.0)
-    assert line.spawn.count == 2
-    assert line.switch is not None
-    assert line.switch.median == pytest.approx(1.5)
+    rows = {row[0]: row for row in tasks.times_table(made.record()).texts}
+    assert rows["asyncio.Task"][1:4] == ["2.00 [2.00–2.00]", "1.50 [1.00–2.00]", "1.00 [1.00–1.00]"]
 
 
 def test_what_was_not_read_has_no_slope() -> None:
@@ -106,11 +99,6 @@ def test_every_table_and_chart_names_its_interpreter() -> None:
     assert isinstance(design, Design)
     assert "CPython 3.11.2" in design.footer[0]
     assert isinstance(tasks.design(made.record({})), Skip)
-
-
-def test_times_have_their_range() -> None:
-    rows = {row[0]: row for row in tasks.times_table(made.record()).texts}
-    assert rows["asyncio.Task"][1:4] == ["2.00 [2.00–2.00]", "1.50 [1.00–2.00]", "1.00 [1.00–1.00]"]
 
 
 def test_the_chart_says_what_the_record_says(tmp_path: Path) -> None:
