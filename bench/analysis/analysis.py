@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TypeVar, cast
 
 from bench import store, turnlog
 from bench.analysis import stats, summary
-from bench.analysis.stats import Comparison, Metric, Spread
+from bench.analysis.stats import Comparison, Metric
 from bench.analysis.stats.comparisons import Family, declared
-from bench.analysis.summary import Places, SummaryRow
+from bench.analysis.summary import SummaryRow
 from bench.schema import TrialRecord, TurnsRecord
 from bench.store import Records
 
@@ -27,6 +27,11 @@ Found = TypeVar("Found")
 REFERENCE_SLOTS = 100
 #: The family of whole HTTP stacks: no concurrency models, so they stand apart.
 STACK = "stack"
+
+
+def from_records(make: Callable[[Records], Found]) -> cached_property[Found]:
+    """What a function finds in the records, computed when it is first asked for."""
+    return cached_property(lambda analysis: make(analysis.records))
 
 
 class Analysis:
@@ -48,6 +53,14 @@ class Analysis:
         self._others: dict[tuple[Metric, str | None], Family] = {}
         self._floors: dict[str, stats.NoiseFloor] = {}
         self._made: dict[Callable[[Analysis], object], object] = {}
+
+    @classmethod
+    def load(cls, file: Path) -> Analysis:
+        """The analysis of a file of records and the log of turns beside it.
+
+        Raises :class:`bench.store.StoreError`.
+        """
+        return cls(store.load(file), turnlog.load(store.trials_file(file).parent))
 
     def once(self, make: Callable[[Analysis], Found]) -> Found:
         """What a function finds in this campaign, computed when it is first asked for."""
@@ -164,62 +177,16 @@ class Analysis:
         """One row per point and label, the twin included."""
         return summary.summary_rows(self.records, self.compare(stats.PAGES_PER_S))
 
-    @cached_property
-    def ceiling_shares(self) -> list[tuple[str, Spread]]:
-        """(label, share of the server's ceiling) at the point nearest to 64 slots."""
-        return summary.ceiling_shares(self.records)
-
-    @cached_property
-    def memory(self) -> dict[str, stats.MemoryFit]:
-        """Memory fits by label."""
-        return stats.fit_memory(self.records)
-
-    @cached_property
-    def memory_over_tls(self) -> dict[str, stats.MemoryFit]:
-        """The same for connections held over TLS."""
-        return stats.fit_memory(self.records, over_tls=True)
-
-    @cached_property
-    def places(self) -> Places | None:
-        """Which backends ran on several processors, and where; None where all had one."""
-        return summary.places(self.records)
+    ceiling_shares = from_records(summary.ceiling_shares)
+    memory = from_records(stats.fit_memory)  # label -> its fit
+    memory_over_tls = from_records(partial(stats.fit_memory, over_tls=True))
+    places = from_records(summary.places)
 
     # --- can it be trusted? -------------------------------------------------------------
 
-    @cached_property
-    def aa(self) -> stats.AaResult:
-        """The A/A comparisons by all metrics."""
-        return stats.aa_check(self.records)
-
-    @classmethod
-    def load(cls, file: Path) -> Analysis:
-        """The analysis of a file of records and the log of turns beside it.
-
-        Raises :class:`bench.store.StoreError`.
-        """
-        return cls(store.load(file), turnlog.load(store.trials_file(file).parent))
-
-    @cached_property
-    def balance(self) -> stats.Balance | None:
-        """Whether every backend ran equally often at every place of the blocks."""
-        return stats.position_balance(self.records)
-
-    @cached_property
-    def host(self) -> stats.HostSpread | None:
-        """How steady the host was; None without probes."""
-        return stats.host_spread(self.records)
-
-    @cached_property
-    def equal_work(self) -> stats.EqualWork:
-        """The server's ledger compared between backends."""
-        return stats.equal_work(self.records)
-
-    @cached_property
-    def instrument_cost(self) -> dict[tuple[str, str], stats.Ratio]:
-        """(point, label, instrument) -> speed with it over speed without."""
-        return stats.instrument_cost(self.records)
-
-    @cached_property
-    def sleeping_cost(self) -> dict[tuple[str, str], stats.Ratio]:
-        """(point, label) -> CPU per page with a sleeping server over a polling one."""
-        return stats.sleeping_cost(self.records)
+    aa = from_records(stats.aa_check)
+    balance = from_records(stats.position_balance)
+    host = from_records(stats.host_spread)
+    equal_work = from_records(stats.equal_work)
+    instrument_cost = from_records(stats.instrument_cost)
+    sleeping_cost = from_records(stats.sleeping_cost)
