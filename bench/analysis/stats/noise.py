@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final, Literal
@@ -222,8 +222,6 @@ def floors_of(records: Records, metric: Metric) -> dict[Way, NoiseFloor]:
 class Balance:
     """Whether every label ran about equally often at every place of the blocks."""
 
-    mean_position: dict[str, float]  # 0 first
-    expected: float
     uneven: tuple[str, ...]  # labels that ran mostly early or late in the blocks
 
     @property
@@ -241,7 +239,6 @@ def position_balance(records: Records) -> Balance | None:
     groups: dict[tuple[int, str], list[TrialRecord]] = defaultdict(list)
     for trial in trials_of(records, status=None):
         groups[trial.block, trial.point].append(trial)
-    ranks: dict[str, list[float]] = defaultdict(list)
     variance: dict[str, float] = defaultdict(float)
     offsets: dict[str, list[float]] = defaultdict(list)
     for group in groups.values():
@@ -249,22 +246,18 @@ def position_balance(records: Records) -> Balance | None:
         if size < 2:
             continue
         for place, trial in enumerate(sorted(group, key=lambda t: (t.position, t.trial))):
-            ranks[trial.label].append(place)
             offsets[trial.label].append(place - (size - 1) / 2)
             variance[trial.label] += (size * size - 1) / 12
-    if not ranks:
+    if not offsets:
         return None
-    means = {label: float(np.mean(v)) for label, v in sorted(ranks.items())}
     bad = [label for label, v in offsets.items() if abs(sum(v)) > 3 * math.sqrt(variance[label])]
-    expected = float(np.mean([x for v in ranks.values() for x in v]))
-    return Balance(means, expected, tuple(sorted(bad)))
+    return Balance(tuple(sorted(bad)))
 
 
 @dataclass(frozen=True, slots=True)
 class HostSpread:
     """How steady the host was, from the fixed loop that runs around every trial."""
 
-    probe_median_s: float
     probe_p95_over_median: float  # 1.0 means perfectly steady
     steal_share: float | None  # of the trials' wall time
 
@@ -279,7 +272,27 @@ def host_spread(records: Records) -> HostSpread | None:
     stolen = [(host.steal_s, wall) for host, wall in noted if host.steal_s is not None]
     wall = sum(w for _, w in stolen)
     share = sum(s for s, _ in stolen) / wall if wall else None
-    return HostSpread(median, float(np.quantile(times, 0.95)) / median, share)
+    return HostSpread(float(np.quantile(times, 0.95)) / median, share)
+
+
+def _with_and_without(
+    trials: Iterable[tuple[tuple[str, str], str, int, float | None]],
+    plain: str,
+    other: str,
+    metric: Metric,
+) -> dict[tuple[str, str], Ratio]:
+    """(Point, label) -> its trials of one kind over those of another, paired within blocks."""
+    values: dict[tuple[str, str], dict[str, dict[int, float]]] = defaultdict(
+        lambda: {plain: {}, other: {}}
+    )
+    for key, kind, block, value in trials:
+        if value and kind in values[key]:
+            values[key][kind][block] = value
+    return {
+        key: ratio(kinds[plain], kinds[other], metric=metric)
+        for key, kinds in values.items()
+        if kinds[plain] and kinds[other]
+    }
 
 
 def instrument_cost(records: Records) -> dict[tuple[str, str], Ratio]:
@@ -289,22 +302,22 @@ def instrument_cost(records: Records) -> dict[tuple[str, str], Ratio]:
     "null". 0.99 means a loss of 1 %. Trials in turns are compared by pages per processor
     second, which scatters least. Their pages were counted at the server.
     """
-    values: dict[tuple[str, str], dict[str, dict[int, float]]] = defaultdict(
-        lambda: defaultdict(dict)
-    )
-    for trial in trials_of(records, "cost", twins=False):
+
+    def speed(trial: TrialRecord) -> float | None:
         cpu_ms = CPU_PER_1000.value(trial) if trial.turns else None
-        value = 1 / cpu_ms if cpu_ms else trial.pages_per_s
-        if value:
-            kind = str(trial.params.get("recorder"))
-            # Whole trials of old records have a point for each recorder.
-            point = trial.point if trial.turns else "cost"
-            values[point, trial.label][kind][trial.block] = value
-    return {
-        key: ratio(kinds["null"], kinds["times"])
-        for key, kinds in values.items()
-        if {"null", "times"} <= kinds.keys()
-    }
+        return 1 / cpu_ms if cpu_ms else trial.pages_per_s
+
+    # Whole trials of old records have a point for each recorder.
+    trials = (
+        (
+            (t.point if t.turns else "cost", t.label),
+            str(t.params.get("recorder")),
+            t.block,
+            speed(t),
+        )
+        for t in trials_of(records, "cost", twins=False)
+    )
+    return _with_and_without(trials, "null", "times", PAGES_PER_S)
 
 
 def sleeping_cost(records: Records) -> dict[tuple[str, str], Ratio]:
@@ -313,19 +326,11 @@ def sleeping_cost(records: Records) -> dict[tuple[str, str], Ratio]:
     From the ``awake`` workload, whose trials differ in ``params["server"]`` ("asleep" or
     "awake").
     """
-    values: dict[tuple[str, str], dict[str, dict[int, float]]] = defaultdict(
-        lambda: {"awake": {}, "asleep": {}}
+    trials = (
+        ((t.point, t.label), str(t.params.get("server")), t.block, CPU_PER_1000.value(t))
+        for t in trials_of(records, "awake", twins=False)
     )
-    for trial in trials_of(records, "awake", twins=False):
-        kind, cpu_ms = str(trial.params.get("server")), CPU_PER_1000.value(trial)
-        both = values[trial.point, trial.label]
-        if kind in both and cpu_ms:
-            both[kind][trial.block] = cpu_ms
-    return {
-        key: ratio(both["awake"], both["asleep"], metric=CPU_PER_1000)
-        for key, both in values.items()
-        if both["awake"].keys() & both["asleep"].keys()
-    }
+    return _with_and_without(trials, "awake", "asleep", CPU_PER_1000)
 
 
 @dataclass(frozen=True, slots=True)
