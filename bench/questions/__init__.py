@@ -3,72 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from importlib import import_module
+from typing import Final, cast
 from weakref import WeakKeyDictionary
 
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import Metric, Pair
 from bench.analysis.stats.comparisons import declare
-from bench.questions import (
-    accept,
-    bodies,
-    cancelling,
-    churn,
-    crossover,
-    equal,
-    fairness,
-    garbage,
-    hold,
-    interpreters,
-    memory,
-    mixed,
-    mixed_server,
-    open_loop,
-    page,
-    pinning,
-    processors,
-    ramp,
-    receive,
-    serve,
-    slow_readers,
-    ten_thousand,
-    timeouts,
-    tls,
-    trust,
-    variants,
-    waiting,
-)
 from bench.questions.question import Across, Answer, Compares, Question
 from bench.store import Records
 
-QUESTIONS: Final[tuple[Question, ...]] = (
-    page,
-    bodies,
-    receive,
-    memory,
-    ramp,
-    waiting,
-    crossover,
-    pinning,
-    ten_thousand,
-    churn,
-    garbage,
-    tls,
-    open_loop,
-    mixed,
-    timeouts,
-    cancelling,
-    fairness,
-    processors,
-    variants,
-    serve,
-    accept,
-    hold,
-    mixed_server,
-    slow_readers,
-    interpreters,
-    equal,
-    trust,
+STORY: Final = (
+    *("page", "bodies", "receive", "memory", "ramp", "waiting", "crossover", "pinning"),
+    *("ten_thousand", "churn", "garbage", "tls", "open_loop", "mixed", "timeouts", "cancelling"),
+    *("fairness", "processors", "variants", "serve", "accept", "hold", "mixed_server"),
+    *("slow_readers", "interpreters", "equal", "trust"),
+)
+QUESTIONS: Final[tuple[Question, ...]] = tuple(
+    cast("Question", import_module(f"{__name__}.{name}")) for name in STORY
 )
 
 
