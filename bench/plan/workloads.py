@@ -316,6 +316,21 @@ def closed_loop(
     )
 
 
+def listed(workload: str, kind: Kind, slots: int, urls: int, who: Participants) -> Point:
+    """A list of pages, without links."""
+    return Point(
+        id=f"{workload}-{slots}",
+        workload=workload,
+        kind=kind,
+        site=f"list:{urls}:{PAGE_BYTES}",
+        urls=urls,
+        slots=slots,
+        who=who,
+        twins=(),
+        work_s=urls * LISTED_PAGE_S,
+    )
+
+
 def throughput(slots: int, pages: int, who: Participants) -> Point:
     """A crawl without delay: what a crawled page costs, links and all."""
     here = slots == REFERENCE_SLOTS
@@ -330,43 +345,33 @@ def throughput(slots: int, pages: int, who: Participants) -> Point:
 
 
 def fetch(slots: int, urls: int, who: Participants) -> Point:
-    """A list of pages, counted and checksummed, without links: what a model costs, undiluted."""
+    """A list, counted and checksummed: what a model costs, undiluted."""
     return replace(
-        throughput(slots, urls, who),
-        id=f"fetch-{slots}",
-        workload="fetch",
-        site=f"list:{urls}:{PAGE_BYTES}",
-        urls=urls,
+        listed("fetch", "crawl", slots, urls, who),
         twins=TWINS,
         controls=("bare", "shared") if slots == REFERENCE_SLOTS else (),
-        paired=PAIRED,
-        work_s=urls * LISTED_PAGE_S,
+        ceiling=True,
+        interleaved=True,
     )
 
 
 def bodies(size: int, urls: int, who: Participants) -> Point:
     """The same list with larger pages, whose cost is the same for all models."""
     return replace(
-        fetch(REFERENCE_SLOTS, urls, who),
+        listed("bodies", "crawl", REFERENCE_SLOTS, urls, who),
         id=f"bodies-{size}",
-        workload="bodies",
         site=f"list:{urls}:{size}",
         twins=(BASE,),
-        controls=(),
-        ceiling=False,
+        interleaved=True,
         work_s=urls * (LISTED_PAGE_S + size * BYTE_S),
     )
 
 
 def whole(slots: int, pages: int, who: Participants) -> Point:
     """The crawl of throughput in whole trials, one after the other: do they agree with turns?"""
+    point = closed_loop("whole", slots, pages, who)
     twins = TWINS if who.variants else (BASE,)
-    return replace(
-        closed_loop("whole", slots, pages, who),
-        twins=twins,
-        ceiling=True,
-        beside=f"throughput-{slots}",
-    )
+    return replace(point, twins=twins, ceiling=True, beside=f"throughput-{slots}")
 
 
 def waiting(slots: int, pages: int, who: Participants) -> Point:
@@ -402,31 +407,13 @@ def fairness(slots: int, urls: int, who: Participants) -> Point:
 
     The site is a list, so that every slot has work from the first moment until it runs out.
     """
-    return Point(
-        id=f"fairness-{slots}",
-        workload="fairness",
-        kind="crawl",
-        site=f"list:{urls}:{PAGE_BYTES}",
-        urls=urls,
-        slots=slots,
-        who=who,
-        twins=(),
-        recorder="slots",
-        work_s=urls * LISTED_PAGE_S,
-    )
+    return replace(listed("fairness", "crawl", slots, urls, who), recorder="slots")
 
 
 def c10k(connections: int, who: Participants) -> Point:
     """Connections held open at a barrier: how much memory one takes."""
-    return Point(
-        id=f"c10k-{connections}",
-        workload="c10k",
-        kind="hold",
-        site=f"list:{connections}:{PAGE_BYTES}",
-        urls=connections,
-        slots=connections,
-        who=who,
-        twins=(),
+    return replace(
+        listed("c10k", "hold", connections, connections, who),
         deadline_s=180.0,
         waits_s=SETTLE_S + connections / RAMP_PER_S,
         work_s=connections * HELD_S,
@@ -436,16 +423,10 @@ def c10k(connections: int, who: Participants) -> Point:
 def openloop(rate: int, seconds: float, who: Participants) -> Point:
     """Requests due on a Poisson schedule: how long a user would wait."""
     urls = max(1, round(rate * seconds))
-    return Point(
+    return replace(
+        listed("openloop", "openloop", REFERENCE_SLOTS, urls, who),
         id=f"openloop-{rate}",
-        workload="openloop",
-        kind="openloop",
-        site=f"list:{urls}:{PAGE_BYTES}",
-        urls=urls,
-        slots=100,
         rate=rate,
-        who=who,
-        twins=(),
         waits_s=seconds,
         work_s=max(0.0, urls * LISTED_PAGE_S - seconds),
     )
@@ -453,10 +434,8 @@ def openloop(rate: int, seconds: float, who: Participants) -> Point:
 
 def recorder_cost(pages: int, blocks: int) -> Point:
     """The same crawl in turns, with a recorder that keeps times and with one that keeps nothing."""
-    who = Participants(blocks, only=(BASE,))
-    return replace(
-        closed_loop("cost", 100, pages, who), twins=(), null_recorder=True, interleaved=True
-    )
+    point = closed_loop("cost", 100, pages, Participants(blocks, only=(BASE,)))
+    return replace(point, twins=(), null_recorder=True, interleaved=True)
 
 
 def pinning(pages: int, blocks: int) -> Point:
@@ -499,9 +478,8 @@ MANY_SLOTS_COST: Final = 3.0
 
 def with_long_switch(point: Point) -> Point:
     """A cell of the regime map, with the threads that ask for the lock less often beside it."""
-    models = point.who.models
-    who = replace(point.who, rest=models, only=(*MODELS, *SWITCHING))
-    return replace(point, who=who)
+    who = point.who
+    return replace(point, who=replace(who, rest=who.models, only=(*MODELS, *SWITCHING)))
 
 
 def crossover(slots: int, delay_ms: int, pages: int, who: Participants) -> Point:
@@ -511,22 +489,17 @@ def crossover(slots: int, delay_ms: int, pages: int, who: Participants) -> Point
     at most is then exact, and no slow answer decides when a short trial ends.
     """
     opening = Opening(slots, delay_ms / 1000)
-    urls = slots + pages
-    return Point(
+    point = listed("crossover", "crawl", slots, slots + pages, who)
+    return replace(
+        point,
         id=f"crossover-{slots}x{delay_ms}ms",
-        workload="crossover",
-        kind="crawl",
-        site=f"list:{urls}:{PAGE_BYTES}",
-        urls=urls,
-        slots=slots,
         delay=f"fixed:{delay_ms}" if delay_ms else "none",
         who=replace(who, only=who.only or CROSSING),
-        twins=(),
         recorder="slots",
         opening=opening,
         sole=True,
         waits_s=opening.settled_s + opening.delay_s * pages / slots,
-        work_s=urls * LISTED_PAGE_S * MANY_SLOTS_COST,
+        work_s=point.work_s * MANY_SLOTS_COST,
     )
 
 
@@ -567,17 +540,8 @@ def tls_c10k(connections: int, who: Participants) -> Point:
 def in_modes(
     workload: str, modes: tuple[Mode, ...], slots: int, urls: int, who: Participants
 ) -> Point:
-    """The list of ``fetch``, in turns, by each backend in each mode."""
-    return replace(
-        fetch(slots, urls, who),
-        id=f"{workload}-{slots}",
-        workload=workload,
-        who=who,
-        twins=(),
-        controls=(),
-        ceiling=False,
-        modes=modes,
-    )
+    """A list, in turns, by each backend in each mode."""
+    return replace(listed(workload, "crawl", slots, urls, who), interleaved=True, modes=modes)
 
 
 def tls_fetch(slots: int, urls: int, who: Participants) -> Point:
@@ -681,18 +645,14 @@ def accept(connections: int, rounds: int, who: Participants) -> Point:
 
 def serve(connections: int, rounds: int, who: Participants) -> Point:
     """Servers under load, in turns: kept connections, each with one request in flight."""
-    return Point(
-        id=f"serve-{connections}",
-        workload="serve",
-        kind="crawl",
-        site=f"list:{SERVED}:{PAGE_BYTES}",
-        urls=SERVED,
-        slots=connections,
-        who=who,
+    return replace(
+        listed("serve", "crawl", connections, SERVED, who),
+        twins=(BASE,),
         controls=("bare",),
         interleaved=True,
         role="server",
         rounds=rounds,
+        work_s=0.5,
     )
 
 
