@@ -9,16 +9,18 @@ a server of its own, so each crawl is still whole, and is checked page by page.
 
 The pages that fill and empty the slots do not count, so every label has them on top.
 
-The weights were measured in turns, in a reference campaign; those of backends with several threads
-on both of two processors, against a server that sleeps. They need not be exact. If one
-is wrong, a crawl ends early, and the turns of its block with it. The others' crawls then go on
-uncounted, and that time is lost. Where the first pages of a site cost more than the others, turns
-count up to the same place of every crawl (:func:`bench.run.turns.level`).
+The weights (weights.toml) need not be exact. If one is wrong, a crawl ends early, and the turns of
+its block with it. The others' crawls then go on uncounted, and that time is lost. Where the first
+pages of a site cost more than the others, turns count up to the same place of every crawl
+(:func:`bench.run.turns.level`).
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+import tomllib
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
 
 from bench.plan.labels import Label
 from bench.plan.participants import BASE
@@ -26,71 +28,30 @@ from bench.plan.tls import Mode
 from bench.plan.workloads import PAGE_BYTES, REFERENCE_SLOTS, Point
 from crawlers.catalogue import OURS
 
-LISTED = {
-    **{"callbacks": 1.0, "callbacks_epoll": 1.0, "callbacks_poll": 0.9, "callbacks_select": 0.95},
-    **{"bare": 2.8, "shared": 1.6},  # several times through the job
-    **{"generators": 1.16, "native_coroutines": 1.25, "uvloop": 1.3, "uvloop_protocol": 0.9},
-    **{"async_await": 1.5, "asyncio_protocol": 1.5, "asyncio_buffered": 1.4},
-    **{"async_await_mapped": 2.3, "asyncio_protocol_mapped": 2.2},
-    **{"threads": 3.6, "threads_pool": 3.4, "threads_small_stack": 3.6, "gevent": 1.65},
-    **{"threads_timeouts": 4.0, "threads_long_switch": 3.6, "async_await_timeouts": 2.0},
-    **{"threads_one_processor": 1.55},
-    **{"gevent_timeouts": 1.9, "gevent_patched": 1.8, "trio_timeouts": 3.2, "trio_sockets": 2.4},
-    **{"uvloop_timeouts": 1.8, "aiohttp_timeouts": 9.3},
-    **{"callbacks_asyncio": 1.1, "generators_asyncio": 1.3},
-    **{"trio": 2.9, "curio": 2.0, "aiohttp": 8.8, "aiohttp_uvloop": 7.0},
-    **{"processes": 1.5, "urllib3": 27.0, "urllib3_tuned": 27.0},
-    **{"requests": 77.0, "requests_tuned": 61.0, "httpx": 100.0, "httpx_tuned": 38.0},
-    **{"httpx2": 48.0, "asyncio_pure": 1.8, "asyncio_sockets": 2.2, "uvloop_sockets": 2.0},
-    **{"tornado": 2.2, "twisted": 1.9, "anyio": 5.5, "anyio_trio": 3.0, "master_worker": 5.0},
-    **{"asyncio_small_tls": 1.5, "asyncio_eager": 1.5, "redis_queue": 5.7},
-    **{"loop_per_thread": 3.0, "partition": 1.2},
-}
-"""Time of a page of a list, in multiples of that of ``callbacks``."""
 
-CRAWLED = {
-    **{"callbacks_select": 1.02, "callbacks_poll": 1.02, "callbacks_epoll": 1.02},
-    **{"callbacks": 1.0, "callbacks_asyncio": 1.06, "shared": 2.7, "bare": 2.6},
-    **{"generators": 1.17, "generators_asyncio": 1.24, "native_coroutines": 1.2},
-    **{"uvloop": 1.27, "uvloop_protocol": 1.12, "uvloop_sockets": 1.68, "asyncio_buffered": 1.26},
-    **{"async_await": 1.4, "async_await_timeouts": 1.8, "asyncio_pure": 1.6},
-    **{"async_await_mapped": 2.1, "asyncio_protocol_mapped": 1.98, "aiohttp_timeouts": 5.9},
-    **{"asyncio_small_tls": 1.4, "asyncio_eager": 1.4, "uvloop_timeouts": 1.59},
-    **{"asyncio_protocol": 1.26, "asyncio_sockets": 2.02, "processes": 1.59, "partition": 1.18},
-    **{"threads": 3.3, "threads_small_stack": 3.3, "threads_pool": 3.1},
-    **{"threads_timeouts": 3.5, "threads_long_switch": 3.3, "threads_one_processor": 1.43},
-    **{"gevent": 1.49, "gevent_timeouts": 1.67, "gevent_patched": 1.68, "curio": 1.54},
-    **{"trio": 2.32, "trio_timeouts": 2.52, "trio_sockets": 2.01, "anyio": 4.3},
-    **{"anyio_trio": 2.64, "tornado": 1.93, "twisted": 1.8, "master_worker": 5.0},
-    **{"aiohttp": 5.4, "aiohttp_uvloop": 4.38, "urllib3": 15.0, "urllib3_tuned": 16.0},
-    **{"requests": 38.0, "requests_tuned": 34.0, "httpx": 63.8, "httpx_tuned": 22.2},
-    **{"httpx2": 29.0, "loop_per_thread": 3.5},
-}
-"""The same for a page of a tree, whose links are extracted as well."""
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """A row of weights.toml."""
 
-OTHER = 3.0
-"""For every backend that is not in :data:`LISTED`."""
+    listed: float = 3.0
+    crawled: float | None = None
+    many: float = 1.0
+    many_crawled: float = 1.0
+    few: float = 1.0
+    alone: float = 1.0
+    opened: float | None = None
+
+
+WEIGHTS: Final = {
+    name: Weights(**row)
+    for name, row in tomllib.loads(Path(__file__).with_name("weights.toml").read_text()).items()
+}
+OTHER: Final = Weights()
 
 DILUTED = 0.6
-"""How much of a listed difference is left on a tree, for what is not in :data:`CRAWLED`."""
+"""How much of a listed difference is left on a tree, for what has no weight there."""
 
-MANY_SLOTS = 1000
-MANY = {"threads": 0.39, "trio": 1.25, "aiohttp": 1.4, "uvloop": 1.15}
-"""What a page takes at so many slots, in multiples of what it takes at a hundred.
-
-Of a thousand threads a page takes 1.6 times as long. But they fetch a thousand pages in each
-turn that do not count (:mod:`bench.run.turns`), and need a larger site for it.
-"""
-
-MANY_CRAWLED = {"threads": 0.29, "trio": 1.25, "aiohttp": 1.4, "uvloop": 1.1}
-"""The same on a tree."""
-
-FEW_SLOTS = 10
-FEW = {"httpx": 0.48}
-"""What a page takes at so few slots: httpx looks through all its connections for each."""
-
-ALONE = {"threads": 0.58, "generators": 0.92}
-"""The same with one slot, where threads pay mostly for a server that sleeps."""
+MANY_SLOTS, FEW_SLOTS = 1000, 10
 
 ASLEEP = {1: 1.9}
 AWAKENED = 1.2
@@ -110,13 +71,6 @@ IN_MODES: dict[Mode, tuple[float, float]] = {
     "tickets": (64.0, 1.5),
 }
 """What a mode adds to a page: a fixed part, and a part that grows with the page's weight."""
-
-OPENED_EACH: dict[str, float] = {
-    **{"callbacks": 5.0, "generators": 5.6, "threads": 8.0, "gevent": 6.0, "uvloop": 6.5},
-    **{"async_await": 14.0, "trio": 16.5, "aiohttp": 23.0},
-    **{"urllib3": 30.0, "requests": 65.0, "httpx": 48.0, "httpx2": 46.0},
-}
-"""A page with a connection of its own, where the rule is wrong: what opening costs differs more."""
 
 LEFT_IN_LARGE = 0.25
 """How much of a difference between backends is left where pages have 64 KB or more."""
@@ -163,24 +117,23 @@ def round_s(point: Point, label: Label) -> float:
 
 def weight(point: Point, label: Label) -> float:
     """How long a page of this point takes with this label, in multiples of ``callbacks``."""
-    listed = LISTED.get(label.name, OTHER)
-    if point.slots <= FEW_SLOTS:
-        listed *= FEW.get(label.name, 1.0)
+    mine = WEIGHTS.get(label.name, OTHER)
+    listed = mine.listed * (mine.few if point.slots <= FEW_SLOTS else 1.0)
     if point.tls is not None:
         return 1 + HELD_OVER_TLS * (listed - 1)
     if point.workload == "bodies":
         return 1 + LEFT_IN_LARGE * (listed - 1)
     if point.urls is None:
-        found = CRAWLED.get(label.name) or 1 + DILUTED * (listed - 1)
+        found = mine.crawled or 1 + DILUTED * (listed - 1)
+    elif label.mode == "churn" and mine.opened:
+        found = mine.opened
     else:
-        fixed, growing = IN_MODES.get(label.mode, (0.0, 0.0)) if label.mode else (0.0, 0.0)
+        fixed, growing = IN_MODES.get(label.mode, (0.0, 0.0))
         found = listed + fixed + growing * listed
-        if label.mode == "churn":
-            found = OPENED_EACH.get(label.name, found)
     if point.slots >= MANY_SLOTS:
-        found *= (MANY if point.urls else MANY_CRAWLED).get(label.name, 1.0)
+        found *= mine.many if point.urls else mine.many_crawled
     if point.slots == 1:
-        found *= ALONE.get(label.name, 1.0)
+        found *= mine.alone
     return found * (ASLEEP.get(point.slots, AWAKENED) if label.asleep else 1.0)
 
 

@@ -13,10 +13,9 @@ from bench.plan.labels import Label
 from bench.plan.participants import Participants
 from bench.plan.profiles import profile
 from bench.plan.sizes import (
-    CRAWLED,
     EDGES,
-    LISTED,
     PAGES_PER_SLOT,
+    WEIGHTS,
     pages_of,
     round_s,
     sized,
@@ -77,8 +76,7 @@ def test_a_directory_has_the_size_it_has() -> None:
 
 
 def test_every_name_in_the_table_is_a_backend_or_a_control() -> None:
-    assert set(LISTED) <= {*registry.names(), "bare", "shared"}
-    assert set(CRAWLED) <= set(LISTED)
+    assert set(WEIGHTS) <= {*registry.names(), "bare", "shared"}
 
 
 @pytest.mark.parametrize("slots", [1, 10, 100, 1000])
