@@ -16,7 +16,7 @@ ORIGIN = Origin(HOST, [], b"")
 
 urls = st.integers(0, 15).map(lambda number: f"{HOST}/{number}")
 away = st.just("http://other.test/")
-kinds = st.sampled_from(sorted(RETRYABLE | {"stale", "protocol", "too_large"}))
+kinds = st.sampled_from(sorted(RETRYABLE | {"stale", "protocol", "too_large", "cancelled"}))
 
 
 class Crawl(RuleBasedStateMachine):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -10,6 +11,8 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -24,11 +27,32 @@ from tests.crawlers.conftest import FixtureServer
 pytestmark = pytest.mark.timeout(600)
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+@dataclass(frozen=True)
+class Done:
+    """What a program came to."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def run(*arguments: str) -> Done:
+    """Run the program in this process."""
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        try:
+            status = main(list(arguments))
+        except SystemExit as left:
+            status = int(left.code or 0)
+    return Done(status, out.getvalue(), err.getvalue())
+
+
+def start(*arguments: str) -> Done:
     """Run ``python -m crawlers`` to its end."""
-    return subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-m", "crawlers", *arguments], capture_output=True, text=True, timeout=300
     )
+    return Done(done.returncode, done.stdout, done.stderr)
 
 
 def test_list_names_every_backend() -> None:
@@ -115,19 +139,12 @@ def test_quiet_and_verbose(tree: FixtureServer) -> None:
         (["threads", "\x1b[31mred"], "not a usable URL"),
     ],
 )
-def test_bad_usage_is_one_line_and_exit_status_2(
-    arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    try:
-        status = main(arguments)
-    except SystemExit as left:
-        status = int(left.code or 0)
-    printed, complained = capsys.readouterr()
-    assert status == 2
-    assert printed == ""
-    assert len(complained.splitlines()) == 1
-    assert says in complained
-    assert complained.rstrip("\n").isprintable()
+def test_bad_usage_is_one_line_and_exit_status_2(arguments: list[str], says: str) -> None:
+    done = run(*arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert len(done.stderr.splitlines()) == 1
+    assert says in done.stderr
+    assert done.stderr.rstrip("\n").isprintable()
 
 
 @pytest.mark.parametrize("start", ["javascript:1", "mailto:a@b", "data:1"])
@@ -139,14 +156,14 @@ def test_a_scheme_is_not_looked_up_as_a_host(start: str, monkeypatch: pytest.Mon
 
 
 def test_the_exit_status_is_that_of_the_process() -> None:
-    done = run("threads")
+    done = start("threads")
     assert (done.returncode, done.stdout) == (2, "")
     assert "name a backend and a URL" in done.stderr
 
 
 def test_conformance_hands_to_pytest_what_follows_the_names() -> None:
     one = ("--collect-only", "-q", "-k", "test_many_small_crawls")
-    done = run("conformance", "threads", "callbacks", *one)
+    done = start("conformance", "threads", "callbacks", *one)
     found = re.findall(r"crawls\[(\w+)-(\w+)\]", done.stdout)
     each = [(name, how) for name in ("threads", "callbacks") for how in ("plain", "tls")]
     assert found == each, done.stderr
@@ -158,14 +175,14 @@ def test_conformance_leaves_the_shared_folder_of_pytest_alone(
     """Runs side by side that tidy it up at once fail with "Directory not empty"."""
     monkeypatch.setenv("PYTEST_DEBUG_TEMPROOT", str(tmp_path))
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    done = run("conformance", "callbacks", "-q", "-k", "many_small and tls", "-m", "")
+    done = start("conformance", "callbacks", "-q", "-k", "many_small and tls", "-m", "")
     assert done.returncode == 0, done.stdout
     assert "1 passed" in done.stdout
     assert list(tmp_path.iterdir()) == []
 
 
 def test_conformance_of_all_is_of_every_backend() -> None:
-    done = run("conformance", "all", "--collect-only", "-q", "-k", "many_small or of_its_own")
+    done = start("conformance", "all", "--collect-only", "-q", "-k", "many_small or of_its_own")
     assert set(re.findall(r"\[(\w+?)(?:-plain|-tls)?\]", done.stdout)) == set(registry.names()), (
         done.stderr
     )
@@ -346,15 +363,12 @@ def test_help_teaches() -> None:
 
 
 @pytest.mark.timeout(60)
-def test_a_fifo_of_authorities_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_fifo_of_authorities_is_refused(tmp_path: Path) -> None:
     """Whoever opened it would wait until somebody opened its other end."""
     fifo = tmp_path / "authorities.pem"
     os.mkfifo(fifo)
-    with pytest.raises(SystemExit):
-        main(["threads", "https://127.0.0.1/", "--cafile", str(fifo)])
-    assert "not a regular file" in capsys.readouterr().err
+    done = run("threads", "https://127.0.0.1/", "--cafile", str(fifo))
+    assert "not a regular file" in done.stderr
 
 
 @pytest.mark.parametrize("columns", ["0", "00", "²", "٣", "9" * 5000])

@@ -23,7 +23,7 @@ from crawlers import registry
 from crawlers.conformance.scripted import Connection, ScriptedServer, ok
 from crawlers.http import RECV_SIZE, Exchange
 from crawlers.job import Fetch, Job, JobError, Origin
-from crawlers.kinds import ERROR_KINDS, RETRYABLE, error_kind
+from crawlers.kinds import ERROR_KINDS, error_kind
 from crawlers.recorder import NullRecorder
 from crawlers.tls import (
     HandshakeError,
@@ -81,11 +81,6 @@ def test_kinds(error: ssl.SSLError, alone: str, in_handshake: str, after_it: str
     with pytest.raises(HandshakeError) as caught, handshaking():
         raise error
     assert error_kind(caught.value) == in_handshake
-
-
-def test_certificates_are_not_tried_again() -> None:
-    hopeless = {"untrusted", "self_signed", "expired", "wrong_host", "tls_version", "not_tls"}
-    assert hopeless.isdisjoint(RETRYABLE)
 
 
 def test_a_socket_below_fails_by_its_own_name() -> None:
@@ -163,17 +158,11 @@ def test_a_stream_without_its_end_mark(data: bytes, kind: str | None) -> None:
     assert (exchange.error, exchange.keep_alive) == (kind, kind is None)
 
 
-def test_an_idle_connection_without_its_end_mark_is_stale() -> None:
+@pytest.mark.parametrize("error", [ssl.SSLEOFError(), failed("WRONG_VERSION_NUMBER")])
+def test_an_idle_connection_that_breaks_is_stale(error: ssl.SSLError) -> None:
     exchange = Exchange(Fetch("https://site.test/", ORIGIN, "/"))
     exchange.reused = True
-    exchange.fail(ssl.SSLEOFError())
-    assert exchange.error == "stale"
-
-
-def test_an_idle_connection_that_breaks_is_stale() -> None:
-    exchange = Exchange(Fetch("https://site.test/", ORIGIN, "/"))
-    exchange.reused = True
-    exchange.fail(failed("WRONG_VERSION_NUMBER"))
+    exchange.fail(error)
     assert exchange.error == "stale"
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-import time
 from http.client import HTTPConnection
 from zlib import crc32
 
@@ -57,22 +56,6 @@ def test_reset_releases_what_is_held(server: Running) -> None:
     assert server.control("/hold")[1]["armed"] is True
     server.control("/reset", {})
     assert server.control("/hold")[1]["armed"] is True, "not named, not changed"
-
-
-def test_delay_and_stall_hold_answers_back(server: Running) -> None:
-    """Only lower bounds: a busy machine may take longer, never less."""
-    server.control("/reset", {"delay": "fixed:60"})
-    with server.connect() as sock:
-        started = time.monotonic()
-        sock.sendall(get("/"))
-        receive(sock)
-        assert time.monotonic() - started >= 0.05
-        server.control("/reset", {"delay": "none"})
-        server.control("/stall", {"at_s": 0.0, "for_s": 0.2})
-        started = time.monotonic()
-        sock.sendall(get("/"))
-        receive(sock)
-        assert time.monotonic() - started >= 0.19
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import socket
@@ -16,7 +15,7 @@ import pytest
 
 from server.sites import reference
 from server.sites.site import Resource
-from tests.server.fixture_server import PATIENCE, Running, command, ended, get, receive, running
+from tests.server.fixture_server import PATIENCE, Running, command, get, receive, running
 
 
 def test_the_ready_line_says_where_and_what(server: Running) -> None:
@@ -59,56 +58,6 @@ def test_a_crawl_over_http_gives_the_digest_and_the_ledger(server: Running) -> N
     assert ledger["requests_per_connection"] == {str(len(expected)): 1}
     assert "requests" not in server.control("/ledger?summary=1")[1]
     assert "expected" not in server.control("/site?summary=1")[1]
-
-
-def test_idle_connections_by_the_thousand(server: Running) -> None:
-    """Many at once, one request each, all held and all answered."""
-    count = 2000
-    server.control("/hold", {"n": count})
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(server.connect()) for _ in range(count)]
-        for sock in sockets:
-            sock.sendall(get("/"))
-        assert {receive(sock)[0] for sock in sockets} == {200}
-        ledger = server.ledger()
-    assert ledger["peak_in_flight"] == ledger["connections_opened"] == count
-    assert ledger["requests_per_connection"] == {"1": count}
-    server.wait_for("/ledger", lambda ledger: ledger["connections_open"] == 0)
-
-
-def test_closing_and_refusing_reach_the_client(server: Running) -> None:
-    for request, status in (
-        (get("/", "Connection: close"), 200),
-        (get("/", version="1.0"), 200),
-        (get("/", "Content-Length: 100000", method="POST") + b"x" * 100_000, 405),
-        (b"GET / HTTP/1.1\r\nX: " + b"y" * 100_000, 431),
-        (b"nonsense\r\n\r\n", 400),
-    ):
-        with server.connect() as sock:
-            sock.sendall(request)
-            answered, headers, _ = receive(sock)
-            assert answered == status
-            assert headers["connection"] == "close"
-            assert ended(sock)
-    with server.connect() as sock:
-        sock.sendall(get("/", method="HEAD") + get("/none"))
-        status, headers, _ = _first_head(sock)
-        assert (status, headers["content-length"]) == (200, "2048")
-
-
-def _first_head(sock: socket.socket) -> tuple[int, dict[str, str], bytes]:
-    """The answer to HEAD, when the answer to a GET follows at once."""
-    data = b""
-    while data.count(b"\r\n\r\n") < 2:
-        data += sock.recv(65536)
-    head, _, rest = data.partition(b"\r\n\r\n")
-    assert rest.startswith(b"HTTP/1.1 404 ")
-    lines = head.decode().split("\r\n")
-    return (
-        int(lines[0].split()[1]),
-        {name.lower(): value.strip() for name, _, value in (x.partition(":") for x in lines[1:])},
-        b"",
-    )
 
 
 def test_it_ends_with_its_parent() -> None:
