@@ -40,10 +40,12 @@ def tls_lanes() -> Iterator[list[Lane]]:
         yield found
 
 
+@pytest.mark.slow
 def test_every_kind_has_its_outcome_over_tls(tls_lanes: list[Lane]) -> None:
     assert differences(tls_lanes, every_kind(tls=True)) == []
 
 
+@pytest.mark.slow
 @settings(quick, max_examples=max(EXAMPLES // 4, 1))
 @given(cases(tls=True))
 def test_the_outcome_over_tls_is_that_of_the_graph(tls_lanes: list[Lane], case: Case) -> None:

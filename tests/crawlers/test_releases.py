@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from functools import cache
 
 import pytest
 
@@ -33,60 +34,51 @@ url, *names = sys.argv[1:]
 crawls = {name: registry.load(name).crawl(Job((url,), slots=6), NullRecorder()) for name in names}
 print(json.dumps({name: report.digest for name, report in crawls.items()}))
 """
-SINCE = {"asyncio_eager": (3, 12), "subinterpreters": (3, 14)}
 
 
-@pytest.mark.parametrize("name", SINCE)
-def test_a_variant_of_later_releases(name: str, tree: FixtureServer) -> None:
+@cache
+def here() -> list[interpreters.FoundInterpreter]:
+    """Those that are found, the earliest first."""
+    return sorted(interpreters.find()[0], key=lambda each: each.version)
+
+
+def crawl(each: interpreters.FoundInterpreter, code: str, *arguments: str) -> tuple[int, str, str]:
+    """Exit code, output and errors of some code in another interpreter."""
+    command = [*each.command, "-c", code, *arguments]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "since", "earliest", "says"),
+    [
+        ("asyncio_eager", (3, 12), (3,), "backend asyncio_eager needs Python 3.12"),
+        ("subinterpreters", (3, 14), (3,), "backend subinterpreters needs Python 3.14"),
+        # The extra has no curio for Python 3.12 and later.
+        ("curio", (9,), (3, 12), "backend curio needs Python 3.11 or earlier"),
+    ],
+)
+def test_a_variant_of_some_releases(
+    name: str, since: tuple[int, ...], earliest: tuple[int, ...], says: str, tree: FixtureServer
+) -> None:
     """It crawls where it can, on the standard library alone, and says why where it cannot."""
-    found, _ = interpreters.find()
-    if not any(each.version >= SINCE[name] for each in found):
-        pytest.skip(f"no CPython of {SINCE[name]} or later on PATH or under pyenv")
-    for each in found:
-        done = subprocess.run(
-            [*each.command, "-c", CRAWL, name, tree.url],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            timeout=300,
-        )
-        if each.version >= SINCE[name]:
-            assert done.returncode == 0, done.stderr
-            backend, digest, mechanism = json.loads(done.stdout)
-            assert (backend, digest) == (name, tree.digest)
-            if name == "subinterpreters":
-                assert mechanism["subinterpreters"] >= 1
-                assert mechanism["parser"] == "python"
-        else:
-            assert f"backend {name} needs Python 3." in done.stderr
-
-
-def test_a_variant_of_earlier_releases_says_so_instead_of_what_to_install() -> None:
-    """The extra has no curio for Python 3.12 and later."""
-    later = [each for each in interpreters.find()[0] if each.version >= (3, 12)]
-    if not later:
-        pytest.skip("no CPython of 3.12 or later on PATH or under pyenv")
-    for each in later:
-        done = subprocess.run(
-            [*each.command, "-c", CRAWL, "curio", "http://127.0.0.1/"],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            timeout=300,
-        )
-        assert "backend curio needs Python 3.11 or earlier" in done.stderr
-        assert "pip install" not in done.stderr
+    able = [each for each in here() if since <= each.version]
+    unable = [each for each in here() if each not in able and each.version >= earliest]
+    for each in able[-1:]:
+        code, out, errors = crawl(each, CRAWL, name, tree.url)
+        assert code == 0, errors
+        backend, digest, mechanism = json.loads(out)
+        assert (backend, digest) == (name, tree.digest)
+        assert name != "subinterpreters" or mechanism["subinterpreters"] >= 1
+    for each in unable[-1:]:
+        _, _, errors = crawl(each, CRAWL, name, tree.url)
+        assert says in errors
+        assert "pip install" not in errors
 
 
 def test_the_models_find_every_page_on_every_release(tree: FixtureServer) -> None:
     """CPython 3.11.0 to 3.11.4 lost links without an error: their ``re`` was faulty."""
-    for each in interpreters.find()[0]:
-        done = subprocess.run(
-            [*each.command, "-c", CRAWL_ALL, tree.url, *MODELS],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            timeout=300,
-        )
-        assert done.returncode == 0, (each.name, done.stderr)
-        assert json.loads(done.stdout) == dict.fromkeys(MODELS, tree.digest), each.name
+    for each in here():
+        code, out, errors = crawl(each, CRAWL_ALL, tree.url, *MODELS)
+        assert code == 0, (each.name, errors)
+        assert json.loads(out) == dict.fromkeys(MODELS, tree.digest), each.name
