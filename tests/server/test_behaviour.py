@@ -2,40 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-import heapq
-from collections.abc import Callable
-from functools import partial
 from typing import Any, cast
 
 import pytest
 
 from server.behaviour import Answer, Behaviour
 from server.delays import Delay
-
-
-class Clock:
-    """As much of an event loop as a behaviour needs."""
-
-    def __init__(self) -> None:
-        self.now = 100.0
-        self._number = 0
-        self._timers: list[tuple[float, int, Callable[[], None]]] = []
-
-    def time(self) -> float:
-        return self.now
-
-    def call_later(self, delay: float, callback: Callable[..., None], *arguments: object) -> None:
-        self._number += 1
-        timer: Callable[[], None] = partial(callback, *arguments)
-        heapq.heappush(self._timers, (self.now + delay, self._number, timer))
-
-    def advance(self, seconds: float) -> None:
-        end = self.now + seconds
-        while self._timers and self._timers[0][0] <= end + 1e-9:
-            self.now, _, callback = heapq.heappop(self._timers)
-            callback()
-        self.now = end
+from tests.server.clock import Clock
 
 
 class World:
@@ -46,9 +19,12 @@ class World:
         self.in_flight = 0
         self.left: list[tuple[str, float]] = []
         self.changes = 0
-        loop = cast(asyncio.AbstractEventLoop, self.clock)
         self.behaviour = Behaviour(
-            loop, lambda: self.in_flight, delay or Delay(), self._changed, self.clock.time
+            self.clock.loop,
+            lambda: self.in_flight,
+            delay or Delay(),
+            self._changed,
+            self.clock.time,
         )
 
     def _changed(self) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -17,25 +15,10 @@ from server.connection import MAX_HEAD, MAX_TAILS, Connection, Core
 from server.delays import Delay
 from server.sites.directory import PRELOAD_EACH
 from server.sites.specs import make_site
+from tests.server.clock import Clock
 
 TREE = make_site("tree:20:5:1024", 1, None)
 LISTING = make_site("list:100:64", 1, None)
-
-
-class Loop:
-    """Timers that fire when told to."""
-
-    def __init__(self) -> None:
-        self.timers: list[Callable[[], None]] = []
-
-    def time(self) -> float:
-        return 0.0
-
-    def call_later(self, _: float, callback: Callable[..., None], *arguments: object) -> None:
-        self.timers.append(partial(callback, *arguments))
-
-    def fire(self, index: int = 0) -> None:
-        self.timers.pop(index)()
 
 
 class Wire:
@@ -78,11 +61,11 @@ class Wire:
         self.reading = True
 
 
-def new_core(delay: Delay | None = None, listing: bool = False) -> tuple[Core, Loop]:
-    loop = Loop()
+def new_core(delay: Delay | None = None, listing: bool = False) -> tuple[Core, Clock]:
+    clock = Clock()
     site = LISTING if listing else TREE
     site.reset()
-    return Core(site, cast(asyncio.AbstractEventLoop, loop), delay or Delay()), loop
+    return Core(site, clock.loop, delay or Delay()), clock
 
 
 def connect(core: Core) -> tuple[Connection, Wire]:
@@ -234,7 +217,7 @@ def test_byte_by_byte_is_a_split_too() -> None:
     ],
 )
 def test_refusals_end_the_connection(request_bytes: bytes, status: int) -> None:
-    core, loop = new_core()
+    core, clock = new_core()
     connection, wire = connect(core)
     connection.data_received(request_bytes)
     assert statuses(wire.written) == [status]
@@ -245,7 +228,7 @@ def test_refusals_end_the_connection(request_bytes: bytes, status: int) -> None:
     before = wire.written
     connection.data_received(get())
     assert wire.written == before
-    loop.fire()
+    clock.advance(60)
     assert wire.is_closed()
     assert core.ledger.summary(True)["total"] == 0
 
@@ -321,13 +304,13 @@ def test_delayed_answers_leave_in_the_order_of_their_requests() -> None:
 
 
 def test_requests_behind_a_delayed_one_wait_their_turn() -> None:
-    core, loop = new_core(Delay("fixed", 1.0))
+    core, clock = new_core(Delay("fixed", 1.0))
     connection, wire = connect(core)
     connection.data_received(get())
     core.behaviour.delay = Delay()
     connection.data_received(get("/missing"))
     assert wire.written == b""
-    loop.fire()
+    clock.advance(60)
     assert statuses(wire.written) == [200, 404]
     assert not connection.busy
     connection.data_received(get())
@@ -335,7 +318,7 @@ def test_requests_behind_a_delayed_one_wait_their_turn() -> None:
 
 
 def test_a_lost_connection_is_no_longer_in_flight() -> None:
-    core, loop = new_core(Delay("fixed", 1.0))
+    core, clock = new_core(Delay("fixed", 1.0))
     core.behaviour.hold(0)
     connection, wire = connect(core)
     connection.data_received(get() * 2)
@@ -344,19 +327,18 @@ def test_a_lost_connection_is_no_longer_in_flight() -> None:
     connection.connection_lost(None)
     assert (core.ledger.in_flight, core.behaviour.held) == (0, 0)
     core.behaviour.release()
-    for _ in list(loop.timers):
-        loop.fire()
+    clock.advance(60)
     assert wire.written == b""
     assert core.ledger.summary(True)["connections_open"] == 0
 
 
 def test_a_refusal_does_not_overtake_an_answer_that_is_due() -> None:
-    core, loop = new_core(Delay("fixed", 1.0))
+    core, clock = new_core(Delay("fixed", 1.0))
     connection, wire = connect(core)
     connection.data_received(get() + b"nonsense")
     assert wire.written == b""
     assert not wire.closed
-    loop.fire()
+    clock.advance(60)
     assert statuses(wire.written) == [200]
     assert wire.closed
 
@@ -436,9 +418,7 @@ def test_large_files_are_sent_in_pieces(tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text("small")
     content = bytes(range(256)) * (PRELOAD_EACH // 256 + 5)
     (tmp_path / "big.bin").write_bytes(content)
-    core = Core(
-        make_site(f"dir:{tmp_path}", 1, None), cast(asyncio.AbstractEventLoop, Loop()), Delay()
-    )
+    core = Core(make_site(f"dir:{tmp_path}", 1, None), Clock().loop, Delay())
     for _ in range(2):  # slow path, fast path
         connection, wire = connect(core)
         connection.data_received(get("/big.bin"))

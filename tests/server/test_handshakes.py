@@ -7,7 +7,7 @@ import contextlib
 import gc
 import ssl
 from collections.abc import Callable, Iterator
-from functools import cache, partial
+from functools import cache
 from typing import cast
 
 import pytest
@@ -19,30 +19,9 @@ from server.connection import Connection, Core
 from server.delays import Delay
 from server.encrypted import HANDSHAKE_S, Encrypted, Handshakes
 from server.sites.specs import make_site
+from tests.server.clock import Clock
 
 SITE = make_site("list:10:3000", 1, None)
-
-
-class Loop:
-    """A clock, and timers that fire when it says so."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-        self.timers: list[tuple[float, Callable[[], None]]] = []
-
-    def call_later(self, delay: float, callback: Callable[..., None], *args: object) -> Loop:
-        self.timers.append((self.now + delay, partial(callback, *args)))
-        return self
-
-    def cancel(self) -> None:
-        self.timers.clear()
-
-    def run_until(self, now: float) -> None:
-        self.now = now
-        due = [timer for timer in self.timers if timer[0] <= now]
-        self.timers = [timer for timer in self.timers if timer[0] > now]
-        for _, callback in due:
-            callback()
 
 
 class Wire:
@@ -80,10 +59,9 @@ class Bench:
         authority = Authority("ecdsa")
         context = new_context()
         authority.issue(context, "localhost")
-        self.loop = Loop()
-        loop = cast(asyncio.AbstractEventLoop, self.loop)
-        self.core = Core(SITE, loop, Delay())
-        self.handshakes = Handshakes(context, loop, lambda: self.loop.now)
+        self.clock = Clock()
+        self.core = Core(SITE, self.clock.loop, Delay())
+        self.handshakes = Handshakes(context, self.clock.loop, self.clock.time)
         self.trusting = ssl.create_default_context(cadata=authority.certificate.decode())
 
     def connect(self) -> tuple[Encrypted, Wire]:
@@ -174,22 +152,22 @@ def test_any_bytes_fail_or_wait(data: bytes) -> None:
 
 def test_a_handshake_has_a_deadline(bench: Bench) -> None:
     first, one = bench.connect()
-    bench.loop.run_until(bench.loop.now + HANDSHAKE_S / 2)
+    bench.clock.advance(HANDSHAKE_S / 2)
     _, two = bench.connect()
     first.data_received(b"\x16\x03\x01")
-    bench.loop.run_until(bench.loop.now + HANDSHAKE_S / 2)
+    bench.clock.advance(HANDSHAKE_S / 2)
     assert (one.closing, two.closing) == (True, False)
     one.lose()
-    bench.loop.run_until(bench.loop.now + HANDSHAKE_S / 2)
+    bench.clock.advance(HANDSHAKE_S / 2)
     assert two.closing
     two.lose()
     assert bench.handshakes.summary() == {"full": 0, "resumed": 0, "failed": 2}
-    assert bench.loop.timers == []
+    assert not bench.clock.waiting
 
 
 def test_a_finished_handshake_has_none(bench: Bench) -> None:
     _, wire = bench.talk(REQUESTS, whole)
-    bench.loop.run_until(bench.loop.now + 2 * HANDSHAKE_S)
+    bench.clock.advance(2 * HANDSHAKE_S)
     assert not wire.closing
     wire.lose()
     assert bench.handshakes.summary() == {"full": 1, "resumed": 0, "failed": 0}
