@@ -8,8 +8,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench.micro import prices, startup, tasks
+from bench.micro import hops, prices, startup, tasks
 from bench.micro.child import KINDS
+from bench.micro.hops import HopsRecord
 from bench.micro.prices import MicroError, MicroRecord
 from bench.micro.startup import StartupRecord
 from bench.micro.tasks import TasksRecord
@@ -17,7 +18,7 @@ from bench.report import study
 from bench.report.charts import Design, Skip
 from bench.report.tables import grid, section, show
 from bench.show import table as tables
-from bench.text import significant
+from bench.text import capital, listing, significant
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,7 @@ class Found:
     prices: MicroRecord | None = None
     tasks: TasksRecord | None = None
     startup: StartupRecord | None = None
+    hops: HopsRecord | None = None
 
 
 def load(folder: Path) -> Found:
@@ -35,6 +37,7 @@ def load(folder: Path) -> Found:
         prices.load(folder, prices.FILE_NAME, MicroRecord),
         prices.load(folder, tasks.FILE_NAME, TasksRecord),
         prices.load(folder, startup.FILE_NAME, StartupRecord),
+        prices.load(folder, hops.FILE_NAME, HopsRecord),
     )
     if found == Found():
         raise MicroError(
@@ -57,6 +60,8 @@ def designs(found: Found) -> Iterator[Design | Skip]:
         yield tasks.design(found.tasks)
     if found.startup is not None:
         yield startup.design(found.startup)
+    if found.hops is not None:
+        yield hops.design(found.hops)
 
 
 def further(found: Found) -> list[tables.Table]:
@@ -65,6 +70,8 @@ def further(found: Found) -> list[tables.Table]:
         made += [tasks.memory_table(found.tasks), tasks.times_table(found.tasks)]
     if found.startup is not None:
         made.append(startup.table(found.startup))
+    if found.hops is not None:
+        made.append(hops.table(found.hops))
     return made
 
 
@@ -81,17 +88,19 @@ def summary(found: Found) -> str:
             "batches of two passes. Rebuild with `python -m bench micro --redraw`; docs/method.md "
             f"says how they are measured.\n\n{table}\n"
         )
-    records = [record for record in (found.tasks, found.startup) if record is not None]
-    measured = {record.stamp for record in records}
-    if measured:
-        text += f"\nWaiting tasks and start-up: {'; '.join(sorted(measured))}.\n"
+    parts = {"waiting tasks": found.tasks, "start-up": found.startup, "hops": found.hops}
+    records = {part: record.stamp for part, record in parts.items() if record is not None}
+    if records:
+        text += (
+            f"\n{capital(listing(list(records)))}: {'; '.join(sorted(set(records.values())))}.\n"
+        )
     for each in further(found):
         text += "\n" + "\n".join(section(each)).rstrip("\n") + "\n"
     return text
 
 
 def as_json(found: Found) -> dict[str, float]:
-    """Medians by name: microseconds, bytes of a waiting task, milliseconds of an import."""
+    """Medians by name: microseconds, bytes of a task, ms of an import, µs of a hop."""
     made: dict[str, float] = {}
     if found.prices is not None:
         made |= {name: price.median_us for name, price in found.prices.prices.items()}
@@ -104,6 +113,9 @@ def as_json(found: Found) -> dict[str, float]:
     if found.startup is not None:
         starts = startup.measured(found.startup)
         made |= {f"startup.{each}.cpu_ms": starts.median(each, "cpu") for each in starts.values}
+    if found.hops is not None:
+        calls = hops.measured(found.hops)
+        made |= {f"hops.{way}.cpu_us": calls.median(way, "alone") for way in calls.values}
     return made
 
 
