@@ -13,7 +13,7 @@ from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.questions.question import Answer, of_models
 from bench.schema import TrialRecord
-from bench.show.figures import Bars, Figure, Unit
+from bench.show.figures import Bars, Figure, Panel, Unit
 from bench.show.measured import Blocks, Measure, Measured, Value, by_block
 from bench.show.words import of_blocks
 from bench.text import GIB, KIB, MIB, count, number, significant
@@ -114,6 +114,30 @@ def measured(analysis: Analysis) -> Measured:
     return Measured(MEASURES, {label: mine for label, mine in values.items() if mine})
 
 
+def both_ends(analysis: Analysis, servers: Measured) -> Figure | None:
+    """An idle connection at either end; None unless the campaign has both for some model."""
+    here = [label for label in servers.with_(PLAIN, servers.values) if label in analysis.memory]
+    if not here:
+        return None
+    rows = {
+        label: [
+            stats.spread([analysis.memory[label].total / KIB]),
+            servers.spread(label, PLAIN),
+        ]
+        for label in servers.values
+        if label in here
+    }
+    return Figure(
+        name="both-ends",
+        title="Memory of an idle connection at either end",
+        headline=None,
+        subtitle="User and kernel memory of a crawler that waits for an answer, and of a server "
+        "that waits for a request",
+        data=Bars([Panel("KiB for each connection", rows, KIB_EACH)], "crawler", "server"),
+        notes=("Ranges: lowest to highest block.",),
+    )
+
+
 def connections(analysis: Analysis, workload: str) -> int:
     """How many were held; 0 if none."""
     trials = largest(stats.trials_of(analysis.records, workload, twins=False))
@@ -130,6 +154,7 @@ def answer(analysis: Analysis) -> Answer | None:
     where = f"at {count(plain)} connections" + (f", over TLS at {count(tls)}" if tls else "")
     servers = Measured(MEASURES, {k: v for k, v in found.values.items() if k != BARE})
     keys = (PLAIN, TLS) if tls else (PLAIN,)
+    ends = both_ends(analysis, servers)
     return Answer(
         found,
         headline,
@@ -153,6 +178,7 @@ def answer(analysis: Analysis) -> Answer | None:
                 if tls
                 else Bars([servers.panel("KiB for each connection", *keys)]),
                 notes=("Ranges: lowest to highest block.",),
-            )
+            ),
+            *([ends] if ends else []),
         ],
     )

@@ -17,8 +17,9 @@ from bench.analysis.analysis import Analysis
 from bench.analysis.stats import CPU_PER_1000, PAGES_PER_S, Comparison
 from bench.analysis.wording import change, interval
 from bench.plan.labels import Label
-from bench.questions import churn, interpreters, mixed, tls
+from bench.questions import churn, hold, interpreters, mixed, serve, tls
 from bench.report import cite, findings
+from bench.show.table import MISSING
 from bench.text import KIB, MIB, count, duration, markdown_table, significant
 
 TABLE: Final = "choice"
@@ -30,6 +31,8 @@ SHOWN: Final = (
     *("threads", "callbacks", "generators", "async_await"),
     *("uvloop", "trio", "gevent", "aiohttp"),
 )
+AS_SERVERS: Final = {"aiohttp": "aiohttp_web"}
+"""Backends whose server has another name."""
 FETCH: Final = "fetch-100"
 
 CITES: Final = {
@@ -38,6 +41,7 @@ CITES: Final = {
     "memory": "over TLS: threads {{ n.idle_tls('threads') }} KiB, async/await "
     "{{ n.idle_tls('async_await') }}.",
     "tls-memory": "with `uvloop`, which uses {{ n.idle_tls('uvloop') }} KiB.",
+    "serve": "a page needs more than a lookup: that work costs the same with every model.",
 }
 """The findings that README quotes, and where they do not hold."""
 
@@ -59,6 +63,8 @@ class Numbers:
         self.campaign = analysis.campaign.campaign
         self.python = analysis.campaign.environment.python
         self._churn, self._tls = churn.measured(analysis), tls.measured(analysis)
+        self._serve, self._hold = serve.measured(analysis), hold.measured(analysis)
+        self.serves = bool(self._serve.values and self._hold.values)
 
     def idle(self, label: str) -> str:
         """KiB that an idle connection uses on plain HTTP, client's side."""
@@ -102,6 +108,15 @@ class Numbers:
     def handshake(self, label: str) -> str:
         """Microseconds of processor time of a full handshake, client's side."""
         return count(self._tls.median(label, tls.HANDSHAKE))
+
+    def server(self, label: str) -> tuple[str, str]:
+        """KiB of a server for an idle connection, and microseconds for a request it serves."""
+        name = AS_SERVERS.get(label, label)
+        held, asked = self._hold.spread(name, hold.PLAIN), self._serve.spread(name, serve.MAIN)
+        return (
+            significant(held.median, 3) if held else MISSING,
+            significant(asked.median, 3) if asked else MISSING,
+        )
 
     def with_work(self, label: str, work_ms: float = 10) -> str:
         """Mean response time of the pages that need no work, where one in ten does."""
@@ -182,20 +197,23 @@ def table(numbers: Numbers) -> str:
     heads = [
         *("backend", "KiB per idle connection", "over TLS"),
         *("µs per fetched page", "µs per new connection"),
+        *(("a server's KiB", "µs per request") if numbers.serves else ()),
     ]
     rows = [
         [
             f"`{label}`",
             *(numbers.idle(label), numbers.idle_tls(label)),
             *(numbers.page(label), numbers.connection(label)),
+            *(numbers.server(label) if numbers.serves else ()),
         ]
         for label in SHOWN
     ]
+    sides = "both sides" if numbers.serves else "client's side"
     about = (
-        f"Campaign `{numbers.campaign}`, {numbers.python}; client's side, medians; 100 slots, 2 KB "
+        f"Campaign `{numbers.campaign}`, {numbers.python}; {sides}, medians; 100 slots, 2 KB "
         "pages. Threads run on both processors, and share one with the server."
     )
-    return "\n".join([*markdown_table(heads, rows, right=4), "", about])
+    return "\n".join([*markdown_table(heads, rows, right=len(heads) - 1), "", about])
 
 
 def cited(numbers: Numbers) -> str:
@@ -204,6 +222,7 @@ def cited(numbers: Numbers) -> str:
     return "\n".join(
         f"- {cite.quoted(named[name])} *When not:* {_rendered(when, n=numbers)}"
         for name, when in CITES.items()
+        if name in named
     )
 
 

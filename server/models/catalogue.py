@@ -77,6 +77,11 @@ _ALL: Final = (
         several_threads=True,
     ),
     Server(
+        "threads_one_processor", "threads", "threads with not a line changed, on one processor",
+        "against threads: measured on one processor, where handing the lock over is no signal",
+        source="threads",
+    ),
+    Server(
         "threads_pool", "threads", "at most 32 threads, however many connections there are",
         "against threads: a fixed pool; a connection waits until a thread is free",
         source="variants.threads_pool", several_threads=True,

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from bench.questions import hold
 from bench.schema import AnyRecord, TrialRecord
+from bench.show.figures import Bars, Figure
 from bench.text import GIB, KIB
 from tests.bench.synthetic import KNOWN, MODELS, analysed, campaign
 
@@ -45,3 +48,26 @@ def test_the_largest_number_of_connections_counts() -> None:
 def test_what_servers_hold_is_not_what_crawlers_hold() -> None:
     assert analysed(holding(blocks=2)).memory == {}
     assert hold.answer(analysed(campaign(workloads=("c10k",)))) is None
+
+
+def test_both_ends_are_in_one_chart_where_both_were_measured() -> None:
+    """At the client's end as much as the memory chart says."""
+    assert not [f for f in _figures(holding(blocks=2)) if f.name == "both-ends"]
+    crawls = [
+        one for one in campaign(workloads=("c10k",), blocks=2) if isinstance(one, TrialRecord)
+    ]
+    analysis = analysed([*holding(blocks=2), *crawls])
+    (figure,) = (f for f in _figures([*holding(blocks=2), *crawls]) if f.name == "both-ends")
+    assert isinstance(figure.data, Bars)
+    (panel,) = figure.data.panels
+    assert list(panel.rows) == list(MODELS)
+    for label, (client, server) in panel.rows.items():
+        assert client is not None
+        assert client.median == pytest.approx(analysis.memory[label].total / KIB)
+        assert server == hold.measured(analysis).spread(label, hold.PLAIN)
+
+
+def _figures(records: list[AnyRecord]) -> Sequence[Figure]:
+    answer = hold.answer(analysed(records))
+    assert answer is not None
+    return answer.figures

@@ -8,7 +8,12 @@ import pytest
 
 from bench.launch import ROOT
 from bench.report.numbers import Lock, NotShownError, Numbers
+from bench.schema import TrialRecord
+from bench.show.table import MISSING
 from tests.bench import committed
+from tests.bench.questions.test_hold import holding
+from tests.bench.questions.test_serve import loaded
+from tests.bench.synthetic import analysed
 
 MOST_WORDS = {"README.md": 700, "docs/which-one.md": 2500}
 SITUATIONS, PAIRS = 8, 6
@@ -62,3 +67,13 @@ def test_every_situation_and_pair_has_one_answer_and_says_when_it_is_wrong() -> 
         assert re.match(r".+\?\n\n\*\*", pair)
         assert "**It does not matter if**" in pair
         assert "\nCheck: `" in pair
+
+
+def test_a_server_has_numbers_where_it_was_measured(numbers: Numbers) -> None:
+    held = [one for one in holding(blocks=2) if isinstance(one, TrialRecord)]
+    both = Numbers(analysed([*loaded(blocks=2), *held]))
+    assert both.serves
+    assert float(both.server("threads")[0]) > float(both.server("callbacks")[0])
+    assert both.server("threads")[1] == "14.0"
+    assert both.server("aiohttp") == (MISSING, MISSING)
+    assert not numbers.serves
