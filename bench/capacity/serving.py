@@ -6,7 +6,8 @@ connection. There is no queue and no delay in it: a server has as much to do as 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -43,17 +44,17 @@ def _needs(name: str, asked: Measured, held: Measured, need: Need) -> Serving:
     each = held.spread(name, hold.TLS if need.tls else hold.PLAIN)
     program = held.spread(name, "program")
     mib = each.median * need.connections * KIB / MIB if each else None
-    processes = max(1, -int(-(processors or 0) // 1))
+    processes = max(1, math.ceil(processors or 0))
     whole = mib + processes * program.median if mib is not None and program else None
     return Serving(name, us, processors, mib, whole)
 
 
-def as_json(found: list[Serving]) -> list[Mapping[str, Any]]:
+def as_json(found: Sequence[Serving]) -> list[Mapping[str, Any]]:
     """Not rounded."""
     return [asdict(one) for one in found]
 
 
-def table(found: list[Serving], need: Need) -> str:
+def table(found: Sequence[Serving], need: Need) -> str:
     """For people: a row for each server."""
     rows = [
         [

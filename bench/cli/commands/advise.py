@@ -7,6 +7,7 @@ far such predictions were off where they could be checked. It measures nothing.
   python -m bench advise --connections 100 --delay 1s     how many pages can these fetch?
   python -m bench advise --rate 500 --work 10ms --share 10%    one page in ten needs the processor
   python -m bench advise --rate 20k --delay 10ms --backends threads,aiohttp
+  python -m bench advise --serve --connections 10k --rate 5k --results results/CAMPAIGN
   python -m bench advise --results results/reference --json
 
 --delay is the time from a request to its answer. --connections are those that you hold open at
@@ -30,7 +31,7 @@ from rich.text import Text
 
 from bench import store
 from bench.analysis.analysis import Analysis
-from bench.capacity import report
+from bench.capacity import report, serving
 from bench.capacity.advice import advise
 from bench.capacity.model import MOST_LOAD, Costs, Need
 from bench.capacity.validation import Validation, measured, validation
@@ -62,6 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="from a request to its answer (default: 100ms)",
     )  # fmt: skip
     parser.add_argument("--tls", action="store_true", help="over TLS")
+    parser.add_argument("--serve", action="store_true", help="for a server, not for a client")
     parser.add_argument(
         "--work", type=duration, default=DEFAULT.work_s, metavar="TIME", dest="work_s",
         help="of the processor for each page, beyond fetching and parsing it (default: none)",
@@ -94,6 +96,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, console: Console) -> int:
     asked = Need(**{field.name: getattr(arguments, field.name) for field in fields(Need)})
     file = campaign_file(arguments.results)
+    if arguments.serve:
+        return served(file, asked, arguments.json)
     costs, checked, mixed_finding = known(file)
     wanted = report.chosen(costs, arguments.backends, everything=arguments.all or arguments.json)
     measured_ones = {backend.name for backend in costs.backends}
@@ -112,6 +116,18 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
         if file is None or (file.parent == store.REFERENCE and arguments.results is None):
             hint(console)
     return DONE if any(row.can == "yes" for row in found.rows) else FAILED
+
+
+def served(file: Path | None, asked: Need, as_json: bool) -> int:
+    """Advice for a server. Raises :class:`bench.store.StoreError` without what it needs."""
+    found = serving.advise(Analysis.load(file), asked) if file is not None else []
+    if not found:
+        raise store.StoreError(
+            "this campaign did not measure servers; measure them with "
+            "python -m bench run --profile servers, and name it with --results"
+        )
+    print(json.dumps(serving.as_json(found)) if as_json else serving.table(found, asked))
+    return DONE
 
 
 def known(file: Path | None) -> tuple[Costs, Validation, str | None]:
