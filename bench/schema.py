@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
 
 SCHEMA_VERSION = 1
 
@@ -24,8 +24,15 @@ Spread = Literal["apart", "shared"]
 """How a client gets every processor: all but the server's, or all, the server's included."""
 
 
+def _measurable(rate: float) -> float:
+    """Refuse a rate that no clock could give: charts cannot put it on an axis with others."""
+    if 0 < rate < 1e-9:
+        raise ValueError("too small to be measured")
+    return rate
+
+
 Seconds = Annotated[float, Field(ge=0, lt=1e12)]
-Rate = Annotated[float, Field(ge=0, lt=1e12)]
+Rate = Annotated[float, Field(ge=0, lt=1e12), AfterValidator(_measurable)]
 
 
 class Record(BaseModel):
@@ -429,6 +436,8 @@ class ResumeRecord(Record):
 
 
 class EndRecord(Record):
+    """Last line of a campaign that ran to its end or was stopped cleanly."""
+
     kind: Literal["end"] = "end"
     ended: str
     complete: bool

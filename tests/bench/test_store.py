@@ -119,7 +119,7 @@ def test_unreadable_records_get_one_clear_line(
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("value", [float("nan"), -1.0])
+@pytest.mark.parametrize("value", [float("nan"), -1.0, 1e-300])
 def test_an_impossible_rate_is_not_a_record(tmp_path: Path, value: float) -> None:
     file = tmp_path / store.FILE_NAME
     file.write_bytes(line() + trial(pages_per_s=value))
