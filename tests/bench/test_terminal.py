@@ -10,7 +10,6 @@ from rich.table import Table
 from rich.text import Text
 
 from bench.terminal import Output, Terminal
-from bench.text import printable
 
 HOSTILE = "a\x1b[2Jb\x07c\x9bd\u202ee\r"
 
@@ -20,11 +19,6 @@ def shown(*printed: object) -> str:
     console = Terminal(file)
     console.print(*printed, markup=False)
     return file.getvalue()
-
-
-def test_printable_keeps_text_and_shows_control_characters() -> None:
-    assert printable("µs – 漢字\ttab\nline 🙂") == "µs – 漢字\ttab\nline 🙂"
-    assert printable(HOSTILE) == r"a\x1b[2Jb\x07c\x9bd\u202ee\r"
 
 
 def test_no_control_character_reaches_the_terminal() -> None:

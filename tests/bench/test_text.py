@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.text import capital, duration, number, significant, size_words, times
+from bench.text import capital, duration, number, printable, significant, size_words, times
 
 
 def test_number_words() -> None:
@@ -31,3 +31,8 @@ def test_number_words() -> None:
 def test_a_capital_leaves_the_rest_and_what_has_none() -> None:
     found = [capital(text) for text in ("with Ctrl-C", "37 of 40", "°C", "")]
     assert found == ["With Ctrl-C", "37 of 40", "°C", ""]
+
+
+def test_printable_keeps_text_and_shows_control_characters() -> None:
+    assert printable("µs – 漢字\ttab\nline 🙂") == "µs – 漢字\ttab\nline 🙂"
+    assert printable("a\x1b[2Jb\x9bd\u202ee\r") == r"a\x1b[2Jb\x9bd\u202ee\r"

@@ -8,7 +8,7 @@ import os
 import shlex
 import signal
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from unittest import mock
@@ -96,24 +96,6 @@ def crawling(offspring: list[psutil.Process]) -> bool:
     return any(small.runs(one, "bench.run.worker") for one in offspring)
 
 
-def torn_line(folder: Path) -> None:
-    """Leave the records as if the campaign had been killed while writing."""
-    with open(folder / store.FILE_NAME, "ab") as torn:
-        torn.write(b'{"kind":"trial","trial":99,')
-
-
-@pytest.mark.slow
-def test_a_killed_harness_leaves_no_orphan_and_can_be_resumed(tmp_path: Path) -> None:
-    options = [*small.ONE, "--backends", "threads,callbacks", "--blocks", "2"]
-    found = small.struck_and_resumed(options, tmp_path, signal.SIGKILL, crawling, torn_line)
-    before, after = found.before, found.after
-    assert before.end is None
-    assert [resume.done for resume in after.resumes] == [len(before.trials)]
-    assert after.trials[: len(before.trials)] == before.trials
-    planned = [turn.key for turn in plan.rebuild(after.campaign).turns]
-    assert Counter(map(key, after.trials)) == Counter(planned)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_campaign_stops_cleanly_and_draws(
@@ -188,32 +170,52 @@ def turns_under_way(offspring: list[psutil.Process]) -> bool:
     return len(stopped) >= 2 * len(IN_TURNS) - 2
 
 
-def torn_log(folder: Path) -> None:
-    """Leave the log of turns as if the campaign had been killed while writing it, too."""
-    with open(folder / turnlog.FILE_NAME, "ab") as log:
-        log.write(b"\x1f\x8b\x08")
+def torn(folder: Path) -> None:
+    """Leave records, and the turns if there are any, as if killed while they were written."""
+    with open(folder / store.FILE_NAME, "ab") as lines:
+        lines.write(b'{"kind":"trial","trial":99,')
+    if (folder / turnlog.FILE_NAME).exists():
+        with open(folder / turnlog.FILE_NAME, "ab") as log:
+            log.write(b"\x1f\x8b\x08")
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+ALONE = (*small.ONE, "--backends", "threads,callbacks", "--blocks", "2")
+TOGETHER = (
+    *("--profile", "smoke", "--only", "fetch-100", "--blocks", "2", "--seed", "3"),
+    *("--backends", "threads,callbacks"),
+)
+
+
+@pytest.mark.parametrize(
+    ("options", "met", "number"),
+    [
+        (ALONE, crawling, signal.SIGKILL),
+        (TOGETHER, turns_under_way, signal.SIGKILL),
+        (TOGETHER, turns_under_way, signal.SIGINT),
+    ],
+)
 @pytest.mark.slow
-def test_a_block_struck_in_the_middle_of_its_turns(tmp_path: Path, number: signal.Signals) -> None:
+def test_a_campaign_that_is_struck_leaves_no_orphan_and_can_be_resumed(
+    tmp_path: Path,
+    options: Sequence[str],
+    met: Callable[[list[psutil.Process]], bool],
+    number: signal.Signals,
+) -> None:
     """Nothing stays stopped, no process is left, nothing is lost, no block counts twice."""
-    options = ["--profile", "smoke", "--only", "fetch-100", "--blocks", "2"]
-    options += ["--backends", "threads,callbacks", "--seed", "3"]
-    found = small.struck_and_resumed(options, tmp_path, number, turns_under_way, torn_log)
+    found = small.struck_and_resumed(options, tmp_path, number, met, torn)
+    before, after = found.before.every_trial, found.after.every_trial
+    assert (found.before.end is None) == (number == signal.SIGKILL)
+    assert [resume.done for resume in found.after.resumes] == [len(found.before.trials)]
     todo = plan.rebuild(found.after.campaign)
-    labels = sorted(map(str, todo.entries[0].labels))
-    done = found.before.every_trial
-    assert len(done) % len(labels) == 0  # whole blocks only
-    after = found.after.every_trial
-    planned = [turn.key for turn in todo.turns]
-    assert Counter(map(key, after)) == Counter(planned)
-    assert [one for one in after if one.trial in {d.trial for d in done}] == done
+    assert Counter(map(key, after)) == Counter(turn.key for turn in todo.turns)
+    assert [one for one in after if one.trial in {each.trial for each in before}] == before
     assert {trial.status for trial in after} <= {"ok", "void"}  # void: no turn on a busy machine
-    turns = turnlog.load(found.folder)
-    assert sorted(block.block for block in turns) == [0, 1]
-    for block in turns:
-        assert sorted(block.labels) == labels
+    if options is TOGETHER:
+        labels = sorted(map(str, todo.entries[0].labels))
+        assert len(before) % len(labels) == 0  # whole blocks only
+        turns = turnlog.load(found.folder)
+        assert sorted(block.block for block in turns) == [0, 1]
+        assert all(sorted(block.labels) == labels for block in turns)
 
 
 def test_the_time_that_is_left_has_the_pace_of_what_has_run() -> None:

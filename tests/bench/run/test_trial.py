@@ -132,18 +132,6 @@ def planned(shared: Bench, where: Point, label: str) -> Trial:
 
 
 @TWO
-def test_threads_run_on_all_processors_and_a_server_that_shares_them_sleeps(shared: Bench) -> None:
-    threads, one = (small.trial(shared, small.point(), name) for name in ("threads", "callbacks"))
-    pinning = shared.pinning.unpinned()
-    assert (threads.status, one.status) == ("ok", "ok")
-    assert threads.pinning["client"] == pinning.client
-    assert threads.pinning["server"] == one.pinning["server"] == shared.pinning.server
-    assert one.pinning["client"] == shared.pinning.client
-    assert bool(threads.extra["server_polls"]) == (not pinning.shared)
-    assert one.extra["server_polls"]
-
-
-@TWO
 @pytest.mark.parametrize(
     ("label", "kind", "changed"),
     [

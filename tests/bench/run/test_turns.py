@@ -10,7 +10,6 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from mmap import mmap
 from pathlib import Path
 
@@ -370,12 +369,6 @@ def test_turns_count_up_to_the_same_place_of_every_crawl() -> None:
     assert counted_of(found, 1) == [0.1, 0.2, 0.3, 0.45]
     assert len(counted_of(found, 2)) == 4, "a control goes through its work several times"
     assert found.takers == turns.takers
-
-
-def test_without_counted_turns_there_is_no_place() -> None:
-    none = Turns(["a"], [replace(t, counted=False) for t in fabricated([(0.5,)]).taken])
-    assert level(none, [0]) == (none, None)
-    assert level(fabricated([(0.5,)]), []) == (fabricated([(0.5,)]), None)
 
 
 @given(
