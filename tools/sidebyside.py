@@ -16,7 +16,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
-import jinja2
 from markupsafe import Markup
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
@@ -25,6 +24,7 @@ from pygments.lexers import PythonLexer
 from bench import filesystem
 from bench.launch import ROOT
 from bench.palette import PALETTES
+from bench.report import markup
 from bench.text import markdown_table
 from crawlers.registry import MODELS
 
@@ -299,20 +299,17 @@ def markdown() -> str:
 
 def html() -> str:
     """The page with the code: each section in four columns."""
-    templates = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return templates.get_template("sidebyside.html").render(
-        sections=[
-            (section, {model: shown(model, found) for model, found in by_model.items()})
-            for section, by_model in aligned()
-        ],
-        waits=WAITS,
-        palettes={name: asdict(PALETTES[name]) for name in ("light", "dark")},
+    return (
+        markup.templates(__name__)
+        .get_template("sidebyside.html")
+        .render(
+            sections=[
+                (section, {model: shown(model, found) for model, found in by_model.items()})
+                for section, by_model in aligned()
+            ],
+            waits=WAITS,
+            palettes={name: asdict(PALETTES[name]) for name in ("light", "dark")},
+        )
     )
 
 

@@ -314,9 +314,7 @@ def body(found: Card, level: str = "##") -> str:
 
 
 def rendered(template: str, **names: object) -> str:
-    templates = markup.templates(__name__)
-    templates.filters["grid"] = grid
-    return templates.get_template(template).render(names)
+    return markup.templates(__name__, grid=grid).get_template(template).render(names)
 
 
 def table(found: Sequence[Card], accounts: Sequence[Account]) -> str:

@@ -22,14 +22,15 @@ _REMOTE: Final = re.compile(r'<a href="(https://[^"]*)">')
 LINK: Final = re.compile(r"\[([^\]]+)\]\((https://[^\s)]+)\)")
 
 
-def templates(module: str, **filters: Callable[[str], Markup]) -> jinja2.Environment:
+def templates(module: str, **filters: Callable[..., object]) -> jinja2.Environment:
     """The templates in the folder ``templates`` beside a module; ``filters`` are theirs to use.
 
-    A value that a template asks for and does not get is an error.
+    Each may import the macros of a report. Text is escaped in HTML, and in nothing else. A value
+    that a template asks for and does not get is an error.
     """
     found = jinja2.Environment(
-        loader=jinja2.PackageLoader(module),
-        autoescape=True,
+        loader=jinja2.ChoiceLoader([jinja2.PackageLoader(module), jinja2.PackageLoader(__name__)]),
+        autoescape=jinja2.select_autoescape(("html",), default_for_string=False),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -10,15 +10,13 @@ import textwrap
 from statistics import median
 from typing import Final
 
-import jinja2
-
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import CPU_PER_1000, PAGES_PER_S, Comparison
 from bench.analysis.wording import change, interval
 from bench.plan.labels import Label
 from bench.questions import churn, hold, interpreters, mixed, serve, tls
-from bench.report import cite, findings
+from bench.report import cite, findings, markup
 from bench.show.table import MISSING
 from bench.text import KIB, MIB, count, duration, markdown_table, significant
 
@@ -218,9 +216,9 @@ def table(numbers: Numbers) -> str:
 
 def cited(numbers: Numbers) -> str:
     """README's numbers to cite: a finding with its interval, and when it does not hold."""
-    named = findings.named(numbers.analysis)
+    named, sentences = findings.named(numbers.analysis), markup.templates(__name__)
     return "\n".join(
-        f"- {cite.quoted(named[name])} *When not:* {_rendered(when, n=numbers)}"
+        f"- {cite.quoted(named[name])} *When not:* {sentences.from_string(when).render(n=numbers)}"
         for name, when in CITES.items()
         if name in named
     )
@@ -228,20 +226,9 @@ def cited(numbers: Numbers) -> str:
 
 def which_one(numbers: Numbers, lock: Lock) -> str:
     """The text of docs/which-one.md, filled to 100 columns."""
-    return _filled(_templates().get_template("which-one.md").render(n=numbers, f=lock))
-
-
-def _templates() -> jinja2.Environment:
-    return jinja2.Environment(
-        loader=jinja2.PackageLoader(__name__),
-        autoescape=jinja2.select_autoescape(default_for_string=False),
-        undefined=jinja2.StrictUndefined,
-        keep_trailing_newline=True,
+    return _filled(
+        markup.templates(__name__).get_template("which-one.md").render(n=numbers, f=lock)
     )
-
-
-def _rendered(text: str, **names: object) -> str:
-    return _templates().from_string(text).render(names)
 
 
 def _filled(text: str) -> str:

@@ -70,15 +70,7 @@ def tell(material: Material, command: str = "") -> Talk:
 
 
 def _templates() -> jinja2.Environment:
-    found = jinja2.Environment(
-        loader=jinja2.PackageLoader(__name__),
-        autoescape=jinja2.select_autoescape(("html",)),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    found.filters.update(prose=prose, capital=capital, md=markdown_text)
-    return found
+    return markup.templates(__name__, prose=prose, capital=capital, md=markdown_text)
 
 
 def _slide(text: str) -> TalkSlide:
