@@ -18,6 +18,7 @@ from bench.store import Records
 from bench.text import MIB
 from tests.bench import committed, synthetic
 from tests.bench.capacity import samples
+from tests.browsing import opened
 
 NEEDS = (
     EXAMPLE,
@@ -98,39 +99,29 @@ def small() -> Analysis:
     return synthetic.analysed(synthetic.campaign(samples=200, workloads=workloads, ladder=ladder))
 
 
-def opened(browser: Any, file: Path, said: list[str], width: int = 1280) -> Any:
-    shown = browser.new_page(viewport={"width": width, "height": 900})
-    shown.on("console", lambda message: said.append(message.text))
-    shown.on("pageerror", lambda error: said.append(str(error)))
-    shown.set_default_timeout(300_000)
-    shown.goto(file.as_uri())
-    return shown
-
-
 @pytest.mark.slow
 def test_the_page_calculates_what_the_model_does(browser: Any, tmp_path: Path) -> None:
     analysis = committed.analysis()
     costs = measured(analysis)
     assert costs is not None
     checked = validation(analysis, costs)
-    file, said = tmp_path / "page.html", list[str]()
+    file = tmp_path / "page.html"
     file.write_text(f"<!doctype html><meta charset=utf-8><main>{section(analysis).body}</main>")
-    shown = opened(browser, file, said)
-    without = set(shown.evaluate(READ))
     reached = set()
-    for need in NEEDS:
-        shown.evaluate(ASK, asked(need))
-        found = shown.evaluate(READ)
-        assert found == expected(costs, checked, need), need
-        reached |= {row[0] for row in found.values()}
-    assert reached == {"no", "left out", "yes"}
-    shown.evaluate(ASK, {"all": False})
-    assert set(shown.evaluate(READ)) == without == set(report.chosen(costs, everything=False))
-    before = shown.evaluate(READ)
-    for mistyped in ({"connections": "0"}, {"rate": "-1"}):
-        shown.evaluate(ASK, mistyped)
-        assert shown.evaluate(READ) == before
-    assert said == []
+    with opened(browser, file) as shown:
+        without = set(shown.evaluate(READ))
+        for need in NEEDS:
+            shown.evaluate(ASK, asked(need))
+            found = shown.evaluate(READ)
+            assert found == expected(costs, checked, need), need
+            reached |= {row[0] for row in found.values()}
+        assert reached == {"no", "left out", "yes"}
+        shown.evaluate(ASK, {"all": False})
+        assert set(shown.evaluate(READ)) == without == set(report.chosen(costs, everything=False))
+        before = shown.evaluate(READ)
+        for mistyped in ({"connections": "0"}, {"rate": "-1"}):
+            shown.evaluate(ASK, mistyped)
+            assert shown.evaluate(READ) == before
 
 
 def test_the_table_is_there_without_a_script(small: Analysis) -> None:

@@ -26,6 +26,7 @@ from bench.report import charts, cite, export, files, page, summary
 from bench.store import Records
 from tests.bench import committed
 from tests.bench.synthetic import MODELS, analysed, campaign, measured, rungs
+from tests.browsing import barriers, opened
 
 DRAWN = ("throughput", "ramp")
 HOSTILE = '</script><img src=x onerror=alert(1)>"&'
@@ -224,20 +225,8 @@ def test_names_cannot_break_out_of_the_page(folder: Path, tmp_path: Path) -> Non
 
 @pytest.fixture
 def shown(browser: Any, folder: Path) -> Iterator[Any]:
-    """The page in the browser; nothing may be complained of or asked for meanwhile."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme="light")
-    page = context.new_page()
-    asked: list[str] = []
-    said: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    address = (folder / files.PAGE).as_uri()
-    page.goto(address)
-    yield page
-    context.close()
-    assert said == []
-    assert [url for url in asked if not url.startswith("data:")] == [address]
+    with opened(browser, folder / files.PAGE) as page:
+        yield page
 
 
 def numbers(page: Any, column: int) -> list[float]:
@@ -291,13 +280,10 @@ def test_the_page_of_the_reference_fits_too(browser: Any, tmp_path: Path) -> Non
     """It has findings with long commands, which could not be wrapped."""
     file = tmp_path / files.PAGE
     file.write_text(page.page(committed.analysis(), [], tmp_path, "0" * 64))
-    context = browser.new_context()
-    shown = context.new_page()
-    shown.goto(file.as_uri())
-    for width in (1280, 390):
-        shown.set_viewport_size({"width": width, "height": 800})
-        assert shown.evaluate("document.documentElement.scrollWidth") == width
-    context.close()
+    with opened(browser, file) as shown:
+        for width in (1280, 390):
+            shown.set_viewport_size({"width": width, "height": 800})
+            assert shown.evaluate("document.documentElement.scrollWidth") == width
 
 
 def test_paper_has_every_table_and_needs_no_words_for_charts(shown: Any) -> None:
@@ -329,25 +315,9 @@ def test_the_keyboard_skips_to_the_findings(shown: Any) -> None:
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_nothing_serious(shown: Any, theme: str) -> None:
-    axe = pytest.importorskip("axe_core_python", reason="axe-core-python is not installed")
+def test_axe_finds_nothing(shown: Any, theme: str) -> None:
     shown.select_option("#theme", theme)
-    shown.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
-    # Rows of a table are alike: three of each are enough.
-    shown.evaluate(
-        "document.querySelectorAll('tbody')"
-        ".forEach(each => [...each.rows].slice(3).forEach(row => row.remove()))"
-    )
-    # The page's policy allows no script from outside; the debugger may add one anyway.
-    shown.evaluate((Path(axe.__file__).parent / "axe.min.js").read_text())
-    found = shown.evaluate("axe.run()")
-    bad = [
-        (each["id"], each["nodes"][0]["html"][:200])
-        for each in found["violations"]
-        if each["impact"] in ("serious", "critical")
-    ]
-    assert bad == []
-    assert len(found["passes"]) > 20, "axe ran"
+    assert barriers(shown) == []
 
 
 def test_no_address_of_the_net_is_in_the_page_itself(folder: Path) -> None:
