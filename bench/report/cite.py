@@ -13,6 +13,7 @@ from bench.text import listing
 
 AUTHORS = "The c10k-crawlers authors"
 ADDRESS = "https://pypi.org/project/c10k-crawlers/"
+LICENCE = "MIT"
 TITLE = "c10k-crawlers: one web crawler, once per Python concurrency model"
 
 QUOTED = re.compile(r"\*\*.+?\*\*( \(.+?\))?(?=\.( |$))")

@@ -21,7 +21,7 @@ from bench.fleet import records as fleet_records
 from bench.fleet import report as fleet_report
 from bench.fleet.records import FleetRecords, sentence
 from bench.launch import RESULTS
-from bench.report import charts, findings
+from bench.report import charts, cite, findings
 from bench.report.charts import Design, Skip
 from bench.schema import Environment
 from bench.text import plural, size_words
@@ -85,6 +85,8 @@ class Material:
         head, trials = self.analysis.campaign, self.analysis.records.trials
         runs = experiments.runs(list(self.measured))[-1:]
         return {
+            "address": cite.ADDRESS,
+            "licence": cite.LICENCE,
             "campaign": f"campaign {head.campaign}, profile {head.profile}; "
             f"{machine(head.environment)}",
             "trials": len(trials),
@@ -123,10 +125,10 @@ class Material:
         """The readings of a claim that have a number."""
         return [one for one in self.verdicts[name].judged if one.position != "missing"]
 
-    def told(self, name: str) -> str:
+    def told(self, name: str, *, variants: bool = False) -> str:
         """A finding as far as it is about the models: what a speaker can say in one breath."""
-        text = findings.named(self.analysis).get(name, "")
-        return text.partition(" Variants: ")[0].partition(" HTTP stacks: ")[0]
+        text = findings.named(self.analysis).get(name, "").partition(" HTTP stacks: ")[0]
+        return text if variants else text.partition(" Variants: ")[0]
 
     # --- charts ---------------------------------------------------------------------------
 

@@ -36,9 +36,9 @@ REFERENCE, FLEET = RESULTS / "reference", RESULTS / "fleet"
 PAGE = ROOT / "docs" / "notebook" / "talk.md"
 TEMPLATE = (Path(slides.__file__).parent / "templates" / "talk.md").read_text()
 STORY = (
-    *("the-claim", "the-crawler", "the-connection", "the-claim-tested", "the-page"),
-    *("the-page-counted", "the-wait", "too-much", "https", "as-many-as-fit"),
-    *("the-price-on-no-chart", "what-to-choose"),
+    *("the-title", "the-claim", "the-crawler", "the-connection", "the-claim-tested"),
+    *("the-page", "one-line", "the-page-counted", "the-wait", "too-much", "https"),
+    *("as-many-as-fit", "the-price-on-no-chart", "what-to-choose", "the-end"),
 )
 
 
@@ -86,7 +86,7 @@ def test_what_was_not_measured_is_left_out_with_the_reason(tmp_path: Path) -> No
     missing = {gap.kicker: gap.reason for gap in talk.material.gaps}
     assert set(missing) == {
         *("The connection", "The claim, tested", "The page, counted", "Too much"),
-        *("HTTPS", "As many as fit"),
+        *("HTTPS", "As many as fit", "One line"),
     }
     assert "--fleet" in missing["As many as fit"]
     assert "costs.jsonl" in missing["The page, counted"]
@@ -281,7 +281,7 @@ def test_the_command_writes_slides_beside_the_records_or_a_page_alone(
     monkeypatch.setattr(slides, "html", lambda talk: f"{len(talk.slides)} slides")
     shutil.copy(REFERENCE / "trials.jsonl.gz", tmp_path)
     assert main(["talk", str(tmp_path)]) == 0
-    assert (tmp_path / "talk.html").read_text() == "10 slides"
+    assert (tmp_path / "talk.html").read_text() == "13 slides"
     said = capsys.readouterr().out
     assert "“As many as fit” is left out: no fleet was named" in said
     assert "“The page, counted” is left out: no costs.jsonl" in said
