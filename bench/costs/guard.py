@@ -245,30 +245,35 @@ def lines(counted: Mapping[str, float], entry: Entry | None) -> list[str]:
 
 
 def check(file: Path = FILE, count: Count = count) -> Outcome:
-    tool = instruments.cachegrind()
-    if tool.missing is not None:
-        return Outcome("not checked", (f"instructions are not checked: {tool.missing}",))
-    python, key = fingerprint(tool.tool)
+    try:
+        python, key = fingerprint(tool())
+    except CostsError as error:
+        return Outcome("not checked", (f"instructions are not checked: {error}",))
     entry = load(file).entries.get(key)
     counted = count()
-    if entry is None:
-        return Outcome(
-            "not checked",
-            (
-                *lines(counted, None),
-                f"no baseline for this interpreter ({python}, {key}): nothing to compare with. "
-                f"To add one: {UPDATE}",
-            ),
-        )
     made = lines(counted, entry)
+    if entry is None:
+        made.append(
+            f"no baseline for this interpreter ({python}, {key}): nothing to compare with. "
+            f"To add one: {UPDATE}"
+        )
+        return Outcome("not checked", tuple(made))
     made += [f"{name}: not counted" for name in entry.instructions if name not in counted]
-    if names := exceeding(counted, entry):
+    names = exceeding(counted, entry)
+    if names:
         made.append(
             f"a page takes more instructions than the baseline allows: {', '.join(names)}. If that "
             f"is on purpose, renew the baseline and say why in the commit: {UPDATE}"
         )
-        return Outcome("more", tuple(made))
-    return Outcome("passed", tuple(made))
+    return Outcome("more" if names else "passed", tuple(made))
+
+
+def tool() -> str:
+    """What counts instructions. Raises :class:`CostsError` where nothing does."""
+    found = instruments.cachegrind()
+    if found.missing is not None:
+        raise CostsError(found.missing)
+    return found.tool
 
 
 def update(file: Path = FILE, count: Count = count) -> Outcome:
@@ -277,25 +282,18 @@ def update(file: Path = FILE, count: Count = count) -> Outcome:
     Entries of other interpreters stay only if nothing here got more expensive: otherwise they
     are of other code. Raises :class:`CostsError` where nothing can be counted.
     """
-    tool = instruments.cachegrind()
-    if tool.missing is not None:
-        raise CostsError(f"no baseline can be made: {tool.missing}")
-    python, key = fingerprint(tool.tool)
+    python, key = fingerprint(tool())
     counted = count()
     wanted = {f"{workload} {who}" for workload, crowd in CROWD.items() for who in crowd}
     if lost := wanted - counted.keys():
         raise CostsError(f"not counted, so the baseline stays as it is: {', '.join(sorted(lost))}")
-    old = load(file).entries if file.exists() else {}
-    before = old.get(key)
-    stay = before is not None and not exceeding(counted, before)
-    others = {other: entry for other, entry in old.items() if other != key}
-    entry = Entry(python=python, tool=tool.tool, created=now()[:10], instructions=counted)
-    kept = others if stay or before is None else {}
-    baseline = Baseline(entries=dict(sorted({**kept, key: entry}.items())))
-    filesystem.write_text(file, baseline.model_dump_json(indent=1) + "\n")
+    old = load(file).entries
+    before = old.pop(key, None)
     made = [*lines(counted, before), f"written: {file.name}, for {python}"]
-    if others and not kept:
-        made.append(
-            f"{len(others)} entries of other interpreters are gone: they were of other code"
-        )
+    if old and before is not None and exceeding(counted, before):
+        made.append(f"{len(old)} entries of other interpreters are gone: they were of other code")
+        old = {}
+    entry = Entry(python=python, tool=tool(), created=now()[:10], instructions=counted)
+    baseline = Baseline(entries=dict(sorted({**old, key: entry}.items())))
+    filesystem.write_text(file, baseline.model_dump_json(indent=1) + "\n")
     return Outcome("passed", tuple(made))

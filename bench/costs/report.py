@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from typing import Final
@@ -25,12 +24,12 @@ from bench.costs.record import Account, Cost, Costs, Sample, per_page, seed_word
 from bench.machine.instruments import ALLOCATED, ALLOCATIONS, INSTRUCTIONS, SYSCALLS, WORKING
 from bench.plan.participants import MAIN_VARIANTS
 from bench.report import markup, study
-from bench.report.charts import Design, Skip, kinds
+from bench.report.charts import Design, Skip
 from bench.report.page import Extension, Extra, Section
 from bench.report.study import origin
 from bench.report.tables import section
 from bench.report.tables import show as show_table
-from bench.show.figures import Bars, Panel, Unit
+from bench.show.figures import Bars, Figure, Panel, Unit
 from bench.show.measured import TIMES
 from bench.show.table import MISSING, Cell, Column, Row, Table, Tone, name, words
 from bench.text import count, number, times
@@ -67,25 +66,20 @@ def design(costs: Costs, made: Sequence[Account]) -> Design | Skip:
         rows = main
         left_out = (f"The models and the main variants; the tables have all {most}.",)
     header = costs.header
-    return Design(
+    figure = Figure(
         name=NAME,
         title=title,
-        finding=finding(*next(iter(rows.items()))),
+        headline=finding(*next(iter(rows.items()))),
         subtitle=f"Instructions in user space per page at {header.slots} slots, {counter(costs)}",
-        alt="Bar charts, instructions per page. "
-        + " ".join(
-            f"{workload}: " + "; ".join(f"{w} {c.middle:,.0f}" for w, c in found.items()) + "."
-            for workload, found in rows.items()
-        ),
-        draw=partial(kinds.draw, Bars([_panel(HEADS[w], found) for w, found in rows.items()])),
+        data=Bars([_panel(HEADS[w], found) for w, found in rows.items()]),
         notes=(
             f"Crawls of {header.pages:,} and {2 * header.pages:,} pages subtracted; median and "
             f"range of {seed_words(costs)}. Not in it: the kernel’s time, "
             "cache and branch misses.",
             *left_out,
         ),
-        footer=footer(costs),
     )
+    return study.drawn(figure, footer(costs))
 
 
 def counter(costs: Costs) -> str:
@@ -162,24 +156,19 @@ def opening_design(costs: Costs, made: Sequence[Account]) -> Design | Skip:
             ("the same in pages on a kept connection", attrgetter("pages"), TIMES),
         )
     ]
-    return Design(
+    figure = Figure(
         name=CHURN,
         title=title,
-        finding=opening_finding(rows),
+        headline=opening_finding(rows),
         subtitle="Instructions in user space to open and close a connection, at "
         f"{costs.header.slots} slots, {counter(costs)}",
-        alt="Bar chart, instructions that a connection for each page adds. "
-        + "; ".join(
-            f"{row.backend} {row.instructions:,.0f}, or {times(row.pages)} pages" for row in rows
-        )
-        + ".",
-        draw=partial(kinds.draw, Bars(panels)),
+        data=Bars(panels),
         notes=(
             "Pages with a connection each minus pages on kept ones; medians of "
             f"{seed_words(costs)}. Not in it: the kernel’s time.",
         ),
-        footer=footer(costs),
     )
+    return study.drawn(figure, footer(costs))
 
 
 def opening_finding(rows: Sequence[Opening]) -> str | None:

@@ -53,6 +53,7 @@ PATIENCE = 3.0
 """A ramp or a release may take this many times its planned time, plus :data:`SPARE_S`."""
 SPARE_S = 60.0
 READ_S = 60.0
+REPORT_S = 300.0
 STOP_S = 60.0
 
 
@@ -136,7 +137,7 @@ class Trial:
         self._results(released)
         state.released_s = time.monotonic() - released
         progress.phase("collecting")
-        state.reports = hosts.all("report", deadline_s=READ_S)
+        state.reports = hosts.all("report", deadline_s=REPORT_S)
 
     def _start(self) -> None:
         # The servers, then the workers, which need the servers' addresses.

@@ -233,13 +233,14 @@ class Host:
 
     def report(self) -> HostReport:
         with fleet_faults():
-            ledgers = {number: server.ledger() for number, server in self.servers.items()}
+            ledgers = self.pool.map(lambda server: server.ledger(), self.servers.values())
+            by_number = dict(zip(self.servers, ledgers, strict=True))
         return HostReport(
             {number: self._worker(worker) for number, worker in self.workers.items()},
             {
                 number: ServerReport(
                     server.digest,
-                    ledgers[number],
+                    by_number[number],
                     {f"server_{name}": gain for name, gain in self._grown(server.pid)[0].items()},
                 )
                 for number, server in self.servers.items()

@@ -44,7 +44,7 @@ def test_the_headline_names_the_models_that_are_apart() -> None:
     assert made.headline == (
         "A fetched page needs 74k instructions with callbacks, 1.53 times as many with async_await"
     )
-    assert "crawl: callbacks 148,000; async_await 226,000." in made.alt
+    assert "a crawled page: links too: callbacks 148k; async_await 226k." in made.alt
     same = [
         sample(backend=backend, seed=seed, page={"instructions": 1000.0 * seed})
         for backend in ("callbacks", "threads")
@@ -62,7 +62,7 @@ def test_of_many_backends_the_main_ones_are_drawn() -> None:
     assert "trio 9,000" in drawn(many).alt
     assert "mine" not in drawn(many).alt
     assert drawn(many).notes[-1] == "The models and the main variants; the tables have all 19."
-    assert drawn(Costs(many.header, many.samples[3:])).alt.count("mine") == report.MOST
+    assert len(drawn(Costs(many.header, many.samples[3:])).notes) == 1
 
 
 def test_an_opened_connection_is_the_difference() -> None:
@@ -76,7 +76,7 @@ def test_an_opened_connection_is_the_difference() -> None:
         "A connection costs as many instructions as 2.0 pages with callbacks, "
         "as 2.0 with async_await"
     )
-    assert "async_await 226,000, or 2.0 pages" in design.alt
+    assert "callbacks 148k; async_await 226k." in design.alt
 
 
 def test_what_was_not_counted_has_no_chart_and_no_table() -> None:
