@@ -55,8 +55,6 @@ LONGEST = (
     "tests/crawlers/test_releases.py",
     "tests/bench/fleet/test_fleet.py",
     "tests/bench/machine/test_doctor.py",
-    "tests/crawlers/test_main.py",
-    "tests/test_attacks.py",
     "tests/crawlers/test_variants.py",
     "tests/crawlers/test_backends.py",
     "tests/crawlers/test_faults.py",

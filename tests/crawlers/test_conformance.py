@@ -32,6 +32,11 @@ AT_ONCE = 6
 """Suites that run at the same time: each of them spends most of its time waiting."""
 
 
+WITHOUT_PLUGINS = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+ALONE = ("-p", "pytest_timeout")
+"""Loading the other plugins that are installed takes a third of a suite's processor time."""
+
+
 def groups(names: Sequence[str]) -> list[Sequence[str]]:
     """The names, as many in each group as are tested at once."""
     return [names[n : n + AT_ONCE] for n in range(0, len(names), AT_ONCE)]
@@ -68,7 +73,10 @@ def conformance(names: Sequence[str], *options: str) -> None:
     command = [sys.executable, "-m", "crawlers", "conformance"]
     running = {
         name: subprocess.Popen(
-            [*command, name, "-q", *options], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            [*command, name, "-q", *ALONE, *options],
+            env=os.environ | WITHOUT_PLUGINS,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
         )
         for name in names
     }
@@ -129,8 +137,8 @@ def third_party(
     points = f"[crawlers.backends]\n{name} = c10k_{name}:BACKEND\n"
     (metadata / "entry_points.txt").write_text(points)
     return subprocess.run(
-        [sys.executable, "-m", "crawlers", "conformance", name, "-q", *options],
-        env=os.environ | {"PYTHONPATH": str(folder)},
+        [sys.executable, "-m", "crawlers", "conformance", name, "-q", *ALONE, *options],
+        env=os.environ | WITHOUT_PLUGINS | {"PYTHONPATH": str(folder)},
         capture_output=True,
         text=True,
         timeout=300,
