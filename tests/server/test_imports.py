@@ -29,8 +29,9 @@ MODELS = [
     "catalogue",
     *("stacks", "apps"),
     *(f"variants.{name}" for name in ("threads_pool", "asyncio_protocol", "trio", "bare")),
+    "variants.elsewhere",
     *("threads", "callbacks", "generators", "async_await"),
-    *("sockets", "loop", "conversation", "messages", "service"),
+    *("sockets", "loop", "conversation", "messages", "service", "work"),
 ]
 
 
