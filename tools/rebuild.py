@@ -158,7 +158,9 @@ def story() -> str:
 
 def used() -> str:
     """The list of docs/notebook/libraries.md, whose links are relative to docs/ in its source."""
-    return re.sub(r"\]\((?!https:)", "](../", libraries.markdown(libraries.libraries()))
+    used = libraries.markdown(libraries.libraries())
+    shown = f"{used}\n\n{libraries.refusals(libraries.refused())}"
+    return re.sub(r"\]\((?!https:)", "](../", shown)
 
 
 def held_equal() -> str:

@@ -32,10 +32,29 @@ class Library(BaseModel):
     still: Text  # what its author could say against them
 
 
+class Refused(BaseModel):
+    """A library that was tried and is not a backend."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    version: str
+    because: Text
+
+
+@cache
+def _tables() -> dict[str, list[dict[str, object]]]:
+    text = files("bench.cards").joinpath("libraries.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+def refused() -> tuple[Refused, ...]:
+    return tuple(map(Refused.model_validate, _tables()["refused"]))
+
+
 @cache
 def libraries() -> tuple[Library, ...]:
-    text = files("bench.cards").joinpath("libraries.toml").read_text(encoding="utf-8")
-    return tuple(map(Library.model_validate, tomllib.loads(text)["library"]))
+    return tuple(map(Library.model_validate, _tables()["library"]))
 
 
 def of(backend: str) -> Library | None:
@@ -51,6 +70,13 @@ def markdown(found: Sequence[Library]) -> str:
         lines += bullet(f"**Here.** {library.here}")
         lines += [*bullet(f"**Still to be said.** {library.still}"), ""]
     return "\n".join(lines).rstrip()
+
+
+def refusals(found: Sequence[Refused]) -> str:
+    lines = ["### Tried and not admitted", ""]
+    for each in found:
+        lines += bullet(f"**{each.name} {each.version}**, because: {each.because}")
+    return "\n".join(lines)
 
 
 def bullet(text: str) -> list[str]:

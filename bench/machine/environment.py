@@ -24,9 +24,10 @@ from bench.machine.build import python_build
 from bench.schema import Environment
 
 PACKAGES = (
-    *("aiohttp", "cryptography", "curio", "gevent", "greenlet", "h11", "httpcore", "httptools"),
+    *("aiofastnet", "aiohttp", "cryptography", "curio", "gevent", "greenlet", "h11", "httpcore"),
+    *("httptools", "httpx", "httpx-aiohttp"),
     *("lxml", "matplotlib", "multidict", "numpy", "psutil", "pydantic", "pytest"),
-    *("pytest-benchmark", "redis", "rloop", "scipy", "selectolax", "tornado", "trio", "twisted"),
+    *("pytest-benchmark", "rloop", "scipy", "selectolax", "tornado", "trio", "twisted"),
     *("uvloop", "yarl"),
 )
 """Distributions whose version can change a number or the way it is computed."""

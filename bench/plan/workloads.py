@@ -506,7 +506,8 @@ def crossover(slots: int, delay_ms: int, pages: int, who: Participants) -> Point
 PAGES_OF: Final = (
     *MODELS,
     *MAIN_VARIANTS,
-    *("asyncio_protocol", "uvloop_protocol", "anyio", "curio", "tornado", "rloop"),
+    *("asyncio_protocol", "uvloop_protocol", "anyio", "curio", "tornado"),
+    *("aiofastnet", "aiofastnet_protocol"),
     *("urllib3", "requests", "httpx", "httpx2"),
 )
 """Whose pages are measured over TLS: every library that has its own way to do it.

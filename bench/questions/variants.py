@@ -31,7 +31,7 @@ ASKS: Final = "What does one change cost?"
 THREADS, HAND_BUILT = "threads", ("callbacks", "generators")
 """Families: what waits in a thread or greenlet, and what has a loop that is built by hand."""
 
-ASYNCIO: Final = ("async", "loop_per_thread", "master_worker", "redis_queue")
+ASYNCIO: Final = ("async", "loop_per_thread")
 """How the names of backends begin that run on the loop of the standard library."""
 
 PAIRED_FROM: Final = 1000

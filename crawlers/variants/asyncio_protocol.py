@@ -21,7 +21,7 @@ from crawlers.job import CrawlReport, Fetch, Job
 from crawlers.recorder import Recorder
 from crawlers.tls import handshaking
 from crawlers.variants import _asyncio
-from crawlers.variants._asyncio import LoopFactory, run
+from crawlers.variants._asyncio import LoopFactory, Shared, run
 
 
 class Slot(_asyncio.Slot):
@@ -111,12 +111,6 @@ class Connection(asyncio.Protocol):
             disconnect(self.slot)
 
 
-class Shared(_asyncio.Shared):
-    """The state that the slots of one crawl share; ``protocol`` makes their protocols."""
-
-    protocol: type[Connection] = Connection
-
-
 async def connect(shared: Shared, slot: Slot, item: Fetch) -> None:
     """Open the slot's connection; the coroutine is suspended until it is open."""
     disconnect(slot)
@@ -125,7 +119,7 @@ async def connect(shared: Shared, slot: Slot, item: Fetch) -> None:
         return
     host, port = item.address.sockaddr[:2]
     slot.sock, slot.connection = await shared.loop.create_connection(
-        lambda: shared.protocol(slot), str(host), int(port)
+        lambda: Connection(slot), str(host), int(port)
     )
     slot.origin = item.origin
 
@@ -135,7 +129,7 @@ async def secure(shared: Shared, slot: Slot, item: Fetch) -> None:
     host, port = item.address.sockaddr[:2]
     with handshaking():
         transport, slot.connection = await shared.loop.create_connection(
-            lambda: shared.protocol(slot),
+            lambda: Connection(slot),
             str(host),
             int(port),
             ssl=item.origin.tls,
@@ -150,9 +144,9 @@ async def secure(shared: Shared, slot: Slot, item: Fetch) -> None:
 
 def cut(transport: asyncio.Transport | Secured) -> bool:
     """Whether a stream ended without close_notify: then TLS waits for more, and finds no end."""
-    encrypted: ssl.SSLObject | None = transport.get_extra_info("ssl_object")
+    encrypted = transport.get_extra_info("ssl_object")
     try:
-        return encrypted is not None and bool(encrypted.read(1))
+        return isinstance(encrypted, ssl.SSLObject) and bool(encrypted.read(1))
     except ssl.SSLError as error:
         return not isinstance(error, ssl.SSLZeroReturnError)
 

@@ -30,7 +30,7 @@ def crawl(job: Job, recorder: Recorder) -> CrawlReport:
     if job.slots > most:
         raise JobError(
             f"select cannot wait for descriptors of {FD_SETSIZE} and above, and {job.slots} "
-            f"slots need some: use at most {max(most, 1)}, or callbacks_poll or callbacks_epoll"
+            f"slots need some: use at most {max(most, 1)}, or callbacks_poll or callbacks"
         )
     report = callbacks.crawl(job, recorder, selector_class=SelectSelector)
     report.backend = "callbacks_select"

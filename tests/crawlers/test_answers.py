@@ -15,8 +15,8 @@ from tests.crawlers import backends
 from tests.crawlers.answers import CASES, MAX_BODY, Case
 from tests.crawlers.backends import models
 
-TUNED = ("urllib3_tuned", "requests_tuned", "httpx_tuned")
-"""Stacks with a parser of their own: they must agree in the cases that are valid HTTP.
+TUNED = ("httpx_tuned",)
+"""A stack with a parser of its own: it must agree in the cases that are valid HTTP.
 
 urllib3, requests, aiohttp and httpx as they ship decode bodies, so they cannot.
 """

@@ -23,7 +23,7 @@ pytest.importorskip("trustme")
 from crawlers.conformance.authority import Authority
 from tests.crawlers.backends import load
 
-ON_ASYNCIO = ("async_await", "asyncio_protocol", "asyncio_buffered", "aiohttp")
+ON_ASYNCIO = ("async_await", "asyncio_protocol", "aiohttp")
 
 
 @pytest.mark.parametrize("name", ON_ASYNCIO)

@@ -5,10 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import shutil
 import signal
-import socket
-import stat
 import subprocess
 import sys
 import threading
@@ -18,7 +15,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from crawlers import registry
@@ -73,7 +69,7 @@ thread.join()
     assert (done.stdout.strip(), done.returncode) == ("100", 0), done.stderr
 
 
-ON_ASYNCIO = ("async_await", "asyncio_buffered", "anyio", "aiohttp", "httpx", "tornado")
+ON_ASYNCIO = ("async_await", "aiofastnet", "anyio", "aiohttp", "httpx", "tornado")
 
 
 @each(ON_ASYNCIO)
@@ -239,10 +235,9 @@ def test_a_chunk_of_negative_size_ends_its_page_and_not_the_crawl(name: str) -> 
         assert outcomes == {"": None, "bad": "protocol", "good": None}
 
 
-@pytest.mark.parametrize("name", ["urllib3", "urllib3_tuned"])
-def test_urllib3_takes_no_idle_connection_after_a_stale_one(name: str) -> None:
+def test_urllib3_takes_no_idle_connection_after_a_stale_one() -> None:
     """Which connection the pool gives out next depends on what other threads did meanwhile."""
-    stack = pytest.importorskip(f"crawlers.variants.{name}")
+    stack = pytest.importorskip("crawlers.variants.urllib3")
     with ScriptedServer() as server:
         server.script["/"] = page()
         shared = stack.Shared(Job((server.url,), slots=1), NullRecorder())
@@ -271,97 +266,6 @@ def test_a_page_costs_the_tuned_httpx_no_walk_through_all_connections(
     report = crawl("httpx_tuned", tree.url, slots=8)
     assert len(walked) >= report.pages
     assert max(walked) == 1
-
-
-def test_an_error_in_the_loop_thread_reaches_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
-    from crawlers.variants import master_worker
-
-    async def broken(*_: object) -> None:
-        raise ZeroDivisionError("in the loop's thread")
-
-    monkeypatch.setattr(master_worker, "fetch", broken)
-    with ScriptedServer() as server, pytest.raises(ZeroDivisionError, match="loop's thread"):
-        crawl("master_worker", server.url, slots=3)
-
-
-def test_the_end_of_the_loop_thread_reaches_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
-    import asyncio
-
-    from crawlers.variants import master_worker
-
-    async def stops(*_: object) -> None:
-        asyncio.get_running_loop().stop()
-        await asyncio.sleep(0)
-
-    monkeypatch.setattr(master_worker, "fetch", stops)
-    with ScriptedServer() as server, pytest.raises(RuntimeError, match="thread has ended"):
-        crawl("master_worker", server.url, slots=1)
-
-
-def test_the_redis_server_ends_with_a_crawl_that_is_killed() -> None:
-    load("redis_queue")
-    script = (
-        "import time; from crawlers.variants.redis_queue import redis_server\n"
-        "with redis_server(1) as path: print(path, flush=True); time.sleep(60)"
-    )
-    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as crawler:
-        assert crawler.stdout is not None
-        path = crawler.stdout.readline().decode().strip()
-        assert listens(path)
-        crawler.kill()
-    give_up = time.monotonic() + 300
-    while listens(path) and time.monotonic() < give_up:
-        time.sleep(0.02)
-    assert not listens(path)
-    shutil.rmtree(Path(path).parent)
-
-
-def test_only_its_user_reaches_the_redis_server() -> None:
-    """It asks for no password, and every user of the machine can reach a port of 127.0.0.1."""
-    load("redis_queue")
-    from crawlers.variants import redis_queue
-
-    with redis_queue.redis_server(1) as path:
-        assert stat.S_IMODE(Path(path).parent.stat().st_mode) == 0o700
-        started = psutil.Process().children(recursive=True)
-        (server,) = (each for each in started if each.name() == "redis-server")
-        assert server.net_connections("inet") == []
-    assert not Path(path).parent.exists()
-
-
-def listens(path: str) -> bool:
-    """Whether somebody takes connections at this Unix socket."""
-    with socket.socket(socket.AF_UNIX) as sock:
-        return sock.connect_ex(path) == 0
-
-
-@pytest.mark.parametrize("pool", [2, 100])
-def test_every_fetch_passes_through_the_list(
-    pool: int, tree: FixtureServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    load("redis_queue")
-    from crawlers.variants import redis_queue
-
-    pushed: list[int] = []
-    connections: list[object] = []
-    push = redis_queue.push
-    connect: Any = vars(redis_queue)["Redis"]
-
-    async def counted(queue: object, numbers: list[int]) -> None:
-        pushed.extend(numbers)
-        await push(queue, numbers)
-
-    def connected(**settings: object) -> object:
-        connections.append(connect(**settings))
-        return connections[-1]
-
-    monkeypatch.setattr(redis_queue, "POOL", pool)
-    monkeypatch.setattr(redis_queue, "push", counted)
-    monkeypatch.setattr(redis_queue, "Redis", connected)
-    report = crawl("redis_queue", tree.url, slots=7)
-    assert report.digest == tree.digest
-    assert sorted(pushed) == [*[redis_queue.OVER] * 7, *range(1, len(report.rows) + 1)]
-    assert len(connections) == 1 + min(pool, 7)
 
 
 def children() -> set[str]:

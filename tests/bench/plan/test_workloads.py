@@ -116,7 +116,7 @@ def test_connections_held_over_tls_are_opened_more_slowly_and_recorded() -> None
 
 def test_every_backend_that_a_table_names_exists() -> None:
     assert {*MODELS, *MAIN_VARIANTS} <= set(PAGES_OF)
-    assert set(PAGES_OF) - set(names()) <= {"rloop"}
+    assert set(PAGES_OF) <= set(names())
     assert set(OURS) >= ASYNCIO | OTHER_TLS
     assert not ASYNCIO & OTHER_TLS
 
@@ -124,7 +124,7 @@ def test_every_backend_that_a_table_names_exists() -> None:
 def test_asyncio_is_expected_to_take_its_buffer() -> None:
     assert client_kib("async_await") > 256 > client_kib("trio")
     assert client_kib("uvloop") == client_kib("threads")
-    for name in ("aiohttp", "httpx2", "anyio", "asyncio_buffered", "async_await_pool", "processes"):
+    for name in ("aiohttp", "httpx2", "anyio", "asyncio_protocol", "async_await_pool", "processes"):
         assert client_kib(name) == client_kib("async_await"), name
     others = ("asyncio_small_tls", "uvloop_sockets", "anyio_trio", "curio", "gevent")
     for name in (*others, "aiohttp_uvloop", "callbacks", "requests", "of_somebody_else"):
