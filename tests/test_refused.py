@@ -49,19 +49,19 @@ ITSELF = "import urllib3; print(urllib3.__version__)"
 
 
 @pytest.fixture
-def python(tmp_path: Path) -> Path:
+def python(tmp_path: Path) -> str:
     """An interpreter with nothing installed."""
     venv.create(tmp_path / "venv", with_pip=True)
-    return tmp_path / "venv" / "bin" / "python"
+    return str(tmp_path / "venv" / "bin" / "python")
 
 
-def install(python: Path, *requirements: str) -> None:
+def install(python: str, *requirements: str) -> None:
     command = [python, "-m", "pip", "install", "-q", "--only-binary", ":all:", *requirements]
     if subprocess.run(command, capture_output=True, timeout=TIMEOUT_S, check=False).returncode:
         pytest.skip("no package index can be reached")
 
 
-def shown(python: Path, script: str) -> str:
+def shown(python: str, script: str) -> str:
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     command = [python, "-c", script]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
@@ -84,21 +84,21 @@ def test_no_refused_library_is_installed_with_the_variants() -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(2 * TIMEOUT_S)
-def test_rloop_leaves_the_sockets_of_clients_open(python: Path) -> None:
+def test_rloop_leaves_the_sockets_of_clients_open(python: str) -> None:
     install(python, pinned("rloop"))
     assert shown(python, CLOSED) == "1"
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(2 * TIMEOUT_S)
-def test_curl_repeats_a_request_by_itself(python: Path) -> None:
+def test_curl_repeats_a_request_by_itself(python: str) -> None:
     install(python, pinned("curl_cffi"))
     assert shown(python, ONCE) == "2"
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(2 * TIMEOUT_S)
-def test_niquests_puts_another_library_in_the_place_of_urllib3(python: Path) -> None:
+def test_niquests_puts_another_library_in_the_place_of_urllib3(python: str) -> None:
     install(python, "urllib3==2.8.0", pinned("niquests"))
     assert shown(python, ITSELF) != "2.8.0"
 
@@ -106,7 +106,7 @@ def test_niquests_puts_another_library_in_the_place_of_urllib3(python: Path) -> 
 @pytest.mark.slow
 @pytest.mark.timeout(2 * TIMEOUT_S)
 @pytest.mark.skipif(sys.version_info >= (3, 14), reason="zuvloop has wheels from 3.14 on")
-def test_zuvloop_cannot_be_installed_on_older_releases(python: Path) -> None:
+def test_zuvloop_cannot_be_installed_on_older_releases(python: str) -> None:
     install(python, "uvloop")  # the index can be reached
     command = [python, "-m", "pip", "install", "-q", pinned("zuvloop")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
