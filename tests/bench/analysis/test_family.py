@@ -21,6 +21,7 @@ from bench.report.summary import closed_loop
 from bench.store import Records
 from crawlers.registry import MODELS
 from tests.bench import committed
+from tests.bench.sure import sure
 from tests.bench.synthetic import campaign, gathered, rungs
 
 METRICS = (stats.PAGES_PER_S, stats.CPU_PER_1000)
@@ -56,10 +57,8 @@ def test_a_pair_is_compared_once_and_mirrored_for_the_other_side() -> None:
         [("throughput-100", "callbacks", "threads"), ("throughput-100", "threads", "callbacks")],
     )
     assert len(family.compared) == 1
-    one = family.get(("throughput-100", "callbacks", "threads"))
-    other = family.get(("throughput-100", "threads", "callbacks"))
-    assert one is not None
-    assert other is not None
+    one = sure(family.get(("throughput-100", "callbacks", "threads")))
+    other = sure(family.get(("throughput-100", "threads", "callbacks")))
     assert (one.ratio.verdict, other.ratio.verdict) == ("more CPU", "less CPU")
     assert family.get(("throughput-100", "callbacks", "trio")) is None
 

@@ -21,6 +21,7 @@ from bench.schema import AnyRecord, TrialRecord
 from bench.show import cells
 from bench.store import Records
 from tests.bench import synthetic
+from tests.bench.sure import sure
 from tests.bench.turned import in_turns
 
 
@@ -147,8 +148,7 @@ def test_a_slow_block_does_not_matter_when_both_met_it() -> None:
     other = blocks_of([1.1 * x * (1 + 0.001 * i) for i, x in enumerate(drift)])
     result = stats.ratio(base, other)
     assert result.verdict == "faster"
-    assert result.low is not None
-    assert result.low > 1.09
+    assert sure(result.low) > 1.09
 
 
 def test_swapping_the_sides_inverts_the_ratio() -> None:
@@ -203,8 +203,7 @@ def test_equivalence_needs_the_whole_interval_and_the_floor_within_the_margin() 
     assert (noisy.verdict, noisy.margin) == ("undecided", None)
     wide = stats.ratio(base, {block: 100.0 + 12 * (-1) ** block for block in range(8)})
     assert wide.verdict == "undecided"
-    assert wide.smallest is not None
-    assert wide.smallest > 0.05
+    assert sure(wide.smallest) > 0.05
 
 
 def test_what_is_undecided_says_how_many_blocks_would_decide() -> None:
@@ -213,8 +212,7 @@ def test_what_is_undecided_says_how_many_blocks_would_decide() -> None:
     first = {block: math.exp(logs[block]) for block in range(6)}
     early = stats.ratio(dict.fromkeys(first, 1.0), first)
     assert early.verdict == "undecided"
-    assert early.blocks_to_settle is not None
-    assert early.blocks_to_settle > 6
+    assert sure(early.blocks_to_settle) > 6
     # With far more than that it is decided.
     every = {block: math.exp(logs[block]) for block in logs}
     assert stats.ratio(dict.fromkeys(every, 1.0), every).verdict != "undecided"
@@ -224,9 +222,8 @@ def test_a_floor_falls_with_the_blocks_that_it_is_a_mean_of() -> None:
     values = {block: 1.02 + 0.01 * (-1) ** block for block in range(6)}
     found = stats.ratio(dict.fromkeys(values, 1.0), values, floor=math.log(1.2))
     assert found.verdict == "undecided"
-    assert found.blocks_to_settle is not None
     # ±20 % of six blocks are ±5 % of 16 times as many; the difference itself is 2 %.
-    assert 60 < found.blocks_to_settle < 120
+    assert 60 < sure(found.blocks_to_settle) < 120
 
 
 def test_what_nobody_would_measure_is_not_named() -> None:
@@ -250,8 +247,7 @@ def test_what_the_correction_withdraws_says_how_many_blocks_would_pass() -> None
     withdrawn = stats.corrected(family)[0].ratio
     assert withdrawn.verdict == "undecided"
     assert "correcting for" in withdrawn.reason
-    assert withdrawn.blocks_to_settle is not None
-    assert one.blocks < withdrawn.blocks_to_settle < 50
+    assert one.blocks < sure(withdrawn.blocks_to_settle) < 50
 
 
 def test_a_small_difference_that_is_withdrawn_is_equivalent() -> None:
@@ -341,21 +337,18 @@ def test_void_trials_are_never_averaged() -> None:
 
 def test_unbalanced_order_is_noticed() -> None:
     records = made(samples=30, blocks=8, workloads=("throughput",))
-    fair = stats.position_balance(records)
-    assert fair is not None
+    fair = sure(stats.position_balance(records))
     assert fair.balanced
     order = {"threads": 0, "callbacks": 1, "callbacks#2": 2, "generators": 3, "async_await": 4}
     fixed = changed(records, lambda t: t.model_copy(update={"position": order[t.label]}))
-    unfair = stats.position_balance(fixed)
-    assert unfair is not None
+    unfair = sure(stats.position_balance(fixed))
     assert not unfair.balanced
     assert "threads" in unfair.uneven
 
 
 def test_host_spread() -> None:
     records = made(samples=30, workloads=("throughput",))
-    host = stats.host_spread(records)
-    assert host is not None
+    host = sure(stats.host_spread(records))
     assert host.probe_p95_over_median >= 1
     assert host.steal_share is not None
     assert stats.host_spread(replace(records, trials=[])) is None
@@ -366,8 +359,7 @@ def test_host_spread() -> None:
 
 def test_latency_round_trip() -> None:
     times = np.random.default_rng(5).lognormal(-6, 0.7, 20_000)
-    latency = stats.encode_latency(times)
-    assert latency is not None
+    latency = sure(stats.encode_latency(times))
     assert latency.count == 20_000
     assert latency.p50_ms == pytest.approx(1000 * np.quantile(times, 0.5), rel=0.01)
     assert latency.p99_ms == pytest.approx(1000 * np.quantile(times, 0.99), rel=0.01)
@@ -384,18 +376,15 @@ def test_latency_round_trip() -> None:
 
 @pytest.mark.parametrize(("count", "known"), [(9_999, False), (10_000, True)])
 def test_p99_9_needs_ten_samples_beyond_it(count: int, known: bool) -> None:
-    latency = stats.encode_latency(np.full(count, 0.001))
-    assert latency is not None
+    latency = sure(stats.encode_latency(np.full(count, 0.001)))
     assert (latency.p99_9_ms is not None) is known
 
 
 def test_latency_edges() -> None:
     assert stats.encode_latency([]) is None
-    tiny = stats.encode_latency([0.0, 1e-9])
-    assert tiny is not None
+    tiny = sure(stats.encode_latency([0.0, 1e-9]))
     assert tiny.max_ms == 0.001
-    long = stats.encode_latency([7200.0])
-    assert long is not None
+    long = sure(stats.encode_latency([7200.0]))
     assert long.max_ms == pytest.approx(3.6e6)
     for bad in ([-1.0], [math.nan], [math.inf]):
         with pytest.raises(ValueError, match="finite"):
@@ -434,9 +423,7 @@ def test_memory_fit_finds_the_slopes() -> None:
         model = synthetic.KNOWN[label]
         user = fit.parts["user"]
         assert user.slope == pytest.approx(model.user_kib * 1024, rel=0.05)
-        assert user.low is not None
-        assert user.high is not None
-        assert user.low <= (user.slope or 0) <= user.high
+        assert sure(user.low) <= (user.slope or 0) <= sure(user.high)
         assert fit.fixed == pytest.approx(model.fixed_mib * 1024**2, rel=0.1)
         assert fit.server.slope == pytest.approx(4.6 * 1024, rel=0.05)
         assert fit.total == pytest.approx(
@@ -642,9 +629,8 @@ def test_few_counted_rounds_are_a_warning_of_the_summary() -> None:
     for line in synthetic.campaign(workloads=("throughput",), samples=30, noise=0.001):
         if isinstance(line, TrialRecord):
             turned = in_turns(line, 50.0)
-            assert turned.turns is not None
             counted = 8 if line.block == 2 and line.point == "throughput-100" else 50
-            turns = turned.turns.model_copy(update={"counted": counted})
+            turns = sure(turned.turns).model_copy(update={"counted": counted})
             lines.append(turned.model_copy(update={"turns": turns}))
         else:
             lines.append(line)
@@ -735,8 +721,7 @@ def test_share_of_ceiling_uses_the_nearest_measurement() -> None:
     trials = [
         t for t in stats.trials_of(records) if t.point == "throughput-100" and t.label == "threads"
     ]
-    share = stats.share_of_ceiling(records, trials)
-    assert share is not None
+    share = sure(stats.share_of_ceiling(records, trials))
     assert 0.2 < share.median < 0.5
     assert stats.ceiling_for(replace(records, ceilings=[]), trials[0]) is None
     unknown = records.ceilings[0].model_copy(update={"requests_per_s": None})

@@ -12,6 +12,7 @@ from bench.plan.workloads import CROSSING, OPENED_PER_S, Opening, crossover
 from bench.run.protocol import Schedule
 from bench.run.record import steady
 from bench.run.worker import due_times
+from tests.bench.sure import sure
 
 SLOTS = st.integers(1, 3000)
 DELAYS = st.sampled_from((0.0, 0.01, 0.1, 1.0))
@@ -72,8 +73,7 @@ def test_a_list_that_is_too_short_has_no_steady_part() -> None:
 def test_slots_that_fall_behind_are_told() -> None:
     opening = Opening(3, 0.1)
     started = opening.opened_s + np.array([-0.1, 0.0, 0.1, 0.4])
-    part = steady(opening, started + 0.1, np.full(4, 0.1), np.array([0, 0, 0, 1]))
-    assert part is not None
+    part = sure(steady(opening, started + 0.1, np.full(4, 0.1), np.array([0, 0, 0, 1])))
     assert part.behind_s == pytest.approx(0.4)
     assert part.unused == 1
 

@@ -8,6 +8,7 @@ from bench.questions import accept
 from bench.schema import AnyRecord, TrialRecord
 from bench.show.figures import Bars
 from tests.bench.questions.test_serve import BARE_US, US, loaded
+from tests.bench.sure import sure
 from tests.bench.synthetic import MODELS, analysed
 from tests.bench.turned import in_turns
 
@@ -19,8 +20,7 @@ def accepted(**options: object) -> list[AnyRecord]:
     found = loaded(**options)
     for line in loaded(**options):
         if isinstance(line, TrialRecord) and line.point == "serve-100":
-            assert line.turns is not None
-            us = 1000 * line.turns.cpu_s + OPENING_US * (1 + 0.001 * line.block)
+            us = 1000 * sure(line.turns).cpu_s + OPENING_US * (1 + 0.001 * line.block)
             at = {
                 "workload": "accept",
                 "point": "accept-100",
@@ -40,8 +40,7 @@ def test_a_connection_costs_what_a_kept_one_saves() -> None:
 
 
 def test_a_server_that_waited_for_its_load_is_hollow() -> None:
-    answer = accept.answer(analysed(accepted(blocks=5)))
-    assert answer is not None
+    answer = sure(accept.answer(analysed(accepted(blocks=5))))
     (figure,) = answer.figures
     assert isinstance(figure.data, Bars)
     assert set(figure.data.panels[0].hollow) == {"callbacks"}

@@ -6,6 +6,7 @@ import pytest
 
 from bench.questions import bodies
 from bench.schema import AnyRecord, TrialRecord
+from tests.bench.sure import sure
 from tests.bench.synthetic import MODELS, analysed, campaign
 
 US = {"threads": 40.0, "callbacks": 10.0, "generators": 12.0, "async_await": 16.0}
@@ -43,10 +44,8 @@ def test_a_ratio_shrinks_with_the_page() -> None:
 
 
 def test_the_headline_names_the_size() -> None:
-    answer = bodies.answer(analysed(of_sizes(blocks=5)))
-    assert answer is not None
-    assert answer.headline is not None
-    assert answer.headline.text.startswith("A 1 MB page costs 531 µs with threads and 501 µs")
+    answer = sure(bodies.answer(analysed(of_sizes(blocks=5))))
+    assert sure(answer.headline).text.startswith("A 1 MB page costs 531 µs with threads and 501 µs")
 
 
 def test_small_pages_alone_are_another_question() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from bench.questions import churn
 from tests.bench.opened import CONNECTION_US, KEPT_US, opened
+from tests.bench.sure import sure
 from tests.bench.synthetic import MODELS, analysed
 
 
@@ -24,8 +25,7 @@ def test_the_connection_is_a_difference_within_blocks() -> None:
 
 
 def test_the_headline_is_in_microseconds_with_its_intervals() -> None:
-    answer = churn.answer(analysed(opened(backends=(*MODELS, "uvloop"), blocks=5)))
-    assert answer is not None
+    answer = sure(churn.answer(analysed(opened(backends=(*MODELS, "uvloop"), blocks=5))))
     assert answer.finding is not None
     assert answer.finding.startswith(
         "**Opening and closing a connection costs 132 µs with async/await and 48.0 µs with "
@@ -35,8 +35,7 @@ def test_the_headline_is_in_microseconds_with_its_intervals() -> None:
 
 
 def test_the_table_has_the_numbers() -> None:
-    answer = churn.answer(analysed(opened()))
-    assert answer is not None
+    answer = sure(churn.answer(analysed(opened())))
     rows = {row[0]: row for row in answer.tables[0].texts}
     assert rows["callbacks"][1].startswith("27.5 [25–30]")
     assert rows["callbacks"][3].startswith("44 [40–48]")

@@ -15,6 +15,7 @@ from bench.questions.crossover import DEFAULT, LONG, Crossing, Crossover
 from bench.questions.question import Answer, Headline
 from bench.schema import AnyRecord, TrialRecord
 from bench.show.figures import Lines
+from tests.bench.sure import sure
 from tests.bench.synthetic import analysed, campaign
 
 NAMES = ("threads", "threads_long_switch", "callbacks", "async_await")
@@ -62,8 +63,7 @@ FALLING: Rates = {
 
 
 def found(lines: list[AnyRecord]) -> Crossover:
-    result = crossover.measured(analysed(lines))
-    assert result is not None
+    result = sure(crossover.measured(analysed(lines)))
     return result
 
 
@@ -73,10 +73,8 @@ def falling() -> Crossover:
 
 
 def answered(lines: list[AnyRecord]) -> tuple[Answer, Headline]:
-    result = crossover.answer(analysed(lines))
-    assert result is not None
-    assert result.headline is not None
-    return result, result.headline
+    result = sure(crossover.answer(analysed(lines)))
+    return result, sure(result.headline)
 
 
 def crossed(*, blocks: int = 5, **_: object) -> list[AnyRecord]:

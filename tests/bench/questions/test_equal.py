@@ -12,6 +12,7 @@ from bench.plan.workloads import Point
 from bench.questions import equal as question
 from bench.schema import AnyRecord, TrialRecord
 from tests.bench import synthetic
+from tests.bench.sure import sure
 from tests.bench.synthetic import analysed
 from tests.bench.turned import in_turns
 
@@ -38,8 +39,7 @@ def flipped(*, blocks: int = 5, over: float = 1.5, **options: object) -> list[An
 
 
 def test_a_flip_that_changes_a_ratio_is_named() -> None:
-    answer = question.answer(analysed(flipped()))
-    assert answer is not None
+    answer = sure(question.answer(analysed(flipped())))
     assert answer.headline is not None
     assert "heap" in answer.headline.text
     assert "collector" not in answer.headline.text
@@ -50,10 +50,8 @@ def test_a_flip_that_changes_a_ratio_is_named() -> None:
 
 
 def test_nothing_that_changes_is_said_to_be_nothing() -> None:
-    answer = question.answer(analysed(flipped(over=1.0)))
-    assert answer is not None
-    assert answer.headline is not None
-    assert answer.headline.text.startswith("Nothing that is held equal changes")
+    answer = sure(question.answer(analysed(flipped(over=1.0))))
+    assert sure(answer.headline).text.startswith("Nothing that is held equal changes")
 
 
 @pytest.mark.parametrize("point", equal().points, ids=lambda point: point.id)

@@ -7,6 +7,7 @@ import pytest
 from bench.analysis import stats
 from bench.questions import fairness
 from bench.schema import AnyRecord
+from tests.bench.sure import sure
 from tests.bench.synthetic import MODELS, analysed, campaign
 
 
@@ -17,15 +18,12 @@ def unfair(**options: object) -> list[AnyRecord]:
 
 @pytest.mark.parametrize(("blocks", "where"), [(6, "all 6 trials"), (1, "one trial")])
 def test_starving_needs_every_trial(blocks: int, where: str) -> None:
-    answer = fairness.answer(analysed(unfair(blocks=blocks)))
-    assert answer is not None
-    assert answer.headline is not None
-    assert answer.headline.text == f"Threads starve some of 200 slots in {where}"
+    answer = sure(fairness.answer(analysed(unfair(blocks=blocks))))
+    assert sure(answer.headline).text == f"Threads starve some of 200 slots in {where}"
 
 
 def test_where_nothing_differs_nobody_starves() -> None:
-    answer = fairness.answer(analysed(unfair(effects=False)))
-    assert answer is not None
+    answer = sure(fairness.answer(analysed(unfair(effects=False))))
     assert answer.headline is not None
     assert answer.headline.text == "No backend starves any of 200 slots"
     assert "6 blocks" in answer.headline.behind
@@ -40,6 +38,5 @@ def test_the_numbers_are_those_of_the_trials() -> None:
         map(stats.least_served, runs)
     )
     longest = max(1000 * run.longest_gap_s[-1] for run in runs)
-    waited = found.spread("threads", "wait")
-    assert waited is not None
+    waited = sure(found.spread("threads", "wait"))
     assert waited.high == pytest.approx(longest)

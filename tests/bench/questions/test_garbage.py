@@ -6,6 +6,7 @@ import pytest
 
 from bench.questions import garbage
 from bench.schema import AnyRecord, TrialRecord
+from tests.bench.sure import sure
 from tests.bench.synthetic import MODELS, analysed, campaign
 
 EACH = {"plain": {"async_await": 2.0}, "churn": {"async_await": 11.5, "threads": 1.0}}
@@ -37,10 +38,8 @@ def test_objects_are_shared_out_over_the_pages() -> None:
     for mode, each in EACH.items():
         for label in MODELS:
             assert found.median(label, mode) == pytest.approx(each.get(label, 0.0), abs=0.001)
-    answer = garbage.answer(analysed(littered(blocks=1)))
-    assert answer is not None
-    assert answer.headline is not None
-    assert answer.headline.text == (
+    answer = sure(garbage.answer(analysed(littered(blocks=1))))
+    assert sure(answer.headline).text == (
         "A page on a new connection leaves 11.5 objects to the garbage collector with "
         "async/await, in one trial"
     )

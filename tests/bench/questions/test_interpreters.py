@@ -21,6 +21,7 @@ from bench.report.summary import environment
 from bench.schema import Interpreter
 from bench.store import Records
 from tests.bench import synthetic
+from tests.bench.sure import sure
 
 
 @lru_cache
@@ -30,8 +31,7 @@ def made() -> Analysis:
 
 
 def answered() -> Answer:
-    found = interpreters.answer(made())
-    assert found is not None
+    found = sure(interpreters.answer(made()))
     return found
 
 
@@ -104,8 +104,7 @@ def test_differing_builds_are_warned_of() -> None:
         for level in ("-O3", "-O3", "-O2")
     ]
     assert wording.differing_builds(built[:2]) is None
-    warned = wording.differing_builds(built)
-    assert warned is not None
+    warned = sure(wording.differing_builds(built))
     assert "GCC 12.2.0, -O2, no PGO" in warned
     assert warned in summary.warnings(Analysis(with_interpreters(built)))
 

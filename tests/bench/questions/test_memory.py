@@ -14,6 +14,7 @@ from bench.show.figures import Lines, Stacked
 from bench.show.table import text_of
 from bench.text import KIB
 from tests.bench.encrypted import ADDED, COUNTS, OPENSSL_KIB, encrypted
+from tests.bench.sure import sure
 from tests.bench.synthetic import KNOWN, MODELS, analysed, campaign, gathered
 
 EVERY = (*MODELS, "uvloop", "trio", "aiohttp")
@@ -22,14 +23,12 @@ HELD = campaign(blocks=5, samples=20, workloads=("c10k",))
 
 
 def answered(lines: list[AnyRecord]) -> Answer:
-    found = memory.answer(analysed(lines))
-    assert found is not None
+    found = sure(memory.answer(analysed(lines)))
     return found
 
 
 def test_the_headline_has_both_ends_with_their_intervals() -> None:
-    headline = answered(HELD).headline
-    assert headline is not None
+    headline = sure(answered(HELD).headline)
     assert headline.text == (
         "An idle connection uses 54.0 KiB with threads and 8.9 KiB with callbacks"
     )

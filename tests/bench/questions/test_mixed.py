@@ -12,6 +12,7 @@ from bench.analysis import loops
 from bench.questions import mixed
 from bench.questions.mixed import Mixed
 from tests.bench import committed
+from tests.bench.sure import sure
 from tests.bench.synthetic import analysed
 from tests.bench.worked import worked
 
@@ -22,10 +23,8 @@ def rows_of(**options: Any) -> list[Mixed]:
 
 def said(**options: Any) -> str:
     """The finding about a made-up campaign."""
-    answer = mixed.answer(analysed(worked(**options)))
-    assert answer is not None
-    assert answer.finding is not None
-    return answer.finding
+    answer = sure(mixed.answer(analysed(worked(**options))))
+    return sure(answer.finding)
 
 
 FULL = rows_of()
@@ -49,8 +48,7 @@ def test_what_is_a_queue_agrees_with_the_queue() -> None:
     assert row.mean_ms == pytest.approx(row.predicted.queue.mean_ms, rel=0.02)
     assert row.p50_ms == pytest.approx(row.predicted.queue.p50_ms, rel=0.02)
     assert row.tail_ms == pytest.approx(row.predicted.queue.tail_ms, rel=0.02)
-    assert row.predicted.long_run_ms is not None
-    assert 0 < row.predicted.long_run_ms < 10 * row.mean_ms
+    assert 0 < sure(row.predicted.long_run_ms) < 10 * row.mean_ms
 
 
 @pytest.mark.parametrize(
@@ -106,8 +104,7 @@ def test_the_reference_is_what_a_loop_makes_of_its_schedules() -> None:
 def test_pages_with_work_are_not_among_the_others() -> None:
     row = BY_LABEL["async_await_pool"]
     assert (row.count, len(row.means), row.every, row.rate) == (1350, 3, 10, 500)
-    assert row.worked_p50_ms is not None
-    assert row.worked_p50_ms > 10 > row.p50_ms
+    assert sure(row.worked_p50_ms) > 10 > row.p50_ms
     assert min(row.means.values()) <= row.mean_ms <= max(row.means.values())
 
 
@@ -134,8 +131,7 @@ def test_the_finding_has_its_cause_its_check_and_its_command() -> None:
 
 
 def test_chart_and_table_have_every_amount_of_work() -> None:
-    answer = mixed.answer(analysed(worked(works=(1, 10, 100))))
-    assert answer is not None
+    answer = sure(mixed.answer(analysed(worked(works=(1, 10, 100)))))
     (table,), (figure,) = answer.tables, answer.figures
     rows = [row for row in table.texts if row[0] == "callbacks"]
     assert [row[1] for row in rows] == ["1.0 ms of work", "10 ms of work", "100 ms of work"]

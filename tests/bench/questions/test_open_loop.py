@@ -7,6 +7,7 @@ import pytest
 from bench.analysis import stats
 from bench.questions import open_loop
 from bench.schema import AnyRecord, TrialRecord
+from tests.bench.sure import sure
 from tests.bench.synthetic import MODELS, analysed, campaign
 
 
@@ -20,8 +21,7 @@ FULL = analysed(scheduled())
 
 def test_the_rate_is_the_lowest_that_some_model_does_not_keep_up_with() -> None:
     data = open_loop.by_rate(FULL)
-    rate = open_loop.telling(data, MODELS)
-    assert rate is not None
+    rate = sure(open_loop.telling(data, MODELS))
     rates = list(data["threads"])
     late = {r: [x for x in MODELS if not open_loop.keeps_up(data[x][r], r)] for r in rates}
     assert late[rate]
@@ -36,22 +36,19 @@ def test_where_all_keep_up_it_is_the_highest() -> None:
 def test_the_times_are_those_of_the_trials() -> None:
     found = open_loop.measured(open_loop.by_rate(FULL))
     mine = [t for t in FULL.records.trials if (t.point, t.label) == ("openloop-5000", "threads")]
-    spread = found.spread("threads", open_loop.key("p99", 5000))
-    assert spread is not None
+    spread = sure(found.spread("threads", open_loop.key("p99", 5000)))
     expected = stats.spread(t.response_time.p99_ms for t in mine if t.response_time)
     assert spread == expected
 
 
 def test_a_p99_needs_a_thousand_samples() -> None:
-    answer = open_loop.answer(analysed(scheduled(samples=500)))
-    assert answer is not None
+    answer = sure(open_loop.answer(analysed(scheduled(samples=500))))
     assert answer.headline is None
     assert [figure.name for figure in answer.figures] == ["omission"]
 
 
 def test_the_chart_of_omission_has_the_same_pages_twice() -> None:
-    answer = open_loop.answer(FULL)
-    assert answer is not None
+    answer = sure(open_loop.answer(FULL))
     figure = next(one for one in answer.figures if one.name == "omission")
     assert figure.headline is not None
     assert figure.headline.startswith("The same pages with ")
@@ -64,8 +61,7 @@ def test_records_without_response_times_are_left_out() -> None:
         line.model_copy(update={"response_time": None}) if isinstance(line, TrialRecord) else line
         for line in scheduled(blocks=2)
     ]
-    answer = open_loop.answer(analysed(lines))
-    assert answer is not None
+    answer = sure(open_loop.answer(analysed(lines)))
     assert not answer.figures
 
 

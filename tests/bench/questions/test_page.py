@@ -11,6 +11,7 @@ from bench.analysis.analysis import Analysis
 from bench.questions import page
 from bench.questions.page import BARE, COMMON
 from bench.schema import AnyRecord, TrialRecord
+from tests.bench.sure import sure
 from tests.bench.synthetic import MODELS, analysed, campaign, rungs
 from tests.bench.turned import control, in_turns
 
@@ -75,9 +76,8 @@ def test_the_parts_add_up_to_the_whole() -> None:
 def test_the_parts_are_those_of_the_same_block() -> None:
     """With the medians of all blocks instead, a drifting machine would blur the model."""
     found = page.measured(page.splits(analysed(split())))
-    rest = found.spread("threads", f"{page.REST}-throughput-100")
+    rest = sure(found.spread("threads", f"{page.REST}-throughput-100"))
     model = COSTS["threads"] - sum(US.values())
-    assert rest is not None
     assert (rest.low, rest.high) == pytest.approx((model, model * 1.4))
 
 
@@ -86,13 +86,10 @@ def test_a_stack_has_no_shared_parts() -> None:
     (row,) = (row for row in page.splits(analysis) if row.label == "threads")
     assert row.shared is None
     assert row.rest[0] == pytest.approx(row.total[0] - row.sockets[0])
-    answer = page.answer(analysis)
-    assert answer is not None
 
 
 def test_the_chart_is_headed_by_what_a_model_adds_to_its_sockets() -> None:
-    answer = page.answer(analysed(split(base="callbacks")))
-    assert answer is not None
+    answer = sure(page.answer(analysed(split(base="callbacks"))))
     assert [figure.name for figure in answer.figures] == ["segments", "cpu"]
     assert answer.figures[0].headline == (
         "Beyond its sockets, a crawled page costs 46.8 µs with threads and 10.8 µs with callbacks"
@@ -102,8 +99,7 @@ def test_the_chart_is_headed_by_what_a_model_adds_to_its_sockets() -> None:
 def test_models_come_first_and_stacks_stand_apart() -> None:
     backends = (*MODELS, "uvloop", "aiohttp")
     analysis = analysed(split(backends=backends, base="callbacks", stack="aiohttp"))
-    answer = page.answer(analysis)
-    assert answer is not None
+    answer = sure(page.answer(analysis))
     rate = answer.findings(page.NAME)["rate"]
     headline, details = rate.split("**", 2)[1:]
     assert headline.startswith("Async/await crawls 4")
@@ -121,16 +117,14 @@ def test_a_headline_needs_five_blocks() -> None:
     assert few is not None
     assert few.findings(page.NAME) == {}
     assert enough is not None
-    assert enough.headline is not None
-    assert enough.headline.text.startswith("Threads need 2.5")
+    assert sure(enough.headline).text.startswith("Threads need 2.5")
 
 
 @pytest.mark.parametrize("update", [{}, {"status": "void"}], ids=["none", "void"])
 def test_without_controls_that_count_there_is_user_and_system_time_alone(
     update: dict[str, object],
 ) -> None:
-    answer = page.answer(without(analysed(split()), **update))
-    assert answer is not None
+    answer = sure(page.answer(without(analysed(split()), **update)))
     assert [figure.name for figure in answer.figures] == ["cpu"]
     assert not answer.tables
 

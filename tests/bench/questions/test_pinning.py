@@ -8,6 +8,7 @@ from bench.plan.participants import PINNED
 from bench.questions import pinning
 from bench.schema import AnyRecord, TrialRecord
 from tests.bench import synthetic
+from tests.bench.sure import sure
 from tests.bench.synthetic import analysed
 from tests.bench.turned import in_turns
 
@@ -46,8 +47,7 @@ def pinned(*, blocks: int = 5, over: float = 2.3, **options: object) -> list[Any
     ],
 )
 def test_a_page_of_threads_on_one_processor(over: float, said: str) -> None:
-    answer = pinning.answer(analysed(pinned(over=over)))
-    assert answer is not None
+    answer = sure(pinning.answer(analysed(pinned(over=over))))
     assert answer.headline is not None
     assert answer.headline.text == f"Threads on one processor {said}"
     assert "5 blocks" in answer.headline.behind

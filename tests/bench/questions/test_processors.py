@@ -14,6 +14,7 @@ from bench.questions import processors
 from bench.questions.question import Answer
 from bench.schema import AnyRecord, CampaignRecord, Interpreter, TrialRecord
 from bench.show.figures import Lines
+from tests.bench.sure import sure
 from tests.bench.synthetic import MODELS, analysed, campaign, rungs
 
 NAMES = (*MODELS, "processes")
@@ -88,8 +89,7 @@ def widened(*, backends: Sequence[str] = NAMES, blocks: int = 5, **options: Any)
 
 
 def answered(analysis: Analysis) -> Answer:
-    found = processors.answer(analysis)
-    assert found is not None
+    found = sure(processors.answer(analysis))
     return found
 
 
@@ -113,12 +113,9 @@ def test_ratios_are_to_the_base_in_the_same_blocks() -> None:
     ratios = {(row.how, row.label): row.ratio for row in rows}
     assert ratios["apart", "callbacks"] is None
     for how, expected in (("apart", 0.6), ("shared", 0.7)):
-        ratio = ratios[how, "processes"]
-        assert ratio is not None
-        assert ratio.low is not None
-        assert ratio.high is not None
+        ratio = sure(ratios[how, "processes"])
         assert ratio.value == pytest.approx(expected, rel=0.03)
-        assert ratio.low <= expected <= ratio.high
+        assert sure(ratio.low) <= expected <= sure(ratio.high)
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,7 @@ from tests.bench.questions.test_slow_readers import read_slowly
 from tests.bench.questions.test_ten_thousand import ten_thousand_slots
 from tests.bench.questions.test_timeouts import limited
 from tests.bench.report.looks import draw_in_every_look
+from tests.bench.sure import sure
 from tests.bench.synthetic import MODELS, analysed, gathered
 from tests.bench.worked import worked
 
@@ -125,8 +126,7 @@ def test_it_has_a_name_and_asks_something(question: Question) -> None:
 @every
 def test_its_headline_is_short_and_has_an_interval_or_says_how_few(question: Question) -> None:
     for blocks in (1, 3, 5):
-        answer = question.answer(campaign_of(question.NAME, blocks=blocks))
-        assert answer is not None
+        answer = sure(question.answer(campaign_of(question.NAME, blocks=blocks)))
         if answer.headline is None:  # nothing is claimed
             assert blocks < MIN_BLOCKS or question.NAME in CLAIM_NOTHING
             continue
@@ -153,8 +153,7 @@ def test_report_findings_and_json_have_it(question: Question) -> None:
 @every
 def test_its_figures_are_drawn_in_every_look(question: Question, tmp_path: Path) -> None:
     analysis = campaign_of(question.NAME, blocks=5)
-    answer = question.answer(analysis)
-    assert answer is not None
+    answer = sure(question.answer(analysis))
     for figure in answer.figures:
         draw_in_every_look(analysis, tmp_path, figure.name)
 
@@ -188,21 +187,18 @@ def cost(threads: Sequence[float], callbacks: Sequence[float]) -> Measured:
 
 
 def test_two_models_that_do_not_differ_are_not_contrasted() -> None:
-    found = of_models(cost([10, 11, 9, 10, 12], [10, 9, 11, 12, 9.5]), "cost", "It costs")
-    assert found is not None
+    found = sure(of_models(cost([10, 11, 9, 10, 12], [10, 9, 11, 12, 9.5]), "cost", "It costs"))
     assert found.text == "It costs about as much with every model"
 
 
 def test_two_models_that_differ_are() -> None:
-    found = of_models(cost([20, 21, 19, 20, 22], [10, 9, 11, 12, 9.5]), "cost", "It costs")
-    assert found is not None
+    found = sure(of_models(cost([20, 21, 19, 20, 22], [10, 9, 11, 12, 9.5]), "cost", "It costs"))
     assert found.text == "It costs 20.0 µs with threads and 10.0 µs with callbacks"
     assert found.behind.startswith("19.0 µs to 22.0 µs and 9.00 µs to 12.0 µs: lowest")
 
 
 def test_few_blocks_are_said_in_the_headline_itself() -> None:
-    found = of_models(cost([20], [10]), "cost", "It costs")
-    assert found is not None
+    found = sure(of_models(cost([20], [10]), "cost", "It costs"))
     assert found.text.endswith("with callbacks, in one trial")
 
 
@@ -255,8 +251,7 @@ def test_a_headline_about_one_backend_or_with_a_pair_does(
 
 
 def test_a_difference_in_a_sentence() -> None:
-    head = contrast(SLOWER, "need", "processor time for a page")
-    assert head is not None
+    head = sure(contrast(SLOWER, "need", "processor time for a page"))
     assert head.text == "Threads need 2.0 times as much processor time for a page as callbacks"
     assert head.behind.endswith("95 % interval of 5 blocks")
     assert contrast(pair([10, 11, 9, 10.5, 9.6]), "need", "time") is None

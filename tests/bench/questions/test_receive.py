@@ -6,6 +6,7 @@ import pytest
 
 from bench.questions import receive
 from tests.bench.mapped import AS_MUCH, MAPPED, mapped
+from tests.bench.sure import sure
 from tests.bench.synthetic import analysed
 
 
@@ -14,14 +15,12 @@ def test_the_variant_is_compared_with_what_it_changes() -> None:
     assert list(found.values) == ["async_await", MAPPED, "callbacks"]
     ratio = found.compare("page", MAPPED, "async_await")
     assert ratio.value == pytest.approx(AS_MUCH)
-    faults = found.spread(MAPPED, "faults")
-    assert faults is not None
+    faults = sure(found.spread(MAPPED, "faults"))
     assert faults.median == pytest.approx(2.2, abs=0.01)
 
 
 def test_the_headline_says_what_the_line_saves_and_the_prose_has_both_states() -> None:
-    answer = receive.answer(analysed(mapped(blocks=5)))
-    assert answer is not None
+    answer = sure(receive.answer(analysed(mapped(blocks=5))))
     assert answer.finding is not None
     assert answer.finding.startswith(
         "**One line saves asyncio 38 % of its processor time per crawled 2 KB page** "

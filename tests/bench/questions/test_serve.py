@@ -7,6 +7,7 @@ import pytest
 from bench.analysis import stats
 from bench.questions import serve
 from bench.schema import AnyRecord, TrialRecord
+from tests.bench.sure import sure
 from tests.bench.synthetic import MODELS, analysed, campaign
 from tests.bench.turned import control, in_turns
 
@@ -45,12 +46,10 @@ def test_a_request_is_compared_with_the_floor() -> None:
 
 
 def test_a_load_that_was_the_limit_is_named() -> None:
-    answer = serve.answer(analysed(loaded(blocks=5)))
-    assert answer is not None
+    answer = sure(serve.answer(analysed(loaded(blocks=5))))
     assert len(answer.warnings) == 1
     assert "bare at 10 connections and callbacks at 10 connections" in answer.warnings[0]
-    assert answer.headline is not None
-    assert answer.headline.text == (
+    assert sure(answer.headline).text == (
         "A request costs a server 14.0 µs with threads and 9.02 µs with callbacks"
     )
 

@@ -13,6 +13,7 @@ from bench.questions.timeouts import SUFFIX, WAYS, WITH, WITHOUT
 from bench.schema import AnyRecord, TrialRecord
 from crawlers import registry
 from crawlers.registry import MODELS
+from tests.bench.sure import sure
 from tests.bench.synthetic import analysed, campaign, rungs
 
 MORE = {"async_await": 1.2, "threads": 1.1}
@@ -80,8 +81,7 @@ def test_the_price_is_the_paired_difference_in_microseconds() -> None:
 
 
 def test_the_finding_has_price_cause_and_command() -> None:
-    answer = timeouts.answer(analysed(limited()))
-    assert answer is not None
+    answer = sure(timeouts.answer(analysed(limited())))
     assert answer.finding is not None
     assert re.match(
         r"\*\*A timeout for each exchange costs [\d.]+ to [\d.]+ µs of processor time\*\* "
@@ -93,8 +93,7 @@ def test_the_finding_has_price_cause_and_command() -> None:
 
 
 def test_the_table_names_every_way() -> None:
-    answer = timeouts.answer(analysed(limited()))
-    assert answer is not None
+    answer = sure(timeouts.answer(analysed(limited())))
     rows = {row[0]: row for row in answer.tables[0].texts}
     assert rows["async_await"][1] == "asyncio.timeout"
     assert rows["async_await"][4] == "more CPU"
@@ -102,10 +101,8 @@ def test_the_table_names_every_way() -> None:
 
 
 def test_no_difference_is_no_price() -> None:
-    answer = timeouts.answer(analysed(limited(more={"threads": 1.0})))
-    assert answer is not None
-    assert answer.headline is not None
-    assert answer.headline.text == "A timeout for each exchange costs too little to see"
+    answer = sure(timeouts.answer(analysed(limited(more={"threads": 1.0}))))
+    assert sure(answer.headline).text == "A timeout for each exchange costs too little to see"
 
 
 def test_a_campaign_without_such_variants_says_nothing() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from bench.questions import tls
 from tests.bench.encrypted import encrypted
+from tests.bench.sure import sure
 from tests.bench.synthetic import MODELS, analysed
 
 FULL = analysed(encrypted(backends=(*MODELS, "aiohttp")))
@@ -22,7 +23,6 @@ def test_a_resumed_handshake_has_a_figure_only_where_the_server_saw_one() -> Non
     found = tls.measured(FULL)
     assert found.median("aiohttp", tls.RESUMPTION) == pytest.approx(600, rel=0.2)
     assert found.spread("threads", tls.RESUMPTION) is None
-    answer = tls.answer(FULL)
-    assert answer is not None
+    answer = sure(tls.answer(FULL))
     assert "Sessions are resumed by `aiohttp`." in answer.prose
     assert "A full handshake costs the client 1.00 ms" in answer.prose

@@ -18,6 +18,7 @@ from bench.report.tables import section
 from bench.show.figures import Forest
 from bench.store import Records
 from crawlers.registry import about, names
+from tests.bench.sure import sure
 from tests.bench.synthetic import MODELS, campaign, gathered, rungs
 
 BACKENDS = (*MODELS, "uvloop")
@@ -35,14 +36,12 @@ def made(**changes: Any) -> Records:
 
 
 def compared(records: Records) -> variants.Variants:
-    found = variants.variants(Analysis(records))
-    assert found is not None
+    found = sure(variants.variants(Analysis(records)))
     return found
 
 
 def answered(records: Records) -> Answer:
-    found = variants.answer(Analysis(records))
-    assert found is not None
+    found = sure(variants.answer(Analysis(records)))
     return found
 
 
@@ -64,8 +63,7 @@ def test_each_variant_is_compared_with_its_baseline() -> None:
 def test_variants_and_the_table_agree() -> None:
     """One family: the same pair has the same verdict wherever it is shown."""
     analysis = Analysis(made(base="callbacks"))
-    found = variants.variants(analysis)
-    assert found is not None
+    found = sure(variants.variants(analysis))
     table = {(c.point, c.label): c.ratio for c in analysis.compare(stats.CPU_PER_1000)}
     (same,) = (c for c in found.cpu.values() if c.base == "callbacks")
     assert same.ratio == table[found.point, same.label]
@@ -197,10 +195,8 @@ def test_a_chart_is_headed_by_a_pair_that_it_shows() -> None:
             "uvloop": pair("uvloop", "async_await", 0.6),
         },
     )
-    best = variants.leading(found, ["async_await", "uvloop"])
-    assert best is not None
-    head = contrast(best, "need", "processor time for a page")
-    assert head is not None
+    best = sure(variants.leading(found, ["async_await", "uvloop"]))
+    head = sure(contrast(best, "need", "processor time for a page"))
     assert head.text == "uvloop needs 40 % less processor time for a page than async/await"
     assert head.behind.startswith("37 to 43 %, 95 % interval of 6 blocks")
     alone = variants.leading(found, ["async_await"])

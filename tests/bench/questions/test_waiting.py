@@ -6,6 +6,7 @@ from bench.questions import ramp, waiting
 from bench.questions.question import Headline
 from bench.schema import AnyRecord, TrialRecord
 from bench.show.figures import Lines
+from tests.bench.sure import sure
 from tests.bench.synthetic import analysed, campaign
 
 
@@ -24,10 +25,8 @@ def slow_threads(*, slow: float = 0.4, blocks: int = 6) -> list[AnyRecord]:
 
 
 def headline(lines: list[AnyRecord]) -> Headline:
-    answer = waiting.answer(analysed(lines))
-    assert answer is not None
-    assert answer.headline is not None
-    return answer.headline
+    answer = sure(waiting.answer(analysed(lines)))
+    return sure(answer.headline)
 
 
 def test_the_headline_is_about_the_slots_that_show_a_difference() -> None:
@@ -49,14 +48,14 @@ def test_where_nothing_is_shown_the_headline_says_so() -> None:
 
 
 def test_the_delay_is_told_with_its_median_and_mean() -> None:
-    answer = waiting.answer(analysed(slow_threads()))
-    assert answer is not None
+    answer = sure(waiting.answer(analysed(slow_threads())))
     assert "random, with a median of 50 ms and a mean of 57 ms" in answer.prose
 
 
 def test_throughput_alone_has_its_chart_and_no_headline() -> None:
-    answer = waiting.answer(analysed(campaign(blocks=2, samples=20, workloads=("throughput",))))
-    assert answer is not None
+    answer = sure(
+        waiting.answer(analysed(campaign(blocks=2, samples=20, workloads=("throughput",))))
+    )
     assert answer.headline is None
     (figure,) = answer.figures
     assert figure.name == "throughput"
@@ -66,8 +65,7 @@ def test_throughput_alone_has_its_chart_and_no_headline() -> None:
 
 def test_a_ramp_is_drawn_from_the_trial_at_the_median_time() -> None:
     analysis = analysed(campaign(blocks=3, samples=20, workloads=("c10k",)))
-    answer = ramp.answer(analysis)
-    assert answer is not None
+    answer = sure(ramp.answer(analysis))
     (figure,) = answer.figures
     assert isinstance(figure.data, Lines)
     alive, memory = figure.data.plots
