@@ -8,7 +8,7 @@ something that was not measured.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
@@ -18,13 +18,13 @@ from bench.analysis.analysis import Analysis
 from bench.analysis.loops import Predicted, mean, predicted, rate_of
 from bench.analysis.wording import prose
 from bench.plan.participants import SPREADING
-from bench.plan.workloads import MIXED as CAST
+from bench.plan.workloads import MIXED as ORDER
 from bench.questions.question import Answer, Headline, few
 from bench.schema import TrialRecord
 from bench.show import cells
 from bench.show.figures import Figure, Span, Spans, SpansPanel
 from bench.show.measured import MS, Blocks, Measure, Measured
-from bench.show.table import MISSING, Column, Row, Table, name
+from bench.show.table import MISSING, Column, Columns, name, tabled
 from bench.show.words import of_blocks
 from bench.text import count, duration, listing, plural, significant
 from crawlers.catalogue import HANDED_OVER
@@ -101,7 +101,6 @@ class Mixed:
 
 
 def rows(analysis: Analysis) -> list[Mixed]:
-    """One row per point and backend, the least work first."""
     trials = [t for t in stats.trials_of(analysis.records, NAME, twins=False) if t.work]
     found = [
         row
@@ -113,7 +112,6 @@ def rows(analysis: Analysis) -> list[Mixed]:
 
 
 def usual(found: Sequence[Mixed]) -> list[Mixed]:
-    """The rows of the work that sentences are about."""
     works = {row.work_ms for row in found}
     chosen = USUAL_MS if USUAL_MS in works else min(works, default=0.0)
     return [row for row in found if row.work_ms == chosen]
@@ -155,7 +153,6 @@ def loops(trial: TrialRecord) -> bool:
 
 
 def measured(found: Sequence[Mixed]) -> Measured:
-    """The means of the single trials, by the work."""
     measures: dict[str, Measure] = {}
     values: dict[str, dict[str, Blocks]] = {}
     for row in found:
@@ -166,12 +163,10 @@ def measured(found: Sequence[Mixed]) -> Measured:
 
 
 def key(row: Mixed) -> str:
-    """The measure of a row."""
     return f"mean-{row.work_ms:g}"
 
 
 def answer(analysis: Analysis) -> Answer | None:
-    """What the other pages wait, the most and the least."""
     found = analysis.once(rows)
     if not found:
         return None
@@ -191,7 +186,7 @@ def answer(analysis: Analysis) -> Answer | None:
         measured(found),
         head,
         " ".join([said, *check(mine), *speed(mine), PROSE]),
-        tables=[table(found)],
+        tables=[tabled(CAPTION, COLUMNS, found, about=ABOUT, grouped=True)],
         figures=[figure(found, head)],
     )
 
@@ -259,46 +254,30 @@ def speed(mine: Sequence[Mixed]) -> list[str]:
     ]
 
 
-def table(found: Sequence[Mixed]) -> Table:
-    """One row per backend and amount of work, in milliseconds."""
-    return Table(
-        "Mixed load: response times beside pages that need work, ms",
-        [
-            name("backend"),
-            name("work"),
-            Column("requests/s", drop=6),
-            Column("mean [min–max]"),
-            Column("p50"),
-            Column("p90 or p99"),
-            Column("mean in theory", drop=2),
-            Column("… of the queue alone", drop=3),
-            Column("… in the long run", drop=4),
-            Column("work done p50", drop=5),
-            Column("work takes", drop=8),
-            Column("pages", drop=7),
-        ],
-        [_row(row) for row in found],
-        about=ABOUT,
-        grouped=True,
-    )
+def _spread(row: Mixed) -> str:
+    means = row.means.values()
+    return f"{_ms(row.mean_ms)} [{_ms(min(means))}–{_ms(max(means))}]"
 
 
-def _row(row: Mixed) -> Row:
-    theory, means = row.predicted, row.means.values()
-    return [
-        row.label,
-        f"{duration(row.work_ms)} of work",
-        f"{row.rate:,.0f}",
-        f"{_ms(row.mean_ms)} [{_ms(min(means))}–{_ms(max(means))}]",
-        _ms(row.p50_ms),
-        f"{_ms(row.tail_ms)} (p{row.tail:g})",
-        _ms(theory.loop.mean_ms if theory and theory.loop else None),
-        _ms(theory.queue.mean_ms if theory else None),
-        _ms(theory.long_run_ms if theory else None),
-        _ms(row.worked_p50_ms),
-        _ms(row.wall_ms),
-        cells.figure(row.count),
-    ]
+def _theory(of: Callable[[Predicted], float | None]) -> Callable[[Mixed], str]:
+    return lambda row: _ms(of(row.predicted) if row.predicted else None)
+
+
+COLUMNS: Final[Columns[Mixed]] = (
+    (name("backend"), lambda row: row.label),
+    (name("work"), lambda row: f"{duration(row.work_ms)} of work"),
+    (Column("requests/s", drop=6), lambda row: f"{row.rate:,.0f}"),
+    (Column("mean [min–max]"), _spread),
+    (Column("p50"), lambda row: _ms(row.p50_ms)),
+    (Column("p90 or p99"), lambda row: f"{_ms(row.tail_ms)} (p{row.tail:g})"),
+    (Column("mean in theory", drop=2), _theory(lambda of: of.loop.mean_ms if of.loop else None)),
+    (Column("… of the queue alone", drop=3), _theory(lambda of: of.queue.mean_ms)),
+    (Column("… in the long run", drop=4), _theory(lambda of: of.long_run_ms)),
+    (Column("work done p50", drop=5), lambda row: _ms(row.worked_p50_ms)),
+    (Column("work takes", drop=8), lambda row: _ms(row.wall_ms)),
+    (Column("pages", drop=7), lambda row: cells.figure(row.count)),
+)
+CAPTION: Final = "Mixed load: response times beside pages that need work, ms"
 
 
 def _ms(value: float | None) -> str:
@@ -343,4 +322,4 @@ def _span(row: Mixed) -> Span:
 
 def _place(label: str) -> int:
     """Loops first, then what hands their work over, then threads; others last."""
-    return CAST.index(label) if label in CAST else len(CAST)
+    return ORDER.index(label) if label in ORDER else len(ORDER)

@@ -13,13 +13,14 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
+from bench.analysis.summary import SummaryRow
 from bench.analysis.wording import prose
 from bench.questions.question import Answer, Headline, of_models
 from bench.schema import Latency, TrialRecord
 from bench.show import cells
 from bench.show.figures import Axis, Figure, Line, Lines, Plot, Point
 from bench.show.measured import MS, Blocks, Measure, Measured
-from bench.show.table import MISSING, Column, Table, name
+from bench.show.table import MISSING, Column, Columns, name, tabled
 from bench.show.words import blocks_words, listed, of_blocks
 from bench.text import count, duration, number
 from crawlers.registry import MODELS
@@ -83,12 +84,10 @@ def telling(data: ByRate, labels: Sequence[str]) -> float | None:
 
 
 def key(part: str, rate: float) -> str:
-    """The measure at an offered rate."""
     return f"{part}-{rate:g}"
 
 
 def measured(data: ByRate) -> Measured:
-    """Response and service times at each offered rate."""
     measures: dict[str, Measure] = {}
     for rate in sorted({rate for rates in data.values() for rate in rates}):
         at = f"at {count(rate)} requests/s"
@@ -114,7 +113,6 @@ def _p99(times: Mapping[int, Latency]) -> Blocks:
 
 
 def answer(analysis: Analysis) -> Answer | None:
-    """The p99 of the models at the rate that tells most."""
     data = by_rate(analysis)
     if not data:
         return None
@@ -129,45 +127,34 @@ def answer(analysis: Analysis) -> Answer | None:
         found,
         head,
         PROSE.format(omission=shown),
-        tables=[table(analysis)],
+        tables=[
+            tabled(
+                "Open loop: response time from the intended start",
+                COLUMNS,
+                [row for row in analysis.rows if row.workload == WORKLOAD],
+            )
+        ],
         figures=[figure for figure in (hockey_stick(analysis, data, head), missed) if figure],
         printed=True,
     )
 
 
-def table(analysis: Analysis) -> Table:
-    """Every backend at every offered rate."""
-    return Table(
-        "Open loop: response time from the intended start",
-        [
-            name("backend"),
-            Column("offered/s"),
-            Column("achieved/s, median [min–max]"),
-            Column("response p50 ms", drop=4),
-            Column("response p99 ms"),
-            Column("service p99 ms", drop=5),
-            Column("late starts", drop=6),
-            name("limiter"),
-        ],
-        [
-            [
-                row.label,
-                cells.figure(row.offered_per_s),
-                cells.spread(row.achieved_per_s),
-                cells.figure(row.response_p50_ms),
-                cells.figure(row.response_p99_ms),
-                cells.figure(row.service_p99_ms),
-                MISSING if row.late_starts is None else f"{row.late_starts:,}",
-                cells.limiter(row.limiter),
-            ]
-            for row in analysis.rows
-            if row.workload == WORKLOAD
-        ],
-    )
+COLUMNS: Final[Columns[SummaryRow]] = (
+    (name("backend"), lambda row: row.label),
+    (Column("offered/s"), lambda row: cells.figure(row.offered_per_s)),
+    (Column("achieved/s, median [min–max]"), lambda row: cells.spread(row.achieved_per_s)),
+    (Column("response p50 ms", drop=4), lambda row: cells.figure(row.response_p50_ms)),
+    (Column("response p99 ms"), lambda row: cells.figure(row.response_p99_ms)),
+    (Column("service p99 ms", drop=5), lambda row: cells.figure(row.service_p99_ms)),
+    (
+        Column("late starts", drop=6),
+        lambda row: MISSING if row.late_starts is None else f"{row.late_starts:,}",
+    ),
+    (name("limiter"), lambda row: cells.limiter(row.limiter)),
+)
 
 
 def hockey_stick(analysis: Analysis, data: ByRate, head: Headline | None) -> Figure | None:
-    """p99 and median of the response time, one pair of lines per backend."""
     p99 = {x: line for x, rates in data.items() if (line := _line(rates, lambda t: t.p99_ms))}
     p50 = {label: _line(data[label], lambda t: t.p50_ms) for label in p99}
     if not p99:

@@ -24,9 +24,10 @@ from bench.analysis.analysis import Analysis
 from bench.analysis.stats import CPU_PER_1000, PAGES_PER_S, Comparison, Metric
 from bench.analysis.wording import prose
 from bench.questions.question import Answer, Headline, contrast, paragraph
+from bench.show import cells
 from bench.show.figures import Colour, Figure, Stack, Stacked, StackedPanel
 from bench.show.measured import US, Blocks, Measure, Measured
-from bench.show.table import MISSING, Column, Table, name
+from bench.show.table import Column, Columns, Table, name, tabled
 from bench.show.words import (
     blocks_words,
     differences,
@@ -74,15 +75,8 @@ class Contrast:
 
 CONTRASTS: Final = (
     Contrast(
-        *(
-            "page",
-            "fetch-100",
-            "A list of pages without links, at 100 slots",
-            CPU_PER_1000,
-            "need",
-            "less",
-        ),
-        "processor time per fetched 2 KB page",
+        *("page", "fetch-100", "A list of pages without links, at 100 slots", CPU_PER_1000),
+        *("need", "less", "processor time per fetched 2 KB page"),
     ),
     Contrast(
         *("crawl", "throughput-100", "A crawl, at 100 slots", CPU_PER_1000, "need", "less"),
@@ -197,7 +191,6 @@ def splits(analysis: Analysis) -> list[Split]:
 
 
 def measured(rows: Sequence[Split]) -> Measured:
-    """The points of the chart."""
     measures: dict[str, Measure] = {}
     values: dict[str, dict[str, Blocks]] = defaultdict(dict)
     for point, (what, _) in SHOWN.items():
@@ -237,32 +230,23 @@ def answer(analysis: Analysis) -> Answer | None:
     )
 
 
+COLUMNS: Final[Columns[Split]] = (
+    (name("backend"), lambda row: row.label),
+    (name("point"), lambda row: row.point),
+    (Column("CPU µs per page"), lambda row: cells.tenths(middle(row.total))),
+    (Column("sockets"), lambda row: cells.tenths(middle(row.sockets))),
+    (Column("shared parts"), lambda row: cells.tenths(middle(row.shared) if row.shared else None)),
+    (Column("model, or stack"), lambda row: cells.tenths(middle(row.rest))),
+    (Column("× sockets"), lambda row: times(row.over_sockets)),
+)
+
+
 def table(analysis: Analysis, rows: Sequence[Split]) -> Table:
-    """One row per backend and point."""
     places = analysis.places
-    return Table(
+    return tabled(
         "What a page is made of",
-        [
-            name("backend"),
-            name("point"),
-            Column("CPU µs per page"),
-            Column("sockets"),
-            Column("shared parts"),
-            Column("model, or stack"),
-            Column("× sockets"),
-        ],
-        [
-            [
-                row.label,
-                row.point,
-                f"{middle(row.total):.1f}",
-                f"{middle(row.sockets):.1f}",
-                MISSING if row.shared is None else f"{middle(row.shared):.1f}",
-                f"{middle(row.rest):.1f}",
-                times(row.over_sockets),
-            ]
-            for row in rows
-        ],
+        COLUMNS,
+        rows,
         about=(
             "Medians over blocks, measured in turns. Sockets: the control bare. Shared parts: the "
             "control shared. The rest is the model, colder caches included; a whole stack has no "
@@ -276,7 +260,6 @@ def table(analysis: Analysis, rows: Sequence[Split]) -> Table:
 
 
 def breakdown(analysis: Analysis, rows: Sequence[Split]) -> Figure | None:
-    """A panel for fetching and one for crawling."""
     panels = [mine for point in SHOWN if (mine := [row for row in rows if row.point == point])]
     if not panels:
         return None
@@ -320,7 +303,6 @@ def _over_sockets(analysis: Analysis, rows: Sequence[Split]) -> str | None:
 
 
 def cpu(analysis: Analysis) -> Figure | None:
-    """User and system time at the point that stands for the crawl."""
     point = analysis.reference_point("throughput", "real", "waiting")
     trials = analysis.at_point(point) if point else {}
     bars: dict[str, list[Stack]] = {}

@@ -26,7 +26,7 @@ from bench.show import cells
 from bench.show.figures import Axis, Figure, Lines, Plot, Point
 from bench.show.measured import RATE as PAGES
 from bench.show.measured import Blocks, Measure, Measured
-from bench.show.table import MISSING, Column, Table, name, words
+from bench.show.table import MISSING, Column, Columns, name, tabled, words
 from bench.show.words import of_blocks
 from bench.text import capital, listing, plural
 
@@ -96,7 +96,6 @@ class Row:
 
 
 def rows(analysis: Analysis) -> list[Row]:
-    """Every backend at every point that spreads, in the campaign's order."""
     compared = {(c.point, c.label): c for c in analysis.once(comparisons)}
     mine: dict[tuple[str, str], list[TrialRecord]] = defaultdict(list)
     for trial in stats.trials_of(analysis.records, NAME, twins=False):
@@ -120,7 +119,6 @@ def rows(analysis: Analysis) -> list[Row]:
 
 
 def comparisons(analysis: Analysis) -> list[Comparison]:
-    """Every backend at every point with the base on the same interpreter."""
     pairs = [
         (point, base_of(label), label)
         for point in stats.points_of(analysis.records, NAME)
@@ -136,7 +134,6 @@ def base_of(label: str) -> str:
 
 
 def measured(found: Sequence[Row]) -> Measured:
-    """Pages per second by the place of the server and the processors."""
     measures: dict[str, Measure] = {}
     values: dict[str, dict[str, Blocks]] = defaultdict(dict)
     for row in found:
@@ -176,7 +173,6 @@ def not_tried(analysis: Analysis) -> list[str]:
 
 
 def answer(analysis: Analysis) -> Answer | None:
-    """What gains most from all processors, the server's included."""
     found = analysis.once(rows)
     if not found:
         return None
@@ -192,13 +188,20 @@ def answer(analysis: Analysis) -> Answer | None:
         measured(found),
         head,
         " ".join([*each, *([FEW] if number == 2 else []), *untried, COMMAND]),
-        tables=[table(found, untried)],
+        tables=[
+            tabled(
+                "On all processors, against the models on one",
+                COLUMNS,
+                found,
+                about=" ".join([ABOUT, *untried]).replace("`", ""),
+                grouped=True,
+            )
+        ],
         figures=[figure(analysis, spread, head, untried)] if any(r.ratio for r in spread) else [],
     )
 
 
 def headline(number: int, spread: Sequence[Row]) -> Headline:
-    """Only what is shown to gain anything."""
     gains = [row for row in spread if row.how == "shared" and row.gained]
     where = f"On {plural(number, 'processor')}"
     if not gains:
@@ -212,43 +215,30 @@ def headline(number: int, spread: Sequence[Row]) -> Headline:
     return Headline(f"{where}, `{best.label}` crawls {much}", behind, [best])
 
 
-def table(found: Sequence[Row], untried: Sequence[str]) -> Table:
-    """One row per backend and place of the server."""
-    return Table(
-        "On all processors, against the models on one",
-        [
-            name("backend"),
-            name("server"),
-            Column("client’s processors"),
-            Column("server’s processors"),
-            Column("pages/s, median [min–max]"),
-            Column("ratio [95 %]"),
-            words("verdict"),
-            Column("CPU µs per page"),
-            Column("trials"),
-        ],
-        [
-            [
-                row.label,
-                f"server {row.how}",
-                *(", ".join(map(str, cores)) or MISSING for cores in (row.client, row.server)),
-                cells.spread(stats.spread(row.rates.values())),
-                cells.ratio(row.ratio, base=row.compared is None),
-                row.ratio.verdict if row.ratio else "",
-                cells.figure(spread.median if (spread := stats.spread(row.cpu.values())) else None),
-                str(len(row.rates)),
-            ]
-            for row in found
-        ],
-        about=" ".join([ABOUT, *untried]).replace("`", ""),
-        grouped=True,
-    )
+def _median(blocks: Blocks) -> float | None:
+    spread = stats.spread(blocks.values())
+    return spread.median if spread else None
+
+
+COLUMNS: Final[Columns[Row]] = (
+    (name("backend"), lambda row: row.label),
+    (name("server"), lambda row: f"server {row.how}"),
+    (Column("client’s processors"), lambda row: ", ".join(map(str, row.client)) or MISSING),
+    (Column("server’s processors"), lambda row: ", ".join(map(str, row.server)) or MISSING),
+    (
+        Column("pages/s, median [min–max]"),
+        lambda row: cells.spread(stats.spread(row.rates.values())),
+    ),
+    (Column("ratio [95 %]"), lambda row: cells.ratio(row.ratio, base=row.compared is None)),
+    (words("verdict"), lambda row: row.ratio.verdict if row.ratio else ""),
+    (Column("CPU µs per page"), lambda row: cells.figure(_median(row.cpu))),
+    (Column("trials"), lambda row: str(len(row.rates))),
+)
 
 
 def figure(
     analysis: Analysis, spread: Sequence[Row], head: Headline, untried: Sequence[str]
 ) -> Figure:
-    """A panel for each place of the server: ratios by the processors of the client."""
     drawn = sorted((r for r in spread if r.client and r.ratio), key=lambda r: len(r.client))
     labels = list(dict.fromkeys(row.label for row in drawn))
     lines = {
