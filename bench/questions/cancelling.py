@@ -8,14 +8,15 @@ a backend takes beyond it is its own.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections.abc import Callable
 from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.questions.question import Answer, of_models
+from bench.schema import Cancelled, TrialRecord
 from bench.show.figures import Bars, Figure
-from bench.show.measured import MS, Blocks, Measure, Measured
+from bench.show.measured import MS, Measure, Measured, Value, by_label
 from bench.show.words import of_blocks
 from bench.text import plural
 
@@ -33,47 +34,38 @@ PROSE: Final = (
 
 
 def closed(size: int) -> str:
-    """The measure of the time until everything is closed."""
     return f"closed-{size}"
 
 
 def busy(size: int) -> str:
-    """The measure of the client's processor time."""
     return f"cpu-{size}"
 
 
 def measured(analysis: Analysis) -> Measured:
-    """Every backend, and the control last, with each number of exchanges in flight."""
-    values: dict[str, dict[str, Blocks]] = defaultdict(dict)
-    sizes: dict[str, int] = {}
     trials = stats.trials_of(analysis.records, NAME, twins=False)
-    controls = [t for t in analysis.records.controls if t.label == CONTROL and t.status == "ok"]
-    order = [*stats.labels_of(analysis.records), CONTROL]
-    for trial in sorted([*trials, *controls], key=lambda trial: order.index(trial.label)):
-        if (found := trial.cancelled) is None:
-            continue
-        size, mine = found.in_flight, values[trial.label]
-        for key, seconds in (
-            (closed(size), max(found.returned_s, found.closed_s)),
-            (busy(size), found.client_cpu_s),
-        ):
-            sizes[key] = size
-            mine[key] = {**mine.get(key, {}), trial.block: 1000 * seconds}
-    measures = {
-        key: Measure(
-            f"{'all closed' if key == closed(size) else 'client CPU'}, {size:,} in flight",
-            f"from an interrupt until all is closed, {plural(size, 'exchange')} in flight"
-            if key == closed(size)
-            else "… processor time of the client",
-            MS,
-        )
-        for key, size in sorted(sizes.items(), key=lambda item: item[1])
-    }
-    return Measured(measures, values)
+    trials += [t for t in analysis.records.controls if t.label == CONTROL and t.status == "ok"]
+    measures: dict[str, Measure] = {}
+    values: dict[str, Value] = {}
+    for size in sorted({t.cancelled.in_flight for t in trials if t.cancelled}):
+        until = f"from an interrupt until all is closed, {plural(size, 'exchange')} in flight"
+        measures[closed(size)] = Measure(f"all closed, {size:,} in flight", until, MS)
+        client = "… processor time of the client"
+        measures[busy(size)] = Measure(f"client CPU, {size:,} in flight", client, MS)
+        values[closed(size)] = _ms(size, lambda end: max(end.returned_s, end.closed_s))
+        values[busy(size)] = _ms(size, lambda end: end.client_cpu_s)
+    labels = [*stats.labels_of(analysis.records), CONTROL]
+    return Measured(measures, by_label(trials, labels, values))
+
+
+def _ms(size: int, seconds: Callable[[Cancelled], float]) -> Value:
+    def value(trial: TrialRecord) -> float | None:
+        end = trial.cancelled
+        return 1000 * seconds(end) if end and end.in_flight == size else None
+
+    return value
 
 
 def answer(analysis: Analysis) -> Answer | None:
-    """The headline is about the most exchanges that were interrupted in five blocks, if any."""
     found = measured(analysis)
     sizes = sorted({int(key.partition("-")[2]) for key in found.measures})
     if not sizes:

@@ -14,7 +14,7 @@ from bench.analysis.wording import PLURALS, prose
 from bench.questions.question import Answer, Headline, few
 from bench.schema import Fairness
 from bench.show.figures import Bars, Figure, Unit
-from bench.show.measured import MS, Measure, Measured
+from bench.show.measured import MS, Measure, Measured, Value, by_label
 from bench.show.words import listed, of_blocks, sentence
 from bench.text import count, listing, plural
 
@@ -50,27 +50,20 @@ MEASURES: Final = {
 }
 
 
+VALUES: Final[dict[str, Value]] = {
+    LEAST: lambda trial: stats.least_served(trial.fairness) if trial.fairness else None,
+    WAIT: lambda trial: 1000 * trial.fairness.longest_gap_s[-1] if trial.fairness else None,
+    JAIN: lambda trial: trial.fairness.jain if trial.fairness else None,
+}
+
+
 def measured(analysis: Analysis) -> tuple[Measured, list[Fairness]]:
-    """Every backend, block by block, and the crawls that it is made from."""
     trials = stats.trials_of(analysis.records, NAME, twins=False)
-    runs = {
-        label: {t.block: t.fairness for t in trials if t.label == label and t.fairness}
-        for label in analysis.labels
-    }
-    values = {
-        label: {
-            LEAST: {block: stats.least_served(run) for block, run in mine.items()},
-            WAIT: {block: 1000 * run.longest_gap_s[-1] for block, run in mine.items()},
-            JAIN: {block: run.jain for block, run in mine.items()},
-        }
-        for label, mine in runs.items()
-        if mine
-    }
-    return Measured(MEASURES, values), [run for mine in runs.values() for run in mine.values()]
+    runs = [run for trial in trials if (run := trial.fairness)]
+    return Measured(MEASURES, by_label(trials, analysis.labels, VALUES)), runs
 
 
 def answer(analysis: Analysis) -> Answer | None:
-    """Who starves a slot in every block."""
     found, runs = measured(analysis)
     if not runs:
         return None

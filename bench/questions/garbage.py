@@ -7,7 +7,6 @@ once afterwards: it counts what only it can free.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import Final
 
 from bench.analysis import stats
@@ -15,7 +14,7 @@ from bench.analysis.analysis import Analysis
 from bench.analysis.wording import prose
 from bench.questions.question import Answer, Headline, few
 from bench.show.figures import Bars, Figure, Unit
-from bench.show.measured import Blocks, Measure, Measured
+from bench.show.measured import Measure, Measured, Value, by_label
 from bench.show.words import of_blocks
 from bench.text import number, plural
 from crawlers.registry import MODELS
@@ -48,20 +47,16 @@ PROSE: Final = (
 
 
 def measured(analysis: Analysis) -> Measured:
-    """Every backend, in objects for each page."""
-    values: dict[str, dict[str, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
-    for trial in stats.trials_of(analysis.records, NAME, twins=False):
-        found = stats.garbage_per_page(trial)
-        if found is not None:
-            values[trial.label][str(trial.params.get("mode"))][trial.block] = found
-    rows: dict[str, dict[str, Blocks]] = {
-        label: dict(values[label]) for label in analysis.labels if label in values
-    }
-    return Measured(MEASURES, rows)
+    trials = stats.trials_of(analysis.records, NAME, twins=False)
+    values = {mode: _in_mode(mode) for mode in MEASURES}
+    return Measured(MEASURES, by_label(trials, analysis.labels, values))
+
+
+def _in_mode(mode: str) -> Value:
+    return lambda trial: stats.garbage_per_page(trial) if trial.params.get("mode") == mode else None
 
 
 def answer(analysis: Analysis) -> Answer | None:
-    """The model that leaves most, with a connection for each page."""
     found = measured(analysis)
     if not found.values:
         return None
@@ -96,7 +91,6 @@ def answer(analysis: Analysis) -> Answer | None:
 
 
 def headline(found: Measured) -> Headline | None:
-    """A count differs by nothing but what a crawl's end leaves, so one trial says it."""
     ranked = found.with_(OPENED, MODELS)
     if not ranked:
         return None

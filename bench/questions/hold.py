@@ -14,7 +14,7 @@ from bench.analysis.analysis import Analysis
 from bench.questions.question import Answer, of_models
 from bench.schema import TrialRecord
 from bench.show.figures import Bars, Figure, Panel, Unit
-from bench.show.measured import Blocks, Measure, Measured, Value, by_block
+from bench.show.measured import Measure, Measured, Value, by_label
 from bench.show.words import of_blocks
 from bench.text import GIB, KIB, MIB, count, number, significant
 
@@ -102,16 +102,13 @@ def largest(trials: list[TrialRecord]) -> list[TrialRecord]:
 
 
 def measured(analysis: Analysis) -> Measured:
-    """Every server at the largest number of connections, and the control last."""
-    records = analysis.records
-    values: dict[str, dict[str, Blocks]] = {}
-    for workload, measures in ((NAME, OF_PLAIN), (OVER_TLS, OF_TLS)):
-        bare = [t for t in records.controls if t.workload == workload and t.status == "ok"]
-        trials = largest([*stats.trials_of(records, workload, twins=False), *bare])
-        for label in (*analysis.labels, BARE):
-            mine = values.setdefault(label, {})
-            mine |= by_block([trial for trial in trials if trial.label == label], measures)
-    return Measured(MEASURES, {label: mine for label, mine in values.items() if mine})
+    labels = (*analysis.labels, BARE)
+    plain, tls = (
+        by_label(largest(stats.served(analysis.records, workload)), labels, values)
+        for workload, values in ((NAME, OF_PLAIN), (OVER_TLS, OF_TLS))
+    )
+    rows = {label: {**plain.get(label, {}), **tls.get(label, {})} for label in labels}
+    return Measured(MEASURES, {label: mine for label, mine in rows.items() if mine})
 
 
 def both_ends(analysis: Analysis, servers: Measured) -> Figure | None:
@@ -145,7 +142,6 @@ def connections(analysis: Analysis, workload: str) -> int:
 
 
 def answer(analysis: Analysis) -> Answer | None:
-    """In KiB, with the models in the headline."""
     found = measured(analysis)
     if not found.values:
         return None

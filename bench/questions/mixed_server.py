@@ -13,7 +13,7 @@ from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.questions.question import Answer, of_models
 from bench.show.figures import Bars, Figure
-from bench.show.measured import MS, Measure, Measured, Value, by_block, noted
+from bench.show.measured import MS, Measure, Measured, Value, by_label, noted
 from bench.show.words import of_blocks
 
 NAME: Final = "mixed_server"
@@ -46,8 +46,7 @@ VALUES: Final[Mapping[str, Value]] = {
 def measured(analysis: Analysis) -> Measured:
     """The response times of every server, trial by trial."""
     trials = stats.trials_of(analysis.records, WORKLOAD, twins=False)
-    each = {one: by_block([t for t in trials if t.label == one], VALUES) for one in analysis.labels}
-    return Measured(MEASURES, {label: mine for label, mine in each.items() if mine})
+    return Measured(MEASURES, by_label(trials, analysis.labels, VALUES))
 
 
 def answer(analysis: Analysis) -> Answer | None:

@@ -6,7 +6,6 @@ all, the server answers once all are open, and the crawl ends.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -15,7 +14,7 @@ from bench.analysis.stats import Spread
 from bench.questions.question import Answer, Headline, of_models
 from bench.schema import Ramp, TrialRecord
 from bench.show.figures import Axis, Figure, Lines, Plot, Point, Unit
-from bench.show.measured import Measure, Measured
+from bench.show.measured import Measure, Measured, by_label
 from bench.show.words import of_blocks
 from bench.text import KIB, MIB, count, duration, number, size_words
 
@@ -43,7 +42,6 @@ PROSE: Final = (
 
 
 def answer(analysis: Analysis) -> Answer | None:
-    """What the process holds at the top, in the headline."""
     watched: dict[str, dict[float, list[TrialRecord]]] = {
         label: {n: with_ramp for n, mine in sizes.items() if (with_ramp := _watched(mine))}
         for label, sizes in analysis.by_size("c10k", "connections").items()
@@ -63,15 +61,17 @@ def _watched(trials: Iterable[TrialRecord]) -> list[TrialRecord]:
 
 
 def _measured(trials: dict[str, list[TrialRecord]]) -> Measured:
-    values: dict[str, dict[str, dict[int, float]]] = {}
-    for label, mine in trials.items():
-        values[label] = defaultdict(dict)
-        for trial in mine:
-            assert trial.ramp is not None
-            values[label][OPENED][trial.block] = (trial.ramp.opened_ms or 0) / 1000
-            if (own := at_barrier(trial.ramp)) is not None:
-                values[label][OWN][trial.block] = own / MIB
-    return Measured(MEASURES, values)
+    every = [trial for mine in trials.values() for trial in mine]
+    return Measured(MEASURES, by_label(every, trials, {OPENED: _opened, OWN: _own}))
+
+
+def _opened(trial: TrialRecord) -> float | None:
+    return (trial.ramp.opened_ms or 0) / 1000 if trial.ramp else None
+
+
+def _own(trial: TrialRecord) -> float | None:
+    own = at_barrier(trial.ramp) if trial.ramp else None
+    return None if own is None else own / MIB
 
 
 def own_bytes(ramp: Ramp) -> list[float | None]:
@@ -101,7 +101,6 @@ def _figure(
     top: float,
     head: Headline | None,
 ) -> Figure:
-    """Two panels over one time axis, one line per backend: its median trial."""
     blocks = [len({trial.block for trial in mine}) for mine in trials.values()]
     everyone = [trial for mine in trials.values() for trial in mine]
     pace = {trial.params.get("ramp_per_s") for trial in everyone}

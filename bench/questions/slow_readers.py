@@ -14,7 +14,7 @@ from bench.analysis.analysis import Analysis
 from bench.questions.question import Answer, of_models
 from bench.schema import TrialRecord
 from bench.show.figures import Bars, Figure, Unit
-from bench.show.measured import MS, Measure, Measured, Value, by_block, noted
+from bench.show.measured import MS, Measure, Measured, Value, by_label, noted
 from bench.show.words import of_blocks
 from bench.text import KIB, number, significant
 
@@ -70,8 +70,7 @@ VALUES: Final[Mapping[str, Value]] = {
 def measured(analysis: Analysis) -> Measured:
     """Memory for each slow reader, and what the others saw, trial by trial."""
     trials = stats.trials_of(analysis.records, WORKLOAD, twins=False)
-    each = {one: by_block([t for t in trials if t.label == one], VALUES) for one in analysis.labels}
-    return Measured(MEASURES, {label: mine for label, mine in each.items() if mine})
+    return Measured(MEASURES, by_label(trials, analysis.labels, VALUES))
 
 
 def answer(analysis: Analysis) -> Answer | None:

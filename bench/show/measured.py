@@ -37,14 +37,16 @@ def noted(name: str) -> Value:
     return value
 
 
-def by_block(trials: Iterable[TrialRecord], values: Mapping[str, Value]) -> dict[str, Blocks]:
-    """The numbers of one label's trials, as far as they have them."""
-    found: dict[str, dict[int, float]] = {}
+def by_label(
+    trials: Iterable[TrialRecord], labels: Iterable[str], values: Mapping[str, Value]
+) -> dict[str, Mapping[str, Blocks]]:
+    """Label -> measure -> block -> number, as far as the trials have them; no empty rows."""
+    rows: dict[str, dict[str, dict[int, float]]] = {label: {} for label in labels}
     for trial in trials:
-        for key, value in values.items():
+        for key, value in values.items() if trial.label in rows else ():
             if (number := value(trial)) is not None:
-                found.setdefault(key, {})[trial.block] = number
-    return dict(found)
+                rows[trial.label].setdefault(key, {})[trial.block] = number
+    return {label: mine for label, mine in rows.items() if mine}
 
 
 def within(one: Blocks, other: Blocks, how: Callable[[float, float], float]) -> Blocks:
@@ -87,7 +89,6 @@ class Measured:
         return stats.spread(self.values.get(label, {}).get(key, {}).values())
 
     def row(self, label: str) -> dict[str, Spread]:
-        """Every measure that a label has."""
         return {key: found for key in self.measures if (found := self.spread(label, key))}
 
     def median(self, label: str, key: str) -> float:
@@ -129,7 +130,6 @@ class Measured:
         return [*corrected, *(one.inverse for one in corrected)]
 
     def table(self, caption: str, about: str) -> Table:
-        """One row for each label."""
         heads = [f"{one.title}, {one.unit.symbol}" for one in self.measures.values()]
         rows = [
             [label, *(cells.spread(self.spread(label, key)) for key in self.measures)]
@@ -138,7 +138,6 @@ class Measured:
         return Table(caption, [name("backend"), *map(Column, heads)], rows, about=about)
 
     def card(self, label: str, where: str) -> list[Row]:
-        """The rows of one label's card."""
         return [
             [
                 f"{self.measures[key].what}, {self.measures[key].unit.symbol}",
@@ -155,7 +154,6 @@ class Measured:
         return Panel(axis, rows, self.measures[keys[0]].unit, hollow)
 
     def as_json(self) -> list[dict[str, Any]]:
-        """Not rounded."""
         return [
             {"label": label, **{key: asdict(found) for key, found in self.row(label).items()}}
             for label in self.values
