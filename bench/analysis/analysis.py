@@ -97,7 +97,6 @@ class Analysis:
 
     @cached_property
     def stacks(self) -> frozenset[str]:
-        """The whole HTTP stacks among the backends."""
         return frozenset(one.name for one in self.campaign.rungs if one.family == STACK)
 
     @property
@@ -165,7 +164,6 @@ class Analysis:
         return [comparison for comparison in found if comparison]
 
     def floor(self, metric: Metric = stats.PAGES_PER_S) -> stats.NoiseFloor:
-        """The noise floor by one metric."""
         if metric.name not in self._floors:
             self._floors[metric.name] = stats.aa_noise_floor(self.records, metric)
         return self._floors[metric.name]

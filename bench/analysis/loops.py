@@ -205,7 +205,6 @@ class _Crawl:
                 self.send(place)
 
     def awake(self) -> list[tuple[int, bool]]:
-        """The sockets that are ready now."""
         found = []
         while self.ready and self.ready[0][0] <= self.now:
             found.append(heappop(self.ready)[2:])
@@ -225,12 +224,10 @@ class _Crawl:
         return found
 
     def send(self, place: int) -> None:
-        """Send a request; its answer comes back on its own."""
         self.now += self.step_s
         self.await_socket(self.now + self.way_s, place, sends=False)
 
     def await_socket(self, at: float, place: int, *, sends: bool) -> None:
-        """A socket will be ready."""
         self.events += 1
         heappush(self.ready, (at, self.events, place, sends))
 
@@ -269,7 +266,6 @@ class Predicted:
 
     @property
     def best(self) -> Times:
-        """The one that knows more."""
         return self.loop or self.queue
 
 
@@ -355,7 +351,6 @@ def _times(seconds: Sequence[float], tail: float) -> Times:
 
 
 def rate_of(trial: TrialRecord) -> float:
-    """Requests per second on the schedule."""
     return number_param(trial, "rate") or 0.0
 
 

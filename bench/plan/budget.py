@@ -41,7 +41,6 @@ FEWEST_BLOCKS = 3
 
 
 def trial_s(point: Point, label: Label, slowness: float = 1.0) -> float:
-    """Seconds that one trial should take."""
     if point.rounds:
         return slowness * TOGETHER_S + TURNS * point.rounds * round_s(point, label)
     share = pages_of(sized(point, label)) / pages_of(point)
@@ -67,7 +66,6 @@ def block_s(entry: PlannedPoint, slowness: float = 1.0) -> float:
 
 
 def plan_s(entries: Sequence[PlannedPoint], slowness: float = 1.0) -> float:
-    """Seconds that a whole plan should take."""
     ceilings = max((entry.blocks for entry in entries if entry.point.ceiling), default=0)
     total = ceilings * CEILING_S + slowness * sum(entry.point.prepare_s for entry in entries)
     for entry in entries:

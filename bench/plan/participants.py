@@ -58,7 +58,6 @@ class Participants:
 
     @property
     def blocks(self) -> int:
-        """How many blocks the point has."""
         return max(self.models, self.variants, self.rest)
 
     def blocks_of(self, name: str) -> int:

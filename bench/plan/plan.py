@@ -191,7 +191,6 @@ def select(
 
 
 def make(entries: Sequence[PlannedPoint], seed: int) -> Plan:
-    """The plan for these points and labels."""
     beside = {e.point.id: e.point.beside for e in entries if e.point.beside}
     return Plan(entries, schedule({e.point.id: e.labels for e in entries}, seed, beside))
 
@@ -209,7 +208,6 @@ def campaign_record(
     known: Sequence[Backend] = (),
     budget: Budget | None = None,
 ) -> CampaignRecord:
-    """The first line of the campaign's file."""
     created = datetime.now(UTC)
     labels = [label for entry in plan.entries for label in entry.labels]
     used = {label.backend for label in labels}

@@ -162,7 +162,6 @@ LARGE_PAGE = 65536
 
 
 def flipped_site(flip: str, site: str) -> str:
-    """The site of a flipped label."""
     if flip != "page":
         return site
     kind, pages, rest = site.split(":", 2)

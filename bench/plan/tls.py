@@ -31,7 +31,6 @@ class Tls:
 
     @property
     def arguments(self) -> list[str]:
-        """The server's options."""
         rest = [] if self.tickets else ["--no-tickets"]
         return ["--tls", self.key, "--tls-version", self.version, *rest]
 

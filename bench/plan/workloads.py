@@ -202,7 +202,6 @@ class Point:
 
     @property
     def blocks(self) -> int:
-        """How many blocks the point has."""
         return self.who.blocks
 
     @property
@@ -279,7 +278,6 @@ def tree(pages: int) -> str:
 
 
 def mean_delay_s(spec: str) -> float:
-    """The mean of a delay specification, in seconds."""
     kind, *numbers = spec.split(":")
     if kind == "none":
         return 0.0

@@ -41,13 +41,11 @@ PROSE: Final = (
 
 
 def pairs(records: Records, metric: Metric) -> Iterator[Pair]:
-    """Every two of the servers."""
     if metric is stats.CPU_PER_REQUEST:
         yield from stats.every_two(records, NAME, POINT)
 
 
 def measured(analysis: Analysis) -> Measured:
-    """Every server, and the control last."""
     trials = [t for name in (NAME, "serve") for t in stats.served(analysis.records, name)]
     costs = stats.block_values(trials, stats.CPU_PER_REQUEST)
     bare = costs.get((POINT, BARE), {})
@@ -61,7 +59,6 @@ def measured(analysis: Analysis) -> Measured:
 
 
 def answer(analysis: Analysis) -> Answer | None:
-    """In microseconds at 100 connections, with the models in the headline."""
     found = measured(analysis)
     if not found.values:
         return None

@@ -30,7 +30,6 @@ PROSE: Final = (
 
 
 def times(size: str) -> str:
-    """The measure of a size over the base."""
     return f"{size} ratio"
 
 
@@ -61,7 +60,6 @@ def measured(analysis: Analysis) -> Measured:
 
 
 def answer(analysis: Analysis) -> Answer | None:
-    """The largest page, with the models in the headline."""
     found = measured(analysis)
     if not found.values:
         return None

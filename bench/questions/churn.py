@@ -40,7 +40,6 @@ PROSE: Final = (
 
 
 def measured(analysis: Analysis) -> Measured:
-    """Every backend that was measured in both modes."""
     values = {}
     for label, costs in stats.costs_in_modes(analysis.records, NAME).items():
         kept, new = costs.get(KEPT, {}), costs.get(OPENED, {})
@@ -55,7 +54,6 @@ def measured(analysis: Analysis) -> Measured:
 
 
 def answer(analysis: Analysis) -> Answer | None:
-    """In microseconds, with the models in the headline."""
     found = measured(analysis)
     if not found.values:
         return None

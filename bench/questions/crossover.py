@@ -96,11 +96,9 @@ class Crossover:
     crossings: Sequence[Crossing]
 
     def card(self, _label: str, _where: str) -> list[Row]:
-        """Nothing: a card says it in its sentences."""
         return []
 
     def as_json(self) -> list[dict[str, Any]]:
-        """Where each kind of threads falls behind, by delay."""
         return [asdict(crossing) for crossing in self.crossings]
 
 
@@ -286,7 +284,6 @@ def _much(compared: Comparison) -> str:
 
 
 def _figure(found: Crossover, head: Headline) -> Figure | None:
-    """Ratios to callbacks by slots, with intervals: a panel for each delay with a line."""
     blocks = [cell.rate.blocks for cell in found.cells if cell.rate]
     plots = [_plot(found, delay) for delay in _delays(found.cells)]
     # One number of slots is no line, unless there is nothing else.

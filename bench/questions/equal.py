@@ -108,7 +108,6 @@ def _kib(trial: TrialRecord) -> float | None:
 
 
 def answer(analysis: Analysis) -> Answer | None:
-    """Which flips change a ratio to the base by more than the noise floor and 5 %."""
     found = measured(analysis)
     if not found.values:
         return None

@@ -101,7 +101,6 @@ class Releases:
         }
 
     def pairs(self, metric: Metric, bases: Mapping[str, str]) -> list[Pair]:
-        """Each label with its base at every point."""
         return stats.star(self.records, metric, bases=bases)
 
     @property
@@ -119,7 +118,6 @@ class Releases:
 
 
 def pairs(records: Records, metric: Metric) -> list[Pair]:
-    """Each backend with itself one step before, and on the oldest interpreter of its kind."""
     if not records.campaign.interpreters or metric not in METRICS.values():
         return []
     found = Releases(records)
@@ -131,7 +129,6 @@ Compared = Mapping[str, Mapping[str, Comparison]]
 
 
 def compared(analysis: Analysis, found: Releases, bases: Mapping[str, str]) -> Compared:
-    """By every metric that the campaign has."""
     return {
         key: {c.label: c for c in analysis.family(metric).of(found.pairs(metric, bases))}
         for key, metric in METRICS.items()
@@ -139,7 +136,6 @@ def compared(analysis: Analysis, found: Releases, bases: Mapping[str, str]) -> C
 
 
 def measured(analysis: Analysis) -> Measured:
-    """Every backend on every interpreter."""
     values: dict[str, dict[str, Blocks]] = {label: {} for label in analysis.labels}
     for key, metric in METRICS.items():
         trials = stats.trials_of(analysis.records, *metric.workloads, twins=False)
@@ -149,7 +145,6 @@ def measured(analysis: Analysis) -> Measured:
 
 
 def answer(analysis: Analysis) -> Answer | None:
-    """None where the campaign ran on its own interpreter alone."""
     if not analysis.campaign.interpreters:
         return None
     releases, found = Releases(analysis.records), measured(analysis)
@@ -173,7 +168,6 @@ def answer(analysis: Analysis) -> Answer | None:
 
 
 def headline(previous: Compared) -> Headline | None:
-    """The largest change from one step to the next."""
     shown = [(key, c) for key, mine in previous.items() for c in mine.values() if c.ratio.shown]
     if not shown:
         return None
@@ -193,7 +187,6 @@ def headline(previous: Compared) -> Headline | None:
 
 
 def _steps(releases: Releases, previous: Compared) -> list[str]:
-    """What each step from one interpreter to the next changed."""
     sentences = []
     for key, mine in previous.items():
         for before, now in releases.steps:
@@ -206,7 +199,6 @@ def _steps(releases: Releases, previous: Compared) -> list[str]:
 
 
 def table(found: Measured, releases: Releases, previous: Compared, oldest: Compared) -> Table:
-    """A row for each backend on each interpreter: its figures, and their ratios."""
     rows: list[Row] = []
     for label, base in releases.oldest.items():
         parsed = Label.parse(label)

@@ -102,7 +102,6 @@ class Memory:
     refused: Mapping[str, str]  # label -> why it has none over TLS
 
     def card(self, label: str, _: str) -> list[Row]:
-        """In KiB on plain HTTP and over TLS, and the program in MiB."""
         plain, tls = self.plain.get(label), self.over_tls.get(label)
         if plain is None and tls is None:
             return []
@@ -115,13 +114,11 @@ class Memory:
         return [[what, where, *both] for what, *both in zip(ON_A_CARD, on, over, strict=True)]
 
     def as_json(self) -> list[dict[str, Any]]:
-        """In bytes, one object for each label on plain HTTP and over TLS."""
         rows: list[MemoryFit | OverTls] = [*self.plain.values(), *self.over_tls.values()]
         return [{"tls": isinstance(row, OverTls), **asdict(row)} for row in rows]
 
 
 def measured(analysis: Analysis) -> Memory:
-    """Every backend that held connections."""
     return analysis.once(_measured)
 
 
@@ -190,7 +187,6 @@ def charted(analysis: Analysis) -> list[OverTls]:
 
 
 def answer(analysis: Analysis) -> Answer | None:
-    """The models that need most and least, on plain HTTP and over TLS."""
     found = measured(analysis)
     if not found.plain and not found.over_tls:
         return None
@@ -271,7 +267,6 @@ def _prose(fits: Iterable[MemoryFit]) -> str:
 
 
 def _prose_over_tls(analysis: Analysis, found: Memory) -> str:
-    """Each backend, whether TLS turns the order over, and why asyncio takes so much."""
     rows = sorted(charted(analysis), key=lambda row: (row.label not in MODELS, -row.total))
     each = [f"`{row.label}` {kib(row.total)} ({kib(row.plain_total)})" for row in rows]
     parts = [f"In KiB, in brackets on plain HTTP: {', '.join(each)}."]
@@ -426,7 +421,6 @@ def _stack(
 
 
 def _in_total(analysis: Analysis) -> Iterator[Figure]:
-    """Memory of the whole crawler against the number of connections."""
     lines: dict[str, list[Point]] = {}
     for label, sizes in analysis.by_size("c10k", "connections").items():
         for connections, trials in sizes.items():
@@ -457,7 +451,6 @@ def total_bytes(trial: TrialRecord) -> float | None:
 
 
 def _over_plain(rows: Sequence[OverTls], head: Headline | None) -> Figure:
-    """Two bars for each backend: above on plain HTTP, below over TLS."""
     told = {}
     for row in rows:
         plain = "" if row.plain_total is None else f"{size_words(row.plain_total)} plain, "

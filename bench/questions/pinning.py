@@ -41,7 +41,6 @@ PROSE: Final = (
 
 
 def measured(analysis: Analysis) -> Measured:
-    """Every backend with both, in microseconds for each page."""
     found: dict[str, dict[str, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
     for trial in stats.trials_of(analysis.records, NAME, twins=False):
         value = stats.CPU_PER_1000.value(trial)  # ms for 1000 pages: µs for each
@@ -63,7 +62,6 @@ def _where(trial: TrialRecord) -> str:
 
 
 def answer(analysis: Analysis) -> Answer | None:
-    """How many times as cheap a page of threads is on one processor."""
     found = measured(analysis)
     if ASKED not in found.values:
         return None

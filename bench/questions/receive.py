@@ -42,7 +42,6 @@ PROSE: Final = (
 
 
 def measured(analysis: Analysis) -> Measured:
-    """The variants, what they change, and the base for scale."""
     trials = stats.trials_of(analysis.records, *stats.CPU_PER_1000.workloads, twins=False)
     # Milliseconds for 1000 pages are microseconds for one.
     costs = stats.block_values(trials, stats.CPU_PER_1000)
@@ -100,7 +99,6 @@ def answer(analysis: Analysis) -> Answer | None:
 
 
 def headline(found: Measured) -> Headline | None:
-    """How much less a page takes with the line than without."""
     for variant in MAPPED:
         if variant not in found.values:
             continue
@@ -120,7 +118,6 @@ def headline(found: Measured) -> Headline | None:
 
 
 def ratios(found: Measured) -> str:
-    """What a page takes in both states, in pages of the base."""
     parts = []
     for variant in MAPPED:
         name = variant.removesuffix("_mapped")

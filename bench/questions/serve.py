@@ -42,13 +42,11 @@ PROSE: Final = (
 
 
 def pairs(records: Records, metric: Metric) -> Iterator[Pair]:
-    """Every two of the models, at the number of connections that the headline is about."""
     if metric is stats.CPU_PER_REQUEST:
         yield from stats.every_two(records, NAME, f"{NAME}-{MAIN}")
 
 
 def measured(analysis: Analysis) -> Measured:
-    """Every server, and the control last."""
     costs = stats.block_values(stats.served(analysis.records, NAME), stats.CPU_PER_REQUEST)
     bare = costs.get((f"{NAME}-{MAIN}", BARE), {})
     values: dict[str, Mapping[str, Blocks]] = {}
@@ -64,7 +62,6 @@ def measured(analysis: Analysis) -> Measured:
 
 
 def limited(records: Records) -> list[str]:
-    """Where the load was slower than the server, so that the server slept between requests."""
     trials = stats.served(records, NAME)
     slow: dict[str, list[str]] = {}
     for point in sorted({t.point for t in trials}):
@@ -74,7 +71,6 @@ def limited(records: Records) -> list[str]:
 
 
 def answer(analysis: Analysis) -> Answer | None:
-    """In microseconds at 100 connections, with the models in the headline."""
     found = measured(analysis)
     if not found.values:
         return None

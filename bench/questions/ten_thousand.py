@@ -32,7 +32,6 @@ PROSE: Final = (
 
 
 def answer(analysis: Analysis) -> Answer | None:
-    """Pages per second of each model, and how many of its crawls ended in time."""
     every = [t for t in stats.trials_of(analysis.records, status=None) if t.point == POINT]
     asked = Counter(t.label for t in every if t.status in ("ok", "failed"))
     values = {

@@ -74,7 +74,6 @@ def prices(analysis: Analysis) -> dict[str, Comparison]:
 
 
 def measured(analysis: Analysis, priced: dict[str, Comparison]) -> Measured:
-    """A page without the timeout and with it."""
     trials = stats.trials_of(analysis.records, "ladder", "throughput", twins=False)
     costs = stats.block_values(trials, CPU_PER_1000)  # ms for 1000 pages: µs for each
     values: dict[str, dict[str, Blocks]] = {
@@ -162,7 +161,6 @@ def answer(analysis: Analysis) -> Answer | None:
 
 
 def headline(priced: dict[str, Comparison], costs: dict[str, Spread]) -> Headline:
-    """The range of the prices that are shown."""
     shown = [backend for backend, found in priced.items() if found.ratio.shown]
     blocks = min(found.ratio.blocks for found in priced.values())
     behind = f"{plural(blocks, 'block')}; shown for {len(shown)} of {len(priced)}"
@@ -192,7 +190,6 @@ def said(found: Comparison, cost: Spread) -> str:
 
 
 def row(backend: str, found: Comparison, cost: Spread) -> Row:
-    """The way with its price, in the table."""
     price = cells.figure(cost.median)
     if cost.count > 1:
         price += f" [{cells.figure(cost.low)}–{cells.figure(cost.high)}]"

@@ -55,7 +55,6 @@ def resuming(analysis: Analysis) -> list[str]:
 
 
 def measured(analysis: Analysis) -> Measured:
-    """Every backend that was measured over TLS, in microseconds per page."""
     resumes = resuming(analysis)
     values: dict[str, dict[str, Blocks]] = {}
     for label, costs in stats.costs_in_modes(analysis.records, FETCHED, EACH_PAGE).items():
@@ -118,7 +117,6 @@ def answer(analysis: Analysis) -> Answer | None:
 
 
 def prose(analysis: Analysis, found: Measured) -> str:
-    """What a handshake costs, and who resumes sessions."""
     parts = ["Processor time that TLS 1.3 adds, as a difference within blocks on kept connections."]
     if shakes := [found.median(label, HANDSHAKE) for label in found.with_(HANDSHAKE, found.values)]:
         parts.append(

@@ -64,7 +64,6 @@ SHORT: Final = {
 
 
 def answer(analysis: Analysis) -> Answer:
-    """Every campaign has one, if only to say what it lacks."""
     head, measuring = headline(analysis), _measuring(analysis)
     figure = _figure(analysis, head)
     return Answer(
@@ -80,7 +79,6 @@ def answer(analysis: Analysis) -> Answer:
 
 
 def headline(analysis: Analysis) -> Headline | None:
-    """How often this suite sees a difference where there is none."""
     ours, floor = analysis.aa, analysis.floor()
     if not ours.tested or floor.percent is None:
         return None
@@ -218,7 +216,6 @@ def _ending(analysis: Analysis) -> list[str]:
 
 
 def method_lines(analysis: Analysis) -> list[str]:
-    """Noise floor, A/A, order, equal work and what measuring costs, a sentence each."""
     lines = [said_of_floor(analysis.floor())]
     cpu = analysis.floor(CPU_PER_1000)
     if cpu.log is not None:
@@ -325,7 +322,6 @@ def _why(floor: NoiseFloor, pair: tuple[str, str]) -> str:
 
 
 def said_of_pairs(aa: AaResult) -> str:
-    """The false alarms in one sentence."""
     if not aa.tested:
         why = f" ({aa.refused} had too few blocks)" if aa.refused else ""
         return f"No A/A comparison could be tested{why}."
@@ -404,7 +400,6 @@ def said_of_equal_work(found: EqualWork) -> str:
 
 
 def _figure(analysis: Analysis, head: Headline | None) -> Figure | None:
-    """All A/A ratios with their intervals."""
     aa, floor = analysis.aa, analysis.floor()
     drawn = [c for c in aa.comparisons if c.ratio.value is not None]
     if not drawn:

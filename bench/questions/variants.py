@@ -75,7 +75,6 @@ MEMORY: Final = Metric(
 
 
 def pairs(records: Records, metric: Metric) -> list[Pair]:
-    """Each backend with its baseline, where most backends were measured, by processor time."""
     point = widest_point(records)
     if metric is not CPU_PER_1000 or point is None:
         return []
@@ -95,7 +94,6 @@ class Variants:
     no_memory: Mapping[str, str]  # why there is none
 
     def row(self, label: str) -> list[Estimate]:
-        """Processor time and memory, and their ratios to the baseline's."""
         return [
             Estimate(
                 self.measured.spread(label, key),
@@ -202,7 +200,6 @@ def _why(records: Records, one: Rung, connections: int | None) -> str:
 
 
 def answer(analysis: Analysis) -> Answer | None:
-    """The models come first, and whole HTTP stacks have a chart of their own."""
     found = variants(analysis)
     if found is None:
         return None

@@ -21,7 +21,6 @@ def figure(value: float | None, digits: int = 3) -> str:
 
 
 def tenths(value: float | None) -> str:
-    """A number to one decimal."""
     return MISSING if value is None else f"{value:.1f}"
 
 
@@ -36,12 +35,10 @@ def spread(found: Spread | None) -> str | Cell:
 
 
 def kib(value: float | None) -> str:
-    """Bytes as KiB, to one decimal."""
     return tenths(None if value is None else value / KIB)
 
 
 def mib(value: float | None) -> str:
-    """Bytes as MiB, to one decimal."""
     return tenths(None if value is None else value / MIB)
 
 
@@ -61,12 +58,10 @@ def user_memory(fit: MemoryFit | None) -> str | Cell:
 
 
 def percent(value: float | None) -> str:
-    """A share as a percentage."""
     return MISSING if value is None else f"{100 * value:.0f} %"
 
 
 def share(found: Spread | None) -> str:
-    """A median share, as a percentage."""
     return percent(found.median if found else None)
 
 

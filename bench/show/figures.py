@@ -55,7 +55,6 @@ class Stack:
 
     @property
     def total(self) -> float:
-        """The length of the bar."""
         return sum(self.parts.values())
 
 
@@ -117,7 +116,6 @@ class Plot:
 
     @property
     def spreads(self) -> list[Spread]:
-        """Those of every point, without the dotted lines."""
         return [point.y for line in self.lines.values() for point in line]
 
 
@@ -134,7 +132,6 @@ class Lines:
 
     @property
     def points(self) -> Iterator[Point]:
-        """Every point of every line."""
         for plot in self.plots:
             for line in plot.lines.values():
                 yield from line

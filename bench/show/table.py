@@ -24,7 +24,6 @@ class Column:
 
     @property
     def numeric(self) -> bool:
-        """Whether the cells are numbers, and not words."""
         return self.align == "right"
 
 
@@ -51,7 +50,6 @@ Row = Sequence[str | Cell]
 
 
 def text_of(cell: str | Cell) -> str:
-    """The text of a cell."""
     return cell.text if isinstance(cell, Cell) else cell
 
 
@@ -68,12 +66,10 @@ class Table:
 
     @property
     def header(self) -> list[str]:
-        """The titles of the columns."""
         return [column.title for column in self.columns]
 
     @property
     def texts(self) -> list[list[str]]:
-        """The text of every cell."""
         return [[text_of(cell) for cell in row] for row in self.rows]
 
     def groups(self) -> Iterator[tuple[str, Table]]:

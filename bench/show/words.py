@@ -27,7 +27,6 @@ BY_LOAD: Final = "Hollow: the load was slower than this server."
 
 
 def is_stack(label: str) -> bool:
-    """Whether a label is that of a whole HTTP stack."""
     return Label.parse(label).name in WHOLE
 
 

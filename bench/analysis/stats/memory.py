@@ -113,12 +113,10 @@ class MemoryFit:
 
     @property
     def total(self) -> float:
-        """Bytes per connection over the client's parts that were read."""
         return sum(self.each.values())
 
     @property
     def whole(self) -> bool:
-        """Whether every part was read."""
         return len(self.each) == len(self.parts)
 
     @property
@@ -148,7 +146,6 @@ class MemoryFit:
 
     @property
     def calculated_bytes(self) -> float:
-        """Bytes per connection of :attr:`calculated`."""
         return sum(self.each.get(name, 0.0) for name in self.calculated)
 
     @property
@@ -233,7 +230,6 @@ def held_trials(records: Records, *, over_tls: bool = False) -> dict[str, list[T
 
 
 def holds(trial: TrialRecord) -> bool:
-    """Whether memory was read while the trial held connections."""
     return trial.memory is not None and trial.memory.connections > 0
 
 

@@ -214,7 +214,6 @@ def aa_noise_floor(
 
 
 def floors_of(records: Records, metric: Metric) -> dict[Way, NoiseFloor]:
-    """The noise floor of each way of measuring."""
     return {way: aa_noise_floor(records, metric, way) for way in WAYS}
 
 
@@ -226,7 +225,6 @@ class Balance:
 
     @property
     def balanced(self) -> bool:
-        """No label ran mostly early or late."""
         return not self.uneven
 
 

@@ -92,12 +92,10 @@ class Ratio:
 
     @property
     def shown(self) -> bool:
-        """Whether a difference is shown."""
         return self.verdict not in (EQUIVALENT, UNDECIDED, TOO_FEW, OTHER_WORK)
 
     @property
     def median(self) -> float | None:
-        """The median of the per-block ratios."""
         return float(np.median(self.per_block)) if self.per_block else None
 
     @property

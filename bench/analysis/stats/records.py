@@ -103,7 +103,6 @@ def natural_key(text: str) -> tuple[tuple[int, int, str], ...]:
 
 
 def number_param(trial: TrialRecord, name: str) -> float | None:
-    """A numeric workload parameter, or None."""
     value = trial.params.get(name)
     return float(value) if isinstance(value, (int, float)) else None
 

@@ -101,7 +101,6 @@ def apart(faults: Mapping[Place, Mapping[int, Faults]], *pair: str) -> str | Non
 def _both(
     faults: Mapping[Place, Mapping[int, Faults]], point: str, base: str, label: str
 ) -> list[tuple[Faults, Faults]]:
-    """The trials of both, block by block."""
     mine, theirs = faults.get((point, base), {}), faults.get((point, label), {})
     return [(mine[block], theirs[block]) for block in sorted(mine.keys() & theirs.keys())]
 
