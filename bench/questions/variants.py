@@ -19,7 +19,7 @@ from bench.questions.question import Answer, contrast
 from bench.schema import Rung, TrialRecord
 from bench.show import cells
 from bench.show.figures import Estimate, Figure, Forest, Unit
-from bench.show.measured import US, Blocks, Measure, Measured
+from bench.show.measured import US, Measure, Measured, by_label
 from bench.show.table import MISSING, Column, Row, Table, name, words
 from bench.show.words import strongest
 from bench.store import Records
@@ -61,6 +61,11 @@ def _memory(trial: TrialRecord) -> float | None:
         return None
     known = [growth[part] for part in stats.MEMORY_PARTS]
     return sum(value for value in known if value is not None) / trial.memory.connections
+
+
+def _kib_each(trial: TrialRecord) -> float | None:
+    found = _memory(trial)
+    return None if found is None else found / KIB
 
 
 MEMORY: Final = Metric(
@@ -116,17 +121,12 @@ def variants(analysis: Analysis) -> Variants | None:
     at_point = [t for t in stats.trials_of(records, twins=False) if t.point == point]
     held = stats.trials_of(records, "c10k", twins=False)
     most = _connections(held)
-    pages = _by_block(at_point, CPU_PER_1000)  # ms for 1000 pages: µs for each
-    memory = _by_block([t for t in held if t.memory and t.memory.connections == most], MEMORY)
-    values: dict[str, dict[str, Blocks]] = {
-        label: {
-            key: blocks
-            for key, blocks in (
-                (PAGE, pages.get(label, {})),
-                (HELD, {b: value / KIB for b, value in memory.get(label, {}).items()}),
-            )
-            if blocks
-        }
+    # Milliseconds for 1000 pages are microseconds for each.
+    pages = by_label(at_point, about, {PAGE: CPU_PER_1000.value})
+    at_most = [t for t in held if t.memory and t.memory.connections == most]
+    memory = by_label(at_most, about, {HELD: _kib_each})
+    values = {
+        label: {**pages.get(label, {}), **memory.get(label, {})}
         for label in about
         if label in pages or label in memory
     }
@@ -153,14 +153,6 @@ def _connections(held: Sequence[TrialRecord]) -> int | None:
             backends[trial.memory.connections].add(trial.backend)
     enough = [number for number in backends if number >= PAIRED_FROM] or list(backends)
     return max(enough, key=lambda number: (len(backends[number]), number), default=None)
-
-
-def _by_block(trials: Iterable[TrialRecord], metric: Metric) -> dict[str, dict[int, float]]:
-    found: dict[str, dict[int, float]] = defaultdict(dict)
-    for trial in trials:
-        if (value := metric.value(trial)) is not None:
-            found[trial.label][trial.block] = value
-    return found
 
 
 def _compared_memory(held: Sequence[TrialRecord], about: Iterable[Rung]) -> list[Comparison]:
