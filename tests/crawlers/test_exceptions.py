@@ -43,7 +43,7 @@ PLACES: dict[str, Callable[[], Place]] = {
     "uvloop_sockets": lambda: ("uvloop:Loop.sock_recv", ANY),
     # These transports cannot be patched. Each of these crawls connects for each page.
     "uvloop_protocol": lambda: ("uvloop:Loop.create_connection", ANY),
-    "aiofastnet_protocol": lambda: ("aiofastnet.api_patch:create_connection", ANY),
+    "aiofastnet_protocol": lambda: ("aiofastnet.api_create_connection:_connect_sock", ANY),
     "tornado": lambda: raising(
         "tornado.iostream:IOStream.read_bytes", "tornado.iostream", "tornado.util"
     ),
