@@ -42,7 +42,7 @@ from bench.fleet import report as fleet_report
 from bench.launch import RESULTS, ROOT
 from bench.micro import report as micro_report
 from bench.questions import equal
-from bench.report import cite, numbers, page
+from bench.report import cite, contributed, numbers, page
 from bench.report.tables import grid
 from crawlers.registry import MODELS
 from tools import carried, records, sidebyside, tracebacks
@@ -174,6 +174,13 @@ def held_equal() -> str:
     return "\n".join([*grid(table), "", textwrap.fill(f"{table.about} {made}", 100)])
 
 
+def others() -> str:
+    """The list of docs/contributing-results.md."""
+    folders = sorted((RESULTS / contributed.NAME).glob("*/"))
+    campaigns = [Analysis.load(store.trials_file(folder)) for folder in folders]
+    return contributed.listed(analysed("reference"), campaigns)
+
+
 BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
     ("claims", "claims"): claims,
     ("costs", "costs"): costs_table,
@@ -182,6 +189,7 @@ BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
     ("story", "story"): story,
     ("notebook/libraries", libraries.NAME): used,
     ("method", equal.NAME): held_equal,
+    ("contributing-results", contributed.NAME): others,
     ("../README", numbers.TABLE): lambda: numbers.table(quoted()),
     ("../README", numbers.CITED): lambda: numbers.cited(quoted()),
     ("which-one", "which-one"): lambda: numbers.which_one(

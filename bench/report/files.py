@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench import store
+from bench.controls import CONTROLS
 from bench.store import Records
 
 CHARTS = "charts"
@@ -28,8 +29,12 @@ class Checked:
     notes: list[str] = field(default_factory=list)
 
 
-def check(folder: Path) -> Checked:
-    """Load, validate and check a campaign; raises :class:`bench.store.StoreError`."""
+def check(folder: Path, *, drawn: bool = True) -> Checked:
+    """Load, validate and check a campaign; raises :class:`bench.store.StoreError`.
+
+    Without ``drawn`` only its records, from which charts and page can be made. A trial that is
+    void for a reason is then a note like one that failed.
+    """
     records = store.load(folder)
     failed, void = (
         [
@@ -39,8 +44,11 @@ def check(folder: Path) -> Checked:
         ]
         for status in ("failed", "void")
     )
-    found = record_faults(records) + void
-    found += chart_faults(folder / CHARTS) + page_faults(folder)
+    found = record_faults(records) + work_faults(records)
+    if drawn:
+        found += void + chart_faults(folder / CHARTS) + page_faults(folder)
+    else:
+        failed += void
     if len(failed) > FAILED_SHARE * len(records.trials):
         return Checked(found + failed)
     return Checked(found, failed)
@@ -60,6 +68,21 @@ def record_faults(records: Records) -> list[str]:
     if recorded != planned:
         found.append(f"{recorded} trials recorded, {planned} planned")
     return found
+
+
+def work_faults(records: Records) -> list[str]:
+    """Crawls that count as correct, and whose record says that they are not.
+
+    A control fetches its list again and again, and an interrupted crawl has no whole digest.
+    """
+    return [
+        f"ok, but not the site's pages, each once: {trial.label} on {trial.point}"
+        for trial in records.trials
+        if trial.status == "ok"
+        and trial.label not in CONTROLS
+        and trial.cancelled is None
+        and (trial.digest != trial.digest_expected or (trial.ledger and trial.ledger.repeated))
+    ]
 
 
 def chart_faults(folder: Path) -> list[str]:

@@ -60,6 +60,7 @@ SECTIONS: Final = (
             "docs/talk.md",
             "docs/adding-a-backend.md",
             "docs/adding-a-question.md",
+            "docs/contributing-results.md",
         ),
     ),
     Section(

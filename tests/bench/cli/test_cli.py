@@ -218,6 +218,26 @@ def test_a_few_failed_trials_are_noted_and_many_are_a_fault(
     assert text.count("failed: ") == failed
 
 
+@pytest.mark.parametrize("wrong", [{"digest": "another"}, {"ledger": True}])
+def test_records_alone_are_checked_for_correct_work(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], wrong: dict[str, Any]
+) -> None:
+    """As for a contributed campaign, without charts: a trial may not just say that it is ok."""
+    made = campaign(blocks=1, samples=10, workloads=["throughput"], voids=1)
+    folder = save(tmp_path / "right", made)
+    assert main(["check", "--records", str(folder)]) == FAILED  # one of so few is void
+    assert "not the site's pages" not in capsys.readouterr().out
+    place = max(number for number, line in enumerate(made) if isinstance(line, TrialRecord))
+    trial = made[place]
+    assert isinstance(trial, TrialRecord)
+    assert trial.ledger is not None
+    if wrong.get("ledger"):
+        wrong = {"ledger": trial.ledger.model_copy(update={"repeated": 1})}
+    made[place] = trial.model_copy(update=wrong)
+    assert main(["check", "--records", str(save(tmp_path / "wrong", made))]) == FAILED
+    assert f"{trial.label} on {trial.point}" in capsys.readouterr().out
+
+
 def test_the_reference_campaign_passes_its_check(capsys: pytest.CaptureFixture[str]) -> None:
     """But for httpx: its pool may open more connections than slots, and such a trial is void.
 
