@@ -73,7 +73,7 @@ def markdown(found: Sequence[Library]) -> str:
 
 
 def refusals(found: Sequence[Refused]) -> str:
-    lines = ["### Tried and not admitted", ""]
+    lines = ["## Tried and not admitted", ""]
     for each in found:
         lines += bullet(f"**{each.name} {each.version}**, because: {each.because}")
     return "\n".join(lines)
