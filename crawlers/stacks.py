@@ -9,7 +9,7 @@ from crawlers.rungs import VARIANTS, variant
 HTTPX_MOST = 1000
 """Connections of one client: its pool is searched for each, so ten times as many take 100 times."""
 
-UNASKED = "aiohttp takes bytes that came on an idle connection for the next answer"
+UNASKED = "at times aiohttp takes bytes that came on an idle connection for the next answer"
 
 DIFFERS = {
     "test_bytes_that_no_request_asked_for_are_no_answer": UNASKED,

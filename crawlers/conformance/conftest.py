@@ -75,7 +75,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def backend(request: pytest.FixtureRequest) -> Backend:
     """The backend under test; skipped, with the reason, if it cannot run here.
 
-    A test in the backend's ``differs`` is expected to fail; passing it is an error.
+    A test in the backend's ``differs`` is expected to fail; passing it is an error, unless the
+    reason begins with "at times": then a race decides.
     """
     chosen = request.config.getoption("--backend")
     try:
@@ -87,7 +88,9 @@ def backend(request: pytest.FixtureRequest) -> Backend:
     test = request.function.__name__
     case = request.node.name.replace(f"[{found.name}-", "[")  # one case of a test
     if reason := found.differs.get(test) or found.differs.get(case):
-        request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
+        request.applymarker(
+            pytest.mark.xfail(reason=reason, strict=not reason.startswith("at times "))
+        )
     _use_once(found)
     return found
 

@@ -20,9 +20,9 @@ from tests.server.tls_client import Stream, dial, trusting
 
 LIMITS = {
     "max_head": 4096, "max_body": 100_000, "head_s": 2, "body_s": 2, "linger_s": 2, "grace_s": 2,
-    "write_s": 30,
+    "write_s": 30, "idle_s": 600,
 }  # fmt: skip
-"""Short enough to wait for, and long enough for a busy machine."""
+"""Short enough to wait for, and long enough for a busy machine: nothing waits for the last."""
 
 LARGE = bytes(range(256)) * 24_000
 """A body of six megabytes, which no socket's buffer holds: Linux lets one grow to four."""

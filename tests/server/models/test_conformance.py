@@ -299,7 +299,7 @@ def test_a_slow_request_is_cut_and_delays_nobody(server: Model) -> None:
 @pytest.mark.parametrize("count", [1000, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_idle_connections_are_all_served(server: Model, count: int) -> None:
     if server.context is not None:
-        count = 3 * count // 10  # on a busy machine, handshakes of more outlast idle_s
+        count = 3 * count // 10  # handshakes of more would take minutes on a busy machine
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     if most < count + 200:
         pytest.skip(f"needs {count + 200} descriptors, and {most} are allowed")
