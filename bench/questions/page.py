@@ -264,6 +264,9 @@ def breakdown(analysis: Analysis, rows: Sequence[Split]) -> Figure | None:
     if not panels:
         return None
     first = panels[0]
+    # A row for each label in every panel, so that they line up.
+    drawn = {row.label for mine in panels for row in mine}
+    empty = {label: [Stack({})] for label in analysis.labels if label in drawn}
     return Figure(
         name="segments",
         title="What a page’s processor time is made of",
@@ -275,7 +278,8 @@ def breakdown(analysis: Analysis, rows: Sequence[Split]) -> Figure | None:
             [
                 StackedPanel(
                     SHOWN[mine[0].point][1],
-                    {r.label: [Stack(dict(zip(PARTS, r.medians, strict=True)))] for r in mine},
+                    empty
+                    | {r.label: [Stack(dict(zip(PARTS, r.medians, strict=True)))] for r in mine},
                     US,
                 )
                 for mine in panels
@@ -291,8 +295,9 @@ def breakdown(analysis: Analysis, rows: Sequence[Split]) -> Figure | None:
 def _over_sockets(analysis: Analysis, rows: Sequence[Split]) -> str | None:
     """The models whose page is shown to differ most."""
     by_label = {row.label: row for row in rows}
-    best = strongest(of_point(analysis, CPU_PER_1000, rows[0].point))
-    if best is None or not {best.base, best.label} <= by_label.keys():
+    compared = of_point(analysis, CPU_PER_1000, rows[0].point)
+    best = strongest([pair for pair in compared if {pair.base, pair.label} <= by_label.keys()])
+    if best is None:
         return None
     ends = sorted((by_label[best.base], by_label[best.label]), key=lambda row: row.over_sockets)
     least, most = ((US.words(sum(row.medians[1:])), prose(row.label)) for row in ends)

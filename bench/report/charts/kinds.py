@@ -112,15 +112,15 @@ HATCH: Final = "//"
 
 COLOURS: Final = {
     "light": {
-        **{"blue": "#0072b2", "sky": "#56b4e9", "red": "#d55e00"},
-        **{"yellow": "#e69f00", "pink": "#cc79a7", "grey": "#9aa1aa"},
+        **{"blue": "#3d4a5c", "sky": "#8fa3b8", "red": "#a98b5d"},
+        **{"yellow": "#dcc48e", "pink": "#b9a5cc", "grey": "#d3d7dd"},
     },
     "dark": {
-        **{"blue": "#4aa3df", "sky": "#a8dcf7", "red": "#e8743b"},
-        **{"yellow": "#f3c14b", "pink": "#e39ac4", "grey": "#7b838d"},
+        **{"blue": "#b9c6d6", "sky": "#6f8296", "red": "#c2a36f"},
+        **{"yellow": "#7d6a3f", "pink": "#9a84b0", "grey": "#4a515b"},
     },
 }
-"""One colour per part, not per backend: these charts compare the parts."""
+"""One colour per part, and none that a backend has: these charts compare the parts."""
 
 
 def draw_stacked(figure: Stacked, slide: Slide) -> None:

@@ -86,7 +86,8 @@ class Look:
         colours = self.palette.variants
         return Identity(
             label,
-            colours[place % len(colours)],
+            # A colour belongs to one backend. Whoever comes after the last one is grey.
+            colours[place] if place < len(colours) else self.palette.muted,
             VARIANT_MARKERS[place % len(VARIANT_MARKERS)],
             1.8,
             3,

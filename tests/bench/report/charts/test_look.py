@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import get_args
 
+import numpy as np
+import pytest
+
+from bench.palette import Theme
 from bench.plan.participants import MAIN_VARIANTS
 from bench.report.charts.axes import bar_rows
+from bench.report.charts.kinds import COLOURS
 from bench.report.charts.look import Look, style
 from bench.report.charts.slide import Slide
 from bench.show.words import WHOLE, named
@@ -22,11 +27,15 @@ def test_nothing_is_left_behind_in_matplotlib() -> None:
     assert dict(matplotlib.rcParams) == before
 
 
-def test_identities_are_stable_and_distinct() -> None:
-    backends = [*synthetic.MODELS, *(f"v{i}" for i in range(36))]
-    look = Look("light", "wide", backends)
-    seen = {(look.of(b).colour, look.of(b).marker) for b in backends}
-    assert len(seen) == len(backends)
+@pytest.mark.parametrize("theme", get_args(Theme))
+def test_a_colour_belongs_to_one_backend_or_part(theme: Theme) -> None:
+    """Variants had the colours of uvloop, trio, aiohttp and gevent; parts of memory, of models."""
+    look = Look(theme, "wide", [*synthetic.MODELS, *(f"v{i}" for i in range(36))])
+    named = [*synthetic.MODELS, *MAIN_VARIANTS, *(f"v{i}" for i in range(36))]
+    colours = [look.of(name).colour for name in named]
+    owned = [colour for colour in colours if colour != look.palette.muted]
+    assert len(set(owned)) == len(owned) > len(synthetic.MODELS) + len(MAIN_VARIANTS)
+    assert not set(owned) & set(COLOURS[theme].values())
     assert look.of("callbacks#2").colour == look.of("callbacks").colour
 
 
