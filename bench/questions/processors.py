@@ -9,7 +9,7 @@ get every processor: all but the server's (``apart``), or all of them, the serve
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -23,9 +23,9 @@ from bench.plan.participants import BASE, FREE, SPREADING
 from bench.questions.question import Answer, Headline
 from bench.schema import TrialRecord
 from bench.show import cells
-from bench.show.figures import Axis, Figure, Lines, Plot, Point
+from bench.show.figures import Axis, Bars, Data, Figure, Lines, Panel, Plot, Point
 from bench.show.measured import RATE as PAGES
-from bench.show.measured import Blocks, Measure, Measured
+from bench.show.measured import TIMES, Blocks, Measure, Measured
 from bench.show.table import MISSING, Column, Columns, name, tabled, words
 from bench.show.words import of_blocks
 from bench.text import capital, listing, plural
@@ -39,6 +39,7 @@ PLACES: Final = {
     "shared": "with the server on the same processors",
 }
 """What is said of a point, by its parameter ``processors``."""
+SERVER: Final = {"apart": "server on another", "shared": "server on the same"}
 
 ABOUT: Final = (
     "Whole trials of one crawl at 100 slots, without delay; ratios of pages per second are to "
@@ -257,18 +258,7 @@ def figure(
         subtitle="Pages per second over those of callbacks on one processor, by the client’s "
         f"processors; this machine has {usable(analysis)}. 95 % intervals over "
         + of_blocks(row.ratio.blocks for row in drawn if row.ratio),
-        data=Lines(
-            [
-                Plot(
-                    mine,
-                    Axis("processors of the client", "counts"),
-                    Axis("pages/s ÷ callbacks on one", "ratios"),
-                    PLACES[how],
-                )
-                for how, mine in lines.items()
-            ],
-            columns=len(lines),
-        ),
+        data=_data(lines),
         notes=(
             "What can use many processors gets all that the server leaves it, or shares all with "
             "it; callbacks has one.",
@@ -282,3 +272,23 @@ def _point(row: Row) -> Point:
     value = ratio.value if ratio and ratio.value else 1.0
     low, high = (ratio.low, ratio.high) if ratio else (None, None)
     return Point(len(row.client), Spread(value, low or value, high or value, 2 if low else 1))
+
+
+def _data(lines: Mapping[str, Mapping[str, Sequence[Point]]]) -> Data:
+    """Lines by processors; bars where a place has one number of them, as on a machine with two."""
+    numbers = {how: {p.x for line in mine.values() for p in line} for how, mine in lines.items()}
+    if all(len(found) == 1 for found in numbers.values()):
+        return Bars(
+            [
+                Panel(
+                    f"{plural(int(*numbers[how]), 'processor')}, {SERVER[how]}",
+                    {label: [point.y] for label, (point,) in mine.items()},
+                    TIMES,
+                )
+                for how, mine in lines.items()
+            ]
+        )
+    x = Axis("processors of the client", "counts")
+    y = Axis("pages/s ÷ callbacks on one", "ratios")
+    plots = [Plot(mine, x, y, PLACES[how]) for how, mine in lines.items()]
+    return Lines(plots, columns=len(lines))

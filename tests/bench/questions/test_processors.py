@@ -13,7 +13,7 @@ from bench.analysis.analysis import Analysis
 from bench.questions import processors
 from bench.questions.question import Answer
 from bench.schema import AnyRecord, CampaignRecord, Interpreter, TrialRecord
-from bench.show.figures import Lines
+from bench.show.figures import Bars, Lines
 from tests.bench.sure import sure
 from tests.bench.synthetic import MODELS, analysed, campaign, rungs
 
@@ -211,3 +211,13 @@ def test_every_number_of_processors_is_a_point_of_the_chart() -> None:
     assert [point.x for point in apart.lines["processes"]] == [1, 2, 4, 7]
     assert [point.x for point in shared.lines["processes"]] == [8]
     assert "this machine has 8" in figure.subtitle
+
+
+def test_with_one_number_of_processors_there_are_bars() -> None:
+    """One mark on an axis of processors was hardly to be seen."""
+    (figure,) = answered(analysed(made(SLOWER))).figures
+    assert isinstance(figure.data, Bars)
+    apart, shared = figure.data.panels
+    assert apart.axis == "1 processor, server on another"
+    assert shared.axis == "2 processors, server on the same"
+    assert len(shared.rows["processes"]) == 1
