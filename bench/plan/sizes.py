@@ -42,10 +42,8 @@ class Weights:
     opened: float | None = None
 
 
-WEIGHTS: Final = {
-    name: Weights(**row)
-    for name, row in tomllib.loads(Path(__file__).with_name("weights.toml").read_text()).items()
-}
+LISTED: Final = Path(__file__).with_name("weights.toml").read_text(encoding="utf-8")
+WEIGHTS: Final = {name: Weights(**row) for name, row in tomllib.loads(LISTED).items()}
 OTHER: Final = Weights()
 
 DILUTED = 0.6

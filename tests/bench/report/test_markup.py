@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from jinja2 import UndefinedError
+from jinja2 import DictLoader, UndefinedError
 
 from bench.report import markup, page
 
@@ -31,7 +31,8 @@ def test_markdown_lets_no_html_through_and_no_link_into_docs() -> None:
 def test_templates_escape_values_and_want_each_of_them() -> None:
     templates = markup.templates(page.__name__, marked=markup.marked)
     assert "page.html" in templates.list_templates()
-    shown = templates.from_string("{{ name }} {{ name | marked }}")
+    templates.loader = DictLoader({"one.html": "{{ name }} {{ name | marked }}"})
+    shown = templates.get_template("one.html")
     assert shown.render(name="<b> `x`") == "&lt;b&gt; `x` &lt;b&gt; <code>x</code>"
     with pytest.raises(UndefinedError, match="name"):
         shown.render()
