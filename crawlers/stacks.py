@@ -128,14 +128,5 @@ STACKS = (
         most=HTTPX_MOST,
         differs=HTTPX_DIFFERS,
     ),
-    variant(
-        "httpx_aiohttp",
-        "stack",
-        100,
-        "httpx, one client for all slots, on aiohttp's transport",
-        "against httpx: everything below the client, now aiohttp's pool and parser",
-        extra=VARIANTS,
-        differs=DIFFERS,
-    ),
 )
 """Each with its own parser, pool and everything else above the socket."""

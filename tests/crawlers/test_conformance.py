@@ -25,7 +25,7 @@ USUAL = (*MODELS, "uvloop", "trio", "aiohttp")
 OWN_TLS = (
     *("asyncio_protocol", "uvloop_protocol", "curio", "anyio", "gevent", "tornado"),
     *("urllib3", "requests", "aiohttp_uvloop", "httpx", "httpx_tuned", "httpx2"),
-    *("aiofastnet", "aiofastnet_protocol", "httpx_aiohttp"),
+    *("aiofastnet", "aiofastnet_protocol"),
 )
 """Others with a way of their own to do TLS. Variants of these do TLS as what they change."""
 

@@ -56,9 +56,6 @@ PLACES: dict[str, Callable[[], Place]] = {
         *("aiohttp:ClientSession._request", "aiohttp.client_exceptions"), "aiohttp.http_exceptions"
     ),
     "httpx": lambda: raising("httpx:AsyncClient.send", "httpx", "httpcore", "h11", "anyio"),
-    "httpx_aiohttp": lambda: raising(
-        *("aiohttp:ClientSession._request", "aiohttp.client_exceptions"), "httpx"
-    ),
     "httpx2": lambda: raising("httpx2:AsyncClient.send", "httpx2", "httpcore2", "h11", "anyio"),
     "requests": lambda: raising(
         *("requests.adapters:HTTPAdapter.send", "requests.exceptions", "urllib3.exceptions"),

@@ -12,7 +12,7 @@ from crawlers.conformance.scripted import Connection, ScriptedServer, page, redi
 from tests.crawlers import backends
 from tests.crawlers.backends import HERE, STACKS, each, outcomes
 
-AIOHTTP = ("aiohttp", "aiohttp_timeouts", "aiohttp_uvloop")
+AIOHTTP = ("aiohttp", "aiohttp_timeouts", "aiohttp_uvloop", "aiohttp_aiofastnet")
 AS_SHIPPED = ("urllib3", "requests", *AIOHTTP, "httpx", "httpx2")
 """Stacks that send their own headers, and read HTTP as they do."""
 EQUALISED = [name for name in HERE if name not in AS_SHIPPED]
