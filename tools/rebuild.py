@@ -2,30 +2,26 @@
 
 ``python -m tools.rebuild`` draws the charts, reports and summaries under ``results/`` and fills
 the generated parts of README.md and docs/. It measures nothing. Run it after a change to the
-analysis, a table, a chart or the wording of a finding, and commit what it lists. Name some of
-``reference``, ``interpreters``, ``fleet``, ``fleet-tls``, ``micro``, ``costs``, ``documents`` and
-``carried`` (what a wheel has) to rebuild only these.
+analysis, a table, a chart or the wording of a finding, and commit what it lists. Name parts to
+rebuild only these: a folder under ``results/``, ``documents``, ``carried`` (what a wheel has).
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
-import math
 import os
 import re
 import textwrap
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
-from statistics import median
 from typing import Final
 
 from rich.console import Console
 
 from bench import filesystem, store, text
 from bench.__main__ import main as bench
-from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.cards import document as cards_document
 from bench.cards import libraries
@@ -41,7 +37,7 @@ from bench.fleet import records as fleet_records
 from bench.fleet import report as fleet_report
 from bench.launch import RESULTS, ROOT
 from bench.micro import report as micro_report
-from bench.questions import equal
+from bench.questions import answers, equal
 from bench.report import cite, contributed, numbers, page
 from bench.report.tables import grid
 from crawlers.registry import MODELS
@@ -56,9 +52,6 @@ COMMANDS: Final = (
     "talk results/reference --fleet results/fleet --page docs/notebook/talk.md",
 )
 """Of ``python -m bench``: these write documents, and generated parts of others."""
-
-CARRIED: Final = "carried"
-"""The part that is no folder under ``results/``: what a wheel has of them."""
 
 
 @cache
@@ -91,8 +84,8 @@ def fleet(name: str, out: Path) -> None:
 
 def micro(out: Path) -> None:
     """Write the summary and the charts of the micro-benchmarks."""
-    found = micro_report.load(RESULTS / "micro")
-    micro_report.write(found, out, Console(file=None, quiet=True))
+    quiet = Console(file=None, quiet=True)
+    micro_report.write(micro_report.load(RESULTS / "micro"), out, quiet)
 
 
 def costs(out: Path) -> None:
@@ -107,9 +100,9 @@ def costs_table() -> str:
 
 def cards() -> dict[str, str]:
     """The files of docs/cards, which the site has, and their text."""
-    file = store.trials_file(RESULTS / "reference")
+    sha256 = cite.checksum(store.trials_file(RESULTS / "reference"))
     single = micro_report.load(RESULTS / "micro")
-    return cards_document.pages(analysed("reference"), counted(), cite.checksum(file), single)
+    return cards_document.pages(analysed("reference"), counted(), sha256, single)
 
 
 def fleet_tables(name: str) -> str:
@@ -119,40 +112,32 @@ def fleet_tables(name: str) -> str:
 
 def claims() -> str:
     """The verdicts of docs/claims.md."""
-    verdicts = judge([Evidence.load(folder) for folder in ledger.usual()])
-    words = ledger.interpreters(verdicts)
-    return ledger.rendered("verdicts.md", verdicts=verdicts, topics=TOPICS, interpreters=words)
+    found = judge([Evidence.load(folder) for folder in ledger.usual()])
+    words = ledger.interpreters(found)
+    return ledger.rendered("verdicts.md", verdicts=found, topics=TOPICS, interpreters=words)
 
 
 @cache
 def quoted() -> numbers.Numbers:
     """What README.md and docs/which-one.md quote."""
-    return numbers.Numbers(analysed("reference"))
+    return numbers.Numbers(analysed("reference"), analysed("servers"))
 
 
 def story() -> str:
     """The table of docs/story.md: what each model costs, medians of the reference."""
-    analysis = analysed("reference")
-    rows = []
-    for name in MODELS:
-        fits = (analysis.memory[name], analysis.memory_over_tls[name])
-        pages = [
-            [
-                value
-                for trial in stats.trials_of(analysis.records, twins=False)
-                if (trial.point, trial.label) == (point, name)
-                and (value := stats.CPU_PER_1000.value(trial)) is not None
-            ]
-            for point in ("fetch-100", "throughput-100")
+    found = quoted()
+    rows = [
+        [
+            *(f"`{name}`", found.idle(name), found.idle_tls(name)),
+            *(found.page(name), found.page(name, "throughput-100")),
         ]
-        found = [*((fit.total or math.nan) / text.KIB for fit in fits), *map(median, pages)]
-        rows.append([f"`{name}`", *(text.significant(each, 3) for each in found)])
+        for name in MODELS
+    ]
     heads = [
         *("model", "KiB for an idle connection", "KiB over TLS"),
         *("µs for a fetched page", "µs for a crawled page"),
     ]
-    about = f"Campaign `{analysis.campaign.campaign}`, {analysis.campaign.environment.python}, "
-    about += "medians; processor time at 100 slots, pages of 2 KB."
+    about = f"Campaign `{found.campaign}`, {found.python}, medians; 100 slots, pages of 2 KB."
     return "\n".join([*text.markdown_table(heads, rows, right=4), "", about])
 
 
@@ -181,6 +166,20 @@ def others() -> str:
     return contributed.listed(analysed("reference"), campaigns)
 
 
+def served() -> str:
+    """The findings and tables of docs/servers.md."""
+    analysis = analysed("servers")
+    parts = []
+    for question, answer in answers(analysis):
+        if question.NAME not in ("trust", "equal"):
+            parts += [f"### {question.ASKS}\n"]
+            parts += [f"{textwrap.fill(answer.finding, 100)}\n"] if answer.finding else []
+            for table in answer.tables:
+                parts += [*grid(table), "", f"{textwrap.fill(table.about, 100)}\n"]
+    python = analysis.campaign.environment.python
+    return "\n".join([*parts, f"Campaign `{analysis.campaign.campaign}`, {python}."])
+
+
 BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
     ("claims", "claims"): claims,
     ("costs", "costs"): costs_table,
@@ -189,6 +188,7 @@ BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
     ("story", "story"): story,
     ("notebook/libraries", libraries.NAME): used,
     ("method", equal.NAME): held_equal,
+    ("servers", "servers"): served,
     ("contributing-results", contributed.NAME): others,
     ("../README", numbers.TABLE): lambda: numbers.table(quoted()),
     ("../README", numbers.CITED): lambda: numbers.cited(quoted()),
@@ -214,8 +214,7 @@ def documents() -> None:
 
 
 FOLDERS: Final[dict[str, Callable[[Path], None]]] = {
-    "reference": lambda out: campaign("reference", out),
-    "interpreters": lambda out: campaign("interpreters", out),
+    **{name: partial(campaign, name) for name in ("reference", "interpreters", "servers")},
     "fleet": lambda out: fleet("fleet", out),
     "fleet-tls": lambda out: fleet("fleet-tls", out),
     "micro": micro,
@@ -233,7 +232,7 @@ def sums() -> dict[Path, str]:
 
 def main() -> None:
     """Rebuild what is named, or everything."""
-    names = [*FOLDERS, "documents", CARRIED]
+    names = [*FOLDERS, "documents", "carried"]
     parser = argparse.ArgumentParser(
         prog="python -m tools.rebuild",
         description=__doc__,
@@ -247,7 +246,7 @@ def main() -> None:
     for name in parts:
         if name in FOLDERS:
             FOLDERS[name](RESULTS / name)
-        elif name == CARRIED:
+        elif name == "carried":
             carried.write(FOLDER, RESULTS / "reference", RESULTS / "fleet")
         else:
             documents()

@@ -54,14 +54,17 @@ class NotShownError(ValueError):
 
 
 class Numbers:
-    """The numbers of one campaign. A backend or point that it does not have raises KeyError."""
+    """The numbers of one campaign. A backend or point that it does not have raises KeyError.
 
-    def __init__(self, analysis: Analysis) -> None:
-        self.analysis = analysis
+    Those of servers are from a campaign of their own where one is given.
+    """
+
+    def __init__(self, analysis: Analysis, servers: Analysis | None = None) -> None:
+        self.analysis, self.servers = analysis, servers or analysis
         self.campaign = analysis.campaign.campaign
         self.python = analysis.campaign.environment.python
         self._churn, self._tls = churn.measured(analysis), tls.measured(analysis)
-        self._serve, self._hold = serve.measured(analysis), hold.measured(analysis)
+        self._serve, self._hold = serve.measured(self.servers), hold.measured(self.servers)
         self.serves = bool(self._serve.values and self._hold.values)
 
     def idle(self, label: str) -> str:
@@ -195,7 +198,7 @@ def table(numbers: Numbers) -> str:
     heads = [
         *("backend", "KiB per idle connection", "over TLS"),
         *("µs per fetched page", "µs per new connection"),
-        *(("a server's KiB", "µs per request") if numbers.serves else ()),
+        *(("KiB, as a server", "µs per served request") if numbers.serves else ()),
     ]
     rows = [
         [
@@ -206,17 +209,20 @@ def table(numbers: Numbers) -> str:
         ]
         for label in SHOWN
     ]
-    sides = "both sides" if numbers.serves else "client's side"
     about = (
-        f"Campaign `{numbers.campaign}`, {numbers.python}; {sides}, medians; 100 slots, 2 KB "
+        f"Campaign `{numbers.campaign}`, {numbers.python}; client's side, medians; 100 slots, 2 KB "
         "pages. Threads run on both processors, and share one with the server."
     )
+    if numbers.serves:
+        found = numbers.servers.campaign
+        about += f" As servers: `{found.campaign}`, {found.environment.python}, 100 connections."
     return "\n".join([*markdown_table(heads, rows, right=len(heads) - 1), "", about])
 
 
 def cited(numbers: Numbers) -> str:
     """README's numbers to cite: a finding with its interval, and when it does not hold."""
-    named, sentences = findings.named(numbers.analysis), markup.templates(__name__)
+    sentences = markup.templates(__name__)
+    named = {**findings.named(numbers.servers), **findings.named(numbers.analysis)}
     return "\n".join(
         f"- {cite.quoted(named[name])} *When not:* {sentences.from_string(when).render(n=numbers)}"
         for name, when in CITES.items()
