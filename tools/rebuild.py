@@ -40,6 +40,7 @@ from bench.micro import report as micro_report
 from bench.questions import answers, equal
 from bench.report import cite, contributed, numbers, page
 from bench.report.tables import grid
+from bench.show.words import machine_words
 from crawlers.registry import MODELS
 from tools import carried, records, sidebyside, tracebacks
 
@@ -56,19 +57,16 @@ COMMANDS: Final = (
 
 @cache
 def analysed(name: str) -> Analysis:
-    """A campaign under ``results/``, loaded once."""
     return Analysis.load(store.trials_file(RESULTS / name))
 
 
 @cache
 def recorded_costs() -> Costs:
-    """The counted costs, loaded once."""
     return costs_record.load(RESULTS / "costs")
 
 
 @cache
 def counted() -> list[Account]:
-    """The accounts of the counted costs."""
     return costs_record.accounts(recorded_costs())
 
 
@@ -106,7 +104,6 @@ def cards() -> dict[str, str]:
 
 
 def fleet_tables(name: str) -> str:
-    """The tables of a fleet, for a document."""
     return fleet_report.tables(fleet_records.load(RESULTS / name))
 
 
@@ -119,7 +116,6 @@ def claims() -> str:
 
 @cache
 def quoted() -> numbers.Numbers:
-    """What README.md and docs/which-one.md quote."""
     return numbers.Numbers(analysed("reference"), analysed("servers"))
 
 
@@ -160,7 +156,6 @@ def held_equal() -> str:
 
 
 def others() -> str:
-    """The list of docs/contributing-results.md."""
     folders = sorted((RESULTS / contributed.NAME).glob("*/"))
     campaigns = [Analysis.load(store.trials_file(folder)) for folder in folders]
     return contributed.listed(analysed("reference"), campaigns)
@@ -173,11 +168,12 @@ def served() -> str:
     for question, answer in answers(analysis):
         if question.NAME not in ("trust", "equal"):
             parts += [f"### {question.ASKS}\n"]
-            parts += [f"{textwrap.fill(answer.finding, 100)}\n"] if answer.finding else []
+            said = cite.quoted(answer.finding) if answer.finding else ""
+            parts += [f"{textwrap.fill(said, 100)}\n"] if said else []
             for table in answer.tables:
                 parts += [*grid(table), "", f"{textwrap.fill(table.about, 100)}\n"]
-    python = analysis.campaign.environment.python
-    return "\n".join([*parts, f"Campaign `{analysis.campaign.campaign}`, {python}."])
+    where = machine_words(analysis.campaign.environment, analysis.campaign.created)
+    return "\n".join([*parts, f"Campaign `{analysis.campaign.campaign}`: {where}."])
 
 
 BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {

@@ -20,7 +20,7 @@ TIMES_FROM: Final = 1.995
 
 def prose(label: str) -> str:
     """The name of a backend in a sentence: "async/await" for ``async_await``."""
-    return label.replace("async_await", "async/await")
+    return re.sub(r"\basync_await\b", "async/await", label)
 
 
 def says(label: str, verb: str) -> str:

@@ -54,7 +54,7 @@ def answer(analysis: Analysis) -> Answer | None:
     found = measured(analysis)
     if not found.values:
         return None
-    headline = of_models(found, TAIL, "Beside work, a server's p99 is")
+    headline = of_models(found, TAIL, "Beside work, a server's p99 is", REMEDIES)
     trials = stats.trials_of(analysis.records, WORKLOAD, twins=False)
     late = sum(trial.late_starts or 0 for trial in trials)
     offered = sum(trial.pages or 0 for trial in trials)
@@ -86,5 +86,6 @@ def answer(analysis: Analysis) -> Answer | None:
     )
 
 
+REMEDIES: Final = ("async_await_pool",)
 LATE: Final = 0.01
 """So many late starts in a load are no schedule that was kept."""

@@ -140,15 +140,17 @@ class Compares(Protocol):
         """What it compares. The pairs of all questions are corrected as one family."""
 
 
-def of_models(found: Measured, key: str, costs: str) -> Headline | None:
-    """The models with the most and the least, if they differ.
+def of_models(
+    found: Measured, key: str, costs: str, remedies: Sequence[str] = ()
+) -> Headline | None:
+    """The models, and what mends them, with the most and the least, if they differ.
 
     Every two of the models are compared, and these comparisons corrected together: the two that
     differ most were chosen among them. Five blocks make an interval: the lowest and the highest
     of them enclose the median of the population with a probability of 1 - 2 ** (1 - n), 94 % for
     five and 97 % for six. With fewer blocks the sentence says how few, and has no interval.
     """
-    ranked = found.with_(key, MODELS)
+    ranked = found.with_(key, (*MODELS, *remedies))
     if len(ranked) < 2:
         return None
     most, least = ranked[0], ranked[-1]

@@ -10,7 +10,10 @@ from bench.questions import mixed_server
 from bench.schema import AnyRecord, TrialRecord
 from tests.bench.synthetic import MODELS, analysed, campaign
 
-TAIL_MS = {"threads": 15.0, "callbacks": 40.0, "generators": 41.0, "async_await": 45.0}
+TAIL_MS = {
+    **{"threads": 15.0, "callbacks": 40.0, "generators": 41.0, "async_await": 45.0},
+    "async_await_pool": 2.0,
+}
 
 
 def beside_work(late: int = 0, **options: object) -> list[AnyRecord]:
@@ -39,6 +42,11 @@ def test_the_tail_of_the_others_is_told() -> None:
     assert answer is not None
     assert answer.headline is not None
     assert "45 ms with async/await and 15 ms with threads" in answer.headline.text
+    remedied = beside_work(blocks=5, backends=(*MODELS, "async_await_pool"))
+    with_pool = mixed_server.answer(analysed(remedied))
+    assert with_pool is not None
+    assert with_pool.headline is not None
+    assert "45 ms with async/await and 2.0 ms with async_await_pool" in with_pool.headline.text
     found = mixed_server.measured(analysed(beside_work(blocks=5)))
     for label in MODELS:
         assert found.median(label, mixed_server.TAIL) == pytest.approx(TAIL_MS[label], rel=0.01)

@@ -73,7 +73,6 @@ def test_a_server_has_numbers_where_it_was_measured(numbers: Numbers) -> None:
     held = [one for one in holding(blocks=2) if isinstance(one, TrialRecord)]
     both = Numbers(analysed([*loaded(blocks=2), *held]))
     assert both.serves
-    assert float(both.server("threads")[0]) > float(both.server("callbacks")[0])
-    assert both.server("threads")[1] == "14.0"
-    assert both.server("aiohttp") == (MISSING, MISSING)
+    assert float(both.server("threads")) > float(both.server("callbacks"))
+    assert both.server("aiohttp") == MISSING
     assert not numbers.serves
