@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from functools import partial
-from threading import Thread
+from threading import Event, Thread
 from typing import Final
 from wsgiref.types import WSGIApplication
 
@@ -26,20 +26,24 @@ from server.models.apps import asgi, for_aiohttp, wsgi
 from server.models.service import BACKLOG, TICK_S, Service, Stop, Tally
 
 
-def follow_parent() -> None:
-    """Ask this process to stop when standard input ends."""
+def follow_parent(ended: Event) -> None:
+    """Ask this process to stop when standard input ends, unless its stack has ended before."""
     while os.read(0, 4096):
         pass
-    os.kill(os.getpid(), signal.SIGTERM)
+    # A stack that has ended catches no signal any more: this one would cut its last words off.
+    if not ended.is_set():
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 @contextmanager
 def lent(service: Service) -> Iterator[None]:
     """The process belongs to a stack for the length of a ``with``, and so do its signals."""
+    ended = Event()
     if service.exit_with_parent:
-        Thread(target=follow_parent, daemon=True).start()
+        Thread(target=follow_parent, args=(ended,), daemon=True).start()
     with suppress(KeyboardInterrupt, SystemExit):
         yield
+    ended.set()
 
 
 def aiohttp_web(service: Service) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from zlib import crc32
 
 import pytest
 
+from server.models import stacks
 from server.models.catalogue import MODELS, SERVERS
 from tests.server.fixture_server import PATIENCE, get, receive
 from tests.server.models.differs import DIFFERS
@@ -169,3 +173,18 @@ def test_a_model_is_one_slide_and_has_the_names_of_the_others() -> None:
             assert f" {word}(" in text or f"class {word}:" in text, f"{name}: {word}"
     sizes = {file.name: file.read_text().count("\n") for file in folder.rglob("*.py")}
     assert sum(sizes.values()) - sizes["stacks.py"] - sizes["apps.py"] <= 2100
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_the_end_of_the_parent_does_not_cut_off_last_words(
+    monkeypatch: pytest.MonkeyPatch, ended: bool
+) -> None:
+    """hypercorn had ended, and the signal that followed its parent ended the process."""
+    sent: list[int] = []
+    monkeypatch.setattr(os, "read", lambda *_: b"")
+    monkeypatch.setattr(os, "kill", lambda _, number: sent.append(number))
+    over = threading.Event()
+    if ended:
+        over.set()
+    stacks.follow_parent(over)
+    assert sent == ([] if ended else [signal.SIGTERM])
