@@ -32,7 +32,7 @@ DIFFERS: Final[dict[str, dict[str, str]]] = {
     "asyncio_protocol": ASYNCIO_TLS,
     "uvloop": ASYNCIO_TLS,
     "uvloop_protocol": ASYNCIO_TLS,
-    "trio": {f"{REFUSES}-tls": "over TLS, refuses without a goodbye (close_notify)"},
+    "trio": {f"~{REFUSES}-tls": "over TLS, refuses without a goodbye (close_notify)"},
     "aiohttp_web": WAITS | HALF | DROPS | {
         f"~{REFUSES}": "refuses in HTTP/1.0, without Connection: close",
         CLOSES: "answers 400 if anything follows a request with Connection: close",
@@ -42,6 +42,7 @@ DIFFERS: Final[dict[str, dict[str, str]]] = {
     },
     "hypercorn": WAITS | DROPS | {
         f"{ENDS}-tls": HALF[ENDS],
+        f"~{ENDS}-plain": HALF[ENDS],
         f"~{REFUSES}": "answers HTTP/2.0, folded headers, and two lengths that are equal",
         CLOSES: "answers 400 if anything follows a request with Connection: close",
     },
