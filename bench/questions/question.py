@@ -143,9 +143,9 @@ class Compares(Protocol):
 def of_models(
     found: Measured, key: str, costs: str, remedies: Sequence[str] = ()
 ) -> Headline | None:
-    """The models, and what mends them, with the most and the least, if they differ.
+    """The models, and what helps them, with the most and the least, if they differ.
 
-    Every two of the models are compared, and these comparisons corrected together: the two that
+    Every two of these are compared, and the comparisons corrected together: the two that
     differ most were chosen among them. Five blocks make an interval: the lowest and the highest
     of them enclose the median of the population with a probability of 1 - 2 ** (1 - n), 94 % for
     five and 97 % for six. With fewer blocks the sentence says how few, and has no interval.
