@@ -183,7 +183,8 @@ class Loader:
             for descriptor, _ in poll(wait_s, AT_ONCE):
                 data = read(descriptor, RECEIVE)
                 request, body = asked[descriptor]
-                if not data.endswith(body):  # not all of it yet, or wrong
+                # A server may send a head before its body, and the body alone ends as it should.
+                if parts[descriptor] or not data.endswith(body):
                     data = parts[descriptor] = parts[descriptor] + self._some(data)
                     if len(data) > len(body) + LARGEST_HEAD:
                         raise LoadError(f"another page than at first for {request[:40]!r}")

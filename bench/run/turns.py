@@ -371,7 +371,7 @@ def take_turn(taker: Taker, index: int, number: int) -> TurnTaken:
                 taker.look()
             taker.server.stop()
         except GroupEndedError:
-            taker.lost = taker.lost or "the fixture server ended"
+            taker.lost = taker.lost or "the process at the other end ended"
     after = replace(_reading(taker), at=stopped_at)
     if not many:
         last = after

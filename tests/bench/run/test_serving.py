@@ -29,8 +29,8 @@ LOADED = Loaded(
 )  # fmt: skip
 
 
-def block_of(bench: Bench, point: Point) -> list[TrialRecord]:
-    turns = {n: Turn(0, point.id, n, Label.parse(name)) for n, name in enumerate(LABELS)}
+def block_of(bench: Bench, point: Point, labels: tuple[str, ...] = LABELS) -> list[TrialRecord]:
+    turns = {n: Turn(0, point.id, n, Label.parse(name)) for n, name in enumerate(labels)}
     return together.run(bench, point, turns)[0]
 
 
@@ -49,6 +49,12 @@ def test_servers_take_turns_and_both_ends_agree(block: list[TrialRecord]) -> Non
         assert record.turns.counted
         assert record.turns.exchanges <= (record.pages or 0)
         assert record.mechanism["python"]
+
+
+def test_a_server_may_send_a_head_before_its_body(bench: Bench) -> None:
+    pytest.importorskip("waitress")
+    for record in block_of(bench, POINT, ("callbacks", "waitress")):
+        assert (record.status, record.reason) == ("ok", None)
 
 
 def test_each_request_has_a_connection_of_its_own(bench: Bench) -> None:
