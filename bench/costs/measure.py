@@ -7,7 +7,6 @@ A :class:`Task` is one backend with one hash seed under one instrument. Several 
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import tempfile
 import threading
@@ -22,17 +21,19 @@ from typing import Final, Self
 
 from bench import controls
 from bench.costs import record
-from bench.costs.record import Costs, CostsError, Header, Key, Sample
+from bench.costs.record import Costs, CostsError, CrawlError, Header, Key, Sample
+from bench.costs.serving import SERVE, CountedServer
 from bench.launch import OWN_PYTHON, ROOT
 from bench.machine import environment, instruments
 from bench.machine.instruments import Counts, Instrument
 from bench.plan import backends, workloads
 from bench.plan.labels import Label
 from bench.plan.participants import MAIN_VARIANTS, Participants
+from bench.plan.profiles import SERVING
 from bench.plan.tls import Way
 from bench.plan.workloads import SITE_SEED, WARMUP_SITE, Point
 from bench.run import judge
-from bench.run.process import ProcessError, WorkerError, WorkerProcess
+from bench.run.process import ProcessError, WorkerError, WorkerProcess, kill
 from bench.run.protocol import Command, Result
 from bench.run.runner import own_command
 from bench.run.servers import Server, ServerError
@@ -56,6 +57,9 @@ WORKLOADS: dict[str, Callable[[int, int, Participants], Point]] = {
     OPENED: opened,
 }
 """What is crawled, by the names of DESIGN and of the charts."""
+
+COUNTED: Final = (*WORKLOADS, SERVE)
+"""And the models as servers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,14 +109,6 @@ CRAWL_S = 20.0
 
 ENDING_S = 60.0
 """An instrument writes its counts when the worker ends."""
-
-
-class CrawlError(Exception):
-    """A crawl gave no counts; the message says why. ``void``: it was wrong, it did not fail."""
-
-    def __init__(self, reason: str, *, void: bool = False) -> None:
-        super().__init__(reason)
-        self.void = void
 
 
 class Counted:
@@ -250,11 +246,6 @@ class Counted:
             worker.close(0.0)
 
 
-def kill(group: int) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, signal.SIGKILL)
-
-
 def switch_interval_s(instrument: Instrument) -> float | None:
     """How long a thread waits for the interpreter's lock before it asks for it; None: as usual.
 
@@ -275,6 +266,9 @@ STACK_SHARE = 0.4
 
 FLOOR = "bare"
 """The control that is counted, on lists only: see :mod:`bench.controls`."""
+
+REQUESTS: Final = 10
+"""A server is asked for so many times the pages of a crawl, which needs a server of its own."""
 
 OPENING = (*MODELS, *MAIN_VARIANTS)
 """Who is counted with a connection for each page."""
@@ -329,6 +323,19 @@ def plan(
     ]
 
 
+def plan_serving(
+    names: Sequence[str], usable: Sequence[Instrument], seeds: Sequence[int], pages: int
+) -> list[Task]:
+    """The same for servers; what the kernel counts for a worker, it does not count for them."""
+    return [
+        Task(name, instrument, seed, pages * REQUESTS, (SERVE,))
+        for place, seed in enumerate(seeds)
+        for name in names
+        for instrument in usable
+        if not (instrument.alone or (instrument.sparing and place))
+    ]
+
+
 def takes_part(name: str, workload: str) -> bool:
     if workload == OPENED:
         return name in OPENING
@@ -359,7 +366,7 @@ class Lanes:
         self._pool, self._own = ThreadPoolExecutor(jobs), threading.local()
         self._stack = ExitStack()
         self._futures: list[Future[list[Sample]]] = []
-        self._counted: list[Counted] = []
+        self._counted: list[Counted | CountedServer] = []
 
     def count(self, tasks: Iterable[Task]) -> Iterator[list[Sample]]:
         """The samples of each task, as it is done.
@@ -379,6 +386,11 @@ class Lanes:
             folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="c10k-"))
             own.sites = self._stack.enter_context(Sites(self._slots))
             own.scratch = Path(folder)
+        if SERVE in task.workloads:
+            name, tool = task.backend, task.instrument
+            with CountedServer(name, tool, task.seed, self._slots, own.scratch) as server:
+                self._counted.append(server)
+                return [] if self._stopped else [serve(task, server)]
         with Counted(task.backend, task.instrument, task.seed, own.sites, own.scratch) as counted:
             self._counted.append(counted)
             if self._stopped:
@@ -402,21 +414,39 @@ class Lanes:
 
 
 def take(task: Task, workload: str, counted: Counted, sites: Sites) -> Sample:
-    made = Sample(
+    try:
+        small, large = map(counted.count, sites.pair(workload, task.pages))
+    except CrawlError as error:
+        return lost(task, workload, error)
+    return sample(task, workload, task.pages * task.repeats, small, large)
+
+
+def serve(task: Task, server: CountedServer) -> Sample:
+    try:
+        few, small = server.count(task.pages)
+        many, large = server.count(2 * task.pages)
+    except CrawlError as error:
+        return lost(task, SERVE, error)
+    return sample(task, SERVE, many - few, small, large)
+
+
+def lost(task: Task, workload: str, error: CrawlError) -> Sample:
+    made = sample(task, workload, task.pages, {}, {})
+    status = "void" if error.void else "failed"
+    return made.model_copy(update={"status": status, "reason": str(error)})
+
+
+def sample(task: Task, workload: str, pages: int, small: Counts, large: Counts) -> Sample:
+    costs = {cost: (small.get(cost, 0), large.get(cost, 0)) for cost in {**small, **large}}
+    return Sample(
         backend=task.backend,
         workload=workload,
         instrument=task.instrument.name,
         seed=task.seed,
-        pages=task.pages * task.repeats,
+        pages=pages,
         status="ok",
+        counts=costs,
     )
-    try:
-        small, large = map(counted.count, sites.pair(workload, task.pages))
-    except CrawlError as error:
-        status = "void" if error.void else "failed"
-        return made.model_copy(update={"status": status, "reason": str(error)})
-    costs = {cost: (small.get(cost, 0), large.get(cost, 0)) for cost in {**small, **large}}
-    return made.model_copy(update={"counts": costs})
 
 
 def processors() -> int:
@@ -428,7 +458,7 @@ def processors() -> int:
 @dataclass(frozen=True, slots=True)
 class CostsOptions:
     backends: Sequence[str] | None = None
-    workloads: Sequence[str] = tuple(WORKLOADS)
+    workloads: Sequence[str] = COUNTED
     instruments: Sequence[str] = instruments.NAMES
     pages: int = 500
     slots: int = 100
@@ -456,10 +486,17 @@ def run(
     be counted here, or without the fixture server.
     """
     wanted = None if options.backends is None else list(options.backends)
-    floor = [FLOOR] if wanted is None or FLOOR in wanted else []
+    crawled = [workload for workload in options.workloads if workload != SERVE]
+    floor = [FLOOR] if crawled and (wanted is None or FLOOR in wanted) else []
+    serving = [
+        name
+        for name in (FLOOR, *SERVING)
+        if SERVE in options.workloads and (wanted is None or name in wanted)
+    ]
     if wanted is not None:
-        wanted = [name for name in wanted if name not in controls.CONTROLS]
-    known = backends.look_up(wanted) if wanted != [] else []
+        others = {*controls.CONTROLS, *backends.ONLY_SERVERS}
+        wanted = [name for name in wanted if name not in others]
+    known = backends.look_up(wanted) if crawled and wanted != [] else []
     names = [*floor, *(backends.choose(known, wanted) if known else [])]
     found = instruments.find(options.instruments)
     usable = [each for each in found if each.missing is None]
@@ -476,8 +513,11 @@ def run(
         missing={each.name: each.missing for each in found if each.missing},
         absent={each.name: each.missing for each in known if each.missing},
     )
-    planned = plan(known, names, usable, options.seeds, options.workloads, options.pages)
-    order = in_order(planned, options.workloads, names)
+    planned = [
+        *plan(known, names, usable, options.seeds, crawled, options.pages),
+        *plan_serving(serving, usable, options.seeds, options.pages),
+    ]
+    order = in_order(planned, options.workloads, list(dict.fromkeys([*names, *serving])))
     done: dict[Key, Sample] = {}
     log = None
     if folder is not None:

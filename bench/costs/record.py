@@ -36,6 +36,15 @@ class CostsError(BenchError):
     """Costs cannot be counted, read or compared; the message says why and what to do."""
 
 
+class CrawlError(Exception):
+    """A crawl or a load gave no counts; the message says why. ``void``: it did not fail, but it was
+    wrong."""
+
+    def __init__(self, reason: str, *, void: bool = False) -> None:
+        super().__init__(reason)
+        self.void = void
+
+
 class Header(Record):
     kind: Literal["costs"] = "costs"
     version: int = VERSION

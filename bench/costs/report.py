@@ -21,8 +21,10 @@ from bench.costs import record
 from bench.costs.guard import Gate
 from bench.costs.measure import FLOOR, OPENED
 from bench.costs.record import Account, Cost, Costs, Sample, per_page, seed_words, shadow
+from bench.costs.serving import SERVE
 from bench.machine.instruments import ALLOCATED, ALLOCATIONS, INSTRUCTIONS, SYSCALLS, WORKING
 from bench.plan.participants import MAIN_VARIANTS
+from bench.plan.profiles import SERVING
 from bench.report import markup, study
 from bench.report.charts import Design, Skip
 from bench.report.page import Extension, Extra, Section
@@ -35,7 +37,7 @@ from bench.show.table import MISSING, Cell, Column, Row, Table, Tone, name, word
 from bench.text import count, number, times
 from crawlers.registry import MODELS
 
-CHOSEN = (FLOOR, *MODELS, *MAIN_VARIANTS)
+CHOSEN = (FLOOR, *dict.fromkeys((*MODELS, *MAIN_VARIANTS, *SERVING)))
 """The backends of README's tables, and of a chart that would have too many."""
 
 # --- charts: instructions of a page, and of a connection -------------------------------------
@@ -252,7 +254,8 @@ def costs_table(
             for each, row in zip(rows, body, strict=True)
         ]
         notes = [FLOOR_NOTE, *notes]
-    return Table(captioned(f"A page of {workload} needs", rows), columns, body, notes=notes)
+    what = "request" if workload == SERVE else "page"
+    return Table(captioned(f"A {what} of {workload} needs", rows), columns, body, notes=notes)
 
 
 def multiple(found: Cost | None, least: Cost) -> str:
@@ -274,7 +277,8 @@ def calls_table(made: Sequence[Account], workload: str) -> Table:
         figures = [figure(found[key].middle) if key in found else "0" for key in used]
         body.append([each.backend, *figures])
     columns = [name("backend"), *(Column(key, drop=place) for place, key in enumerate(used))]
-    caption = captioned(f"System calls for a page of {workload}", rows)
+    what = "request" if workload == SERVE else "page"
+    caption = captioned(f"System calls for a {what} of {workload}", rows)
     return Table(caption, columns, body, notes=untold(mine))
 
 

@@ -90,6 +90,12 @@ def interruptible() -> Iterator[None]:
         _waiting = False
 
 
+def kill(group: int) -> None:
+    """Kill a group of processes, if there is one."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, signal.SIGKILL)
+
+
 # --- children ----------------------------------------------------------------------------
 
 
@@ -247,10 +253,13 @@ class Child:
         lines = self._stderr.read()[-65536:].decode(errors="replace").splitlines()
         return without_folders("\n".join(lines[-STDERR_LINES:])) or None
 
-    def end(self, grace_s: float = GRACE_S) -> None:
+    def end_input(self) -> None:
         if not self._stdin.closed:
             with suppress(BrokenPipeError):
                 self._stdin.close()
+
+    def end(self, grace_s: float = GRACE_S) -> None:
+        self.end_input()
         try:
             self.process.wait(grace_s)
         except subprocess.TimeoutExpired:

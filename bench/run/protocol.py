@@ -113,6 +113,7 @@ class Load:
     seconds: float = 0.0
     seed: int = 0
     every: int = 0  # 0: no page needs work
+    answers: int = 0  # ``press`` stops by itself after so many; 0: it is told to stop
     out: str = ""
     awake: bool  # never sleeps, so that no send of the server has to wake its processor
     timeout_s: float

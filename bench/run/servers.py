@@ -8,7 +8,7 @@ import secrets
 import socket
 import ssl
 import time
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, fields
 from itertools import repeat
@@ -287,6 +287,7 @@ class ModelServer(Server):
         tls: Tls | None,
         python: Sequence[str],
         work: Sequence[str] = (),
+        environment: Mapping[str, str] | None = None,
     ) -> None:
         """Start it in the state of malloc that workers have; call :meth:`ready` next."""
         self.site = site
@@ -295,7 +296,7 @@ class ModelServer(Server):
         arguments += ["--listen", "127.0.0.1:0", "--seed", str(seed), "--json"]
         arguments += ["--exit-with-parent", "--limit", f"idle_s={IDLE_S}"]
         arguments += [*work, *(tls.arguments if tls else ())]
-        self._child = Child(f"the server {name}", arguments, python=python)
+        self._child = Child(f"the server {name}", arguments, environment, python)
         self.not_pinned = None
         self.facts: dict[str, str | int] = {}
 
@@ -313,9 +314,15 @@ class ModelServer(Server):
         words = (procfs.read(f"proc/{self.pid}/stat") or "").rpartition(")")[2].split()
         return int(words[7]) if len(words) > 7 else 0
 
-    def finish(self) -> Served:
-        """Stop it by SIGTERM. Raises :class:`ServerError` unless it says what it has served."""
-        self._child.process.terminate()
+    def finish(self, *, by_signal: bool = True) -> Served:
+        """Stop it. Raises :class:`ServerError` unless it says what it has served.
+
+        A tool that runs it may keep signals for itself; the end of its input reaches it.
+        """
+        if by_signal:
+            self._child.process.terminate()
+        else:
+            self._child.end_input()
         try:
             served = json.loads(self._child.receive(time.monotonic() + CONTROL_S))["served"]
         except (TimeoutError, ProcessError, ValueError) as error:

@@ -24,7 +24,7 @@ from rich.console import Console
 from bench import store
 from bench.cli import DONE, FAILED, options
 from bench.costs import guard, measure, record, report
-from bench.costs.measure import WORKLOADS, CostsOptions
+from bench.costs.measure import COUNTED, CostsOptions
 from bench.errors import BenchError
 from bench.launch import RESULTS
 from bench.machine import instruments
@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--backends", type=options.names, metavar="A,B",
         help=f"only these, or all (default: {','.join(report.CHOSEN)})",
     )  # fmt: skip
-    parser.add_argument("--workload", choices=tuple(WORKLOADS), help="only this one")
+    parser.add_argument("--workload", choices=COUNTED, help="only this one")
     parser.add_argument(
         "--count", type=options.names, metavar="A,B",
         help=f"only these: {', '.join(instruments.NAMES)}",
@@ -155,7 +155,7 @@ def chosen(arguments: argparse.Namespace) -> CostsOptions:
     backends = arguments.backends or list(report.CHOSEN)
     return CostsOptions(
         backends=None if backends == ["all"] else backends,
-        workloads=(arguments.workload,) if arguments.workload else tuple(WORKLOADS),
+        workloads=(arguments.workload,) if arguments.workload else COUNTED,
         instruments=counted,
         pages=arguments.pages,
         slots=arguments.slots,

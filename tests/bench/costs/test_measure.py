@@ -12,8 +12,8 @@ import pytest
 from bench.__main__ import main
 from bench.controls import REPEATS
 from bench.costs import measure, record
-from bench.costs.measure import CostsOptions, Counted, CrawlError, Sites, Task
-from bench.costs.record import Sample
+from bench.costs.measure import CostsOptions, Counted, Sites, Task
+from bench.costs.record import CrawlError, Sample
 from bench.machine import instruments
 from bench.machine.instruments import Counts, Instrument
 from crawlers.backend import Backend
@@ -55,6 +55,17 @@ def test_system_calls_of_a_page() -> None:
     assert sample.status == "ok", sample.reason
     small, large = sample.counts["system_call.sendto"]
     assert large - small == 60, "one for each page"
+
+
+def test_a_server_is_counted_under_a_load_that_stops_by_itself() -> None:
+    usable("system calls")
+    options = replace(SMALL, workloads=("serve",), backends=["callbacks", "bare", "aiohttp_web"])
+    found = run(replace(options, instruments=("system calls", "kernel")))
+    assert {sample.backend for sample in found} == {"callbacks", "bare", "aiohttp_web"}
+    for sample in found:
+        assert (sample.status, sample.reason) == ("ok", None)
+        small, large = sample.counts["system_call.sendto"]
+        assert large - small == sample.pages, "one for each request"
 
 
 @pytest.mark.slow

@@ -1,0 +1,106 @@
+"""Counts servers: what a request needs in the process of a server, by the instruments of crawls.
+
+Each count is of one process from its start to its end, under a load that stops by itself. What
+start, first pages, connections and end need is in the counts of N and of 2 N requests, so it
+cancels, as it does for crawls.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import Final, Self
+
+from bench.costs.record import CrawlError
+from bench.launch import OWN_PYTHON
+from bench.machine.instruments import Counts, Instrument
+from bench.plan.workloads import SERVED, SITE_SEED
+from bench.run import judge
+from bench.run.process import ProcessError, WorkerError, WorkerProcess, kill
+from bench.run.protocol import Load
+from bench.run.servers import ModelServer, ServerError
+from bench.run.serving import PLACES
+from bench.run.settled import SWITCH_INTERVAL
+from bench.run.state import Progress
+
+SERVE: Final = "serve"
+SITE: Final = f"list:{SERVED}:2048"
+
+ANSWER_S: Final = 20.0
+"""How long a load may take to begin, and then to end, for an instrument that slows nothing."""
+
+
+class CountedServer:
+    """One server with one hash seed under one instrument."""
+
+    def __init__(
+        self, name: str, instrument: Instrument, seed: int, slots: int, scratch: Path
+    ) -> None:
+        self._name, self._instrument, self._seed = name, instrument, seed
+        self._slots, self._scratch = slots, scratch
+        self._running: ModelServer | None = None
+        self._stopped = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._running = None
+
+    def stop(self) -> None:
+        """Kill what runs; for another thread."""
+        self._stopped = True
+        if self._running is not None:
+            kill(self._running.pid)
+
+    def count(self, requests: int) -> tuple[int, Counts]:
+        """How many requests there were, which is about ``requests``, and what all of them took.
+
+        Raises :class:`CrawlError` when the server failed, or did not serve what was asked for.
+        """
+        for left in self._instrument.files(self._scratch):
+            left.unlink()
+        if self._stopped:
+            raise CrawlError("stopped")
+        try:
+            answered = self._serve(requests)
+            return answered, self._instrument.results(self._scratch)
+        except (TimeoutError, ProcessError, WorkerError, ServerError, ValueError) as error:
+            raise CrawlError(str(error)) from None
+
+    def _serve(self, requests: int) -> int:
+        tool = self._instrument
+        extra = {"PYTHONHASHSEED": str(self._seed), **tool.environment}
+        if tool.slowness > 1:  # a time, which a tool does not slow: see measure.switch_interval_s
+            extra[SWITCH_INTERVAL] = str(sys.getswitchinterval() * tool.slowness)
+        python = [*tool.wrap(self._scratch), *OWN_PYTHON]
+        with (
+            ModelServer(self._name, SITE, SITE_SEED, None, python, environment=extra) as server,
+            closing(Progress(PLACES)) as progress,
+            WorkerProcess("the load", module="bench.run.loader") as load,
+        ):
+            self._running = server
+            server.ready()
+            patience = ANSWER_S * tool.slowness
+            load.command(
+                Load(
+                    prefix=server.prefix,
+                    pages=server.urls,
+                    connections=self._slots,
+                    shared=progress.file,
+                    how="press",
+                    answers=requests,
+                    awake=False,
+                    timeout_s=patience,
+                )
+            )
+            load.ready(patience)
+            load.go()
+            loaded = load.loaded(time.monotonic() + patience)
+            served = server.finish(by_signal=False)
+            self._running = None
+        if reason := judge.served_reason(self._name, loaded, served, server.digest):
+            raise CrawlError(reason, void=True)
+        return loaded.requests
