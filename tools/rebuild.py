@@ -37,7 +37,7 @@ from bench.fleet import records as fleet_records
 from bench.fleet import report as fleet_report
 from bench.launch import RESULTS, ROOT
 from bench.micro import report as micro_report
-from bench.questions import answers, equal
+from bench.questions import SERVE, answers, equal
 from bench.report import cite, contributed, numbers, page
 from bench.report.tables import grid
 from bench.show.words import machine_words
@@ -116,7 +116,7 @@ def claims() -> str:
 
 @cache
 def quoted() -> numbers.Numbers:
-    return numbers.Numbers(analysed("reference"), analysed("servers"))
+    return numbers.Numbers(analysed("reference"))
 
 
 def story() -> str:
@@ -163,10 +163,10 @@ def others() -> str:
 
 def served() -> str:
     """The findings and tables of docs/servers.md."""
-    analysis = analysed("servers")
+    analysis = analysed("reference")
     parts = []
     for question, answer in answers(analysis):
-        if question.NAME not in ("trust", "equal"):
+        if question.NAME in SERVE:
             parts += [f"### {question.ASKS}\n"]
             said = cite.quoted(answer.finding) if answer.finding else ""
             parts += [f"{textwrap.fill(said, 100)}\n"] if said else []
@@ -210,7 +210,7 @@ def documents() -> None:
 
 
 FOLDERS: Final[dict[str, Callable[[Path], None]]] = {
-    **{name: partial(campaign, name) for name in ("reference", "interpreters", "servers")},
+    **{name: partial(campaign, name) for name in ("reference", "interpreters")},
     "fleet": lambda out: fleet("fleet", out),
     "fleet-tls": lambda out: fleet("fleet-tls", out),
     "micro": micro,

@@ -13,11 +13,13 @@ from bench.analysis.stats.comparisons import declare
 from bench.questions.question import Across, Answer, Compares, Question
 from bench.store import Records
 
+SERVE: Final = ("serve", "accept", "hold", "mixed_server", "slow_readers")
+"""What is asked of servers."""
+
 STORY: Final = (
     *("page", "bodies", "receive", "memory", "ramp", "waiting", "crossover", "pinning"),
     *("ten_thousand", "churn", "garbage", "tls", "open_loop", "mixed", "timeouts", "cancelling"),
-    *("fairness", "processors", "variants", "serve", "accept", "hold", "mixed_server"),
-    *("slow_readers", "interpreters", "equal", "trust"),
+    *("fairness", "processors", "variants", *SERVE, "interpreters", "equal", "trust"),
 )
 QUESTIONS: Final[tuple[Question, ...]] = tuple(
     cast("Question", import_module(f"{__name__}.{name}")) for name in STORY

@@ -39,8 +39,7 @@ CITES: Final = {
     "memory": "over TLS: threads {{ n.idle_tls('threads') }} KiB, async/await "
     "{{ n.idle_tls('async_await') }}.",
     "tls-memory": "with `uvloop`, which uses {{ n.idle_tls('uvloop') }} KiB.",
-    "serve": "a page needs more than a lookup: that work costs the same with every model. Measured "
-    "on {{ n.servers.campaign.environment.cpu_model }}.",
+    "serve": "a page needs more than a lookup: that work costs the same with every model.",
 }
 """The findings that README quotes, and where they do not hold."""
 
@@ -55,17 +54,14 @@ class NotShownError(ValueError):
 
 
 class Numbers:
-    """The numbers of one campaign. A backend or point that it does not have raises KeyError.
+    """The numbers of one campaign. A backend or point that it does not have raises KeyError."""
 
-    Those of servers are from a campaign of their own where one is given.
-    """
-
-    def __init__(self, analysis: Analysis, servers: Analysis | None = None) -> None:
-        self.analysis, self.servers = analysis, servers or analysis
+    def __init__(self, analysis: Analysis) -> None:
+        self.analysis = analysis
         self.campaign = analysis.campaign.campaign
         self.python = analysis.campaign.environment.python
         self._churn, self._tls = churn.measured(analysis), tls.measured(analysis)
-        self._hold = hold.measured(self.servers)
+        self._hold = hold.measured(analysis)
         self.serves = bool(self._hold.values)
 
     def idle(self, label: str) -> str:
@@ -210,16 +206,13 @@ def table(numbers: Numbers) -> str:
         f"Campaign `{numbers.campaign}`, {numbers.python}; client's side, medians; 100 slots, 2 KB "
         "pages. Threads run on both processors, and share one with the server."
     )
-    if numbers.serves:
-        found = numbers.servers.campaign
-        about += f" As servers: `{found.campaign}`, {found.environment.python}."
     return "\n".join([*markdown_table(heads, rows, right=len(heads) - 1), "", about])
 
 
 def cited(numbers: Numbers) -> str:
     """README's numbers to cite: a finding with its interval, and when it does not hold."""
     sentences = markup.templates(__name__)
-    named = {**findings.named(numbers.servers), **findings.named(numbers.analysis)}
+    named = findings.named(numbers.analysis)
     return "\n".join(
         f"- {cite.quoted(named[name])} *When not:* {sentences.from_string(when).render(n=numbers)}"
         for name, when in CITES.items()

@@ -146,6 +146,7 @@ def gunicorn_gevent(service: Service) -> None:
         "bind": f"fd://{service.listening.detach()}", "workers": 1, "worker_class": "gevent",
         "worker_connections": limits.max_connections, "backlog": BACKLOG,
         "keepalive": round(limits.idle_s), "graceful_timeout": round(limits.grace_s),
+        "timeout": 0,  # its watchdog's clock goes on while the harness stops its worker
         "loglevel": "warning", "worker_exit": end,
         "post_worker_init": lambda worker: service.ready(),
     }  # fmt: skip

@@ -26,7 +26,7 @@ MOST_BYTES = 8_000_000
 DRAWN_WITH = "3.11.2"
 """The release of matplotlib that drew what is committed. Others may place a line elsewhere."""
 
-CAMPAIGNS = ("reference", "interpreters", "servers")
+CAMPAIGNS = ("reference", "interpreters")
 
 
 @pytest.fixture(scope="module")

@@ -38,7 +38,7 @@ TEMPLATE = (Path(slides.__file__).parent / "templates" / "talk.md").read_text()
 STORY = (
     *("the-title", "the-claim", "the-crawler", "the-connection", "the-claim-tested"),
     *("the-page", "one-line", "the-page-counted", "the-wait", "too-much", "https"),
-    *("as-many-as-fit", "the-price-on-no-chart", "what-to-choose", "the-end"),
+    *("both-ends", "as-many-as-fit", "the-price-on-no-chart", "what-to-choose", "the-end"),
 )
 
 
@@ -281,7 +281,7 @@ def test_the_command_writes_slides_beside_the_records_or_a_page_alone(
     monkeypatch.setattr(slides, "html", lambda talk: f"{len(talk.slides)} slides")
     shutil.copy(REFERENCE / "trials.jsonl.gz", tmp_path)
     assert main(["talk", str(tmp_path)]) == 0
-    assert (tmp_path / "talk.html").read_text() == "13 slides"
+    assert (tmp_path / "talk.html").read_text() == "14 slides"
     said = capsys.readouterr().out
     assert "“As many as fit” is left out: no fleet was named" in said
     assert "“The page, counted” is left out: no costs.jsonl" in said

@@ -7,9 +7,11 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from zlib import crc32
 
+import psutil
 import pytest
 
 from server.models import stacks
@@ -162,6 +164,22 @@ def test_a_server_ends_with_its_parent() -> None:
         assert server.process.stdin is not None
         server.process.stdin.close()
         assert server.process.wait(PATIENCE) == 0
+
+
+@pytest.mark.slow  # half a minute: gunicorn's own default is what must not count
+def test_a_worker_that_was_stopped_for_long_goes_on() -> None:
+    """As the harness stops all but one. gunicorn's watchdog had killed such a worker."""
+    with serving("gunicorn_gevent") as server, server.connect() as sock:
+        assert len(ask(sock, "/")) > 100
+        group = [psutil.Process(server.process.pid), *psutil.Process(server.process.pid).children()]
+        for process in group:
+            process.cpu_affinity([min(process.cpu_affinity())])  # the first to go on is the watchdog
+            process.suspend()
+        time.sleep(32)
+        for process in group:
+            process.resume()
+        time.sleep(2)
+        assert len(ask(sock, "/")) > 100
 
 
 def test_a_model_is_one_slide_and_has_the_names_of_the_others() -> None:
