@@ -24,6 +24,7 @@ def accepted(**options: object) -> list[AnyRecord]:
             at = {
                 "workload": "accept",
                 "point": "accept-100",
+                "block": line.block + 5,  # kept connections had others
                 "limiter": "client" if line.label == "callbacks" else "server",
             }
             found.append(in_turns(line.model_copy(update=at), us))

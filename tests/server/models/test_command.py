@@ -171,9 +171,10 @@ def test_a_worker_that_was_stopped_for_long_goes_on() -> None:
     """As the harness stops all but one. gunicorn's watchdog had killed such a worker."""
     with serving("gunicorn_gevent") as server, server.connect() as sock:
         assert len(ask(sock, "/")) > 100
-        group = [psutil.Process(server.process.pid), *psutil.Process(server.process.pid).children()]
+        watchdog = psutil.Process(server.process.pid)
+        group = [watchdog, *watchdog.children()]
         for process in group:
-            process.cpu_affinity([min(process.cpu_affinity())])  # the first to go on is the watchdog
+            process.cpu_affinity(watchdog.cpu_affinity()[:1])  # so that the watchdog goes on first
             process.suspend()
         time.sleep(32)
         for process in group:
