@@ -173,7 +173,9 @@ def served() -> str:
             for table in answer.tables:
                 parts += [*grid(table), "", f"{textwrap.fill(table.about, 100)}\n"]
     where = machine_words(analysis.campaign.environment, analysis.campaign.created)
-    return "\n".join([*parts, f"Campaign `{analysis.campaign.campaign}`: {where}."])
+    parts.append(f"Campaign `{analysis.campaign.campaign}`: {where}.\n")
+    costs = costs_record.load(RESULTS / "costs-serve")
+    return "\n".join([*parts, costs_report.excerpt(costs, costs_record.accounts(costs))])
 
 
 BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {

@@ -420,11 +420,11 @@ def summary(costs: Costs, made: Sequence[Account]) -> str:
     return "\n".join(lines)
 
 
-def excerpt(costs: Costs, made: Sequence[Account], chart_file: str) -> str:
-    """The generated part of docs/costs.md: the chart, the models and the main variants."""
+def excerpt(costs: Costs, made: Sequence[Account], chart_file: str | None = None) -> str:
+    """The generated part of a document: a chart, the models and the main variants."""
     drawing = design(costs, made)
     lines = []
-    if isinstance(drawing, Design):
+    if chart_file and isinstance(drawing, Design):
         lines += [f"![{drawing.headline}]({chart_file})", ""]
     lines += [
         f"{costs.header.stamp}: the median over {seed_words(costs)}, and the range where there "

@@ -99,9 +99,8 @@ def answer(analysis: Analysis) -> Answer | None:
                     "until everything is closed (in colour)",
                 ),
                 notes=(
-                    "The server held all answers. SIGINT, as Ctrl-C sends it, is noticed at the "
-                    "next tick, which comes four times a second in every backend and is not "
-                    f"counted. {CONTROL}: sockets that are closed in a loop, the least possible.",
+                    "The server held all answers. The wait for the next tick, up to 250 ms, is not "
+                    f"counted. {CONTROL}: closes sockets in a loop.",
                 ),
             )
         ],

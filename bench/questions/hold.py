@@ -11,6 +11,7 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
+from bench.plan.profiles import SERVING
 from bench.questions.question import Answer, of_models
 from bench.schema import TrialRecord
 from bench.show.figures import Bars, Figure, Panel, Unit
@@ -121,7 +122,7 @@ def both_ends(analysis: Analysis, servers: Measured) -> Figure | None:
             stats.spread([analysis.memory[label].total / KIB]),
             servers.spread(label, PLAIN),
         ]
-        for label in servers.values
+        for label in SERVING
         if label in here
     }
     return Figure(
@@ -148,7 +149,7 @@ def answer(analysis: Analysis) -> Answer | None:
     headline = of_models(found, PLAIN, "An idle connection costs a server")
     plain, tls = (connections(analysis, workload) for workload in (NAME, OVER_TLS))
     where = f"at {count(plain)} connections" + (f", over TLS at {count(tls)}" if tls else "")
-    servers = Measured(MEASURES, {k: v for k, v in found.values.items() if k != BARE})
+    servers = Measured(MEASURES, {k: v for k, v in found.values.items() if k in SERVING})
     keys = (PLAIN, TLS) if tls else (PLAIN,)
     ends = both_ends(analysis, servers)
     return Answer(
@@ -173,7 +174,7 @@ def answer(analysis: Analysis) -> Answer | None:
                 data=Bars([servers.panel("KiB for each connection", *keys)], "plain HTTP", "TLS")
                 if tls
                 else Bars([servers.panel("KiB for each connection", *keys)]),
-                notes=("Ranges: lowest to highest block.",),
+                notes=("Ranges: lowest to highest block. The table has more servers.",),
             ),
             *([ends] if ends else []),
         ],

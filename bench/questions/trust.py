@@ -59,6 +59,7 @@ SHORT: Final = {
     "service_p50_ms": "p50",
     "service_p99_ms": "p99",
     "user_per_connection": "memory",
+    "cpu_us_per_request": "served",
 }
 """The metrics' names on the axis."""
 
@@ -442,7 +443,7 @@ def _groups(analysis: Analysis, drawn: Sequence[Comparison]) -> list[DotGroup]:
             band = (100 * math.expm1(-floor), 100 * math.expm1(floor)) if floor else None
             groups.append(
                 DotGroup(
-                    SHORT.get(metric.name, metric.name) + (f"\n{way}" if several else ""),
+                    SHORT[metric.name] + (f"\n{way}" if several else ""),
                     [
                         Dot(
                             *(c.base, _off(c.ratio.value), _off(c.ratio.low), _off(c.ratio.high)),

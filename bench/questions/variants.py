@@ -15,6 +15,7 @@ from bench.analysis import stats
 from bench.analysis.analysis import STACK, Analysis
 from bench.analysis.stats import CPU_PER_1000, EQUIVALENT, Comparison, Metric, Pair
 from bench.analysis.stats.records import widest_point
+from bench.plan.participants import SPREADING
 from bench.questions.question import Answer, contrast
 from bench.schema import Rung, TrialRecord
 from bench.show import cells
@@ -225,10 +226,19 @@ def _on_asyncio(one: Rung) -> bool:
     return one.family == "async" and one.name.startswith(ASYNCIO)
 
 
+def _on_another(one: Rung) -> bool:
+    """Whether asyncio stays, and what is below it is another's."""
+    return one.name.startswith(("uvloop", "aiofastnet"))
+
+
 GROUPS: Final[dict[str, tuple[str, Callable[[Rung], bool]]]] = {
     NAME: (
         "From threads to coroutines, one change at a time",
-        lambda one: one.family in HAND_BUILT or one.name in MODELS,
+        lambda one: one.name in MODELS or (one.family in HAND_BUILT and one.name not in SPREADING),
+    ),
+    f"{NAME}-spreading": (
+        "One crawl on several processors, one change at a time",
+        lambda one: one.name == "callbacks" or one.name in SPREADING,
     ),
     f"{NAME}-threads": (
         "Threads and greenlets, one change at a time",
@@ -236,10 +246,14 @@ GROUPS: Final[dict[str, tuple[str, Callable[[Rung], bool]]]] = {
     ),
     f"{NAME}-asyncio": ("The ways to use asyncio, one change at a time", _on_asyncio),
     f"{NAME}-loops": (
-        "Other loops and libraries with await, one change at a time",
+        "Other loops and transports below asyncio, one change at a time",
+        lambda one: one.family == "async" and (one.name in MODELS or _on_another(one)),
+    ),
+    f"{NAME}-libraries": (
+        "Other libraries with await, one change at a time",
         lambda one: (
             one.family not in (THREADS, *HAND_BUILT, STACK)
-            and (one.name in MODELS or not _on_asyncio(one))
+            and (one.name in MODELS or not (_on_asyncio(one) or _on_another(one)))
         ),
     ),
     f"{NAME}-stacks": (

@@ -500,6 +500,9 @@ def _spans_panel(slide: Slide, axes: Axes, panel: SpansPanel, spans: Spans) -> N
 BAR_SHARE: Final = {"wide": 0.45, "square": 0.3}
 """How much of its panel the longest bar takes; figures and ratios stand right of it."""
 
+SMALL: Final = 0.95
+"""Of a name is the size of what its backend changes."""
+
 
 def draw_forest(forest: Forest, slide: Slide) -> None:
     """Names and changes on the left, then a panel for each quantity."""
@@ -520,7 +523,7 @@ def draw_forest(forest: Forest, slide: Slide) -> None:
     slide.settle()
     room = text.get_window_extent().width
     for place, (label, estimates) in enumerate(forest.rows.items()):
-        change = fitted(slide, forest.changes[label], size * 0.85, room)
+        change = fitted(slide, forest.changes[label], size * SMALL, room)
         _names(slide, text, place, label, change, size)
         for axes, estimate, unit in zip(panels, estimates, forest.columns.values(), strict=True):
             _bar(slide, axes, place, label, estimate, unit, size)
@@ -533,7 +536,7 @@ def draw_forest(forest: Forest, slide: Slide) -> None:
 def _names(slide: Slide, axes: Axes, place: int, label: str, change: str, size: float) -> None:
     for words, shift, side, scale, colour, weight in (
         (label, 0.0, "bottom", 1.15, slide.palette.ink, "bold" if label in MODELS else "normal"),
-        (change, 0.03, "top", 0.85, slide.palette.muted, "normal"),
+        (change, 0.03, "top", SMALL, slide.palette.muted, "normal"),
     ):
         axes.annotate(
             words,

@@ -76,7 +76,7 @@ class Slide:
         if subtitle:
             y = self._block(subtitle, y - 0.07, 14.0, "normal", self.palette.muted) - 0.12
         self._top = y
-        low = self._stack(footer, self.BOTTOM if footer else self.BARE, 9.5, 1.3)
+        low = self._stack(footer, self.BOTTOM if footer else self.BARE, 9.6, 1.3)
         if footer:
             low += 0.04
             self.figure.add_artist(

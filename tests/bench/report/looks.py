@@ -18,6 +18,8 @@ from bench.show.words import footer
 SHAPES: tuple[Shape, ...] = ("wide", "square")
 TOUCHING = 3.0
 """Pixels of the box around a text that are free of its letters."""
+SMALLEST = 20.0
+"""Pixels of a letter's height on a slide of 1920 pixels: smaller ones nobody in a room can read."""
 
 
 def draw_in_every_look(analysis: Analysis, folder: Path, *names: str) -> None:
@@ -37,6 +39,7 @@ def crowded(
         figure = design.slide(look, small_print).figure
         figure.draw_without_rendering()
         boxes = [(text.get_text(), text.get_window_extent()) for text in shown(figure)]
+        small = {text.get_text() for text in shown(figure) if pixels(text, look) < SMALLEST}
     width, height = (DPI * side for side in look.size)
     found = [
         f"{design.name}, {shape}: {text!r} leaves the slide"
@@ -47,7 +50,13 @@ def crowded(
         beside = a.x1 <= b.x0 + TOUCHING or b.x1 <= a.x0 + TOUCHING
         if not beside and a.y1 > b.y0 + TOUCHING and b.y1 > a.y0 + TOUCHING:
             found.append(f"{design.name}, {shape}: {one!r} lies on {two!r}")
+    if shape == "wide":
+        found += [f"{design.name}: {text!r} is too small" for text in sorted(small)]
     return found
+
+
+def pixels(text: Text, look: Look) -> float:
+    return float(text.get_fontsize()) / 72 * 1920 / look.size[0]
 
 
 def shown(figure: Figure) -> Iterator[Text]:
