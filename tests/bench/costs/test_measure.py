@@ -57,6 +57,7 @@ def test_system_calls_of_a_page() -> None:
     assert large - small == 60, "one for each page"
 
 
+@pytest.mark.slow
 def test_a_server_is_counted_under_a_load_that_stops_by_itself() -> None:
     usable("system calls")
     options = replace(SMALL, workloads=("serve",), backends=["callbacks", "bare", "aiohttp_web"])
