@@ -23,6 +23,8 @@ NAME: Final = "hold"
 ASKS: Final = "How much memory does a server need for an idle connection?"
 OVER_TLS: Final = "tls-hold"
 BARE: Final = "bare"
+MOST_DRAWN: Final = len(SERVING)
+"""Servers in a chart: the names of more could not be read on a slide."""
 
 
 def _kib(value: float) -> str:
@@ -114,17 +116,13 @@ def measured(analysis: Analysis) -> Measured:
 
 def both_ends(analysis: Analysis, servers: Measured) -> Figure | None:
     """An idle connection at either end; None unless the campaign has both for some model."""
-    here = [label for label in servers.with_(PLAIN, servers.values) if label in analysis.memory]
-    if not here:
-        return None
     rows = {
-        label: [
-            stats.spread([analysis.memory[label].total / KIB]),
-            servers.spread(label, PLAIN),
-        ]
-        for label in SERVING
-        if label in here
+        label: [stats.spread([analysis.memory[label].total / KIB]), spread]
+        for label in servers.values
+        if label in analysis.memory and (spread := servers.spread(label, PLAIN))
     }
+    if not rows:
+        return None
     return Figure(
         name="both-ends",
         title="Memory of an idle connection at either end",
@@ -149,7 +147,9 @@ def answer(analysis: Analysis) -> Answer | None:
     headline = of_models(found, PLAIN, "An idle connection costs a server")
     plain, tls = (connections(analysis, workload) for workload in (NAME, OVER_TLS))
     where = f"at {count(plain)} connections" + (f", over TLS at {count(tls)}" if tls else "")
-    servers = Measured(MEASURES, {k: v for k, v in found.values.items() if k in SERVING})
+    every = [label for label in found.values if label != BARE]
+    drawn = sorted(every, key=lambda label: label not in SERVING)[:MOST_DRAWN]
+    servers = Measured(MEASURES, {label: found.values[label] for label in drawn})
     keys = (PLAIN, TLS) if tls else (PLAIN,)
     ends = both_ends(analysis, servers)
     return Answer(
@@ -174,7 +174,10 @@ def answer(analysis: Analysis) -> Answer | None:
                 data=Bars([servers.panel("KiB for each connection", *keys)], "plain HTTP", "TLS")
                 if tls
                 else Bars([servers.panel("KiB for each connection", *keys)]),
-                notes=("Ranges: lowest to highest block. The table has more servers.",),
+                notes=(
+                    "Ranges: lowest to highest block."
+                    + " The table has more servers." * (len(every) > len(drawn)),
+                ),
             ),
             *([ends] if ends else []),
         ],

@@ -50,6 +50,21 @@ def test_what_servers_hold_is_not_what_crawlers_hold() -> None:
     assert hold.answer(analysed(campaign(workloads=("c10k",)))) is None
 
 
+@pytest.mark.parametrize("names", [MODELS, ("waitress", "hypercorn", "granian", "uvicorn")])
+def test_a_chart_has_servers_whichever_were_measured(names: Sequence[str]) -> None:
+    called = dict(zip(MODELS, names, strict=True))
+    renamed = [
+        line.model_copy(update={"label": called[line.label], "backend": called[line.label]})
+        if isinstance(line, TrialRecord) and line.label in called
+        else line
+        for line in holding(blocks=2)
+    ]
+    (figure,) = (f for f in _figures(renamed) if f.name == hold.NAME)
+    assert isinstance(figure.data, Bars)
+    assert set(figure.data.panels[0].rows) == set(names)
+    assert "more servers" not in " ".join(figure.notes)
+
+
 def test_both_ends_are_in_one_chart_where_both_were_measured() -> None:
     """At the client's end as much as the memory chart says."""
     assert not [f for f in _figures(holding(blocks=2)) if f.name == "both-ends"]
