@@ -18,7 +18,7 @@ from bench.plan.labels import Label
 from bench.questions import churn, hold, interpreters, mixed, tls
 from bench.report import cite, findings, markup
 from bench.show.table import MISSING
-from bench.text import KIB, MIB, count, duration, markdown_table, significant
+from bench.text import KIB, MIB, count, duration, markdown_table, plural, significant
 
 TABLE: Final = "choice"
 """The generated table of README.md."""
@@ -39,7 +39,8 @@ CITES: Final = {
     "memory": "over TLS: threads {{ n.idle_tls('threads') }} KiB, async/await "
     "{{ n.idle_tls('async_await') }}.",
     "tls-memory": "with `uvloop`, which uses {{ n.idle_tls('uvloop') }} KiB.",
-    "serve": "a page needs more than a lookup: that work costs the same with every model.",
+    "serve": "a page needs more than a lookup: that work costs the same with every model. Measured "
+    "on {{ n.analysis.campaign.environment.cpu_model }}, {{ n.python }}.",
 }
 """The findings that README quotes, and where they do not hold."""
 
@@ -106,6 +107,10 @@ class Numbers:
     def handshake(self, label: str) -> str:
         """Microseconds of processor time of a full handshake, client's side."""
         return count(self._tls.median(label, tls.HANDSHAKE))
+
+    def handshakes(self, label: str) -> str:
+        """In how many blocks a handshake was measured."""
+        return plural(len(self._tls.values[label][tls.HANDSHAKE]), "block")
 
     def server(self, label: str) -> str:
         """KiB of a server for an idle connection: unlike times, the same on any machine."""
