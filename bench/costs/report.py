@@ -422,9 +422,8 @@ def summary(costs: Costs, made: Sequence[Account]) -> str:
 
 def excerpt(costs: Costs, made: Sequence[Account], chart_file: str | None = None) -> str:
     """The generated part of a document: a chart, the models and the main variants."""
-    drawing = design(costs, made)
     lines = []
-    if chart_file and isinstance(drawing, Design):
+    if chart_file and isinstance(drawing := design(costs, made), Design):
         lines += [f"![{drawing.headline}]({chart_file})", ""]
     lines += [
         f"{costs.header.stamp}: the median over {seed_words(costs)}, and the range where there "

@@ -54,7 +54,7 @@ def measured(analysis: Analysis) -> Measured:
     for label in (*analysis.labels, BARE):
         if found := costs.get((POINT, label)):
             mine: dict[str, Blocks] = {ALL: found}
-            if kept := costs.get((KEPT, label)):  # in other blocks, where both have so many
+            if kept := costs.get((KEPT, label)):  # its blocks may be others
                 middle = median(kept.values())
                 mine[OPENED] = {block: cost - middle for block, cost in found.items()}
             if over := within(found, bare, truediv):

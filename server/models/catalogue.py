@@ -151,7 +151,7 @@ _ALL: Final = (
         "max_connections idle_s", tls=False,
     ),
     _stack(
-        "gunicorn_gevent", "gunicorn gevent", "gunicorn with one worker of gevent",
+        "gunicorn_gevent", "gunicorn gevent", "gunicorn with one worker of gevent, no watchdog",
         "max_connections idle_s grace_s", tls=False,
     ),
     _stack(

@@ -19,7 +19,7 @@ SHAPES: tuple[Shape, ...] = ("wide", "square")
 TOUCHING = 3.0
 """Pixels of the box around a text that are free of its letters."""
 SMALLEST = 20.0
-"""Pixels of a letter's height on a slide of 1920 pixels: smaller ones nobody in a room can read."""
+"""Pixels of text on a slide of 1920: nobody in a room can read less."""
 
 
 def draw_in_every_look(analysis: Analysis, folder: Path, *names: str) -> None:
@@ -33,13 +33,14 @@ def draw_in_every_look(analysis: Analysis, folder: Path, *names: str) -> None:
 def crowded(
     design: Design, shape: Shape, backends: Sequence[str], small_print: Sequence[str]
 ) -> list[str]:
-    """The texts of a chart that lie on another or leave the slide, one in a line."""
+    """The texts of a chart that lie on another, leave the slide or are small, one in a line."""
     look = Look("light", shape, backends)
     with style(look):
         figure = design.slide(look, small_print).figure
         figure.draw_without_rendering()
-        boxes = [(text.get_text(), text.get_window_extent()) for text in shown(figure)]
-        small = {text.get_text() for text in shown(figure) if pixels(text, look) < SMALLEST}
+        texts = list(shown(figure))
+        boxes = [(text.get_text(), text.get_window_extent()) for text in texts]
+        small = {text.get_text() for text in texts if pixels(text, look) < SMALLEST}
     width, height = (DPI * side for side in look.size)
     found = [
         f"{design.name}, {shape}: {text!r} leaves the slide"

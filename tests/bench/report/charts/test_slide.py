@@ -37,11 +37,13 @@ def test_what_is_crowded_is_seen() -> None:
         slide.figure.text(0.5, 0.5, "one")
         slide.figure.text(0.505, 0.505, "two")
         slide.figure.text(0.99, 0.2, "outside")
+        slide.figure.text(0.1, 0.1, "small", fontsize=9)
 
     design = Design("a", "A", None, "", "", draw)
     assert crowded(design, "wide", synthetic.MODELS, ()) == [
         "a, wide: 'outside' leaves the slide",
         "a, wide: 'one' lies on 'two'",
+        "a: 'small' is too small",
     ]
 
 
