@@ -8,7 +8,7 @@ from typing import Final
 
 from bench import filesystem, store
 from bench.analysis.analysis import Analysis
-from bench.capacity.validation import measured, validation
+from bench.capacity import model
 from bench.cli.reference import ANSWERS, TALK, Answers
 from bench.report import cite, findings
 from bench.talk import slides
@@ -28,7 +28,7 @@ def write(out: Path, campaign: Path, fleet: Path) -> None:
 
 def text_of(analysis: Analysis, file: Path) -> str:
     """The answers as JSON, a line for each value."""
-    costs = measured(analysis)
+    costs = model.costs(analysis)
     assert costs is not None, "the reference compares backends"
     plan: dict[str, list[str]] = {"plan": [], "rungs": [], "points": [], "command": []}
     found = Answers(
@@ -37,7 +37,6 @@ def text_of(analysis: Analysis, file: Path) -> str:
         findings=findings.named(analysis),
         source=findings.source(analysis),
         costs=costs,
-        checks=list(validation(analysis, costs).checks),
     )
     values = json.loads(found.model_dump_json(), parse_float=_rounded)
     return json.dumps(values, ensure_ascii=False, separators=(",\n", ":")) + "\n"

@@ -10,7 +10,6 @@ from typing import Final, Literal
 from bench.analysis.stats.ratios import MARGINS
 from bench.capacity import model
 from bench.capacity.model import Backend, Costs, Limit, Need
-from bench.capacity.validation import Check, Validation
 from bench.text import count, listing, plural, significant, times
 
 Can = Literal["yes", "left out", "no"]
@@ -40,8 +39,6 @@ class Row:
     user_bytes: float | None = None
     kernel_bytes: float | None = None
     wait_ms: float | None = None  # mean, for the processor; calculated
-    checked: str | None = None  # the nearest point at which the prediction was checked
-    error: float | None = None  # of the prediction there
     group: int | None = None  # backends of a group cannot be told apart in processor time
     notes: tuple[str, ...] = ()
 
@@ -69,14 +66,14 @@ class Advice:
         return [row for row in self.rows if row.can == "yes"]
 
 
-def advise(costs: Costs, validation: Validation, need: Need) -> Advice:
-    rows = [weigh(costs, validation, backend, need) for backend in costs.backends]
+def advise(costs: Costs, need: Need) -> Advice:
+    rows = [weigh(costs, backend, need) for backend in costs.backends]
     able = grouped(costs, need, [row for row in rows if row.can == "yes"])
     rest = [row for can in ("left out", "no") for row in rows if row.can == can]
     return Advice(costs.campaign, costs.machine, need, [*able, *rest])
 
 
-def weigh(costs: Costs, validation: Validation, backend: Backend, need: Need) -> Row:
+def weigh(costs: Costs, backend: Backend, need: Need) -> Row:
     if need.tls and backend.no_tls:
         return Row(backend.name, "no", f"It refuses TLS: {backend.no_tls}.")
     if backend.most < need.connections:
@@ -93,21 +90,17 @@ def weigh(costs: Costs, validation: Validation, backend: Backend, need: Need) ->
         return Row(backend.name, "left out", f"What {what} adds to a page was not measured.")
     limit: Limit | None = None
     if need.rate is None:
-        rate, limit = model.most_rate(costs, backend, need, added)
+        rate, limit = model.most_rate(backend, need, added)
         need = replace(need, rate=rate)
     assert need.rate is not None
-    processes = 1 if limit else model.processes_for(costs, backend, need, added)
-    total, in_use = model.settled(costs, backend, need, added, processes)
+    processes = 1 if limit else model.processes_for(backend, need, added)
+    total, in_use = model.settled(backend, need, added, processes)
     if in_use > BEYOND * need.connections:
         most = significant(need.connections / (need.delay_s + total / 1e6), 3)
         needs = f"This rate and delay need {plural(math.ceil(in_use), 'connection')}"
         advised = f"--connections {math.ceil(in_use)}, or at most --rate {most.replace(',', '')}"
         return Row(backend.name, "no", f"{needs}: ask for {advised}.")
-    load = need.rate / processes * total / 1e6
-    check = validation.nearest(backend.name, in_use / processes, load)
-    if wrong := validation.wrong(check):
-        return Row(backend.name, "left out", f"Its rate was predicted wrongly: {wrong}.")
-    blocks = _blocks(costs, backend, need, in_use / processes)
+    blocks = _blocks(backend, need, in_use / processes)
     half = half_width(costs, [math.log(value) for value in blocks.values()])
     processors = need.rate * total / 1e6 / need.load
     row = Row(
@@ -121,32 +114,23 @@ def weigh(costs: Costs, validation: Validation, backend: Backend, need: Need) ->
         in_use=in_use,
         rate=need.rate,
         limit=limit,
-        checked=check.point if check else None,
-        error=check.error if check else None,
     )
-    row = _with_queue(row, validation, backend, need)
-    row = _with_memory(row, validation, backend, need)
-    return replace(row, notes=(*row.notes, *_beyond(backend, need, row, check)))
+    row = _with_memory(_with_queue(row, backend, need), backend, need)
+    return replace(row, notes=(*row.notes, *_beyond(backend, need, row)))
 
 
-def _with_queue(row: Row, validation: Validation, backend: Backend, need: Need) -> Row:
-    # With work, only as far as the prediction of such queues was right.
-    if need.work_s:
-        if backend.in_turn:
-            return row
-        if wrong := validation.wrong(validation.worst("queue", backend.name)):
-            return replace(row, notes=(*row.notes, f"the wait is left out: {wrong}"))
+def _with_queue(row: Row, backend: Backend, need: Need) -> Row:
+    if need.work_s and backend.in_turn:
+        return row
     page_s = ((row.total_us or 0.0) - need.mean_work_us) / 1e6
     rate = (need.rate or 0.0) / (row.processes or 1)
     return replace(row, wait_ms=1e3 * model.waiting_s(rate, page_s, need.work_s, need.share))
 
 
-def _with_memory(row: Row, validation: Validation, backend: Backend, need: Need) -> Row:
+def _with_memory(row: Row, backend: Backend, need: Need) -> Row:
     held = backend.encrypted if need.tls else backend.plain
     if held is None:
         return replace(row, notes=(*row.notes, "the memory was not measured"))
-    if wrong := validation.wrong(validation.worst("memory", backend.name, tls=need.tls)):
-        return replace(row, notes=(*row.notes, f"the memory is left out: {wrong}"))
     processes, notes = row.processes or 1, list(row.notes)
     share = need.connections / processes
     if share >= BEYOND * held.highest:
@@ -164,7 +148,7 @@ def _with_memory(row: Row, validation: Validation, backend: Backend, need: Need)
     )
 
 
-def _beyond(backend: Backend, need: Need, row: Row, check: Check | None) -> list[str]:
+def _beyond(backend: Backend, need: Need, row: Row) -> list[str]:
     notes = []
     fewest, most = backend.factors[0][0], backend.factors[-1][0]
     at = f"{count(fewest)} to {count(most)}" if fewest != most else f"{count(most)} only"
@@ -177,8 +161,6 @@ def _beyond(backend: Backend, need: Need, row: Row, check: Check | None) -> list
         notes.append(f"what TLS adds is that of {extra.tls_of}")
     if need.pages_per_connection and extra.opening_of != backend.name:
         notes.append(f"what opening a connection adds is that of {extra.opening_of}")
-    if check is None:
-        notes.append("no prediction of the rate was checked")
     return notes
 
 
@@ -213,7 +195,7 @@ def apart(costs: Costs, one: Row, other: Row, need: Need) -> bool:
     pair = [costs.of(row.name) for row in (one, other)]
     single = any(len(backend.factors) == 1 for backend in pair)
     first, second = (
-        _blocks(costs, backend, need, costs.slots if single else row.in_flight)
+        _blocks(backend, need, costs.slots if single else row.in_flight)
         for backend, row in zip(pair, (one, other), strict=True)
     )
     logs = [math.log(second[b] / first[b]) for b in sorted(first.keys() & second.keys())]
@@ -235,7 +217,7 @@ def half_width(costs: Costs, logs: Sequence[float]) -> float | None:
     return quantile * math.sqrt(variance / len(logs))
 
 
-def _blocks(costs: Costs, backend: Backend, need: Need, in_flight: float) -> Blocks:
-    scale = model.factor_at(backend.factors, in_flight) * costs.alone
+def _blocks(backend: Backend, need: Need, in_flight: float) -> Blocks:
+    scale = model.factor_at(backend.factors, in_flight) * backend.alone
     added = model.added_us(backend, need) or 0.0
     return {block: value * scale + added for block, value in backend.blocks.items()}

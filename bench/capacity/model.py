@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Final, Literal
 
@@ -83,6 +83,7 @@ class Backend:
     blocks: Mapping[int, float]  # the same in each block
     factors: Sequence[tuple[int, float]]  # slots -> times the page at the reference point
     extra: Extra = field(default_factory=Extra)
+    alone: float = 1.0  # a page of a program alone on its processor, over one in turns
     plain: Held | None = None
     encrypted: Held | None = None
 
@@ -100,7 +101,6 @@ class Costs:
     files: int | None  # that one process of the measured machine may open
     longest_delay_ms: float
     processors: int  # the most that one backend was spread over
-    alone: float = 1.0  # a page of a program alone on its processor, over one in turns
     backends: Sequence[Backend] = ()
 
     def of(self, name: str) -> Backend:
@@ -179,14 +179,12 @@ def added_us(backend: Backend, need: Need) -> float | None:
     return total
 
 
-def page_us(costs: Costs, backend: Backend, in_flight: float) -> float:
+def page_us(backend: Backend, in_flight: float) -> float:
     assert backend.page is not None
-    return backend.page * factor_at(backend.factors, in_flight) * costs.alone
+    return backend.page * factor_at(backend.factors, in_flight) * backend.alone
 
 
-def settled(
-    costs: Costs, backend: Backend, need: Need, added: float, processes: int
-) -> tuple[float, float]:
+def settled(backend: Backend, need: Need, added: float, processes: int) -> tuple[float, float]:
     """What a page takes and the connections in use, with so many processes.
 
     By Little's law these are the rate times the time that a page occupies one.
@@ -194,16 +192,16 @@ def settled(
     assert need.rate is not None
     total, used = added, 1.0
     for _ in range(ROUNDS):
-        total = page_us(costs, backend, used / processes) + added
+        total = page_us(backend, used / processes) + added
         used = need.rate * (need.delay_s + total / 1e6)
     return total, used
 
 
-def most_rate(costs: Costs, backend: Backend, need: Need, added: float) -> tuple[float, Limit]:
+def most_rate(backend: Backend, need: Need, added: float) -> tuple[float, Limit]:
     """Pages per second that one process can do, and whether connections or processor end it."""
     rate, used, limit = 0.0, float(need.connections), LIMITS[0]
     for _ in range(ROUNDS):
-        total = page_us(costs, backend, used) + added
+        total = page_us(backend, used) + added
         rate, limit = min(
             (need.connections / (need.delay_s + total / 1e6), LIMITS[0]),
             (need.load * 1e6 / total, LIMITS[1]),
@@ -212,7 +210,7 @@ def most_rate(costs: Costs, backend: Backend, need: Need, added: float) -> tuple
     return rate, limit
 
 
-def processes_for(costs: Costs, backend: Backend, need: Need, added: float) -> int:
+def processes_for(backend: Backend, need: Need, added: float) -> int:
     """The fewest processes that carry the rate at the planned load.
 
     The interpreter's lock lets a process use about one processor. With more of them, each has
@@ -222,7 +220,7 @@ def processes_for(costs: Costs, backend: Backend, need: Need, added: float) -> i
     rate = need.rate
 
     def carry(processes: int) -> bool:
-        total, _ = settled(costs, backend, need, added, processes)
+        total, _ = settled(backend, need, added, processes)
         return rate * total / 1e6 / need.load <= processes * ROUNDED
 
     few, many = 0, 1
@@ -232,20 +230,6 @@ def processes_for(costs: Costs, backend: Backend, need: Need, added: float) -> i
         middle = (few + many) // 2
         few, many = (few, middle) if carry(middle) else (middle, many)
     return many
-
-
-def closed_loop(slots: int, delay_s: float, total_us: float) -> float:
-    """Pages per second of so many slots that each ask again as soon as they are answered.
-
-    Mean value analysis (M. Reiser and S. Lavenberg, J. ACM 27 (1980) 313) of one processor and
-    a delay: with one more slot, a page finds the queue of the others before it.
-    """
-    cost, queue, rate = total_us / 1e6, 0.0, 0.0
-    for number in range(1, slots + 1):
-        response = cost * (1.0 + queue)
-        rate = number / (delay_s + response)
-        queue = rate * response
-    return rate
 
 
 def waiting_s(rate: float, page_s: float, work_s: float, share: float) -> float:
@@ -280,6 +264,7 @@ def costs(analysis: Analysis) -> Costs | None:
     if floor is None:
         floor = analysis.floor(CPU_PER_1000).log
     environment = analysis.campaign.environment
+    backends = [_backend(analysis, label, point, pages) for label in analysis.labels]
     spread = [t.pinning.get("client") for t in records.trials if t.backend in SPREADING]
     return Costs(
         campaign=analysis.campaign.campaign,
@@ -291,7 +276,7 @@ def costs(analysis: Analysis) -> Costs | None:
         files=limits_of(analysis).get("nofile_hard"),
         longest_delay_ms=max((1000 * delay_of(t) for t in records.trials), default=0.0),
         processors=max((len(cores) for cores in spread if isinstance(cores, list)), default=1),
-        backends=[_backend(analysis, label, point, pages) for label in analysis.labels],
+        backends=_alone(analysis, backends),
     )
 
 
@@ -350,6 +335,40 @@ def _backend(analysis: Analysis, label: str, point: str | None, pages: Pages) ->
         plain=plain,
         encrypted=encrypted,
     )
+
+
+def _alone(analysis: Analysis, backends: Sequence[Backend]) -> list[Backend]:
+    """The backends with what a page takes of a program that has its processor to itself.
+
+    In turns, every other backend leaves cold caches behind. One point was measured in whole trials
+    as well; a backend without such trials gets the factor of the base.
+    """
+    point = analysis.reference_point("whole")
+    trials = analysis.at_point(point) if point else {}
+    known = {
+        each.name: value
+        for each in backends
+        if (value := _alone_over_turns(each, trials.get(each.name, []))) is not None
+    }
+    usual = known.get(analysis.base, 1.0)
+    return [replace(each, alone=known.get(each.name, usual)) for each in backends]
+
+
+def _alone_over_turns(backend: Backend, trials: Sequence[TrialRecord]) -> float | None:
+    taken = [
+        (1e6 / trial.pages_per_s - slots * (backend.extra.opening or 0.0) / pages)
+        / page_us(backend, slots)
+        for trial in trials
+        if backend.page is not None and trial.pages_per_s and (pages := _pages_of(trial))
+        for slots in [number_param(trial, "slots") or 1.0]
+    ]
+    return median(taken) if taken else None
+
+
+def _pages_of(trial: TrialRecord) -> int | None:
+    """The pages of a trial's site, if it is a tree."""
+    kind, *rest = str(trial.params.get("site")).split(":")
+    return int(rest[0]) if kind == "tree" else None
 
 
 def _highest(held: Held | None) -> int:

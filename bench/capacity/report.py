@@ -23,7 +23,6 @@ from bench.analysis.analysis import Analysis
 from bench.capacity import model
 from bench.capacity.advice import BEYOND, Advice, Row, advise
 from bench.capacity.model import EXAMPLE, MOST_LOAD, PLAIN, Costs, Need
-from bench.capacity.validation import KINDS, WORST, Validation, measured, validation
 from bench.machine.doctor import SPARE_DESCRIPTORS
 from bench.questions import mixed
 from bench.report import markup, tables
@@ -77,14 +76,12 @@ def _wait(row: Row) -> str:
     return "< 1 µs" if row.wait_ms < 1e-3 else duration(row.wait_ms)
 
 
-def show(
-    advice: Advice, costs: Costs, validation: Validation, beside: Sequence[str], console: Console
-) -> None:
+def show(advice: Advice, costs: Costs, beside: Sequence[str], console: Console) -> None:
     """Print the advice: the answer, a table, and what to know about it."""
     console.width = min(WIDTH, console.width)
     console.print(Text(answer(advice), style="bold"))
     tables.show(able_table(advice), console)
-    for line in (*beside, *_left(advice.rows), *remarks(costs, advice), doubt(validation)):
+    for line in (*beside, *_left(advice.rows), *remarks(costs, advice)):
         console.print(Text.assemble(("• ", "dim"), line))
     console.print(
         Text(
@@ -175,60 +172,12 @@ def remarks(costs: Costs, advice: Advice) -> Iterator[str]:
         )
 
 
-def doubt(validation: Validation) -> str:
-    said = [
-        f"{what} {100 * error:.0f} %"
-        for kind, what in KINDS.items()
-        if (error := validation.median_error(kind)) is not None
-    ]
-    if not said:
-        return "This campaign has no measurements that the predictions could be checked against."
-    return f"Predictions were off by, in the median: {'; '.join(said)}."
-
-
-def checks(validation: Validation) -> Table:
-    rows = []
-    for kind, what in KINDS.items():
-        kept, out = validation.kept(kind), validation.left_out(kind)
-        if not kept and not out:
-            continue
-        error = validation.median_error(kind)
-        worst = max((abs(check.error) for check in kept), default=None)
-        rows.append(
-            [
-                capital(what),
-                count(len(kept)),
-                MISSING if error is None else f"{100 * error:.1f} %",
-                MISSING if worst is None else f"{100 * worst:.0f} %",
-                listing([f"{c.label} at {c.point} ({c.far})" for c in out]) or MISSING,
-            ]
-        )
-    titles = [Column(t) for t in ("points", "median error", "worst")]
-    return Table(
-        "Predictions that the model was not made from",
-        [name("what"), *titles, Column(f"left out: more than {100 * WORST:.0f} % off", "left")],
-        rows,
-    )
-
-
 # --- JSON --------------------------------------------------------------------------------
 
 
-def as_json(advice: Advice, validation: Validation, beside: Sequence[str]) -> dict[str, Any]:
-    """The advice with its numbers, not rounded, and how far predictions were off."""
-    return {
-        **asdict(advice),
-        "answer": answer(advice),
-        "beside": list(beside),
-        "validation": {
-            kind: {
-                "median_error": validation.median_error(kind),
-                "kept": len(validation.kept(kind)),
-                "left_out": [[c.label, c.point, c.error] for c in validation.left_out(kind)],
-            }
-            for kind in KINDS
-        },
-    }
+def as_json(advice: Advice, beside: Sequence[str]) -> dict[str, Any]:
+    """The advice with its numbers, not rounded."""
+    return {**asdict(advice), "answer": answer(advice), "beside": list(beside)}
 
 
 def chosen(costs: Costs, named: Sequence[str] | None = None, *, everything: bool) -> list[str]:
@@ -250,22 +199,19 @@ TITLES: Final = ("processors", "processes", "memory, MiB", "per page, µs", "pag
 def extra(analysis: Analysis, folder: Path) -> Extra:
     """The section; nothing for a campaign that cannot compare backends."""
     del folder
-    costs = measured(analysis)
+    costs = model.costs(analysis)
     if costs is None or costs.point is None:
         return Extra()
-    checked, need = validation(analysis, costs), example(costs)
-    people = chosen(costs, everything=False)
+    need, people = example(costs), chosen(costs, everything=False)
     shown = replace(costs, backends=[costs.of(name) for name in people])
     templates = markup.templates(__name__)
     body = templates.get_template("section.html").render(
         costs=costs,
         need=need,
         titles=TITLES,
-        rows=[(row, cells(row)) for row in advise(shown, checked, need).rows],
-        checks=checks(checked),
-        doubt=doubt(checked),
+        rows=[(row, cells(row)) for row in advise(shown, need).rows],
         most_load=round(100 * MOST_LOAD),
-        data=in_script(data(costs, checked, people)),
+        data=in_script(data(costs, people)),
     )
     section = Section(
         anchor="advice",
@@ -286,39 +232,19 @@ def numbers(row: Row) -> list[float | None]:
     return [row.processors, row.processes, memory, row.total_us, row.rate]
 
 
-def data(costs: Costs, checked: Validation, people: list[str]) -> dict[str, Any]:
+def data(costs: Costs, people: list[str]) -> dict[str, Any]:
     """What the script on the page calculates with: nothing in it is typed by hand."""
-    backends = [
-        replace(
-            each,
-            plain=None if wrong(checked, each.name, tls=False) else each.plain,
-            encrypted=None if wrong(checked, each.name, tls=True) else each.encrypted,
-        )
-        for each in costs.backends
-    ]
-    found = asdict(replace(costs, backends=backends))
+    found = asdict(costs)
     for backend in found["backends"]:
         backend["most"] = None if math.isinf(backend["most"]) else backend["most"]
         del backend["blocks"], backend["why_most"]
     return {
         "costs": found,
         "people": people,
-        "checks": [
-            {
-                **{name: getattr(check, name) for name in ("label", "slots", "load")},
-                "usable": checked.wrong(check) is None,
-            }
-            for check in checked.checks
-            if check.kind in ("processor", "delay")
-        ],
         "rounds": model.ROUNDS,
         "rounded": model.ROUNDED,
         "beyond": BEYOND,
     }
-
-
-def wrong(checked: Validation, label: str, *, tls: bool) -> bool:
-    return checked.wrong(checked.worst("memory", label, tls=tls)) is not None
 
 
 def in_script(value: dict[str, Any]) -> Markup:

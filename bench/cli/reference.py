@@ -12,7 +12,6 @@ from pydantic import ConfigDict
 
 from bench import filesystem
 from bench.capacity.model import Costs
-from bench.capacity.validation import Check, Validation
 from bench.launch import ROOT
 from bench.schema import CampaignRecord, Record
 
@@ -31,12 +30,6 @@ class Answers(Record):
     findings: dict[str, str]
     source: str
     costs: Costs
-    checks: list[Check]
-
-    @property
-    def validation(self) -> Validation:
-        """How far off predictions from these costs were."""
-        return Validation(self.checks)
 
 
 @cache

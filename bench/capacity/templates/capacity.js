@@ -1,7 +1,7 @@
 "use strict";
 // The formulas of bench/capacity/model.py, once more. A test compares the two.
 (() => {
-  const { costs, people, checks, rounds, rounded, beyond } =
+  const { costs, people, rounds, rounded, beyond } =
     JSON.parse(document.getElementById("advice-data").textContent);
 
   const factorAt = (factors, inFlight) => {
@@ -24,7 +24,7 @@
   };
   const weigh = (backend, need) => {
     const added = addedUs(backend, need);
-    const pageUs = (inFlight) => backend.page * factorAt(backend.factors, inFlight) * costs.alone + added;
+    const pageUs = (inFlight) => backend.page * factorAt(backend.factors, inFlight) * backend.alone + added;
     const settled = (rate, processes) => {
       let [total, used] = [added, 1];
       for (let round = 0; round < rounds; round += 1) {
@@ -56,10 +56,6 @@
     }
     const [total, used] = settled(rate, processes);
     if (used > beyond * need.connections) return no("no");
-    const far = (check) => Math.abs(Math.log10(Math.max(used / processes, 1) / check.slots))
-      + Math.abs(rate / processes * total / 1e6 - check.load);
-    const mine = checks.filter((check) => check.label === backend.name);
-    if (mine.length && !mine.reduce((one, other) => (far(other) < far(one) ? other : one)).usable) return no("left out");
     const held = need.tls ? backend.encrypted : backend.plain;
     return {
       ...no("yes"), processors: busy(processes), processes, page: total, rate,

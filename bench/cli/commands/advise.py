@@ -1,7 +1,7 @@
 """Advise on a backend for your program: processors, processes and memory for your load.
 
-Calculates what each backend needs for it from the costs that a campaign measured, and says how
-far such predictions were off where they could be checked. It measures nothing.
+Calculates what each backend needs for it from the costs that a campaign measured. It measures
+nothing, and says what it cannot know.
 
   python -m bench advise --connections 5000 --rate 2000 --delay 200ms --tls --work 1ms
   python -m bench advise --connections 100 --delay 1s     how many pages can these fetch?
@@ -31,10 +31,9 @@ from rich.text import Text
 
 from bench import store
 from bench.analysis.analysis import Analysis
-from bench.capacity import report, serving
+from bench.capacity import model, report, serving
 from bench.capacity.advice import advise
 from bench.capacity.model import MOST_LOAD, Costs, Need
-from bench.capacity.validation import Validation, measured, validation
 from bench.cli import DONE, FAILED, options, reference
 from bench.launch import RESULTS, shown
 from bench.questions import finding
@@ -98,7 +97,7 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     file = campaign_file(arguments.results)
     if arguments.serve:
         return served(file, asked, arguments.json)
-    costs, checked, mixed_finding = known(file)
+    costs, mixed_finding = known(file)
     wanted = report.chosen(costs, arguments.backends, everything=arguments.all or arguments.json)
     measured_ones = {backend.name for backend in costs.backends}
     if unknown := [name for name in wanted if name not in measured_ones]:
@@ -107,12 +106,12 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
             f"it has {', '.join(sorted(measured_ones))}"
         )
     shown_costs = replace(costs, backends=[costs.of(name) for name in wanted])
-    found = advise(shown_costs, checked, asked)
+    found = advise(shown_costs, asked)
     remedies = report.beside(mixed_finding, asked)
     if arguments.json:
-        print(json.dumps(report.as_json(found, checked, remedies)))
+        print(json.dumps(report.as_json(found, remedies)))
     else:
-        report.show(found, costs, checked, remedies, console)
+        report.show(found, costs, remedies, console)
         if file is None or (file.parent == store.REFERENCE and arguments.results is None):
             hint(console)
     return DONE if any(row.can == "yes" for row in found.rows) else FAILED
@@ -130,17 +129,17 @@ def served(file: Path | None, asked: Need, as_json: bool) -> int:
     return DONE
 
 
-def known(file: Path | None) -> tuple[Costs, Validation, str | None]:
-    """The costs of a campaign, how far they may be trusted, and what it found about mixed load.
+def known(file: Path | None) -> tuple[Costs, str | None]:
+    """The costs of a campaign, and what it found about mixed load.
 
     Without a file, what the package carries of the reference. Raises
     :class:`bench.store.StoreError` where a campaign cannot compare backends.
     """
     if file is None:
         kept = reference.carried()
-        return kept.costs, kept.validation, kept.findings.get(report.BESIDE)
+        return kept.costs, kept.findings.get(report.BESIDE)
     analysis = Analysis.load(file)
-    costs = measured(analysis)
+    costs = model.costs(analysis)
     if costs is None:
         raise store.StoreError(
             f"{file.parent}: this campaign compares interpreters, or has no trials; "
@@ -151,7 +150,7 @@ def known(file: Path | None) -> tuple[Costs, Validation, str | None]:
             f"{file.parent}: this campaign has no crawl that compares what a page takes; measure "
             "one with python -m bench run, or leave out --results to use the reference"
         )
-    return costs, validation(analysis, costs), finding(analysis, report.BESIDE)
+    return costs, finding(analysis, report.BESIDE)
 
 
 def campaign_file(given: Path | None) -> Path | None:

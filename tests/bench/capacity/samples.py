@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 from bench.capacity.model import Backend, Costs, Extra, Held
-from bench.capacity.validation import Check, Validation
 
 MIB = 1 << 20
 HELD = Held(1000, 4000, 10 * MIB, 1 * MIB, 10_000)
@@ -46,18 +45,3 @@ def costs(*backends: Backend, **changes: Any) -> Costs:
         backends=backends,
     )
     return replace(made, **changes)
-
-
-def check(label: str, error: float = 0.05, slots: int = 100, load: float = 0.5) -> Check:
-    """A prediction of a rate, off by so much."""
-    return Check("processor", f"whole-{slots}", label, 1000.0 * (1 + error), 1000.0, slots, load)
-
-
-def queue_check(label: str, error: float = 0.05, point: str = "mixed-10") -> Check:
-    """A prediction of a response time beside work, off by so much."""
-    return Check("queue", point, label, 0.002 * (1 + error), 0.002, load=0.4)
-
-
-def validation(*checks: Check) -> Validation:
-    """Predictions that were checked."""
-    return Validation(checks)

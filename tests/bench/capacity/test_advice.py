@@ -13,15 +13,14 @@ from hypothesis import strategies as st
 from bench.capacity import report
 from bench.capacity.advice import Row, advise
 from bench.capacity.model import Backend, Extra, Need
-from tests.bench.capacity.samples import HELD, backend, check, costs, queue_check, validation
+from tests.bench.capacity.samples import HELD, backend, costs
 
 ONE = backend("one")
 
 
-def row(need: Need, one: Backend = ONE, *checks: object, **changes: object) -> Row:
+def row(need: Need, one: Backend = ONE, **changes: object) -> Row:
     """The advice for one backend alone."""
-    found = advise(costs(one, **changes), validation(*checks), need)  # type: ignore[arg-type]
-    return found.rows[0]
+    return advise(costs(one, **changes), need).rows[0]
 
 
 # --- monotonic ---------------------------------------------------------------------------
@@ -66,35 +65,6 @@ def test_who_cannot_is_told_why(changes: dict[str, Any], need: Need, can: str, w
     assert found.group is None
 
 
-# --- validated ---------------------------------------------------------------------------
-
-
-def test_what_was_predicted_badly_nearby_is_left_out() -> None:
-    bad = check("one", 0.7, 1000, 1.0)
-    good = check("one", 0.05, 100, 0.1)
-    near_good = row(Need(5000, 1000, 0.1), ONE, bad, good)
-    assert near_good.can == "yes"
-    assert near_good.checked == "whole-100"
-    near_bad = row(Need(50_000, 13_000, 0.1, load=0.95), ONE, bad, good)
-    assert near_bad.can == "left out"
-    assert "70 % too high" in near_bad.reason
-    assert "whole-1000" in near_bad.reason
-
-
-def test_a_kind_of_prediction_that_is_bad_in_the_median_is_left_out() -> None:
-    found = row(Need(), ONE, check("one", 0.2), check("other", 0.2))
-    assert found.can == "left out"
-    assert "20 % off in the median" in found.reason
-
-
-def test_memory_that_was_predicted_badly_is_left_out_alone() -> None:
-    memory = replace(check("one", -0.5), kind="memory", slots=10_000, point="c10k-10000")
-    found = row(Need(), ONE, memory)
-    assert found.can == "yes"
-    assert found.user_bytes is None
-    assert any("memory is left out" in note and "too low" in note for note in found.notes)
-
-
 # --- beyond what was measured ------------------------------------------------------------
 
 
@@ -104,7 +74,6 @@ def test_memory_that_was_predicted_badly_is_left_out_alone() -> None:
         (Need(5000, 2000, 1.0), "2,000 exchanges in flight in a process, measured with"),
         (Need(100, 10, 0.1), "1 exchange in flight in a process, measured with 10 to 1,000"),
         (Need(20_000, 1000, 0.1), "measured up to 10,000: 2.0 times as many"),
-        (Need(5000, 1000, 0.1), "no prediction of the rate was checked"),
     ],
 )  # fmt: skip
 def test_what_is_beyond_is_said_with_by_how_much(need: Need, words: str) -> None:
@@ -114,7 +83,7 @@ def test_what_is_beyond_is_said_with_by_how_much(need: Need, words: str) -> None
 
 def test_what_holds_for_all_is_said_once() -> None:
     made = costs(ONE, backend("two"))
-    said = " ".join(report.remarks(made, advise(made, validation(), Need(50_000, 90_000, 0.2))))
+    said = " ".join(report.remarks(made, advise(made, Need(50_000, 90_000, 0.2))))
     assert said.count("measured up to 50 ms") == 1
     assert said.count("More than 2 processors were not measured") == 1
     assert said.count("ulimit -n 50128") == 1
@@ -158,18 +127,6 @@ def test_what_works_in_turn_has_no_calculated_queue() -> None:
     assert row(Need(), handed_over).wait_ms is not None
 
 
-def test_a_queue_that_was_wrong_is_left_out_with_the_reason() -> None:
-    need = Need(work_s=0.001, share=0.1)
-    right, far, other = queue_check("one"), queue_check("one", -0.3), queue_check("two", 0.9)
-    assert row(need, ONE, right).wait_ms == row(need).wait_ms
-    assert row(need, ONE, right, other).wait_ms == row(need).wait_ms
-    found = row(need, ONE, right, far)
-    assert (found.can, found.wait_ms) == ("yes", None)
-    assert "the wait is left out: at mixed-10 the prediction is 30 % too low" in found.notes
-    # A load without work was not what was checked.
-    assert row(Need(), ONE, right, far).wait_ms == row(Need()).wait_ms
-
-
 # --- the order ---------------------------------------------------------------------------
 
 
@@ -182,7 +139,6 @@ def test_what_nothing_tells_apart_is_a_group_and_memory_decides_in_it() -> None:
             backend("alike", 51),
             backend("never", most=1),
         ),
-        validation(),
         Need(),
     )
     assert [(each.name, each.group) for each in found.rows] == [
@@ -193,8 +149,7 @@ def test_what_nothing_tells_apart_is_a_group_and_memory_decides_in_it() -> None:
 def test_work_that_all_do_alike_hides_differences() -> None:
     pair = costs(backend("one", 50), backend("two", 60))
     groups = [
-        {each.group for each in advise(pair, validation(), Need(work_s=work_s)).rows}
-        for work_s in (0.0, 0.01)
+        {each.group for each in advise(pair, Need(work_s=work_s)).rows} for work_s in (0.0, 0.01)
     ]
     assert groups == [{1, 2}, {1}]
 
@@ -202,9 +157,7 @@ def test_work_that_all_do_alike_hides_differences() -> None:
 def test_what_was_measured_less_does_not_seem_cheaper() -> None:
     """At a thousand in flight a page takes half as much again, of those measured there."""
     need = Need(5000, 10_000, 0.09)
-    found = advise(
-        costs(backend("one", 50), backend("less", 51, factors=[(100, 1.0)])), validation(), need
-    )
+    found = advise(costs(backend("one", 50), backend("less", 51, factors=[(100, 1.0)])), need)
     totals = {each.name: each.total_us or 0.0 for each in found.rows}
     assert totals["one"] > 1.2 * totals["less"]
     assert {each.group for each in found.rows} == {1}
@@ -212,11 +165,11 @@ def test_what_was_measured_less_does_not_seem_cheaper() -> None:
 
 def test_noise_and_single_blocks_tell_nothing_apart() -> None:
     noisy = costs(backend("one", 50), backend("two", 60), floor=math.log(1.3))
-    assert {each.group for each in advise(noisy, validation(), Need()).rows} == {1}
+    assert {each.group for each in advise(noisy, Need()).rows} == {1}
     single = [
         replace(b, blocks={0: b.page or 0.0}) for b in (backend("one", 50), backend("two", 90))
     ]
-    found = advise(costs(*single), validation(), Need()).rows
+    found = advise(costs(*single), Need()).rows
     assert {each.group for each in found} == {1}
     assert found[0].low is None
 
@@ -243,7 +196,7 @@ def test_noise_and_single_blocks_tell_nothing_apart() -> None:
 )
 def test_the_answer_is_a_plain_sentence(pages: tuple[float, ...], need: Need, said: str) -> None:
     made = costs(*(backend(f"b{number}", page) for number, page in enumerate(pages)))
-    assert said in report.answer(advise(made, validation(), need))
+    assert said in report.answer(advise(made, need))
 
 
 def test_at_most_ten_backends_are_shown_unless_asked() -> None:

@@ -1,4 +1,4 @@
-"""The few lines of the model: limits they must keep, and values known from elsewhere."""
+"""The few lines of the model, and what it is made from."""
 
 from __future__ import annotations
 
@@ -6,24 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench.analysis.analysis import Analysis
 from bench.capacity import model
-from bench.capacity.model import Extra, Need
+from bench.capacity.model import Costs, Extra, Need
+from bench.questions import churn, tls, variants
+from tests.bench import committed, synthetic
 from tests.bench.capacity import samples
-
-SLOTS = st.integers(1, 200)
-DELAY = st.floats(0, 1)
-COST = st.floats(1, 10_000)
-
-
-@given(SLOTS, DELAY, COST)
-def test_no_closed_loop_beats_its_processor_or_its_delay(
-    slots: int, delay_s: float, total_us: float
-) -> None:
-    rate = model.closed_loop(slots, delay_s, total_us)
-    assert rate <= 1e6 / total_us * 1.000001
-    assert rate <= slots / (delay_s + total_us / 1e6) * 1.000001
-    # And no worse than one slot that waits for all others each time.
-    assert rate >= slots / (delay_s + slots * total_us / 1e6) * 0.999999
 
 
 @given(st.floats(0.5, 20_000))
@@ -60,3 +48,66 @@ def test_what_is_added_to_a_page() -> None:
     assert model.added_us(unknown, Need(work_s=0.001)) == 1000
     assert model.added_us(unknown, Need(tls=True)) is None
     assert model.added_us(unknown, Need(pages_per_connection=4)) is None
+
+
+# --- the costs of the reference ----------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def reference() -> Analysis:
+    return committed.analysis()
+
+
+@pytest.fixture(scope="module")
+def costs(reference: Analysis) -> Costs:
+    found = model.costs(reference)
+    assert found is not None
+    return found
+
+
+def test_what_the_report_says_too_is_the_same_number(reference: Analysis, costs: Costs) -> None:
+    """Opening a connection with threads cost 52.5 µs in the report and 33.4 in the advice."""
+    opened = churn.measured(reference)
+    assert opened.values
+    for label in opened.values:
+        assert costs.of(label).extra.opening == opened.median(label, churn.OPENING)
+        assert costs.of(label).extra.opening_of == label
+    encrypted = tls.measured(reference)
+    for label in encrypted.with_(tls.HANDSHAKE, encrypted.values):
+        extra = costs.of(label).extra
+        assert (extra.handshake, extra.tls_of) == (encrypted.median(label, tls.HANDSHAKE), label)
+        added = encrypted.spread(label, tls.ENCRYPTION)
+        assert extra.tls == (max(added.median, 0.0) if added else None)
+    found = variants.variants(reference)
+    assert found is not None
+    for label in found.cpu:
+        assert costs.of(label).page == pytest.approx(found.measured.median(label, variants.PAGE))
+    for label, fit in reference.memory.items():
+        held, slope = costs.of(label).plain, fit.parts["user"].slope
+        assert held is None or slope is None or held.user == max(slope, 0.0)
+
+
+def test_no_http_stack_stands_for_a_model_nor_a_model_for_a_stack(
+    reference: Analysis, costs: Costs
+) -> None:
+    stacks = reference.stacks
+    assert stacks
+    for each in costs.backends:
+        for source in {each.extra.tls_of, each.extra.opening_of} - {None}:
+            assert (source in stacks) == (each.name in stacks)
+
+
+def test_a_page_alone_is_that_of_whole_trials_of_the_backend_or_the_base(
+    reference: Analysis, costs: Costs
+) -> None:
+    trials = reference.at_point(reference.reference_point("whole") or "")
+    assert {reference.base, "threads"} <= trials.keys()
+    for label in trials:
+        backend, fastest = costs.of(label), max(t.pages_per_s or 0.0 for t in trials[label])
+        assert 0.9e6 / fastest < model.page_us(backend, 100) < 2e6 / fastest
+    others = {each.alone for each in costs.backends if each.name not in trials}
+    assert others == {costs.of(reference.base).alone}
+
+
+def test_no_costs_of_a_campaign_across_interpreters() -> None:
+    assert model.costs(synthetic.analysed(synthetic.across(samples=200))) is None

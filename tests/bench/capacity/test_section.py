@@ -9,15 +9,13 @@ from typing import Any
 import pytest
 
 from bench.analysis.analysis import Analysis
-from bench.capacity import report
+from bench.capacity import model, report
 from bench.capacity.advice import advise
 from bench.capacity.model import EXAMPLE, PLAIN, Costs, Need
-from bench.capacity.validation import Validation, measured, validation
 from bench.report.page import Section
 from bench.store import Records
 from bench.text import MIB
 from tests.bench import committed, synthetic
-from tests.bench.capacity import samples
 from tests.browsing import opened
 
 NEEDS = (
@@ -74,7 +72,7 @@ def asked(need: Need) -> dict[str, object]:
     }
 
 
-def expected(costs: Costs, checked: Validation, need: Need) -> dict[str, list[object]]:
+def expected(costs: Costs, need: Need) -> dict[str, list[object]]:
     """What the page must show, by the model; memory in bytes."""
     return {
         row.name: [
@@ -84,7 +82,7 @@ def expected(costs: Costs, checked: Validation, need: Need) -> dict[str, list[ob
                 for place, number in enumerate(report.numbers(row))
             ),
         ]
-        for row in advise(costs, checked, need).rows
+        for row in advise(costs, need).rows
     }
 
 
@@ -102,9 +100,8 @@ def small() -> Analysis:
 @pytest.mark.slow
 def test_the_page_calculates_what_the_model_does(browser: Any, tmp_path: Path) -> None:
     analysis = committed.analysis()
-    costs = measured(analysis)
+    costs = model.costs(analysis)
     assert costs is not None
-    checked = validation(analysis, costs)
     file = tmp_path / "page.html"
     file.write_text(f"<!doctype html><meta charset=utf-8><main>{section(analysis).body}</main>")
     reached = set()
@@ -113,7 +110,7 @@ def test_the_page_calculates_what_the_model_does(browser: Any, tmp_path: Path) -
         for need in NEEDS:
             shown.evaluate(ASK, asked(need))
             found = shown.evaluate(READ)
-            assert found == expected(costs, checked, need), need
+            assert found == expected(costs, need), need
             reached |= {row[0] for row in found.values()}
         assert reached == {"no", "left out", "yes"}
         shown.evaluate(ASK, {"all": False})
@@ -143,10 +140,3 @@ def test_a_campaign_without_pages_has_no_section() -> None:
     assert report.extra(held, Path()).sections == ()
     none = Analysis(Records(held.campaign))
     assert report.extra(none, Path()).sections == ()
-
-
-def test_what_is_left_out_is_named_in_the_table_of_checks() -> None:
-    checks = [samples.check("threads", 0.05), samples.check("callbacks", 0.4)]
-    (row,) = report.checks(samples.validation(*checks)).rows
-    assert row[1:] == ["1", "5.0 %", "5 %", "callbacks at whole-100 (40 % too high)"]
-    assert report.checks(samples.validation()).rows == []

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from bench import store
 from bench.__main__ import main
-from bench.capacity import report
+from bench.capacity import model, report
 from bench.capacity.advice import BEYOND
-from bench.capacity.validation import measured
 from bench.cli.commands import advise
 from tests.bench import committed
 from tests.bench.cli.test_cli import DONE, FAILED, USAGE, save
@@ -54,7 +53,7 @@ def test_the_example_of_the_help_advises_from_the_reference(
     assert "callbacks_poll" not in said
     assert max(map(len, said.splitlines())) <= report.WIDTH
     assert committed.records().campaign.campaign in said
-    costs = measured(committed.analysis())
+    costs = model.costs(committed.analysis())
     assert costs is not None
     assert (FURTHER in unwrapped(said)) == (costs.longest_delay_ms * BEYOND <= 200)
 
@@ -67,7 +66,6 @@ def test_json_is_one_object_with_every_backend(
     found = json.loads(out)
     assert {row["name"] for row in found["rows"]} == set(MODELS)
     assert found["need"]["rate"] == 100
-    assert set(found["validation"]) == {"processor", "delay", "queue", "memory"}
     for row in found["rows"]:
         assert row["can"] in ("yes", "left out", "no")
         assert bool(row["reason"]) == (row["can"] != "yes")
