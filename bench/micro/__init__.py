@@ -1,4 +1,4 @@
-"""Micro-benchmarks of single operations: a task switch, a lock, a system call.
+"""Micro-benchmarks of single operations: a task switch, a lock, a timer.
 
 ``python -m pytest bench/micro`` times them with pytest-benchmark. It has its own
 ``pytest.ini`` and is independent of campaigns. ``python -m bench micro`` runs them twice and

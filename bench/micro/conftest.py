@@ -13,7 +13,6 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from typing import Any
 
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
@@ -23,8 +22,6 @@ from bench.machine.environment import pytest_benchmark_generate_machine_info
 from crawlers.loop import Loop
 
 __all__ = ["pytest_benchmark_generate_machine_info"]
-
-AnyLoop = Loop | asyncio.AbstractEventLoop
 
 SLOTS = 100
 """Sockets and tasks of a batch, as many as the slots when pages are measured."""
@@ -37,7 +34,17 @@ def nothing() -> None:
     """A callback that does nothing."""
 
 
-def turn(loop: AnyLoop, turns: int, each: Callable[[], object] = nothing) -> None:
+class Repeated(Loop):
+    """The hand-built loop, which can run again after it has stopped."""
+
+    def run_forever(self) -> None:
+        self._stopped = False
+        self.run()
+
+
+def turn(
+    loop: Repeated | asyncio.AbstractEventLoop, turns: int, each: Callable[[], object] = nothing
+) -> None:
     """Run the loop for this many iterations, calling ``each`` in every one."""
     left = turns
 
@@ -51,8 +58,7 @@ def turn(loop: AnyLoop, turns: int, each: Callable[[], object] = nothing) -> Non
             loop.stop()
 
     loop.call_soon(again)
-    run = loop.run if isinstance(loop, Loop) else loop.run_forever
-    run()
+    loop.run_forever()
 
 
 class CpuTime:
@@ -68,22 +74,11 @@ class Measure:
     def __init__(self, benchmark: BenchmarkFixture, timer: CpuTime, rounds: int) -> None:
         self._benchmark, self._timer, self._rounds = benchmark, timer, rounds
 
-    def __call__(
-        self,
-        target: Callable[..., object],
-        operations: int,
-        *,
-        setup: Callable[[], object] | None = None,
-        teardown: Callable[..., object] | None = None,
-    ) -> None:
-        """Time ``target``, a batch of ``operations``.
-
-        ``setup`` returns the one argument of ``target`` and ``teardown``; neither is timed.
-        """
+    def __call__(self, target: Callable[[], object], operations: int) -> None:
+        """Time ``target``, a batch of ``operations``."""
         self._timer.operations = operations
-        more: dict[str, Any] = {} if setup is None else {"setup": lambda: ((setup(),), {})}
         self._benchmark.pedantic(  # type: ignore[no-untyped-call]
-            target, teardown=teardown, rounds=self._rounds, warmup_rounds=1, **more
+            target, rounds=self._rounds, warmup_rounds=1
         )
 
 
@@ -100,19 +95,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def pinning() -> Iterator[cpu.Pinning]:
-    """This process where a trial's client would be; yields where the others belong."""
-    found = cpu.split_cores()
+def pinned() -> Iterator[None]:
+    """This process where a trial's client would be."""
     before = cpu.usable_cores()
-    cpu.pin(os.getpid(), found.client)
-    yield found
+    cpu.pin(os.getpid(), cpu.split_cores().client)
+    yield
     cpu.pin(os.getpid(), before)
 
 
 @pytest.fixture
-def measure(
-    request: pytest.FixtureRequest, benchmark: BenchmarkFixture, pinning: cpu.Pinning
-) -> Measure:
+def measure(request: pytest.FixtureRequest, benchmark: BenchmarkFixture, pinned: None) -> Measure:
     timer = request.node.get_closest_marker("benchmark").kwargs["timer"]
     return Measure(benchmark, timer, request.config.getoption("--rounds"))
 
@@ -120,26 +112,11 @@ def measure(
 Pair = tuple[socket.socket, socket.socket]
 
 
-@pytest.fixture(scope="session")
-def listener() -> Iterator[socket.socket]:
-    """A listening socket on this machine."""
-    with socket.create_server(("127.0.0.1", 0), backlog=4 * SLOTS) as sock:
-        yield sock
-
-
-def connected(listener: socket.socket) -> Pair:
-    near = socket.create_connection(listener.getsockname())
-    far, _ = listener.accept()
-    for sock in (near, far):
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return near, far
-
-
 @pytest.fixture
-def pairs(listener: socket.socket) -> Iterator[list[Pair]]:
+def pairs() -> Iterator[list[Pair]]:
     """Both ends of a connection, for each slot."""
     with ExitStack() as stack:
-        made = [connected(listener) for _ in range(SLOTS)]
+        made = [socket.socketpair() for _ in range(SLOTS)]
         for pair in made:
             for sock in pair:
                 stack.enter_context(sock)

@@ -135,11 +135,14 @@ def benchmarks(rounds: int, console: Console, phase: str) -> Times:
 
 
 def read(saved: Mapping[str, Any]) -> Times:
-    """The times in pytest-benchmark's file, by name: file and test."""
+    """The times in pytest-benchmark's file, by name: ``asyncio.resume_at_depth[10]``."""
     found: Times = {}
     for row in saved["benchmarks"]:
-        file, _, test = row["fullname"].rpartition("::")
-        name = f"{Path(file).stem.removeprefix('test_')}.{test.removeprefix('test_')}"
+        parameters = dict(row["params"] or {})
+        file = row["fullname"].partition("::")[0]
+        where = parameters.pop("model", Path(file).stem.removeprefix("test_"))
+        inside = "".join(f"[{value}]" for value in parameters.values())
+        name = f"{where}.{row['group'].replace(' ', '_')}{inside}"
         found[name] = row["group"], row["stats"]["data"]
     return found
 
