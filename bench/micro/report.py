@@ -14,11 +14,13 @@ from bench.micro.hops import HopsRecord
 from bench.micro.prices import MicroError, MicroRecord
 from bench.micro.startup import StartupRecord
 from bench.micro.tasks import TasksRecord
+from bench.plan.participants import MAIN_VARIANTS
 from bench.report import study
 from bench.report.charts import Design, Skip
 from bench.report.tables import grid, section, show
 from bench.show import table as tables
 from bench.text import capital, listing, significant
+from crawlers.registry import MODELS
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +50,9 @@ def load(folder: Path) -> Found:
 
 
 def write(found: Found, folder: Path, console: Console) -> None:
-    backends = [*startup.CHARTED, *(kind.backend or kind.name for kind in KINDS.values())]
-    study.write(folder, summary(found), designs(found), list(dict.fromkeys(backends)))
+    kinds = (kind.backend or kind.name for kind in KINDS.values())
+    coloured = dict.fromkeys((*MODELS, *MAIN_VARIANTS, *kinds))
+    study.write(folder, summary(found), designs(found), list(coloured))
     prices = [prices_table(found.prices)] if found.prices else []
     for each in (*prices, *further(found)):
         show(each, console)
@@ -58,8 +61,6 @@ def write(found: Found, folder: Path, console: Console) -> None:
 def designs(found: Found) -> Iterator[Design | Skip]:
     if found.tasks is not None:
         yield tasks.design(found.tasks)
-    if found.startup is not None:
-        yield startup.design(found.startup)
     if found.hops is not None:
         yield hops.design(found.hops)
 

@@ -14,22 +14,16 @@ from typing import Final
 from pydantic import Field
 from rich.console import Console
 
-from bench.analysis.wording import prose, says
 from bench.machine import cpu, memory
 from bench.micro.prices import MicroError, Run, answer, head, save
-from bench.plan.participants import MAIN_VARIANTS
-from bench.report import study
-from bench.report.charts import Design, Skip
 from bench.run.process import Child
 from bench.schema import Record
-from bench.show.figures import Bars, Figure, Unit
+from bench.show.figures import Unit
 from bench.show.measured import Measure, Measured
 from bench.show.table import Table
-from bench.show.words import sentence
 from bench.terminal import Phases
-from bench.text import MIB, duration, plural, significant
+from bench.text import MIB, significant
 from crawlers import registry
-from crawlers.registry import MODELS
 
 FILE_NAME: Final = "startup.json"
 BARE: Final = "bare interpreter"
@@ -117,10 +111,6 @@ def start(name: str, cores: list[int]) -> Start:
     )
 
 
-NAME = "startup"
-TITLE = "What it takes to import a backend"
-CHARTED = (*MODELS, *MAIN_VARIANTS, "curio", "anyio", "tornado", "twisted", "requests", "httpx")
-"""The backends of the chart; the table has all."""
 ABOUT = (
     "Beyond the bare interpreter: time until the backend is imported, on the wall and of the "
     "processor, private memory (Pss_Anon) and resident memory, modules. Fresh processes, "
@@ -133,11 +123,7 @@ def three(value: float) -> str:
     return significant(value, 3)
 
 
-def tick(value: float) -> str:
-    return f"{value:g}"
-
-
-MS, MEBIBYTES, MODULES = (Unit(symbol, three, tick) for symbol in ("ms", "MiB", "count"))
+MS, MEBIBYTES, MODULES = (Unit(symbol, three, three) for symbol in ("ms", "MiB", "count"))
 MEASURES: Final = {
     "ready": Measure("ready", "to import it, until it is ready", MS),
     "cpu": Measure("processor", "to import it, processor time", MS),
@@ -175,35 +161,3 @@ def measured(record: StartupRecord) -> Measured:
 def table(record: StartupRecord) -> Table:
     made = measured(record).table(f"Start-up ({record.environment.python})", ABOUT)
     return replace(made, notes=[f"{backend}: {why}" for backend, why in record.absent.items()])
-
-
-def design(record: StartupRecord) -> Design | Skip:
-    found = measured(record)
-    drawn = replace(found, values={k: v for k, v in found.values.items() if k in CHARTED})
-    if not drawn.values:
-        return Skip(NAME, TITLE, "no start-up was measured")
-    panels = [drawn.panel("processor time, ms", "cpu")]
-    if any("private" in row for row in drawn.values.values()):
-        panels.append(drawn.panel("private memory, MiB", "private"))
-    figure = Figure(
-        name=NAME,
-        title=TITLE,
-        headline=headline(drawn),
-        subtitle="Beyond the bare interpreter, until the backend is imported; median of "
-        f"{plural(max(drawn.blocks()), 'repeat')}, a fresh process each",
-        data=Bars(panels),
-        notes=("Ranges: lowest to highest process. Parser and frontier are in all of them.",),
-    )
-    return study.drawn(figure, record.below)
-
-
-def headline(found: Measured) -> str | None:
-    ordered = found.with_("cpu", found.values)
-    if len(ordered) < 2:
-        return None
-    most, least = ordered[0], ordered[-1]
-    cost = {label: duration(found.median(label, "cpu"), 2) for label in (most, least)}
-    return sentence(
-        f"{says(most, 'take')} {cost[most]} of the processor to import, "
-        f"{prose(least)} {cost[least]}"
-    )
