@@ -9,7 +9,7 @@ counted, this process answers ``Ready``.
 
 A tool counts a child from the start of its parent. All children have that part in common, but for
 some thousand instructions of this process between two of them, so it cancels when two are
-subtracted.
+subtracted. A page in a fork takes 0.4 % fewer instructions than in a process of its own.
 """
 
 from __future__ import annotations

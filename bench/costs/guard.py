@@ -31,20 +31,14 @@ from bench.costs.record import (
 )
 from bench.launch import OWN_PYTHON, run_module
 from bench.machine import instruments
-from bench.machine.instruments import ALLOCATED, ALLOCATIONS, INSTRUCTIONS, WORKING
+from bench.machine.instruments import INSTRUCTIONS, WORKING
 from bench.schema import Record
 from bench.text import now
 from crawlers.registry import MODELS
 
 # --- two records -----------------------------------------------------------------------------
 
-GATED = {
-    INSTRUCTIONS: "instructions",
-    WORKING: "system calls",
-    ALLOCATIONS: "allocations",
-    ALLOCATED: "allocations",
-    "bytes_sent": "kernel",
-}
+GATED = {INSTRUCTIONS: "instructions", WORKING: "system calls"}
 """The costs that code decides and not the moment; each with its instrument."""
 
 WITHIN = 0.02

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
 from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import chain
 from pathlib import Path
 from typing import Final, Self
 
@@ -34,11 +34,10 @@ from bench.plan.tls import Way
 from bench.plan.workloads import SITE_SEED, WARMUP_SITE, Point
 from bench.run import judge
 from bench.run.process import ProcessError, WorkerError, WorkerProcess, kill
-from bench.run.protocol import Command, Result
+from bench.run.protocol import Command
 from bench.run.runner import own_command
 from bench.run.servers import Server, ServerError
 from bench.text import now
-from crawlers.backend import Backend
 from crawlers.registry import MODELS
 
 # --- what is crawled -------------------------------------------------------------------------
@@ -102,7 +101,7 @@ class Sites:
 # --- one crawl under an instrument, checked like any trial ----------------------------------------
 
 READY_S = 20.0
-"""How long a worker may take to start and warm up, for an instrument that does not slow it."""
+"""How long a worker may take to start and warm up where no instrument slows it."""
 
 CRAWL_S = 20.0
 """How long a crawl may take, by the same standard: a hundred times what it should."""
@@ -114,8 +113,7 @@ ENDING_S = 60.0
 class Counted:
     """One backend with one hash seed under one instrument.
 
-    With an instrument that wraps the worker, each crawl runs in a fork of one process
-    (:mod:`bench.costs.forking`); otherwise in a fresh worker.
+    Each crawl runs in a fork of one process (:mod:`bench.costs.forking`).
     """
 
     def __init__(
@@ -144,9 +142,8 @@ class Counted:
         Raises :class:`CrawlError` when the crawl failed, or was not correct. The process is then
         gone, and the next crawl starts another.
         """
-        crawl = self._forked if self._instrument.forks else self._fresh
         try:
-            return crawl(site)
+            return self._counted(site)
         except TimeoutError:
             if self._worker is not None:
                 self._worker.abort()
@@ -160,23 +157,10 @@ class Counted:
             self._close()
             raise
 
-    def _fresh(self, site: Site) -> Counts:
-        worker = self._worker = self._start("bench.run.worker")
-        try:
-            worker.command(self._command(site))
-            result = self._crawl(site)
-            worker.end(ENDING_S)
-            counted = self._instrument.results(self._scratch)
-            return {**of_the_kernel(result), **site.server.traffic(), **counted}
-        finally:
-            if sys.exc_info()[0] is None:
-                self._close()
-
-    def _forked(self, site: Site) -> Counts:
-        """A crawl in a fork of the process, which is started by the first."""
+    def _counted(self, site: Site) -> Counts:
         command = self._command(site)
         if self._worker is None:
-            self._worker = self._start("bench.costs.forking")
+            self._worker = self._start()
             self._worker.command(command)
             self._worker.ready(READY_S * self._instrument.slowness)
         others = self._instrument.files(self._scratch)
@@ -185,18 +169,16 @@ class Counted:
         self._worker.ready(ENDING_S * self._instrument.slowness)
         return self._instrument.results(self._scratch, others)
 
-    def _start(self, module: str) -> WorkerProcess:
-        tool = self._instrument.tool
+    def _start(self) -> WorkerProcess:
         if self._stopped:
             raise CrawlError("stopped")
         for left in self._instrument.files(self._scratch):
             left.unlink()
         return WorkerProcess(
-            f"the worker under {tool}" if self._instrument.slowness > 1 else "the worker",
+            f"the worker under {self._instrument.tool}",
             python=[*self._instrument.wrap(self._scratch), *OWN_PYTHON],
             hash_seed=self._seed,
-            extra_environment=self._instrument.environment,
-            module=module,
+            module="bench.costs.forking",
         )
 
     def _command(self, site: Site) -> Command:
@@ -214,7 +196,7 @@ class Counted:
             keep_alive=self._way(site.point).keep_alive,
         )
 
-    def _crawl(self, site: Site) -> Result:
+    def _crawl(self, site: Site) -> None:
         worker, instrument = self._worker, self._instrument
         assert worker is not None, "nothing was started"
         worker.ready(READY_S * instrument.slowness)
@@ -226,7 +208,6 @@ class Counted:
         digest, way = site.server.digest, self._way(site.point)
         if reason := judge.void_reason(site.point, result, ledger, digest, control, way):
             raise CrawlError(reason, void=True)
-        return result
 
     def _way(self, point: Point) -> Way:
         """How the pages are fetched: a workload that is counted has one mode at most."""
@@ -246,23 +227,16 @@ class Counted:
             worker.close(0.0)
 
 
-def switch_interval_s(instrument: Instrument) -> float | None:
-    """How long a thread waits for the interpreter's lock before it asks for it; None: as usual.
+def switch_interval_s(instrument: Instrument) -> float:
+    """How long a thread waits for the interpreter's lock before it asks for it.
 
-    The 5 ms are a time, which a tool does not slow. A hundred threads that wait for one that is
-    40 times slower would ask 40 times as often for each page.
+    The usual 5 ms are a time, which a tool does not slow. A hundred threads that wait for one that
+    is 40 times slower would ask 40 times as often for each page.
     """
-    return None if instrument.slowness == 1 else sys.getswitchinterval() * instrument.slowness
-
-
-def of_the_kernel(result: Result) -> Counts:
-    return {"switches": result.switches_voluntary, "page_faults": result.page_faults}
+    return sys.getswitchinterval() * instrument.slowness
 
 
 # --- what is to be counted -------------------------------------------------------------------
-
-STACK_SHARE = 0.4
-"""Of the pages, for an HTTP stack under an instrument that is sparing."""
 
 FLOOR = "bare"
 """The control that is counted, on lists only: see :mod:`bench.controls`."""
@@ -294,45 +268,31 @@ class Task:
 
 
 def plan(
-    known: Iterable[Backend],
     names: Sequence[str],
     usable: Sequence[Instrument],
     seeds: Sequence[int],
     workloads: Sequence[str],
     pages: int,
 ) -> list[Task]:
-    """Every task: all of the first hash seed, then of the next, so that a part is of use.
-
-    What must be counted alone is the end of each.
-    """
-    stacks = {backend.name for backend in known if backend.family == "stack"}
+    """Every task: all of the first hash seed, then of the next, so that a part is of use."""
     return [
-        Task(
-            name,
-            instrument,
-            seed,
-            max(1, round(pages * STACK_SHARE)) if instrument.sparing and name in stacks else pages,
-            crawled,
-        )
-        for place, seed in enumerate(seeds)
-        for alone in (False, True)
+        Task(name, instrument, seed, pages, crawled)
+        for seed in seeds
         for name in names
         if (crawled := tuple(w for w in workloads if takes_part(name, w)))
         for instrument in usable
-        if instrument.alone is alone and not (instrument.sparing and place)
     ]
 
 
 def plan_serving(
     names: Sequence[str], usable: Sequence[Instrument], seeds: Sequence[int], pages: int
 ) -> list[Task]:
-    """The same for servers; what the kernel counts for a worker, it does not count for them."""
+    """The same for servers."""
     return [
         Task(name, instrument, seed, pages * REQUESTS, (SERVE,))
-        for place, seed in enumerate(seeds)
+        for seed in seeds
         for name in names
         for instrument in usable
-        if not (instrument.alone or (instrument.sparing and place))
     ]
 
 
@@ -514,7 +474,7 @@ def run(
         absent={each.name: each.missing for each in known if each.missing},
     )
     planned = [
-        *plan(known, names, usable, options.seeds, crawled, options.pages),
+        *plan(names, usable, options.seeds, crawled, options.pages),
         *plan_serving(serving, usable, options.seeds, options.pages),
     ]
     order = in_order(planned, options.workloads, list(dict.fromkeys([*names, *serving])))
@@ -524,8 +484,9 @@ def run(
         log, found_before = record.begin(folder, header, resume=resume)
         header = found_before.header.model_copy(update={"seeds": header.seeds})
         done = {s.key: s for s in found_before.samples if s.status == "ok" and s.key in set(order)}
-    with log or nullcontext(), suppress(KeyboardInterrupt):
-        for sample in count(options, without(planned, done)):
+    lanes = Lanes(options.slots, options.jobs)
+    with log or nullcontext(), suppress(KeyboardInterrupt), lanes:
+        for sample in chain.from_iterable(lanes.count(without(planned, done))):
             done[sample.key] = sample
             if log is not None:
                 log.append(sample)
@@ -535,11 +496,3 @@ def run(
         record.save(costs, folder)
         log.path.unlink()
     return costs
-
-
-def count(options: CostsOptions, tasks: Iterable[Task]) -> Iterator[Sample]:
-    """The samples as they come. What must be counted alone is counted one task at a time."""
-    for alone, group in groupby(tasks, key=lambda task: task.instrument.alone):
-        with Lanes(options.slots, 1 if alone else options.jobs) as lanes:
-            for samples in lanes.count(group):
-                yield from samples

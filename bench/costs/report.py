@@ -1,4 +1,4 @@
-"""Counted costs for readers: tables, charts, ``summary.md``, and a section of a report.
+"""Counted costs for readers: tables, a chart, ``summary.md``, and a section of a report.
 
 Every table and chart names the interpreter on which it was counted, because a campaign's report
 shows them beside measurements on another one.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
 from pathlib import Path
 from typing import Final
 
@@ -22,7 +21,7 @@ from bench.costs.guard import Gate
 from bench.costs.measure import FLOOR, OPENED
 from bench.costs.record import Account, Cost, Costs, Sample, per_page, seed_words, shadow
 from bench.costs.serving import SERVE
-from bench.machine.instruments import ALLOCATED, ALLOCATIONS, INSTRUCTIONS, SYSCALLS, WORKING
+from bench.machine.instruments import INSTRUCTIONS, SYSCALLS, WORKING
 from bench.plan.participants import MAIN_VARIANTS
 from bench.plan.profiles import SERVING
 from bench.report import markup, study
@@ -32,7 +31,6 @@ from bench.report.study import origin
 from bench.report.tables import section
 from bench.report.tables import show as show_table
 from bench.show.figures import Bars, Figure, Panel, Unit
-from bench.show.measured import TIMES
 from bench.show.table import MISSING, Cell, Column, Row, Table, Tone, name, words
 from bench.text import count, number, times
 from crawlers.registry import MODELS
@@ -40,14 +38,12 @@ from crawlers.registry import MODELS
 CHOSEN = (FLOOR, *dict.fromkeys((*MODELS, *MAIN_VARIANTS, *SERVING)))
 """The backends of README's tables, and of a chart that would have too many."""
 
-# --- charts: instructions of a page, and of a connection -------------------------------------
+# --- chart: instructions of a page -----------------------------------------------------------
 
-NAME, CHURN = "costs", "costs-churn"
+NAME = "costs"
 MOST = 16
 """With more backends in a panel only the main ones are drawn, so that each can be read."""
 HEADS = {"fetch": "a fetched page: a list, no links", "crawl": "a crawled page: links too"}
-COMMAND = "python -m bench costs --workload churn"
-
 
 INSTRUCTIONS_UNIT: Final = Unit("", number, number)
 
@@ -93,12 +89,12 @@ def footer(costs: Costs) -> tuple[str, str]:
     return origin("python -m bench costs", costs.header.environment, costs.header.created)
 
 
-def _panel(axis: str, found: Mapping[str, Cost], unit: Unit = INSTRUCTIONS_UNIT) -> Panel:
+def _panel(axis: str, found: Mapping[str, Cost]) -> Panel:
     rows = {
         who: [Spread(cost.middle, cost.low, cost.high, 1 if cost.low == cost.high else 2)]
         for who, cost in found.items()
     }
-    return Panel(axis, rows, unit)
+    return Panel(axis, rows, INSTRUCTIONS_UNIT)
 
 
 def finding(workload: str, found: Mapping[str, Cost]) -> str | None:
@@ -147,58 +143,10 @@ def added(opened: Account, kept: Account, key: str) -> float | None:
     return None if one is None or other is None else one.middle - other.middle
 
 
-def opening_design(costs: Costs, made: Sequence[Account]) -> Design | Skip:
-    title, rows = "Instructions that a connection for each page adds", openings(made)
-    if not rows:
-        return Skip(CHURN, title, f"no instructions of churn were counted: {COMMAND}")
-    panels = [
-        _panel(axis, {row.backend: Cost(*[value(row)] * 3) for row in rows}, unit)
-        for axis, value, unit in (
-            ("instructions of opening and closing", attrgetter("instructions"), INSTRUCTIONS_UNIT),
-            ("the same in pages on a kept connection", attrgetter("pages"), TIMES),
-        )
-    ]
-    figure = Figure(
-        name=CHURN,
-        title=title,
-        headline=opening_finding(rows),
-        subtitle="Instructions in user space to open and close a connection, at "
-        f"{costs.header.slots} slots, {counter(costs)}",
-        data=Bars(panels),
-        notes=(
-            "Pages with a connection each minus pages on kept ones; medians of "
-            f"{seed_words(costs)}. Not in it: the kernel’s time.",
-        ),
-    )
-    return study.drawn(figure, footer(costs))
-
-
-def opening_finding(rows: Sequence[Opening]) -> str | None:
-    found = sorted((row for row in rows if row.backend in MODELS), key=lambda row: -row.pages)
-    if len(found) < 2:
-        return None
-    most, least = found[0], found[-1]
-    return (
-        f"A connection costs as many instructions as {times(most.pages)} pages with "
-        f"{most.backend}, as {times(least.pages)} with {least.backend}"
-    )
-
-
 # --- tables ----------------------------------------------------------------------------------
 
-COLUMNS = {
-    INSTRUCTIONS: Column("instructions"),
-    SYSCALLS: Column("system calls"),
-    ALLOCATIONS: Column("allocations"),
-    ALLOCATED: Column("bytes allocated", drop=3),
-    "switches": Column("switches", drop=1),
-    "page_faults": Column("page faults", drop=2),
-    "bytes_sent": Column("bytes sent", drop=4),
-    "segments_sent": Column("segments sent", drop=5),
-    "segments_received": Column("segments received", drop=6),
-}
-"""Every cost but the single system calls, in the order of tables."""
-SHORT = (INSTRUCTIONS, SYSCALLS, ALLOCATIONS)
+COLUMNS = {INSTRUCTIONS: Column("instructions"), SYSCALLS: Column("system calls")}
+"""Every cost but the single system calls. Records of before 1.0 have more."""
 
 MANY_CALLS = 0.005
 """A system call has a column of its own if some backend makes so many for a page."""
@@ -237,15 +185,13 @@ def untold(made: Iterable[Account]) -> list[str]:
     return [f"No system calls of {', '.join(who)}: {why}." for why, who in reasons.items()]
 
 
-def costs_table(
-    made: Sequence[Account], workload: str, keys: Sequence[str] = tuple(COLUMNS)
-) -> Table:
+def costs_table(made: Sequence[Account], workload: str) -> Table:
     """A page of one workload: one row for each backend, with its multiple of the floor."""
     rows = [each for each in made if each.workload == workload and each.costs]
-    used = [key for key in keys if any(key in each.costs for each in rows)]
+    used = [key for key in COLUMNS if any(key in each.costs for each in rows)]
     columns = [name("backend"), *(COLUMNS[key] for key in used)]
     body: list[Row] = [[each.backend, *(cell(each.costs.get(k)) for k in used)] for each in rows]
-    notes = untold(rows) if SYSCALLS in keys else []
+    notes = untold(rows)
     least = next((each.costs.get(INSTRUCTIONS) for each in rows if each.backend == FLOOR), None)
     if least and INSTRUCTIONS in used:
         columns.insert(1, Column(f"× {FLOOR}"))
@@ -432,14 +378,13 @@ def excerpt(costs: Costs, made: Sequence[Account], chart_file: str | None = None
     ]
     rows = [each for each in made if each.backend in CHOSEN]
     for workload in workloads(rows):
-        lines += section(costs_table(rows, workload, SHORT), 3)
+        lines += section(costs_table(rows, workload), 3)
     return "\n".join(lines).rstrip()
 
 
 def write(costs: Costs, made: Sequence[Account], folder: Path) -> None:
     backends = list(dict.fromkeys(each.backend for each in made))
-    designs = design(costs, made), opening_design(costs, made)
-    study.write(folder, summary(costs, made), designs, backends)
+    study.write(folder, summary(costs, made), [design(costs, made)], backends)
 
 
 def extra(analysis: Analysis, folder: Path) -> Extra:
@@ -464,8 +409,7 @@ def extra(analysis: Analysis, folder: Path) -> Extra:
         title="What a page costs, counted",
         body=Markup(body),  # nosec B704: the template escapes all text
     )
-    further = [opening_design(costs, made)] if openings(made) else []
-    return Extra([section], [design(costs, made), *further])
+    return Extra([section], [design(costs, made)])
 
 
 COSTS = Extension({record.FILE_NAME: "counts of instructions, calls and allocations"}, extra)

@@ -72,9 +72,11 @@ class CountedServer:
 
     def _serve(self, requests: int) -> int:
         tool = self._instrument
-        extra = {"PYTHONHASHSEED": str(self._seed), **tool.environment}
-        if tool.slowness > 1:  # a time, which a tool does not slow: see measure.switch_interval_s
-            extra[SWITCH_INTERVAL] = str(sys.getswitchinterval() * tool.slowness)
+        extra = {
+            "PYTHONHASHSEED": str(self._seed),
+            # A time, which a tool does not slow: see measure.switch_interval_s.
+            SWITCH_INTERVAL: str(sys.getswitchinterval() * tool.slowness),
+        }
         python = [*tool.wrap(self._scratch), *OWN_PYTHON]
         with (
             ModelServer(self._name, SITE, SITE_SEED, None, python, environment=extra) as server,

@@ -1,6 +1,6 @@
 """How each cost is counted: with which program, and what its output says.
 
-An *instrument* is a program that runs the worker, or none. Each counts from the start of the
+An *instrument* is a program that runs the worker. Each counts from the start of the
 worker to its end, so a cost per page is the difference between crawls of N and of 2 N pages:
 what start, warm-up and end take cancels.
 """
@@ -13,7 +13,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from bench.launch import environment
@@ -22,8 +22,6 @@ Counts = Mapping[str, int]
 """What one crawl took in total: names of costs -> numbers."""
 
 INSTRUCTIONS = "instructions"
-ALLOCATIONS = "allocations"
-ALLOCATED = "allocated_bytes"
 SYSCALLS = "system_calls"
 SYSCALL = "system_call."
 """Before the name of a system call."""
@@ -50,12 +48,7 @@ class Instrument:
     tool: str  # the program and its version, for records
     wrap: Callable[[Path], list[str]] = lambda _: []  # the words before the interpreter's
     read: Callable[[Iterable[str]], Counts] = lambda _: {}  # the counts in what it wrote
-    environment: Mapping[str, str] = field(default_factory=dict)
     slowness: float = 1.0  # how many times longer the worker may take
-    forks: bool = False  # crawls run in forks of one worker
-    alone: bool = False  # what else runs here would change the counts
-    # It is slow, and hash seeds hardly change what it counts: one seed, and fewer pages of a stack.
-    sparing: bool = False
     missing: str | None = None  # why it cannot be used here, and what to do
 
     def files(self, folder: Path) -> frozenset[Path]:
@@ -87,17 +80,6 @@ def read_instructions(texts: Iterable[str]) -> Counts:
     return {INSTRUCTIONS: sum(found)}
 
 
-def read_allocations(texts: Iterable[str]) -> Counts:
-    pattern = r"total heap usage: ([\d,]+) allocs, [\d,]+ frees, ([\d,]+) bytes"
-    found = [pair for text in texts for pair in re.findall(pattern, text)]
-    if not found:
-        raise ValueError("memcheck wrote no count of allocations")
-    return {
-        ALLOCATIONS: sum(whole(blocks) for blocks, _ in found),
-        ALLOCATED: sum(whole(size) for _, size in found),
-    }
-
-
 CALL = re.compile(r"^(?:\d+ +)?(?:<\.\.\. (\w+) resumed>|(\w+)\()", re.MULTILINE)
 
 
@@ -121,9 +103,7 @@ def read_system_calls(texts: Iterable[str]) -> Counts:
 # --- which programs are here -------------------------------------------------------------
 
 
-def ran(
-    words: Sequence[str], extra: Mapping[str, str] | None = None
-) -> subprocess.CompletedProcess[str] | None:
+def ran(words: Sequence[str]) -> subprocess.CompletedProcess[str] | None:
     """A program that has ended; None if there is none, or it does not end."""
     try:
         return subprocess.run(
@@ -133,14 +113,14 @@ def ran(
             encoding="utf-8",
             errors="replace",
             timeout=PROBE_S,
-            env=environment(extra),
+            env=environment(),
         )
     except (OSError, subprocess.SubprocessError):
         return None
 
 
-def works(words: Sequence[str], extra: Mapping[str, str] | None = None) -> bool:
-    done = ran(words, extra)
+def works(words: Sequence[str]) -> bool:
+    done = ran(words)
     return done is not None and done.returncode == 0
 
 
@@ -171,44 +151,21 @@ def prefixed() -> list[str]:
 PROBE = (sys.executable, "-S", "-c", "")
 
 
-def valgrind(
-    options: Sequence[str], extra: Mapping[str, str]
-) -> tuple[str, Callable[[Path], list[str]], str | None]:
-    """A tool of valgrind: its version, the words before the interpreter, why it is missing."""
-    words = [*prefixed(), "valgrind", "--trace-children=yes", *options]
-    tool = version("valgrind")
-    if tool is None:
-        return "", lambda _: [], missing("valgrind")
-    reason = None
-    if not works([*words, *PROBE], extra):
-        reason = f"{tool} cannot run this interpreter; try a newer one"
-    where = "" if "setarch" in words else ", random addresses"
-    return f"{tool}{where}", lambda out: [*words, f"--log-file={out / OUTPUT}.%p"], reason
-
-
 def cachegrind() -> Instrument:
     options = ("--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null")
-    tool, wrap, reason = valgrind(options, {})
+    words = [*prefixed(), "valgrind", "--trace-children=yes", *options]
+    tool, reason = version("valgrind"), None
+    if tool is None:
+        reason = missing("valgrind")
+    elif not works([*words, *PROBE]):
+        reason = f"{tool} cannot run this interpreter; try a newer one"
+    where = "" if "setarch" in words else ", random addresses"
     return Instrument(
-        "instructions", tool, wrap, read_instructions, slowness=60, forks=True, missing=reason
-    )
-
-
-def memcheck() -> Instrument:
-    """Allocations, of every size: Python's own allocator for small objects is turned off."""
-    extra = {"PYTHONMALLOC": "malloc"}
-    options = (
-        *("--tool=memcheck", "--leak-check=no", "--undef-value-errors=no"),
-        *("--keep-stacktraces=none", "--num-callers=1"),
-    )
-    tool, wrap, reason = valgrind(options, extra)
-    if reason is None and not works(PROBE, extra):
-        reason = "this interpreter has no PYTHONMALLOC=malloc (free-threaded builds do not)"
-    return Instrument(
-        *("allocations", tool, wrap, read_allocations, extra),
-        slowness=150,
-        forks=True,
-        sparing=True,
+        "instructions",
+        f"{tool}{where}" if tool else "",
+        lambda out: [*words, f"--log-file={out / OUTPUT}.%p"],
+        read_instructions,
+        slowness=60,
         missing=reason,
     )
 
@@ -226,20 +183,14 @@ def strace() -> Instrument:
         lambda out: [*words, "-o", str(out / OUTPUT)],
         read_system_calls,
         slowness=40,
-        forks=True,
         missing=reason,
     )
 
 
-def kernel() -> Instrument:
-    """Switches, page faults, bytes and segments: the kernel counts them, at full speed."""
-    return Instrument("kernel", "getrusage and TCP_INFO", alone=True)
-
-
-NAMES = ("instructions", "system calls", "allocations", "kernel")
+MAKERS = {"instructions": cachegrind, "system calls": strace}
+NAMES = tuple(MAKERS)
 """Every instrument; see :func:`find`."""
 
 
 def find(names: Iterable[str]) -> list[Instrument]:
-    makers = (cachegrind, strace, memcheck, kernel)
-    return [make() for name, make in zip(NAMES, makers, strict=True) if name in names]
+    return [make() for name, make in MAKERS.items() if name in names]

@@ -1,4 +1,4 @@
-"""Count what a page takes: instructions, system calls, allocations, bytes, segments.
+"""Count what a page takes: instructions and system calls.
 
 Counts are the same on another machine with the same interpreter. A busy machine blurs only a few,
 of backends that do more when a connection is late. They are not speed: docs/costs.md says what
@@ -6,7 +6,7 @@ they leave out. Needs valgrind and strace; what is missing is left out and said.
 
   python -m bench costs                        the four models and the main variants
   python -m bench costs --backends callbacks --workload fetch --count instructions
-  python -m bench costs --backends mine --against costs.jsonl --within 2
+  python -m bench compare OLD NEW              does a page take more in the newer of two folders?
   python -m bench costs --guard                do our four models take more than they did?
   python -m bench costs --redraw               rebuild tables and chart from DIR/costs.jsonl
 """
@@ -21,7 +21,6 @@ from subprocess import SubprocessError
 
 from rich.console import Console
 
-from bench import store
 from bench.cli import DONE, FAILED, options
 from bench.costs import guard, measure, record, report
 from bench.costs.measure import COUNTED, CostsOptions
@@ -72,19 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="folder for record, tables and chart (default: results/costs, or none for a "
         "selection of backends, workloads or counts)",
     )  # fmt: skip
-    parser.add_argument(
-        "--beside", type=Path, metavar="CAMPAIGN",
-        help="also put the record into this campaign's folder, so that its report has the costs",
-    )  # fmt: skip
     parser.add_argument("--redraw", action="store_true", help="only read DIR/costs.jsonl")
-    parser.add_argument(
-        "--against", type=Path, metavar="FILE",
-        help="an older record: exit with 1 if a page takes more than it did",
-    )  # fmt: skip
-    parser.add_argument(
-        "--within", type=options.percent, default=100 * guard.WITHIN, metavar="PERCENT",
-        help="how much more is still the same (default: %(default)g)",
-    )  # fmt: skip
     parser.add_argument(
         "--guard", action="store_true",
         help="only compare the four models' instructions with this repository's baseline",
@@ -112,20 +99,12 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
         )
     made = record.accounts(costs)
     report.show(costs, made, console)
-    if arguments.beside is not None:
-        store.load(arguments.beside)  # refuses what is no campaign
-        record.save(costs, arguments.beside)
     if out is not None:
         report.write(costs, made, out)
         console.print(f"record, summary and charts: {out}")
     if arguments.json:
         print(json.dumps(report.as_json(made)))
-    code = FAILED if any(each.bad for each in made) else DONE
-    if arguments.against is None:
-        return code
-    found = guard.compare(record.load(arguments.against), costs, arguments.within / 100)
-    report.show_gate(found, console)
-    return FAILED if found.failed else code
+    return FAILED if any(each.bad for each in made) else DONE
 
 
 def run_guard(arguments: argparse.Namespace, console: Console) -> int:

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from bench.costs import measure, record, report
 from bench.costs.measure import CostsOptions, Task
 from bench.costs.record import FILE_NAME, PART_NAME, Cost, Costs, CostsError, Sample
-from bench.machine.instruments import SYSCALLS, WORKING
+from bench.machine import instruments
+from bench.machine.instruments import SYSCALLS, WORKING, Instrument
 from tests.bench.costs.samples import PAGES, costs, header, sample
 
 TRACED = header(tools={"system calls": "strace 6.1"})
@@ -97,7 +98,8 @@ def test_the_words_say_over_how_many_seeds_a_range_is() -> None:
 
 # --- resuming --------------------------------------------------------------------------------
 
-OPTIONS = CostsOptions(backends=["bare"], instruments=("kernel",), seeds=(1, 2, 3, 4))
+OPTIONS = CostsOptions(backends=["bare"], workloads=("fetch",), seeds=(1, 2, 3, 4))
+TRACER = Instrument("system calls", "strace 7.2")
 
 
 class Counting:
@@ -115,13 +117,14 @@ class Counting:
             self.seeds.append(task.seed)
             failed = {"status": "failed", "reason": "lost", "counts": {}}
             found = sample(
-                "kernel", task.seed, backend="bare", page={"switches": task.seed},
+                TRACER.name, task.seed, backend="bare", page={"system_calls": task.seed},
                 **(failed if task.seed in self.bad else {}),
             )  # fmt: skip
             yield [found]
 
     def run(self, folder: Path, *, resume: bool = False) -> Costs:
         with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(instruments, "find", lambda _: [TRACER])
             patch.setattr(measure.Lanes, "count", lambda _, tasks: self.count(tasks))
             return measure.run(
                 OPTIONS, lambda _, done, __: self.done.append(done), folder=folder, resume=resume

@@ -70,19 +70,11 @@ def test_an_opened_connection_is_the_difference() -> None:
     assert found["callbacks"].instructions == 148_000
     assert found["async_await"].pages == 2
     assert found["async_await"].calls == 4
-    design = report.opening_design(WHOLE, MADE)
-    assert isinstance(design, Design)
-    assert design.finding == (
-        "A connection costs as many instructions as 2.0 pages with callbacks, "
-        "as 2.0 with async_await"
-    )
-    assert "callbacks 148k; async_await 226k." in design.alt
 
 
 def test_what_was_not_counted_has_no_chart_and_no_table() -> None:
     old = Costs(header(), tuple(s for s in WHOLE.samples if s.workload == "fetch"))
     made = record.accounts(old)
-    assert isinstance(report.opening_design(old, made), Skip)
     assert not any("connection" in table.caption for table in report.tables(made))
     without = Costs(header(), (sample("kernel", page={"switches": 0.1}),))
     assert isinstance(report.design(without, record.accounts(without)), Skip)
@@ -92,19 +84,15 @@ def test_every_table_chart_and_block_names_its_interpreter(tmp_path: Path) -> No
     """A campaign's report shows them beside measurements on another one."""
     for table in report.tables(MADE):
         assert table.caption.endswith("(CPython 3.11.2)")
-    for design in (report.design(WHOLE, MADE), report.opening_design(WHOLE, MADE)):
-        assert isinstance(design, Design)
-        assert "CPython 3.11.2" in design.subtitle
-        assert "CPython 3.11.2" in design.footer[0]
+    assert "CPython 3.11.2" in drawn(WHOLE).subtitle
+    assert "CPython 3.11.2" in drawn(WHOLE).footer[0]
     for text in (report.excerpt(WHOLE, MADE, "costs.svg"), report.summary(WHOLE, MADE)):
         assert "Counted on 2026-11-22 with CPython 3.11.2" in text
 
 
 def test_chart_and_tables_are_written_and_quoted(tmp_path: Path) -> None:
     report.write(WHOLE, MADE, tmp_path)
-    for name in ("costs", "costs-churn"):
-        svg = (tmp_path / "charts" / f"{name}.svg").read_text()
-        assert "CPython 3.11.2" in svg
+    assert "CPython 3.11.2" in (tmp_path / "charts" / "costs.svg").read_text()
     text = report.excerpt(WHOLE, MADE, "costs.svg")
     assert text.startswith("![A fetched page needs 74k")
     assert "| async_await | " in text
@@ -155,7 +143,7 @@ def test_a_campaign_with_a_record_beside_it_has_a_section(tmp_path: Path) -> Non
     (section,) = found.sections
     assert "A page of fetch needs (CPython 3.11.2)" in section.body
     assert "&lt;b&gt;no" in section.body, "reasons cannot write HTML"
-    assert [design.name for design in found.designs] == ["costs", "costs-churn"]
+    assert [design.name for design in found.designs] == ["costs"]
     (tmp_path / record.FILE_NAME).write_text("<script>")
     with pytest.raises(CostsError):
         report.extra(analysis, tmp_path)

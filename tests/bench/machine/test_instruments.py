@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.machine import instruments
-from bench.machine.instruments import Instrument, read_allocations, read_instructions
+from bench.machine.instruments import Instrument, read_instructions
 from bench.machine.instruments import read_system_calls as read_calls
 
 STRACE = """\
@@ -44,18 +44,6 @@ def test_the_instructions_of_all_processes_are_added(counts: list[int]) -> None:
     assert read_instructions(logs) == {"instructions": sum(counts)}
 
 
-@given(st.lists(st.tuples(st.integers(0, 10**9), st.integers(0, 10**12)), min_size=1, max_size=5))
-def test_the_allocations_of_all_processes_are_added(counts: list[tuple[int, int]]) -> None:
-    logs = [
-        f"==7==   total heap usage: {blocks:,} allocs, 0 frees, {size:,} bytes allocated\n"
-        for blocks, size in counts
-    ]
-    assert read_allocations(logs) == {
-        "allocations": sum(blocks for blocks, _ in counts),
-        "allocated_bytes": sum(size for _, size in counts),
-    }
-
-
 def test_results_are_read_once(tmp_path: Path) -> None:
     (tmp_path / "count.17").write_text("==17== I refs: 1,200\n")
     (tmp_path / "times.service").write_text("")
@@ -74,11 +62,9 @@ def test_without_the_programs_there_are_reasons_and_commands(
     assert list(found) == list(instruments.NAMES)
     for name, program in (
         ("instructions", "valgrind"),
-        ("allocations", "valgrind"),
         ("system calls", "strace"),
     ):
         assert "apt-get install " + program in str(found[name].missing)
-    assert found["kernel"].missing is None
 
 
 def test_a_tool_that_cannot_run_the_interpreter_is_missing(
@@ -89,7 +75,6 @@ def test_a_tool_that_cannot_run_the_interpreter_is_missing(
         fake.write_text('#!/bin/sh\n[ "$1" = --version ] && echo "tool-9.1" && exit 0\nexit 1\n')
         fake.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    first, second, third = instruments.find(("instructions", "system calls", "allocations"))[:3]
+    first, second = instruments.find(instruments.NAMES)
     assert "valgrind 9.1 cannot run this interpreter" in str(first.missing)
     assert "strace 9.1 may not trace here" in str(second.missing)
-    assert third.missing is not None
