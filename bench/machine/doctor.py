@@ -213,17 +213,13 @@ def thread_limits() -> Iterator[ThreadLimit]:
 def check_threads(needs: Needs) -> Iterator[CheckResult]:
     """Several limits count threads; the tightest decides how many can be started."""
     limits = sorted(thread_limits(), key=lambda limit: limit.left)
-    if not limits:
-        yield bad("threads-unknown")
-        return
     needed = needs.threads + SPARE_TASKS
     for limit in limits:
         if limit.left < needed:
             fix = limit.fix.format(needed * 2, maps=needed * MAPS_PER_THREAD + SPARE_MAPS)
             yield bad("threads", name=limit.name, left=limit.left, needed=needed, fix=fix)
-    tightest = limits[0]
-    if tightest.left >= needed:
-        found = f"room for {tightest.left:,} threads ({tightest.name} is the tightest limit)"
+    if limits and limits[0].left >= needed:
+        found = f"room for {limits[0].left:,} threads ({limits[0].name} is the tightest limit)"
         yield ok("threads", found)
 
 
@@ -259,10 +255,8 @@ def check_memory(needs: Needs) -> Iterator[CheckResult]:
             found += f" ({mib(client)} of the client and {mib(server)} of the server for TLS)"
         yield bad("memory" if need > available else "memory-low", found=found)
     swap = psutil.swap_memory()
-    if swap.total:
-        yield bad(
-            "swap" if swap.used else "swap-unused", used=mib(swap.used), total=mib(swap.total)
-        )
+    if swap.used:
+        yield bad("swap", used=mib(swap.used), total=mib(swap.total))
     yield from check_paging()
 
 
@@ -279,9 +273,6 @@ def check_paging() -> Iterator[CheckResult]:
 # --- ports, queues and connection tracking -----------------------------------------------
 
 
-MANY_TIME_WAIT = 1000
-
-
 def check_ports(needs: Needs) -> Iterator[CheckResult]:
     """A connection holds an ephemeral port for its server address.
 
@@ -292,14 +283,10 @@ def check_ports(needs: Needs) -> Iterator[CheckResult]:
     """
     ports = kernel.ephemeral_ports()
     if ports is None:
-        yield bad("ports-unknown")
         return
-    waiting = kernel.time_wait() or 0
-    found = f"{ports:,} ephemeral ports, {waiting:,} in TIME_WAIT"
+    found = f"{ports:,} ephemeral ports, {kernel.time_wait() or 0:,} in TIME_WAIT"
     if needs.connections > ports:
         yield bad("ports", found=found, needed=needs.connections)
-    elif waiting > MANY_TIME_WAIT:
-        yield bad("ports-waiting", found=found)
     else:
         yield ok("ports", found)
 
@@ -324,9 +311,6 @@ def check_backlog(needs: Needs) -> Iterator[CheckResult]:
 
 
 BUSY_LOAD = 0.5
-ENOUGH = 4
-"""Processors from which several can work beside the server's."""
-
 STEAL_SHARE = 0.02  # of all processors' time; one clock tick during the check is 1 % of two
 STEAL_CHECK_S = 0.5
 
@@ -340,8 +324,6 @@ def check_processors(needs: Needs) -> Iterator[CheckResult]:
     else:
         found = f"{usable} usable; client on {pinning.client}, server on {pinning.server}"
         yield ok("processors", found)
-    if usable < ENOUGH:
-        yield bad("all processors", usable=usable, enough=ENOUGH)
     quota = procfs.cpu_quota()
     if quota is not None and quota < 2:
         yield bad("quota", quota=quota)
@@ -370,8 +352,7 @@ def check_noise(needs: Needs) -> Iterator[CheckResult]:
 def check_frequency() -> Iterator[CheckResult]:
     """A governor that ramps up makes the first trial of a block slow; turbo makes it fast."""
     governor = procfs.read("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
-    if governor is None:
-        yield bad("frequency-unknown")
+    if governor is None:  # usual in a virtual machine; a probe around each trial shows changes
         return
     if governor.strip() != "performance":
         yield bad("frequency", governor=governor.strip())
@@ -392,11 +373,11 @@ def check_interpreter(needs: Needs) -> Iterator[CheckResult]:
     )
     if built["debug"]:
         yield bad("interpreter", here=here)
-    elif built["pgo"]:
-        yield ok("interpreter", f"{here}: built with profile-guided optimisation")
+    elif built["pgo"] is False:
+        yield bad("interpreter-plain", here=here)
     else:
-        case = "interpreter-unknown" if built["pgo"] is None else "interpreter-plain"
-        yield bad(case, here=here)
+        optimised = ": built with profile-guided optimisation" if built["pgo"] else ""
+        yield ok("interpreter", here + optimised)
 
 
 # --- platform, disk and programs ---------------------------------------------------------
@@ -411,14 +392,10 @@ def check_platform(needs: Needs) -> Iterator[CheckResult]:
     if procfs.read("proc/self/status") is None:
         yield bad("proc", platform=sys.platform)
         return
-    smaps = procfs.read("proc/self/smaps_rollup") is not None
-    slabinfo = procfs.read("proc/slabinfo") is not None
-    if smaps and slabinfo:
-        yield ok("proc", "smaps_rollup and slabinfo are readable")
-    if not smaps:
-        yield bad("proc-smaps")
-    if not slabinfo:
+    if procfs.read("proc/slabinfo") is None:
         yield bad("proc-slabinfo")
+    else:
+        yield ok("proc", "slabinfo is readable")
 
 
 def check_container(needs: Needs) -> Iterator[CheckResult]:
@@ -445,12 +422,9 @@ def check_tls(needs: Needs) -> Iterator[CheckResult]:
     try:
         import ssl
     except ImportError:
-        yield bad("TLS-none")
-        return
-    if ssl.HAS_TLSv1_3:
-        yield ok("TLS", f"TLS 1.3 with {ssl.OPENSSL_VERSION}")
+        yield bad("TLS")
     else:
-        yield bad("TLS", version=ssl.OPENSSL_VERSION)
+        yield ok("TLS", ssl.OPENSSL_VERSION)
 
 
 CHECKS: tuple[Callable[[Needs], Iterator[CheckResult]], ...] = (
