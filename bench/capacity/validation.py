@@ -16,12 +16,12 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import median
+from statistics import fmean, median
 from typing import Final, Literal
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.loops import Load, followed, schedule, timers_of
+from bench.analysis.loops import loops, responses, schedule
 from bench.analysis.stats import CPU_PER_1000, MEMORY_PARTS, memory_growth
 from bench.analysis.stats.records import number_param
 from bench.capacity.model import (
@@ -37,7 +37,7 @@ from bench.capacity.model import (
 )
 from bench.plan.participants import SPREADING
 from bench.questions import mixed
-from bench.schema import TrialRecord
+from bench.schema import TrialRecord, Work
 
 MEDIAN: Final = 0.10
 """The most that the median error of a kind may be."""
@@ -198,28 +198,26 @@ def queues(analysis: Analysis, costs: Costs) -> Iterator[Check]:
     processor: the reader gives that as well.
     """
     server = fixture(analysis)
-    for row in analysis.once(mixed.rows):
-        backend = costs.of(row.label)
-        if row.predicted is None or row.predicted.loop is None or backend.page is None:
+    groups: dict[tuple[str, str], list[tuple[TrialRecord, Work]]] = defaultdict(list)
+    for trial in stats.trials_of(analysis.records, mixed.NAME, twins=False):
+        if trial.work and trial.work.others and loops(trial):
+            groups[trial.point, trial.label].append((trial, trial.work))
+    for (point, label), mine in groups.items():
+        backend = costs.of(label)
+        if backend.page is None:
             continue
         page = page_us(costs, backend, 1) + server.waking(1)
-        times: list[float] = []
-        used = 0.0
-        for trial in analysis.at_point(row.point)[row.label]:
-            timers, work = timers_of(trial), trial.work
-            if timers is None or work is None:
-                continue
+        predicted, measured, used = [], [], 0.0
+        for trial, work in mine:
             plan = schedule(trial, work)
             slots = min(int(number_param(trial, "slots") or 1), len(plan.due))
             opening = (backend.extra.opening or 0.0) * slots / len(plan.due)
-            load = Load((page + opening) / 1e6, work.cpu_ms / 1000, 0.0, slots)
-            times += followed(plan, load, timers)
-            used = row.rate * (load.page_s + load.work_s / row.every)
-        if times:
-            mean_s = math.fsum(times) / len(times)
-            yield Check(
-                "queue", row.point, row.label, mean_s, row.mean_ms / 1000, load=min(used, 1)
-            )
+            page_s, work_s = (page + opening) / 1e6, work.cpu_ms / 1000
+            predicted += plan.others(responses(plan, page_s, work_s))
+            measured.append(work.others.mean_ms / 1000 if work.others else 0.0)
+            used = (number_param(trial, "rate") or 0.0) * (page_s + work_s / work.every)
+        mean_s = math.fsum(predicted) / len(predicted)
+        yield Check("queue", point, label, mean_s, fmean(measured), load=min(used, 1))
 
 
 def memory(analysis: Analysis) -> Iterator[Check]:

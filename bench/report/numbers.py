@@ -119,9 +119,7 @@ class Numbers:
 
     def with_work(self, label: str, work_ms: float = 10) -> str:
         """Mean response time of the pages that need no work, where one in ten does."""
-        rows = [row for row in mixed.rows(self.analysis) if row.label == label]
-        (row,) = (row for row in rows if row.work_ms == work_ms)
-        return duration(row.mean_ms)
+        return duration(mixed.measured(self.analysis).median(label, mixed.key("mean", work_ms)))
 
     def change(self, label: str, base: str, point: str = FETCH) -> str:
         """``43 % more (40 to 47 %)`` processor time per page than the base's.

@@ -17,7 +17,6 @@ from bench.show.figures import (
     Line,
     Lines,
     Plot,
-    Spans,
     Stack,
     Stacked,
     Unit,
@@ -35,7 +34,7 @@ SCALES: Final[dict[str, Callable[[float], str]]] = {
 }
 KINDS: Final[dict[type, str]] = {
     **{Bars: "Bar chart", Stacked: "Stacked bar chart", Dots: "Dot chart"},
-    **{Lines: "Line chart", Spans: "Range chart", Forest: "Bar chart"},
+    **{Lines: "Line chart", Forest: "Bar chart"},
 }
 
 
@@ -101,15 +100,6 @@ def _panels(data: Data) -> Iterator[tuple[str, dict[str, str]]]:
                 ", ".join(data.columns),
                 {label: ", ".join(map(_estimate, row, units)) for label, row in data.rows.items()},
             )
-        case Spans():
-            for panel in data.panels:
-                yield (
-                    panel.title,
-                    {
-                        label: f"{duration(span.low)} to {duration(span.high)}"
-                        for label, span in panel.rows.items()
-                    },
-                )
 
 
 def _spreads(spreads: Sequence[Spread | None], unit: Unit) -> str:

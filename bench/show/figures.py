@@ -195,34 +195,7 @@ class Dots:
     breaks: Sequence[int] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
-    """From a median to a tail, and the same as calculated, if it was."""
-
-    low: float
-    high: float
-    calculated: Sequence[float] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class SpansPanel:
-    """One axis of times, with a dotted line at a mark."""
-
-    title: str
-    rows: Mapping[str, Span]
-    mark: float
-
-
-@dataclass(frozen=True, slots=True)
-class Spans:
-    """A line from a median to a tail for each label, in milliseconds, in one panel or several."""
-
-    panels: Sequence[SpansPanel]
-    labels: Sequence[str]  # the rows, from the top
-    axis: str
-
-
-Data = Bars | Dots | Forest | Lines | Spans | Stacked
+Data = Bars | Dots | Forest | Lines | Stacked
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,8 +43,6 @@ from bench.show.figures import (
     Panel,
     Plot,
     Point,
-    Spans,
-    SpansPanel,
     Stack,
     Stacked,
     StackedPanel,
@@ -452,49 +450,6 @@ def _shade(slide: Slide, axes: Axes, plot: Plot) -> None:
         axes.axvline(plot.crossing, color=slide.palette.ink, linewidth=1.0, linestyle=":", zorder=1)
 
 
-# --- spans: a line from a median to a tail for each label, with what was calculated below it ---
-
-ROOM: Final = 0.07
-"""Of a time axis: space for the marks at its ends."""
-
-
-def draw_spans(spans: Spans, slide: Slide) -> None:
-    """Panels side by side, or below each other where the slide is square."""
-    wide, number = slide.look.wide, len(spans.panels)
-    drawn = slide.panels(number if wide else 1, 1 if wide else number)
-    size = slide.label_size(len(spans.labels) * (1 if wide else number), 15.0)
-    for place, (axes, panel) in enumerate(zip(drawn, spans.panels, strict=True)):
-        _spans_panel(slide, axes, panel, spans)
-        bar_rows(slide, axes, spans.labels, size)
-        if wide and place:
-            axes.tick_params(axis="y", labelleft=False)
-        axes.set_title(panel.title, fontweight="bold", fontsize=14.0)
-        axes.tick_params(axis="x", labelsize=11.0)
-    drawn[number // 2 if wide else -1].set_xlabel(spans.axis)
-
-
-def _spans_panel(slide: Slide, axes: Axes, panel: SpansPanel, spans: Spans) -> None:
-    values = [panel.mark]
-    for label, span in panel.rows.items():
-        colour, place = slide.look.of(label).colour, spans.labels.index(label)
-        ends = [span.low, span.high]
-        axes.plot(ends, [place] * 2, color=colour, linewidth=5.0, alpha=0.55, zorder=3)
-        axes.plot([span.low], [place], "o", color=colour, markersize=11, zorder=5)
-        axes.plot([span.high], [place], "|", color=colour, markersize=16, mew=3.5, zorder=5)
-        axes.plot(
-            span.calculated,
-            [place + 0.3] * len(span.calculated),
-            "D",
-            markerfacecolor=slide.palette.background,
-            markeredgecolor=slide.palette.ink,
-            markersize=6,
-            zorder=6,
-        )
-        values += [*ends, *span.calculated]
-    axes.axvline(panel.mark, color=slide.palette.muted, linestyle=":", zorder=1)
-    time_axis(axes, values, ROOM, axis="x")
-
-
 # --- a forest: each label and the one thing it changes, with figures and ratios beside it ---
 
 BAR_SHARE: Final = {"wide": 0.45, "square": 0.3}
@@ -593,7 +548,6 @@ DRAW: Final[dict[type, Callable[..., None]]] = {
     Dots: draw_dots,
     Forest: draw_forest,
     Lines: draw_lines,
-    Spans: draw_spans,
     Stacked: draw_stacked,
 }
 
