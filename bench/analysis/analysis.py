@@ -183,8 +183,6 @@ class Analysis:
     # --- can it be trusted? -------------------------------------------------------------
 
     aa = from_records(stats.aa_check)
-    balance = from_records(stats.position_balance)
     host = from_records(stats.host_spread)
     equal_work = from_records(stats.equal_work)
     instrument_cost = from_records(stats.instrument_cost)
-    sleeping_cost = from_records(stats.sleeping_cost)

@@ -298,7 +298,11 @@ def test_aa_false_alarm_rate_is_near_nominal(drift: float) -> None:
         result = stats.aa_check(records)
         tested += result.tested
         alarms += result.alarms
-        interval_alarms += result.interval_alarms
+        interval_alarms += sum(
+            not sure(c.ratio.low) <= 1 <= sure(c.ratio.high)
+            for c in result.comparisons
+            if c.ratio.low is not None
+        )
     assert tested >= 80
     assert alarms / tested <= 0.05
     assert interval_alarms / tested <= 0.11
@@ -333,17 +337,6 @@ def test_void_trials_are_never_averaged() -> None:
     assert all(t.pages_per_s != 1e12 for t in stats.trials_of(records))
     values = stats.block_values(stats.trials_of(records), stats.PAGES_PER_S)
     assert trial.block not in values[trial.point, trial.label]
-
-
-def test_unbalanced_order_is_noticed() -> None:
-    records = made(samples=30, blocks=8, workloads=("throughput",))
-    fair = sure(stats.position_balance(records))
-    assert fair.balanced
-    order = {"threads": 0, "callbacks": 1, "callbacks#2": 2, "generators": 3, "async_await": 4}
-    fixed = changed(records, lambda t: t.model_copy(update={"position": order[t.label]}))
-    unfair = sure(stats.position_balance(fixed))
-    assert not unfair.balanced
-    assert "threads" in unfair.uneven
 
 
 def test_host_spread() -> None:
@@ -491,23 +484,6 @@ def test_recorder_cost() -> None:
     assert cost.verdict == "slower"
 
 
-def test_the_floor_names_its_widest_pair_and_the_typical_one_beside_it() -> None:
-    """Two wide pairs of eighteen set a floor that read as if all were as wide."""
-    pairs = {
-        ("fetch-10", "callbacks"): {0: 0.01, 1: 0.01},
-        ("fetch-100", "threads"): {0: -0.004, 1: -0.004},
-        ("fetch-1000", "threads"): {0: -0.06, 1: -0.06},
-    }
-    floor = stats.noise.floor_from(stats.CPU_PER_1000, pairs)
-    assert floor.log == pytest.approx(0.06)
-    assert floor.typical_log == pytest.approx(0.01)
-    assert floor.widest == ("fetch-1000", "threads")
-    said = trust.said_of_floor(floor)
-    assert said.startswith("Noise floor ±6.2 %")
-    assert "The typical (median) pair differed by ±1.0 %" in said
-    assert "the widest was threads at fetch-1000" in said
-
-
 @given(st.lists(st.floats(0.005, 0.02), min_size=8, max_size=20), st.floats(0.5, 3), st.data())
 def test_an_unsteady_pair_sets_no_floor_but_its_own(
     spreads: list[float], wild: float, data: st.DataObject
@@ -526,9 +502,8 @@ def test_an_unsteady_pair_sets_no_floor_but_its_own(
     assert after.at("fetch-1000", "callbacks", "threads") == pytest.approx(wild / 3)
     assert after.at("fetch-1000", "callbacks", "generators") == before.log
     assert after.at("point-0", "callbacks", "threads") == before.log
-    assert "Not in it: threads at fetch-1000 (" in trust.said_of_floor(after)
-    assert trust.brief_of_floor(after).endswith("; 1 unsteady pair not in it.")
-    assert "unsteady" not in trust.brief_of_floor(before)
+    assert trust.said_of_floor(after).endswith("; 1 unsteady pair not in it.")
+    assert "unsteady" not in trust.said_of_floor(before)
 
 
 def test_a_pair_that_is_unsteady_by_another_metric_is_left_out_too() -> None:
@@ -578,7 +553,8 @@ def test_two_runs_with_other_page_faults_for_a_page_set_no_floor() -> None:
     after = stats.noise.aa_noise_floor(found)
     assert set(after.unsteady) == {pair}
     assert after.pairs == before.pairs - 1
-    assert "more page faults for a page" in trust.said_of_floor(after)
+    told = summary.method(synthetic.analysed(with_faults(lines, lucky)))
+    assert any("more page faults for a page" in line for line in told)
 
 
 @given(st.floats(0, 10), st.floats(-0.09, 0.09))
@@ -616,11 +592,6 @@ def test_the_cost_of_measuring_comes_from_trials_without_any_of_it() -> None:
     assert any(
         line.startswith("Keeping and counting times costs callbacks +0.9 %") for line in told
     )
-    (table,) = trust.answer(analysis).tables
-    rows = table.rows
-    assert [row[-2] for row in rows] == ["yes"]
-    more = stats.ratio(dict.fromkeys(range(6), 1.0), {n: 0.95 + n / 1e4 for n in range(6)})
-    assert trust.within(more) == "no, it is more"
 
 
 def test_few_counted_rounds_are_a_warning_of_the_summary() -> None:
@@ -639,26 +610,6 @@ def test_few_counted_rounds_are_a_warning_of_the_summary() -> None:
         "throughput-100: fewer than 5 rounds of turns counted in 1 of 6 blocks (the fewest 4), "
         "so that noise hardly averages out there."
     ]
-
-
-def test_what_a_sleeping_server_costs_comes_from_pairs_of_one_label() -> None:
-    """Both trials of a block have the same label; the store used to call them one trial."""
-    lines: list[AnyRecord] = []
-    for line in synthetic.campaign(workloads=("throughput",), samples=30, noise=0.001):
-        if isinstance(line, TrialRecord):
-            if line.point != "throughput-100" or line.label != "callbacks":
-                continue
-            for server, us in (("awake", 80.0), ("asleep", 100.0 + line.block / 10)):
-                params = line.params | {"server": server}
-                place = {"workload": "awake", "point": "awake-100", "params": params}
-                lines.append(in_turns(line.model_copy(update=place), us))
-        else:
-            lines.append(line)
-    (found,) = stats.sleeping_cost(synthetic.gathered(lines)).values()
-    assert found.value == pytest.approx(1.253, abs=0.002)
-    assert found.verdict == "more CPU"
-    told = summary.method(synthetic.analysed(lines))
-    assert any("At awake-100, a server that sleeps" in text for text in told)
 
 
 @pytest.mark.parametrize("companions", [True, False])
