@@ -41,8 +41,6 @@ NOISY_FLOOR_PERCENT: Final = 5.0
 UNSTEADY_PROBE: Final = 1.15
 #: Stolen time beyond this share of the trials' time deserves a warning.
 STEAL_SHARE: Final = 0.01
-#: The sum of the memory parts over the drop in free memory must lie in this range.
-AGREEMENT: Final = (0.8, 1.25)
 #: Kinds of unusable trials that are listed one by one.
 MOST_KINDS: Final = 20
 
@@ -94,7 +92,6 @@ def warnings(analysis: Analysis) -> list[str]:
         *_noise(analysis),
         *_short(analysis),
         *_equal_work(analysis),
-        *_memory(analysis),
         *_limits(analysis),
         *_ending(analysis),
     ]
@@ -168,16 +165,6 @@ def _short(analysis: Analysis) -> list[str]:
 def _equal_work(analysis: Analysis) -> list[str]:
     found = analysis.equal_work
     return [said_of_equal_work(found)] if found.unequal else []
-
-
-def _memory(analysis: Analysis) -> list[str]:
-    low, high = AGREEMENT
-    return [
-        f"Memory of {fit.label}: the sum of the parts is {100 * fit.agreement:.0f} % of "
-        "the drop in free memory; the two methods disagree."
-        for fit in analysis.memory.values()
-        if fit.agreement is not None and not low <= fit.agreement <= high
-    ]
 
 
 def _limits(analysis: Analysis) -> list[str]:

@@ -69,11 +69,10 @@ class StackedPanel:
 
 @dataclass(frozen=True, slots=True)
 class Stacked:
-    """Horizontal bars of several parts; ``aside`` is a narrow panel of single grey bars."""
+    """Horizontal bars of several parts."""
 
     parts: Mapping[str, Colour]  # in the order of the bars and of the key
     panels: Sequence[StackedPanel]
-    aside: Panel | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,9 +90,6 @@ class MemoryFit:
     sources: dict[str, str]
     #: Largest N: median bytes per connection by part, (held - before) / N.
     at_highest: dict[str, float | None]
-    #: Sum of all parts, the server's side included, over the drop in the machine's free
-    #: memory at the largest N; median over trials. 1.0 means that the two methods agree.
-    agreement: float | None
 
     @property
     def fitted(self) -> bool:
@@ -255,11 +252,6 @@ def fit_label(label: str, trials: Sequence[TrialRecord]) -> MemoryFit:
         values = [g[name] for t in top if (g := memory_growth(t))]
         middle = spread(values)
         at_highest[name] = middle.median / counts[-1] if middle else None
-    agreements: list[float] = []
-    for trial in top:
-        value = trial.extra.get("memory_agreement")
-        if isinstance(value, int | float):
-            agreements.append(float(value))
     return MemoryFit(
         label=label,
         connections=tuple(counts),
@@ -269,5 +261,4 @@ def fit_label(label: str, trials: Sequence[TrialRecord]) -> MemoryFit:
         server=_fit_part("server sockets", trials),
         sources=dict(trials[-1].memory.sources) if trials[-1].memory else {},
         at_highest=at_highest,
-        agreement=float(np.median(agreements)) if agreements else None,
     )

@@ -129,19 +129,13 @@ def draw_stacked(figure: Stacked, slide: Slide) -> None:
             if any(stack.parts.get(part, 0.0) > 0 for stack in stacks)
         ]
     )
-    beside = len(figure.panels) if slide.look.wide or figure.aside else 1
+    beside = len(figure.panels) if slide.look.wide else 1
     below = len(figure.panels) // beside
-    axes = slide.panels(
-        beside + (figure.aside is not None),
-        below,
-        widths=[*[3.1] * beside, 1.0] if figure.aside else None,
-    )
+    axes = slide.panels(beside, below)
     most = max(sum(map(len, panel.rows.values())) for panel in figure.panels)
     size = slide.label_size(most * below, 15.0)
-    for one, panel in zip(axes, figure.panels, strict=False):
+    for one, panel in zip(axes, figure.panels, strict=True):
         _stacked_panel(slide, one, panel, figure, size)
-    if figure.aside:
-        _aside(slide, axes[-1], figure.aside, size)
 
 
 def _colour(slide: Slide, colour: Colour, label: str = "") -> str:
@@ -192,20 +186,6 @@ def _end(
         edge = max(edge, stack.interval[1])
     bar_label(axes, panel.unit.words(stack.total), edge, place, size, bold=True)
     return edge
-
-
-def _aside(slide: Slide, axes: Axes, panel: Panel, size: float) -> None:
-    most = 0.0
-    for place, (spread, *_) in enumerate(panel.rows.values()):
-        if spread is not None:
-            axes.barh(place, spread.median, height=0.62, color=slide.palette.muted, zorder=2)
-            bar_label(axes, panel.unit.words(spread.median), spread.median, place, size)
-            most = max(most, spread.median)
-    bar_rows(slide, axes, list(panel.rows), size)
-    axes.set_yticks([])
-    value_axis(axes, [most * 1.35], axis="x", words=panel.unit.ticks)
-    axes.locator_params(axis="x", nbins=3)
-    axes.set_xlabel(panel.axis)
 
 
 # --- dots with their intervals, in groups side by side, in one panel or in several ---

@@ -419,7 +419,6 @@ def test_memory_fit_finds_the_slopes() -> None:
         assert fit.total == pytest.approx(
             sum(p.slope or 0 for p in fit.parts.values())
         )  # the server's side is not in it
-        assert fit.agreement == pytest.approx(1.0, abs=0.2)
     assert fits["callbacks"].parts["kernel stacks"].slope == 0.0
 
 
@@ -435,7 +434,7 @@ def test_missing_part_is_none_with_its_reason() -> None:
                 "reasons": {"kernel_socket_bytes": "needs root"},
             }
         )
-        return trial.model_copy(update={"memory": memory, "extra": {"memory_agreement": None}})
+        return trial.model_copy(update={"memory": memory})
 
     records = changed(made(workloads=("c10k",), samples=30, blocks=3), without_sockets)
     fit = stats.fit_memory(records)["threads"]
@@ -443,7 +442,6 @@ def test_missing_part_is_none_with_its_reason() -> None:
     assert fit.parts["kernel sockets"].reason == "needs root"
     assert "kernel sockets" not in fit.each
     assert fit.parts["user"].slope is not None
-    assert fit.agreement is None
 
 
 def test_too_few_connection_counts_are_refused() -> None:

@@ -26,7 +26,6 @@ DRAWN: dict[str, tuple[str, Wanted]] = {
     "throughput": ("throughput", lambda t: t.pages_per_s),
     "waiting": ("waiting", lambda t: t.pages_per_s),
     "cpu": ("throughput-100", lambda t: t.cpu and t.pages),
-    "memory-total": ("c10k", lambda t: t.memory),
     "hockey-stick": ("openloop", lambda t: t.response_time and t.response_time.count >= 1000),
     "fairness": ("fairness", lambda t: t.fairness),
     "ramp": ("c10k-10000", lambda t: t.ramp),

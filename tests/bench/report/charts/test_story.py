@@ -43,8 +43,7 @@ def test_only_backends_measured_at_many_slots_are_in_the_other_charts() -> None:
         if not (isinstance(r, TrialRecord) and r.label == "uvloop" and r.workload == "throughput")
     ]
     assert synthetic.analysed(records).main == list(synthetic.MODELS)
-    for name in ("memory", "memory-total"):
-        assert "uvloop" not in designs(records)[name].alt
+    assert "uvloop" not in designs(records)["memory"].alt
 
 
 def test_charts_are_told_in_the_order_of_the_story() -> None:
@@ -76,7 +75,7 @@ def test_trials_without_measurements() -> None:
         limiter=None,
     )
     found = designs(records)
-    assert not {"cpu", "memory", "memory-total", "hockey-stick"} & set(found)
+    assert not {"cpu", "memory", "hockey-stick"} & set(found)
     assert isinstance(found["throughput"], Design)
 
 
