@@ -108,7 +108,6 @@ class Plot:
     dotted: Mapping[str, Line] = field(default_factory=dict)  # thin, without ranges
     marks: Mapping[str, Point] = field(default_factory=dict)  # in place of one mark per point
     shade: tuple[float | None, float] | None = None  # from where to where, None: the left end
-    crossing: float | None = None  # where a dotted line goes up
 
     @property
     def spreads(self) -> list[Spread]:

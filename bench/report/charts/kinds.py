@@ -416,8 +416,6 @@ def _shade(slide: Slide, axes: Axes, plot: Plot) -> None:
     if plot.shade:
         low, high = plot.shade
         axes.axvspan(low or axes.get_xlim()[0], high, color=slide.palette.band, zorder=0)
-    if plot.crossing:
-        axes.axvline(plot.crossing, color=slide.palette.ink, linewidth=1.0, linestyle=":", zorder=1)
 
 
 DRAW: Final[dict[type, Callable[..., None]]] = {
