@@ -339,19 +339,12 @@ def _row(found: Variants, label: str) -> Row:
 
 
 def tally(compared: Sequence[Comparison]) -> str:
-    """How many differ, how many are equivalent, and what would decide the rest."""
+    """How many differ, how many are equivalent, and which are neither."""
     shown = sum(c.ratio.shown for c in compared)
     same = sum(c.ratio.verdict == EQUIVALENT for c in compared)
-    rest = [c for c in compared if not c.ratio.shown and c.ratio.verdict != EQUIVALENT]
+    rest = [c.label for c in compared if not c.ratio.shown and c.ratio.verdict != EQUIVALENT]
     text = (
         f"By processor time, of {plural(len(compared), 'variant')}: {shown} different, {same} "
-        f"equivalent, {len(rest)} undecided."
+        f"equivalent, {len(rest)} undecided"
     )
-    if not rest:
-        return text
-    needed = [
-        f"{c.label}: "
-        + (c.ratio.reason if c.ratio.low is None else cells.blocks(c.ratio.blocks_to_settle))
-        for c in rest
-    ]
-    return f"{text} Undecided, with the blocks that would decide: {'; '.join(needed)}."
+    return f"{text}: {listing(rest)}." if rest else f"{text}."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.analysis.stats import MOST_BLOCKS, UNDECIDED, MemoryFit, Ratio, Spread
+from bench.analysis.stats import UNDECIDED, MemoryFit, Ratio, Spread
 from bench.schema import Limiter
 from bench.show.table import MISSING, Cell, Tone
 from bench.text import KIB, MIB, count
@@ -80,20 +80,7 @@ def judged_ratio(found: Ratio | None) -> str:
     """A ratio, followed by its verdict where no difference is shown."""
     if found is None or found.shown:
         return ratio(found)
-    more = f"; {settling(found)}" if found.verdict == UNDECIDED else ""
-    return f"{ratio(found)}, {found.verdict} ({found.reason}{more})"
-
-
-def settling(found: Ratio) -> str:
-    """What would decide an undecided comparison; why there is none without an interval."""
-    if found.low is None:
-        return found.reason
-    return f"{blocks(found.blocks_to_settle)} blocks would decide"
-
-
-def blocks(number: int | None) -> str:
-    """How many blocks it would take: ``about 24``, or more than anybody would measure."""
-    return f"more than {count(MOST_BLOCKS)}" if number is None else f"about {count(number)}"
+    return f"{ratio(found)}, {found.verdict} ({why(found)})"
 
 
 def verdict(found: Ratio | None, limiter: Limiter | None = None) -> str | Cell:
@@ -110,14 +97,12 @@ def verdict(found: Ratio | None, limiter: Limiter | None = None) -> str | Cell:
 
 
 def why(found: Ratio | None) -> str:
-    """Why no difference is shown, and what would decide; empty where one is shown."""
+    """Why no difference is shown, and how small one could have been; empty where one is shown."""
     if found is None or found.shown:
         return ""
-    words = [found.reason]
-    if found.verdict == UNDECIDED and found.smallest is not None:
-        words.append(f"below {100 * found.smallest:.1f} % nothing could have been seen")
-        words.append(settling(found))
-    return "; ".join(words)
+    if found.verdict != UNDECIDED or found.smallest is None:
+        return found.reason
+    return f"{found.reason}; below {100 * found.smallest:.1f} % nothing could have been seen"
 
 
 def limiter(found: Limiter | None) -> str:

@@ -74,7 +74,6 @@ from bench.analysis.stats.noise import (
 from bench.analysis.stats.ratios import (
     EQUIVALENT,
     MIN_BLOCKS,
-    MOST_BLOCKS,
     OTHER_WORK,
     UNDECIDED,
     Comparison,
