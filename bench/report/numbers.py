@@ -169,7 +169,7 @@ class Lock:
             pair for pair in reversed(releases.steps) if pair[1].endswith("t")
         )
         self.analysis = analysis
-        previous = interpreters.compared(analysis, releases, releases.previous)
+        previous = interpreters.compared(analysis, releases)
         self._compared = previous[interpreters.PAGE]
 
     def idle(self, label: str, interpreter: str) -> str:
