@@ -187,9 +187,7 @@ def page_tables(analysis: Analysis) -> list[Table]:
 
 def figure(chart: Chart, folder: Path, colours: markup.Colours) -> Figure:
     """A chart with its picture for both themes, and its files as links."""
-    light, dark = (
-        filesystem.read_text(chart.files[f"svg/{name}/wide"]) for name in ("light", "dark")
-    )
+    light, dark = (filesystem.read_text(chart.files[f"svg/{name}"]) for name in ("light", "dark"))
     picture = markup.svg(chart.name, str(escape(chart.alt)), light, dark, colours)
     return Figure(
         chart.name,
@@ -197,9 +195,9 @@ def figure(chart: Chart, folder: Path, colours: markup.Colours) -> Figure:
         chart.alt,
         Markup(picture),  # nosec B704: drawn by us, and matplotlib escapes its text
         files=[
-            (f"{kind.upper()}, {theme}{', square' if shape == 'square' else ''}", address)
+            (f"{kind.upper()}, {theme}", address)
             for what, file in chart.files.items()
-            for kind, theme, shape in [what.split("/")]
+            for kind, theme in [what.split("/")]
             for address in [file.relative_to(folder).as_posix()]
         ],
     )
@@ -274,8 +272,8 @@ def build(
     """Draw the charts and write summary, page and citation to ``folder``; returns the charts.
 
     ``file`` holds the records: its checksum is cited, and extensions find their
-    own records beside it. Charts are drawn wide, light as SVG and PNG and dark as
-    SVG; ``everything`` adds square ones, PDF and dark pixels. Raises
+    own records beside it. Charts are drawn light as SVG and PNG and dark as
+    SVG; ``everything`` adds PDF and dark pixels. Raises
     :class:`bench.errors.BenchError` when something cannot be written.
     """
     sha256 = cite.checksum(file)
@@ -286,7 +284,6 @@ def build(
             folder / files.CHARTS,
             formats=("svg", "png", "pdf") if everything else ("svg", "png"),
             dark=("svg", "png", "pdf") if everything else ("svg",),
-            shapes=("wide", "square") if everything else ("wide",),
             further=[design for extra in extras for design in extra.designs],
         )
     except OSError as error:

@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, metavar="DIR", help="default: beside the records")
     parser.add_argument(
         "--everything", action="store_true",
-        help="charts also in square format, and as PDF: takes a minute longer",
+        help="charts also as PDF, and dark ones as PNG: takes a minute longer",
     )  # fmt: skip
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
@@ -51,25 +50,21 @@ PAIRED: Final = ((-0.2, 0.36), (0.2, 0.36))
 
 
 def draw_bars(bars: Bars, slide: Slide) -> None:
-    """Panels side by side, or below each other where the slide is square."""
+    """Panels side by side."""
     palette = slide.palette
     if bars.faint:
         faint = mix(palette.muted, palette.background, 0.45)
         slide.swatches([(bars.faint, faint, ""), (bars.strong, palette.ink, "")])
     count = len(bars.panels)
-    columns = count if slide.look.wide else 1 if count <= 2 else 2
-    rows = -(-count // columns)
-    axes = slide.panels(columns, rows)
+    axes = slide.panels(count)
     most = max(len(panel.rows) for panel in bars.panels)
     each = max(len(spreads) for panel in bars.panels for spreads in panel.rows.values())
-    size = slide.label_size(each * most * rows, 15.0)
-    for one, panel in zip(axes, bars.panels, strict=False):
+    size = slide.label_size(each * most, 15.0)
+    for one, panel in zip(axes, bars.panels, strict=True):
         _bars_panel(slide, one, panel, size)
-        if columns > 1 and one.get_xscale() == "linear":
+        if count > 1 and one.get_xscale() == "linear":
             # In a part of a slide six ticks touch.
             one.locator_params(axis="x", nbins=max(2, 6 - count))
-    for one in axes[count:]:
-        one.set_axis_off()
 
 
 def _bars_panel(slide: Slide, axes: Axes, panel: Panel, size: float) -> None:
@@ -115,7 +110,7 @@ COLOURS: Final = {
 
 
 def draw_stacked(figure: Stacked, slide: Slide) -> None:
-    """Panels side by side, or below each other where the slide is square."""
+    """Panels side by side."""
     stacks = [s for panel in figure.panels for row in panel.rows.values() for s in row]
     hatched = {part for stack in stacks for part in stack.hatched}
     slide.swatches(
@@ -129,11 +124,9 @@ def draw_stacked(figure: Stacked, slide: Slide) -> None:
             if any(stack.parts.get(part, 0.0) > 0 for stack in stacks)
         ]
     )
-    beside = len(figure.panels) if slide.look.wide else 1
-    below = len(figure.panels) // beside
-    axes = slide.panels(beside, below)
+    axes = slide.panels(len(figure.panels))
     most = max(sum(map(len, panel.rows.values())) for panel in figure.panels)
-    size = slide.label_size(most * below, 15.0)
+    size = slide.label_size(most, 15.0)
     for one, panel in zip(axes, figure.panels, strict=True):
         _stacked_panel(slide, one, panel, figure, size)
 
@@ -230,9 +223,9 @@ def _dots_panel(slide: Slide, axes: Axes, panel: DotPanel, dots: Dots) -> None:
     _value_axis(slide, axes, panel)
     axes.set_xlim(-1, start - 1)
     axes.set_xticks(ticks, [group.name for group in panel.groups])
-    axes.tick_params(axis="x", labelcolor=palette.ink, labelsize=None if slide.look.wide else 9)
+    axes.tick_params(axis="x", labelcolor=palette.ink)
     if not alone:
-        axes.tick_params(axis="x", labelsize=13, rotation=0 if slide.look.wide else 40)
+        axes.tick_params(axis="x", labelsize=13)
     if alone:
         axes.set_title(panel.title, color=palette.muted)
     else:
@@ -295,8 +288,7 @@ def draw_lines(figure: Lines, slide: Slide) -> None:
         if row == rows - 1 and column == columns // 2:
             axes.set_xlabel(plot.x.label)
         if small:
-            title = plot.title if slide.look.wide else textwrap.fill(plot.title, 24)
-            axes.set_title(title, fontweight="bold", fontsize=14.0)
+            axes.set_title(plot.title, fontweight="bold", fontsize=14.0)
             axes.tick_params(labelsize=11.0, labelleft=column == 0)
             axes.set_ylabel(plot.y.label if column == 0 else "", fontsize=14.0)
         else:

@@ -72,7 +72,7 @@ class Slide:
         self._layout: ConstrainedLayoutEngine | None = None
         width, height = look.size
         y = height - (self.TOP if headline or subtitle else self.BARE)
-        y = self._block(headline, y, 25.0 if look.wide else 22.0, "bold", self.palette.ink)
+        y = self._block(headline, y, 25.0, "bold", self.palette.ink)
         if subtitle:
             y = self._block(subtitle, y - 0.07, 14.0, "normal", self.palette.muted) - 0.12
         self._top = y
@@ -227,14 +227,14 @@ class Slide:
     def swatches(self, entries: Sequence[tuple[str, str, str]], columns: int | None = None) -> None:
         """A key of (text, colour, hatch) below the subtitle, set before the panels.
 
-        In one row on a wide slide, unless you ask for fewer ``columns``.
+        In one row, unless you ask for fewer ``columns``.
         """
         width, height = self.look.size
         handles = [
             Patch(facecolor=colour, hatch=hatch, edgecolor=self.palette.background, label=text)
             for text, colour, hatch in entries
         ]
-        columns = columns or (len(entries) if self.look.wide else min(3, len(entries)))
+        columns = columns or len(entries)
         self.figure.legend(
             handles=handles,
             loc="upper left",

@@ -122,7 +122,7 @@ def test_forty_backends(tmp_path: Path) -> None:
     names = ("throughput", "memory")
     for chart in render_all(analysis, tmp_path, formats=("svg",), only=names):
         assert chart.skipped is None
-        assert "variant_35" in chart.files["svg/light/wide"].read_text(encoding="utf-8")
+        assert "variant_35" in chart.files["svg/light"].read_text(encoding="utf-8")
 
 
 def test_void_trials_are_counted_in_the_footer() -> None:
