@@ -131,13 +131,6 @@ class Numbers:
             raise NotShownError(f"{label} against {base} at {point}: {found.ratio.verdict}")
         return f"{change(found.ratio.value)} ({interval(found)})"
 
-    def undecided(self, label: str, base: str, point: str = FETCH) -> str:
-        """``undecided``, or another word for no difference. Raises :class:`NotShownError`."""
-        found = self._compared(label, base, point)
-        if found.ratio.shown:
-            raise NotShownError(f"{label} against {base} at {point}: {found.ratio.verdict}")
-        return found.ratio.verdict
-
     def _compared(self, label: str, base: str, point: str) -> Comparison:
         for found in self.analysis.compare(CPU_PER_1000, base):
             if (found.point, found.label) == (point, label):

@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -27,8 +26,7 @@ from bench.palette import PALETTES
 from bench.questions import answers
 from bench.report import cite, export, files, findings, markup, summary
 from bench.report.charts import Chart, Design, Skip, render_all
-from bench.schema import TrialRecord
-from bench.show.table import Column, Table, name, words
+from bench.show.table import Table
 from bench.show.words import footer
 from bench.store import Records
 from bench.text import count, listing, plural
@@ -124,8 +122,6 @@ def page(
         trusted=trusted(analysis),
         warnings=summary.warnings(analysis),
         method=summary.method(analysis),
-        limiters=limiters(trials),
-        unusable=unusable(analysis.records),
         environment=summary.environment(analysis.records),
         downloads=downloads(analysis, folder, beside or {}),
         citation=cite.text(campaign, sha256),
@@ -237,24 +233,6 @@ def summary_json(analysis: Analysis) -> str:
             "points": [asdict(row) for row in analysis.rows],
             **{question.NAME: found.measured.as_json() for question, found in answers(analysis)},
         }
-    )
-
-
-def limiters(trials: Sequence[TrialRecord]) -> Sequence[tuple[str, int]]:
-    """How many valid trials each limiter held back, most first."""
-    return Counter(t.limiter for t in trials if t.limiter and t.status == "ok").most_common()
-
-
-def unusable(records: Records) -> Table:
-    """Void, failed and refused trials, each with its reason."""
-    return Table(
-        "Trials that no figure counts",
-        [name("backend"), name("point"), Column("block"), name("status"), words("reason")],
-        [
-            [t.label, t.point, str(t.block + 1), t.status, t.reason or "no reason given"]
-            for t in records.trials
-            if t.status != "ok"
-        ],
     )
 
 

@@ -305,7 +305,7 @@ def clopper_pearson(found: int, of: int, level: float = LEVEL) -> float:
     C. J. Clopper and E. S. Pearson, Biometrika 26 (1934) 404. With none of n it is about
     3 / n.
     """
-    return 1.0 if found >= of else float(sps.beta.ppf(level, found + 1, of - found))
+    return float(sps.binomtest(found, of, alternative="less").proportion_ci(level).high)
 
 
 def aa_check(records: Records, metrics: Sequence[Metric] = METRICS) -> AaResult:
