@@ -251,7 +251,7 @@ def figure(
                 )
             )
         absolute.append(DotPanel(MEASURES[key].title, values, MEASURES[key].unit.ticks))
-        relative.append(DotPanel("", changes, number, reference=1.0))
+        relative.append(DotPanel("", changes, number, ratios=True))
     ends = [len(names) for names in releases.kinds.values()]
     return Figure(
         name=NAME,

@@ -384,12 +384,6 @@ def _stack(
 
 
 def _over_plain(rows: Sequence[OverTls], head: Headline | None) -> Figure:
-    told = {}
-    for row in rows:
-        plain = "" if row.plain_total is None else f"{size_words(row.plain_total)} plain, "
-        own = "" if row.openssl is None else f", of which OpenSSL {size_words(row.openssl)}"
-        over = f"{size_words(row.total)} over TLS (user {size_words(row.user)}{own})"
-        told[row.label] = plain + over
     at = sorted({row.at for row in rows if row.at is not None})
     numbers = f"at {' or '.join(map(count, at))} connections, divided by their number"
     slopes = f"slope over the numbers of connections up to {count(rows[0].highest)}"

@@ -6,9 +6,7 @@ costs, how steady the machine was, and what to know before you quote a number.
 
 from __future__ import annotations
 
-import math
 from collections import Counter, defaultdict
-from collections.abc import Sequence
 from typing import Final
 
 from bench import turnlog
@@ -18,16 +16,13 @@ from bench.analysis.stats import (
     CPU_PER_1000,
     LEVEL,
     AaResult,
-    Comparison,
     EqualWork,
     NoiseFloor,
     floor_words,
 )
 from bench.analysis.stats.noise import UNSTEADY
-from bench.plan.labels import twin_of
 from bench.questions.question import Answer, Headline
 from bench.run.judge import unusable
-from bench.show.figures import Dot, DotGroup, DotPanel, Dots, Figure
 from bench.show.measured import Measured
 from bench.text import listing, plural
 
@@ -44,26 +39,13 @@ STEAL_SHARE: Final = 0.01
 #: Kinds of unusable trials that are listed one by one.
 MOST_KINDS: Final = 20
 
-SHORT: Final = {
-    "pages_per_s": "pages/s",
-    "cpu_ms_per_1000": "CPU",
-    "service_p50_ms": "p50",
-    "service_p99_ms": "p99",
-    "user_per_connection": "memory",
-    "cpu_us_per_request": "served",
-}
-"""The metrics' names on the axis."""
-
 
 def answer(analysis: Analysis) -> Answer:
-    head = headline(analysis)
-    figure = _figure(analysis, head)
     return Answer(
         Measured({}, {}),
-        head,
+        headline(analysis),
         "A twin is the same backend under a second label, in the same blocks, so every difference "
         "between the two is a false alarm.",
-        figures=[figure] if figure else [],
         warnings=warnings(analysis),
         method=method_lines(analysis),
     )
@@ -287,65 +269,3 @@ def said_of_equal_work(found: EqualWork) -> str:
         )
     said = "; ".join(f"{label} at {point} {why}" for (point, label), why in found.unequal.items())
     return f"Not equal work, by the server's ledger, and no verdict: {said}."
-
-
-# --- one backend against itself ----------------------------------------------------------
-
-
-def _figure(analysis: Analysis, head: Headline | None) -> Figure | None:
-    aa, floor = analysis.aa, analysis.floor()
-    drawn = [c for c in aa.comparisons if c.ratio.value is not None]
-    if not drawn:
-        return None
-    backends = list(dict.fromkeys(c.base for c in drawn))
-    alone = len(backends) == 1
-    pair = f"{twin_of(backends[0])} over {backends[0]}" if alone else "second label over first"
-    return Figure(
-        name="noise",
-        title="One backend against itself (A/A): the noise floor",
-        headline=head.text if head else None,
-        subtitle="The same code under two labels: any difference found here is a false alarm. "
-        "Grey: noise floor; bars: 95 % intervals",
-        told=f"{accounting(aa)[0]} {said_of_floor(floor)}",
-        data=Dots(
-            [DotPanel(f"{pair}, a marker per comparison", _groups(analysis, drawn), _percent, 0.0)]
-        ),
-        notes=(said_of_floor(floor), accounting(aa)[0]),
-    )
-
-
-def _percent(value: float) -> str:
-    return f"{value:+.3g} %" if abs(value) > 1e-9 else "0"
-
-
-def _groups(analysis: Analysis, drawn: Sequence[Comparison]) -> list[DotGroup]:
-    """The comparisons by metric, one group for each way of measuring."""
-    ways = analysis.aa.ways
-    several = len({ways[c.point] for c in drawn}) > 1
-    groups = []
-    for metric in stats.METRICS:
-        for way in stats.WAYS:
-            found = [c for c in drawn if c.metric.name == metric.name and ways[c.point] == way]
-            if not found:
-                continue
-            floor = stats.aa_noise_floor(analysis.records, metric, way).log
-            band = (100 * math.expm1(-floor), 100 * math.expm1(floor)) if floor else None
-            groups.append(
-                DotGroup(
-                    SHORT[metric.name] + (f"\n{way}" if several else ""),
-                    [
-                        Dot(
-                            *(c.base, _off(c.ratio.value), _off(c.ratio.low), _off(c.ratio.high)),
-                            alarm=c.ratio.shown,
-                        )
-                        for c in found
-                    ],
-                    band,
-                )
-            )
-    return groups
-
-
-def _off(ratio: float | None) -> float | None:
-    """How far a ratio is from 1, in per cent."""
-    return None if ratio is None else 100 * (ratio - 1)

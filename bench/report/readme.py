@@ -45,15 +45,11 @@ def markdown(analysis: Analysis, charts: str, folder: Path) -> str:
     )
 
 
-def doubts(analysis: Analysis, charts: str, folder: Path) -> str:
-    """What the campaign says about its own method, with the charts that belong to it."""
+def doubts(analysis: Analysis) -> str:
+    """What the campaign says about its own method."""
     campaign = analysis.campaign
     parts = [f"From campaign `{campaign.campaign}`, profile {campaign.profile}.", ""]
     for _, answer in answers(analysis):
         for line in answer.method:
             parts.append(textwrap.fill(f"- {line}", 100, subsequent_indent="  "))
-        for figure in answer.figures if answer.method else ():
-            name = file_name(figure.name, "svg", "light")
-            if (folder / name).is_file():
-                parts += ["", f"![{figure.title}]({charts}/{name})"]
     return "\n".join(parts)

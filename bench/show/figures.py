@@ -140,26 +140,24 @@ class Dot:
     value: float | None
     low: float | None = None
     high: float | None = None
-    alarm: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class DotGroup:
-    """Dots side by side; nothing is claimed within the band around the reference."""
+    """Dots side by side."""
 
     name: str
     dots: Sequence[Dot]
-    band: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class DotPanel:
-    """Groups of dots; with a ``reference`` they lie around it, else the axis begins at 0."""
+    """Groups of dots; ``ratios`` lie around 1, and the axis of others begins at 0."""
 
     title: str
     groups: Sequence[DotGroup]
     ticks: Callable[[float], str]
-    reference: float | None = None
+    ratios: bool = False
 
 
 @dataclass(frozen=True, slots=True)

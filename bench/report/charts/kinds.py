@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Final
 
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter
 
 from bench.controls import CONTROLS
 from bench.palette import mix
@@ -196,73 +194,41 @@ def draw_dots(dots: Dots, slide: Slide) -> None:
 
 
 def _dots_panel(slide: Slide, axes: Axes, panel: DotPanel, dots: Dots) -> None:
-    palette, alone = slide.palette, len(dots.panels) == 1
     start, ticks = 0.0, []
     # Room for the name of a group with few dots.
     least = 0.13 * sum(len(group.dots) for group in panel.groups)
     for number, group in enumerate(panel.groups):
         room = max(0.0, least - len(group.dots))
         end = start + len(group.dots) - 1 + room
-        if group.band:
-            low, high = group.band
-            axes.fill_between(
-                [start - 0.6, end + 0.6],
-                [low] * 2,
-                [high] * 2,
-                color=palette.band,
-                linewidth=0,
-                zorder=0,
-            )
-        _dots(slide, axes, group, start + room / 2, 6.5 if alone else 8.5)
+        _dots(slide, axes, group, start + room / 2)
         ticks.append((start + end) / 2)
         if number in dots.breaks:
-            axes.axvline(end + 1, color=palette.muted, linewidth=1.2, linestyle=(0, (4, 3)))
-        elif alone and number:
-            axes.axvline(start - 1, color=palette.grid, linewidth=1, zorder=0)
+            axes.axvline(end + 1, color=slide.palette.muted, linewidth=1.2, linestyle=(0, (4, 3)))
         start = end + 2
-    _value_axis(slide, axes, panel)
+    found = [dot for group in panel.groups for dot in group.dots]
+    if panel.ratios:
+        ends = [v for dot in found for v in (dot.value, dot.low, dot.high) if v]
+        axes.axhline(1.0, color=slide.palette.muted, linewidth=1.3, zorder=1)
+        ratio_axis(axes, [min([*ends, 0.9]) / 1.04, max([*ends, 1.1]) * 1.04], most=5)
+    else:
+        tops = [v for dot in found if (v := dot.high or dot.value) is not None]
+        value_axis(axes, tops, words=panel.ticks)
     axes.set_xlim(-1, start - 1)
     axes.set_xticks(ticks, [group.name for group in panel.groups])
-    axes.tick_params(axis="x", labelcolor=palette.ink)
-    if not alone:
-        axes.tick_params(axis="x", labelsize=13)
-    if alone:
-        axes.set_title(panel.title, color=palette.muted)
-    else:
-        axes.set_title(panel.title, fontweight="bold")
+    axes.tick_params(axis="x", labelcolor=slide.palette.ink, labelsize=13)
+    axes.set_title(panel.title, fontweight="bold")
 
 
-def _dots(slide: Slide, axes: Axes, group: DotGroup, start: float, size: float) -> None:
+def _dots(slide: Slide, axes: Axes, group: DotGroup, start: float) -> None:
     for place, dot in enumerate(group.dots):
         if dot.value is None:
             continue
         look, x = slide.look.of(dot.label), start + place
-        if dot.alarm:
-            look = replace(look, colour=slide.palette.alarm)
         if dot.low is not None and dot.high is not None:
             axes.plot(
                 [x, x], [dot.low, dot.high], color=look.colour, linewidth=2.4, alpha=0.6, zorder=3
             )
-        markers(axes, look, [x], [dot.value], [False], slide.palette.background, size)
-
-
-def _value_axis(slide: Slide, axes: Axes, panel: DotPanel) -> None:
-    """Ratios around 1, differences around 0, or values from 0 on."""
-    dots = [dot for group in panel.groups for dot in group.dots]
-    ends = [v for dot in dots for v in (dot.value, dot.low, dot.high) if v is not None]
-    ends += [v for group in panel.groups for v in group.band or ()]
-    if panel.reference is None:
-        tops = [v for dot in dots if (v := dot.high or dot.value) is not None]
-        value_axis(axes, tops, words=panel.ticks)
-        return
-    axes.axhline(panel.reference, color=slide.palette.muted, linewidth=1.3, zorder=1)
-    if panel.reference == 1:
-        positive = [v for v in ends if v > 0]
-        ratio_axis(axes, [min([*positive, 0.9]) / 1.04, max([*positive, 1.1]) * 1.04], most=5)
-        return
-    reach = 1.12 * max(map(abs, ends), default=0.0) + 0.1
-    axes.set_ylim(-reach, reach)
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: panel.ticks(value)))
+        markers(axes, look, [x], [dot.value], [False], slide.palette.background, 8.5)
 
 
 # --- lines: in one panel with the names at their ends, or in several with a key ---

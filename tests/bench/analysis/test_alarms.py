@@ -75,7 +75,3 @@ def test_no_twin_is_no_account() -> None:
     result = stats.aa_check(made(twin=None))
     assert result.comparisons == ()
     assert result.bound is None
-
-
-def test_every_metric_has_a_short_name_on_the_axis() -> None:
-    assert trust.SHORT.keys() == {metric.name for metric in stats.METRICS}

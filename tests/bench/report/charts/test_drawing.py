@@ -41,7 +41,7 @@ def test_themes_and_formats(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_same_records_same_bytes(tmp_path: Path) -> None:
-    names = ("memory", "noise")
+    names = ("memory", "throughput")
     for run in ("a", "b"):
         render_all(
             *(synthetic.analysed(made()), tmp_path / run, ("svg", "png", "pdf"), ()), only=names
