@@ -99,8 +99,7 @@ def costs_table() -> str:
 def cards() -> dict[str, str]:
     """The files of docs/cards, which the site has, and their text."""
     sha256 = cite.checksum(store.trials_file(RESULTS / "reference"))
-    single = micro_report.load(RESULTS / "micro")
-    return cards_document.pages(analysed("reference"), counted(), sha256, single)
+    return cards_document.pages(analysed("reference"), counted(), sha256)
 
 
 def fleet_tables(name: str) -> str:

@@ -175,7 +175,6 @@ class Analysis:
         """One row per point and label, the twin included."""
         return summary.summary_rows(self.records, self.compare(stats.PAGES_PER_S))
 
-    ceiling_shares = from_records(summary.ceiling_shares)
     memory = from_records(stats.fit_memory)  # label -> its fit
     memory_over_tls = from_records(partial(stats.fit_memory, over_tls=True))
     places = from_records(summary.places)
@@ -183,8 +182,6 @@ class Analysis:
     # --- can it be trusted? -------------------------------------------------------------
 
     aa = from_records(stats.aa_check)
-    balance = from_records(stats.position_balance)
     host = from_records(stats.host_spread)
     equal_work = from_records(stats.equal_work)
     instrument_cost = from_records(stats.instrument_cost)
-    sleeping_cost = from_records(stats.sleeping_cost)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.stats import Comparison, Ratio, Spread
@@ -13,9 +12,6 @@ from bench.plan.participants import FREE
 from bench.schema import Latency, Limiter, TrialRecord
 from bench.store import Records
 from bench.text import listing, plural
-
-#: Slots at which the shares of the server's ceiling are listed, or the point nearest to it.
-CEILING_SLOTS: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,24 +118,6 @@ def _median(values: Iterable[float | None]) -> float | None:
 
 def _p99(times: Iterable[Latency]) -> float | None:
     return _median(time.p99_ms for time in times if time.count >= 100 * stats.MIN_BEYOND)
-
-
-def ceiling_shares(records: Records) -> list[tuple[str, Spread]]:
-    """(label, share of the server's ceiling) at the point nearest to 64 slots."""
-    slots = {
-        t.point: stats.number_param(t, "slots") or 0.0
-        for t in stats.trials_of(records, "throughput")
-    }
-    if not slots:
-        return []
-    point = min(slots, key=lambda p: abs(slots[p] - CEILING_SLOTS))
-    rows: list[tuple[str, Spread]] = []
-    for label in stats.labels_of(records):
-        mine = [t for t in stats.trials_of(records) if t.point == point and t.label == label]
-        share = stats.share_of_ceiling(records, mine)
-        if share:
-            rows.append((label, share))
-    return rows
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,37 +7,26 @@ choose between, and one table for all variants.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count as numbers_from
 from pathlib import Path
 from typing import Final
 
-from markdown_it import MarkdownIt
-from markupsafe import Markup
-
-from bench import filesystem, store
+from bench import filesystem
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import Comparison, Metric, Ratio, Spread
 from bench.capacity.report import PEOPLE
 from bench.cards import libraries
 from bench.cards.libraries import Library
-from bench.costs import record
 from bench.costs import report as costs_report
 from bench.costs.record import Account
 from bench.machine.instruments import INSTRUCTIONS
-from bench.micro.prices import Run
-from bench.micro.report import Found
-from bench.micro.startup import measured
-from bench.micro.tasks import TASKS, Line, lines
 from bench.questions import answers
-from bench.report import cite, markup
-from bench.report.page import Extension, Extra, Section
+from bench.report import markup
 from bench.report.tables import grid
 from bench.schema import CampaignRecord
 from bench.show import cells
-from bench.show.measured import Measured
 from bench.show.table import MISSING, Column, Row, Table, name, text_of
 from bench.text import count, listing, markdown_table
 from crawlers.backend import Backend
@@ -70,11 +59,6 @@ COUNTED: Final = (
     "Counted, not timed: medians over hash seeds, with the range in brackets. "
     "[What counts leave out](costs.md)."
 )
-ALONE: Final = (
-    "Measured without a crawl, by `python -m bench micro`: {sources}. The memory of a task is the "
-    "slope over numbers of tasks, user space and kernel; start-up is what the import takes beyond "
-    "the bare interpreter. [How it is measured](method.md)."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +88,10 @@ def card(
     accounts: Sequence[Account],
     backend: Backend,
     sha256: str,
-    single: Found | None = None,
 ) -> Card:
-    """The card of a backend, whether it was measured or not.
-
-    ``single`` has what was measured of single operations, apart from the campaign.
-    """
+    """The card of a backend, whether it was measured or not."""
     label = backend.name
-    tables = numbers(analysis, label), alone(single, label), costs(accounts, label)
+    tables = numbers(analysis, label), costs(accounts, label)
     return Card(
         backend,
         libraries.of(label),
@@ -160,48 +140,6 @@ def costs(accounts: Sequence[Account], label: str) -> Table:
     counted = list(mine.values())
     about = " ".join((COUNTED, *costs_report.untold(counted)))
     return Table(costs_report.captioned("Exact costs", counted), columns, rows, about=about)
-
-
-def alone(found: Found | None, label: str) -> Table:
-    """A task that waits and the import, without any crawl; no rows where neither was measured."""
-    tasks, starts = (found.tasks, found.startup) if found else (None, None)
-    of_tasks = [line for line in lines(tasks) if line.kind.backend == label] if tasks else []
-    of_start = list(_start(measured(starts), label)) if starts else []
-    both: tuple[tuple[Run | None, Sequence[object]], ...] = ((tasks, of_tasks), (starts, of_start))
-    used = [record for record, rows in both if record and rows]
-    sources = dict.fromkeys(one.stamp for one in used)
-    return Table(
-        "Tasks and start-up",
-        [name("what"), name("where"), Column("median [lowest–highest; memory of a task: 95 %]")],
-        [*(row for line in of_tasks for row in _task(line)),
-         *of_start],
-        about=ALONE.format(sources="; ".join(sources)),
-    )  # fmt: skip
-
-
-def _task(line: Line) -> Iterator[Row]:
-    where = f"{line.kind.title}, up to {count(line.highest)}"
-    if line.total is not None:
-        low, high = line.interval or (None, None)
-        shown = cells.figure(line.total)
-        shown += "" if low is None else f" [{cells.figure(low)}–{cells.figure(high)}]"
-        yield ["a task that waits without a connection, bytes", where, shown]
-        yield ["… in user space", where, cells.figure(line.parts.get("user"))]
-    at = f"of {count(line.at)}"
-    for what, place, spread in (
-        ("to spawn a task, µs", at, line.spawn),
-        ("to switch to a task, µs", f"{count(TASKS)} in turn", line.switch),
-        ("to cancel a task, µs", at, line.cancel),
-    ):
-        if spread is not None:
-            yield [what, place, _spread(spread)]
-
-
-def _start(found: Measured, label: str) -> Iterator[Row]:
-    for key, spread in found.row(label).items():
-        measure = found.measures[key]
-        unit = "" if key == "modules" else f", {measure.unit.symbol}"
-        yield [f"{measure.what}{unit}", "a fresh process", _spread(spread)]
 
 
 def _spread(found: Spread | None) -> str:
@@ -279,11 +217,9 @@ FROM: Final = (
 """Which rows and columns of a card's numbers the overview has."""
 
 
-def pages(
-    analysis: Analysis, accounts: Sequence[Account], sha256: str, single: Found | None = None
-) -> dict[str, str]:
+def pages(analysis: Analysis, accounts: Sequence[Account], sha256: str) -> dict[str, str]:
     names = sorted(OURS, key=lambda name: OURS[name].rung)
-    every = [card(analysis, accounts, about(name), sha256, single) for name in names]
+    every = [card(analysis, accounts, about(name), sha256) for name in names]
     campaign = analysis.campaign
     overview = (
         f"Every backend in campaign `{campaign.campaign}`, {campaign.environment.python}. Those "
@@ -308,13 +244,10 @@ def write(folder: Path, made: dict[str, str]) -> None:
             file.unlink()
 
 
-def body(found: Card, level: str = "##") -> str:
+def body(found: Card) -> str:
     """A card below its title; links are relative to docs/."""
-    return rendered("card.md", card=found, level=level, families=FAMILIES)
-
-
-def rendered(template: str, **names: object) -> str:
-    return markup.templates(__name__, grid=grid).get_template(template).render(names)
+    template = markup.templates(__name__, grid=grid).get_template("card.md")
+    return template.render(card=found, families=FAMILIES)
 
 
 def table(found: Sequence[Card], accounts: Sequence[Account]) -> str:
@@ -356,48 +289,3 @@ def _figure(numbers: Table | None, what: str, column: int) -> str:
 def _moved(text: str) -> str:
     """With links relative to docs/, as it must be in docs/cards."""
     return re.sub(r"\]\((?!https?:|#)", "](../", text)
-
-
-# --- in a report -------------------------------------------------------------------------
-
-
-def extra(analysis: Analysis, folder: Path) -> Extra:
-    """The section; nothing where backends ran on several interpreters, or none is ours."""
-    labels = [label for label in analysis.labels if label in OURS]
-    if analysis.campaign.interpreters or not labels:
-        return Extra()
-    counted = folder / record.FILE_NAME
-    accounts = record.accounts(record.load(counted)) if counted.exists() else []
-    sha256 = cite.checksum(store.trials_file(folder))
-    every = [card(analysis, accounts, about(label), sha256) for label in labels]
-    read = _reader()
-    chosen = [each for each in every if each.backend.name in CHOSEN]
-    cards = [(each.backend.name, read(body(each, "###"))) for each in chosen]
-    found = rendered("section.html", cards=cards, table=read(table(every, accounts)))
-    section = Section(
-        anchor="cards",
-        link="Cards",
-        title="A card for each backend that people choose between",
-        body=Markup(found),  # nosec B704: the template escapes all text
-    )
-    return Extra([section])
-
-
-def _reader() -> Callable[[str], Markup]:
-    """Reads Markdown; a wide table can be scrolled, and each has a name of its own."""
-    number = numbers_from(1)
-
-    def opened(*_: object) -> str:
-        label = f"Numbers of backends, table {next(number)}"
-        return f'<div class="scroll" role="region" tabindex="0" aria-label="{label}">\n<table>\n'
-
-    def closed(*_: object) -> str:
-        return "</table>\n</div>\n"
-
-    reader: MarkdownIt = markup.reader()
-    reader.add_render_rule("table_open", opened)
-    reader.add_render_rule("table_close", closed)
-    return lambda text: markup.read(reader, text)
-
-
-CARDS = Extension({}, extra)

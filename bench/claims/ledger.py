@@ -302,11 +302,9 @@ def tally(rows: Sequence[Bar]) -> str:
 
 
 def _draw(bars: Sequence[Bar], slide: Slide) -> None:
-    wide, palette = slide.look.wide, slide.palette
-    size = slide.label_size(round(1.3 * len(bars)), 17.0 if wide else 13.0)
+    palette = slide.palette
+    size = slide.label_size(round(1.3 * len(bars)), 17.0)
     axes = slide.panels(right=slide.label_room([bar.text for bar in bars], size))[0]
-    # A square has no room beside the bars, so the claims go above them.
-    height = 0.62 if wide else 0.34
     ends = [bar.multiple(end) for bar in bars for end in (bar.now.low, bar.now.high)]
     low, high = min(*ends, 0.45) / 1.15, max(*ends, 2.2) * 1.15
     axes.set_xscale("log")
@@ -317,14 +315,14 @@ def _draw(bars: Sequence[Bar], slide: Slide) -> None:
         colour = COLOURS[slide.look.theme][position]
         holds = [bar.multiple(bound) for bound in bar.judged.reading.holds]
         left, right = max(holds[0], low), min(holds[1], high)
-        axes.barh(place, right - left, left=left, height=height, color=palette.band, zorder=1)
+        axes.barh(place, right - left, left=left, height=0.62, color=palette.band, zorder=1)
         interval = [bar.multiple(bar.now.low), bar.multiple(bar.now.high)]
         axes.plot(interval, [place] * 2, color=colour, linewidth=4, solid_capstyle="butt", zorder=3)
         axes.plot(
             [bar.multiple(bar.now.value)],
             [place],
             marker=MARKERS[position],
-            markersize=13 if wide else 11,
+            markersize=13,
             color=colour,
             linestyle="none",
             zorder=4,
@@ -352,19 +350,6 @@ def _draw(bars: Sequence[Bar], slide: Slide) -> None:
 
 def _labels(slide: Slide, axes: Axes, bars: Sequence[Bar]) -> None:
     size = slide.label_size(2 * len(bars), 15.0)
-    if slide.look.wide:
-        axes.set_yticks(range(len(bars)), [bar.label for bar in bars])
-        axes.tick_params(axis="y", labelsize=size, labelcolor=slide.palette.ink)
-        axes.set_ylim(len(bars) - 0.5, -0.5)
-        return
-    axes.set_yticks([])
-    axes.set_ylim(len(bars) - 0.7, -0.75)
-    for place, bar in enumerate(bars):
-        axes.annotate(
-            bar.label.replace("\n", ": "),
-            (0, place - 0.39),
-            xycoords=("axes fraction", "data"),
-            va="center",
-            fontsize=0.8 * size,
-            annotation_clip=False,
-        ).set_in_layout(False)
+    axes.set_yticks(range(len(bars)), [bar.label for bar in bars])
+    axes.tick_params(axis="y", labelsize=size, labelcolor=slide.palette.ink)
+    axes.set_ylim(len(bars) - 0.5, -0.5)

@@ -9,7 +9,6 @@ async_await excludes 1 from below, there and at all more slots that were measure
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
@@ -74,8 +73,7 @@ class Crossing:
     """Where a label falls below async_await behind one delay.
 
     ``above`` is the largest number of slots at which it is not shown to be slower, ``below``
-    the smallest from which on it always is; None where there is none. ``at`` is where the
-    line between the two ratios meets 1, ``low`` and ``high`` where their intervals do.
+    the smallest from which on it always is; None where there is none.
     """
 
     label: str
@@ -83,9 +81,6 @@ class Crossing:
     above: int | None
     below: int | None
     most: int  # slots that were measured
-    at: float | None = None
-    low: float | None = None
-    high: float | None = None
 
 
 @dataclass(frozen=True)
@@ -162,14 +157,7 @@ def crossing(cells: Sequence[Cell]) -> Crossing | None:
         place -= 1
     above = judged[place - 1][0] if place else None
     below = judged[place][0] if place < len(judged) else None
-    found = Crossing(cells[0].label, cells[0].delay_ms, above, below, judged[-1][0])
-    if above is None or below is None:
-        return found
-    # Where the lower ends meet 1 is the first number at which it may cross.
-    at, low, high = (
-        _meets(judged[place - 1], judged[place], end) for end in ("value", "low", "high")
-    )
-    return replace(found, at=at, low=low, high=high)
+    return Crossing(cells[0].label, cells[0].delay_ms, above, below, judged[-1][0])
 
 
 def slower(ratio: Ratio) -> bool:
@@ -182,43 +170,17 @@ def slower(ratio: Ratio) -> bool:
     return ratio.value < 1 and ratio.low < 1 / (1 + MARGINS[0])
 
 
-def _meets(left: tuple[int, Ratio], right: tuple[int, Ratio], which: str) -> float:
-    """Where a line between two ratios meets 1, both axes logarithmic, within the two."""
-    (x, start), (end, stop) = ((slots, getattr(ratio, which)) for slots, ratio in (left, right))
-    if not start or not stop or start <= 1:
-        return float(x)
-    if stop >= 1:
-        return float(end)
-    share = math.log(start) / (math.log(start) - math.log(stop))
-    return math.exp(math.log(x) + share * (math.log(end) - math.log(x)))
-
-
 def behind(delay: float) -> str:
     """``without delay``, ``with a delay of 10 ms``."""
     return f"with a delay of {duration_tick(delay)}" if delay else "without delay"
 
 
 def said(found: Crossing) -> str:
-    """From where on one label is slower, as ``from 1,000 slots on (not at 100; ...)``."""
+    """From where on one label is slower, as ``from 1,000 slots on (not at 100)``."""
     text = f"from {count(found.below or found.most)} slots on"
     if found.above is None:
         return f"{text}, the fewest that were measured"
-    return f"{text} (not at {count(found.above)}{_interpolated(found)})"
-
-
-def _interpolated(found: Crossing) -> str:
-    """Where it crosses, rounded; without an interval that is a point, or a place measured.
-
-    The line is cut off at both ends: a label that is below 1 at the last number where it is not
-    shown to be slower may cross anywhere before it.
-    """
-    if not (found.at and found.low and found.high):
-        return ""
-    low, at, high = (float(f"{value:.2g}") for value in (found.low, found.at, found.high))
-    if low == high and at in (found.above, found.below):
-        return ""
-    within = f", {count(low)} to {count(high)}" if low < high else ""
-    return f"; interpolated, they cross at about {count(at)} slots{within}"
+    return f"{text} (not at {count(found.above)})"
 
 
 def answer(analysis: Analysis) -> Answer | None:
@@ -315,5 +277,5 @@ def _plot(found: Crossover, delay: float) -> Plot:
     title = duration_tick(delay) if delay else "no delay"
     for each in found.crossings:
         if (each.label, each.delay_ms) == (DEFAULT, delay) and each.below:
-            return Plot(lines, *axes, title, shade=(each.above, each.below), crossing=each.at)
+            return Plot(lines, *axes, title, shade=(each.above, each.below))
     return Plot(lines, *axes, title)

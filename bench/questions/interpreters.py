@@ -68,15 +68,6 @@ class Releases:
         self.models = list(dict.fromkeys(Label.parse(b).name for b in records.campaign.backends))
 
     @cached_property
-    def oldest(self) -> dict[str, str]:
-        """Label -> the same backend on the oldest interpreter of the same kind of build."""
-        return {
-            label: Label(Label.parse(label).name, names[0]).backend
-            for names in self.kinds.values()
-            for label in on_each(self.models, names)
-        }
-
-    @cached_property
     def steps(self) -> list[tuple[str, str]]:
         """Pairs of interpreters of one kind of build, the older first.
 
@@ -100,8 +91,8 @@ class Releases:
             for model in self.models
         }
 
-    def pairs(self, metric: Metric, bases: Mapping[str, str]) -> list[Pair]:
-        return stats.star(self.records, metric, bases=bases)
+    def pairs(self, metric: Metric) -> list[Pair]:
+        return stats.star(self.records, metric, bases=self.previous)
 
     @property
     def lines(self) -> list[str]:
@@ -110,9 +101,9 @@ class Releases:
         return [
             *(f"{', '.join(names)}: {build}." for build, names in self.kinds.items()),
             *switches(stats.trials_of(self.records)),
-            "Ratios stay within a kind of build: to its oldest interpreter, or one step: to the "
-            "release before, for a free-threaded build (t) to the same release with the lock, and "
-            "with the JIT on (j) to the same with it off.",
+            "A ratio is one step within a kind of build: to the release before, for a "
+            "free-threaded build (t) to the same release with the lock, and with the JIT on (j) to "
+            "the same with it off.",
             *(f"Not measured: CPython {name}: {why}." for name, why in missing.items()),
         ]
 
@@ -120,17 +111,16 @@ class Releases:
 def pairs(records: Records, metric: Metric) -> list[Pair]:
     if not records.campaign.interpreters or metric not in METRICS.values():
         return []
-    found = Releases(records)
-    return [pair for bases in (found.previous, found.oldest) for pair in found.pairs(metric, bases)]
+    return Releases(records).pairs(metric)
 
 
 Compared = Mapping[str, Mapping[str, Comparison]]
 """Measure -> label -> its comparison with an earlier interpreter."""
 
 
-def compared(analysis: Analysis, found: Releases, bases: Mapping[str, str]) -> Compared:
+def compared(analysis: Analysis, found: Releases) -> Compared:
     return {
-        key: {c.label: c for c in analysis.family(metric).of(found.pairs(metric, bases))}
+        key: {c.label: c for c in analysis.family(metric).of(found.pairs(metric))}
         for key, metric in METRICS.items()
     }
 
@@ -148,7 +138,7 @@ def answer(analysis: Analysis) -> Answer | None:
     if not analysis.campaign.interpreters:
         return None
     releases, found = Releases(analysis.records), measured(analysis)
-    previous = compared(analysis, releases, releases.previous)
+    previous = compared(analysis, releases)
     head = headline(previous)
     columns = [key for key in METRICS if found.blocks([key])]
     differing = differing_builds(analysis.campaign.interpreters)
@@ -157,7 +147,7 @@ def answer(analysis: Analysis) -> Answer | None:
         head,
         "Each backend is compared with itself on an earlier interpreter of the same kind of "
         "build. To measure it: `python -m bench interpreters`.",
-        tables=[table(found, releases, previous, compared(analysis, releases, releases.oldest))],
+        tables=[table(found, releases, previous)],
         figures=[figure(analysis, found, releases, previous, columns, head)] if columns else [],
         details={
             f"{NAME}-{number}": said
@@ -198,17 +188,16 @@ def _steps(releases: Releases, previous: Compared) -> list[str]:
     return sentences
 
 
-def table(found: Measured, releases: Releases, previous: Compared, oldest: Compared) -> Table:
+def table(found: Measured, releases: Releases, previous: Compared) -> Table:
     rows: list[Row] = []
-    for label, base in releases.oldest.items():
+    for label in chain.from_iterable(on_each(releases.models, m) for m in releases.kinds.values()):
         parsed = Label.parse(label)
         row: list[str | Cell] = [parsed.name, parsed.interpreter]
         for key in METRICS:
             spread = found.spread(label, key)
             row.append(cells.figure(spread.median) if spread else MISSING)
-            for mine in (oldest, previous):
-                one = mine[key].get(label)
-                row.append(cells.ratio(one.ratio if one else None, base=label == base))
+            one = previous[key].get(label)
+            row.append(cells.ratio(one.ratio if one else None))
         rows.append(row)
     return Table(
         "Across interpreters",
@@ -216,10 +205,8 @@ def table(found: Measured, releases: Releases, previous: Compared, oldest: Compa
             name("backend"),
             name("interpreter"),
             Column("CPU µs per page"),
-            Column("× oldest"),
             Column("× step"),
             Column("user KiB per connection"),
-            Column("× oldest"),
             Column("× step"),
         ],
         rows,
@@ -264,7 +251,7 @@ def figure(
                 )
             )
         absolute.append(DotPanel(MEASURES[key].title, values, MEASURES[key].unit.ticks))
-        relative.append(DotPanel("", changes, number, reference=1.0))
+        relative.append(DotPanel("", changes, number, ratios=True))
     ends = [len(names) for names in releases.kinds.values()]
     return Figure(
         name=NAME,

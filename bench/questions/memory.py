@@ -10,7 +10,7 @@ library's.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -23,21 +23,15 @@ from bench.schema import TrialRecord
 from bench.show import cells
 from bench.show.cells import kib, mib
 from bench.show.figures import (
-    Axis,
     Colour,
     Figure,
-    Lines,
-    Panel,
-    Plot,
-    Point,
     Stack,
     Stacked,
     StackedPanel,
     Unit,
 )
 from bench.show.table import MISSING, Column, Row, Table, name
-from bench.show.words import blocks_words
-from bench.text import KIB, MIB, capital, count, listing, number, plural, significant, size_words
+from bench.text import KIB, capital, count, listing, number, plural, significant, size_words
 from bench.text import times as in_times
 from crawlers.registry import MODELS
 
@@ -48,11 +42,8 @@ USER: Final = "user"
 CONTROL: Final = "bare_tls"
 OVER_TLS: Final = (stats.OVER_TLS, "tls-fetch", "tls-handshake")
 
-STREAMS, SMALL = "async_await", "asyncio_small_tls"
-"""asyncio's TLS, with its own buffer and with a small one."""
-
-BUFFER: Final = 256 * KIB
-"""``asyncio.sslproto.SSLProtocol.max_size``, the same in CPython 3.11 to 3.14."""
+SMALL: Final = "asyncio_small_tls"
+"""asyncio's TLS with a small buffer."""
 
 CLEAR: Final = 1.05
 """The headline compares totals that differ by at least this factor."""
@@ -167,12 +158,6 @@ def _fit(trials: Sequence[TrialRecord], at: int | None = None) -> MemoryFit | No
     return stats.fit_label(here[0].label, here) if here else None
 
 
-def buffer_seen(found: Memory) -> bool:
-    """Whether asyncio's buffer can be seen in a connection of async/await."""
-    streams = found.over_tls.get(STREAMS)
-    return streams is not None and (streams.library or 0.0) >= BUFFER / 2
-
-
 def charted(analysis: Analysis) -> list[OverTls]:
     """The main backends that were held over TLS at the largest number of connections.
 
@@ -205,7 +190,7 @@ def answer(analysis: Analysis) -> Answer | None:
             *([_table_over_tls(found)] if found.over_tls else []),
         ],
         figures=[
-            *([_by_owner(fits, head), *_in_total(analysis)] if fits else []),
+            *([_by_owner(fits, head)] if fits else []),
             *([_over_plain(rows, over_tls)] if rows else []),
         ],
         printed=True,
@@ -270,25 +255,8 @@ def _prose_over_tls(analysis: Analysis, found: Memory) -> str:
     rows = sorted(charted(analysis), key=lambda row: (row.label not in MODELS, -row.total))
     each = [f"`{row.label}` {kib(row.total)} ({kib(row.plain_total)})" for row in rows]
     parts = [f"In KiB, in brackets on plain HTTP: {', '.join(each)}."]
-    threads, streams = (found.over_tls.get(label) for label in ("threads", STREAMS))
-    if threads and streams and threads.plain_total and streams.plain_total:
-        before, after = streams.plain_total / threads.plain_total, streams.total / threads.total
-        said = (
-            f"over TLS a connection uses {in_times(after)} times as much memory with async/await "
-            f"as with threads, and {in_times(before)} times as much on plain HTTP."
-        )
-        turned = before < 1 < after
-        parts.append(f"TLS turns the order over: {said}" if turned else capital(said))
     if found.openssl is not None:
         parts.append(f"OpenSSL’s own part is {_rounded(found.openssl)} KiB (control `{CONTROL}`).")
-    if buffer_seen(found):
-        small = found.over_tls.get(SMALL)
-        more = f"; with a small one (`{SMALL}`) a connection uses " if small else ""
-        parts.append(
-            f"asyncio’s `SSLProtocol` gives each connection a buffer of {BUFFER // KIB} KiB and "
-            "touches all of it (docs/upstream/asyncio-receive.md)"
-            + (f"{more}{_rounded(small.total)} KiB." if small else ".")
-        )
     return " ".join([*parts, "To measure it: `python -m bench run --only c10k,tls-c10k`."])
 
 
@@ -296,8 +264,7 @@ def _prose_over_tls(analysis: Analysis, found: Memory) -> str:
 
 COLUMNS: Final = {
     **{"user": 0, "page tables": 3, "kernel stacks": 0, "kernel sockets": 1, "send buffers": 2},
-    **{"other": 3, "total": 0, "fixed MiB": 4, "server side": 5, "user at highest N": 6},
-    "parts / free memory": 7,
+    **{"other": 3, "total": 0, "fixed MiB": 4, "server side": 5},
 }
 COLUMNS_OVER_TLS: Final = {
     **{"user, plain": 1, "user, TLS": 0, "OpenSSL": 2, "library": 2, "kernel": 3},
@@ -326,8 +293,7 @@ def _table(fits: Sequence[MemoryFit]) -> Table:
                 *(fit.label, cells.user_memory(fit)),
                 *(kib(fit.each.get(part)) for part in MEMORY_PARTS if part != USER),
                 *(cells.memory(fit), mib(fit.fixed)),
-                *map(kib, (fit.server_side, fit.at_highest[USER])),
-                MISSING if fit.agreement is None else f"{fit.agreement:.2f}",
+                kib(fit.server_side),
             ]
             for fit in fits
         ],
@@ -382,12 +348,10 @@ def _size(kib: float) -> str:
 
 
 IN_KIB: Final = Unit("KiB", _size, number)
-IN_MIB: Final = Unit("MiB", count, number)
 
 
 def _by_owner(fits: Sequence[MemoryFit], head: Headline | None) -> Figure:
     counts = sorted({n for fit in fits for n in fit.connections})
-    fixed = {f.label: [stats.spread([f.fixed and f.fixed / MIB])] for f in fits}
     bars = {fit.label: [_stack(fit.each, fit.interval, hatched=fit.calculated)] for fit in fits}
     return Figure(
         name=NAME,
@@ -401,11 +365,10 @@ def _by_owner(fits: Sequence[MemoryFit], head: Headline | None) -> Figure:
         data=Stacked(
             dict(zip(MEMORY_PARTS, HUES, strict=True)),
             [StackedPanel("KiB per connection", bars, IN_KIB)],
-            Panel("MiB fixed", fixed, IN_MIB) if any(f.fixed is not None for f in fits) else None,
         ),
         notes=(
             *(f"Not in the bars: {words}." for words in _missing(fits)),
-            "Without the server’s side of the sockets. Fixed: the process before its first "
+            "Without the server’s side of the sockets, and without the process before its first "
             "connection.",
         ),
     )
@@ -420,43 +383,7 @@ def _stack(
     return Stack({part: value / KIB for part, value in parts.items()}, ends, hatched)
 
 
-def _in_total(analysis: Analysis) -> Iterator[Figure]:
-    lines: dict[str, list[Point]] = {}
-    for label, sizes in analysis.by_size("c10k", "connections").items():
-        for connections, trials in sizes.items():
-            if label in analysis.main and (found := stats.spread(map(total_bytes, trials))):
-                lines.setdefault(label, []).append(Point(connections, found))
-    if not lines:
-        return
-    axes = Axis("connections held open at once", "counts"), Axis("", "memory")
-    yield Figure(
-        name="memory-total",
-        title="Total memory against connections held open",
-        headline=None,
-        subtitle="The crawler’s process and its share of the kernel, with every connection idle; "
-        + blocks_words(point.y for line in lines.values() for point in line),
-        data=Lines([Plot(lines, *axes)]),
-    )
-
-
-def total_bytes(trial: TrialRecord) -> float | None:
-    """Memory of the whole crawler: its own parts as held, plus what the kernel's parts grew by."""
-    growth = stats.memory_growth(trial)
-    if growth is None or trial.memory is None or trial.memory.held.user_bytes is None:
-        return None
-    held = trial.memory.held
-    own = (held.user_bytes, held.page_table_bytes, held.kernel_stack_bytes)
-    kernel = [growth[part] for part in MEMORY_PARTS if part not in stats.OWN_PARTS]
-    return float(sum(value for value in (*own, *kernel) if value is not None))
-
-
 def _over_plain(rows: Sequence[OverTls], head: Headline | None) -> Figure:
-    told = {}
-    for row in rows:
-        plain = "" if row.plain_total is None else f"{size_words(row.plain_total)} plain, "
-        own = "" if row.openssl is None else f", of which OpenSSL {size_words(row.openssl)}"
-        over = f"{size_words(row.total)} over TLS (user {size_words(row.user)}{own})"
-        told[row.label] = plain + over
     at = sorted({row.at for row in rows if row.at is not None})
     numbers = f"at {' or '.join(map(count, at))} connections, divided by their number"
     slopes = f"slope over the numbers of connections up to {count(rows[0].highest)}"

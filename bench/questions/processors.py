@@ -9,7 +9,7 @@ get every processor: all but the server's (``apart``), or all of them, the serve
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -19,11 +19,11 @@ from bench.analysis.stats import Comparison, Ratio, Spread
 from bench.analysis.summary import processors as processors_of
 from bench.analysis.wording import against, interval
 from bench.plan.labels import Label
-from bench.plan.participants import BASE, FREE, SPREADING
+from bench.plan.participants import BASE, SPREADING
 from bench.questions.question import Answer, Headline
 from bench.schema import TrialRecord
 from bench.show import cells
-from bench.show.figures import Axis, Bars, Data, Figure, Lines, Panel, Plot, Point
+from bench.show.figures import Bars, Figure, Panel
 from bench.show.measured import RATE as PAGES
 from bench.show.measured import TIMES, Blocks, Measure, Measured
 from bench.show.table import MISSING, Column, Columns, name, tabled, words
@@ -53,7 +53,6 @@ FEW: Final = (
     "Two processors cannot show what more of them would gain: one is left beside the server’s, or "
     "client and server share both."
 )
-LOCKED: Final = "every interpreter of this campaign has its lock"
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,32 +153,13 @@ def usable(analysis: Analysis) -> int:
     return len(used) or analysis.campaign.environment.cpu_count
 
 
-def not_tried(analysis: Analysis) -> list[str]:
-    """What could have used every processor and did not run, each with the reason.
-
-    Backends that the suite did not have at the time of the campaign are no part of it.
-    """
-    campaign = analysis.campaign
-    ran = {trial.backend for trial in stats.trials_of(analysis.records, NAME)}
-    names = {Label.parse(backend).name for backend in ran}
-    missing = {one.name: one.missing for one in campaign.rungs if one.name in SPREADING}
-    found = [
-        f"`{name}`, because {why or 'it was not among the backends of this campaign'}"
-        for name, why in missing.items()
-        if name not in names
-    ]
-    if not {Label(FREE, interpreter).backend for interpreter in campaign.free_threaded} & ran:
-        found.append(f"`{FREE}` without the interpreter lock, because {LOCKED}")
-    return [f"Not tried: {'; '.join(found)}."] if found else []
-
-
 def answer(analysis: Analysis) -> Answer | None:
     found = analysis.once(rows)
     if not found:
         return None
     number = usable(analysis)
     spread = [row for row in found if row.spreads]
-    head, untried = headline(number, spread), not_tried(analysis)
+    head = headline(number, spread)
     each = [
         f"{capital(place)}, pages per second over those of `{BASE}` on one: {listing(said)}."
         for how, place in PLACES.items()
@@ -188,17 +168,17 @@ def answer(analysis: Analysis) -> Answer | None:
     return Answer(
         measured(found),
         head,
-        " ".join([*each, *([FEW] if number == 2 else []), *untried, COMMAND]),
+        " ".join([*each, *([FEW] if number == 2 else []), COMMAND]),
         tables=[
             tabled(
                 "On all processors, against the models on one",
                 COLUMNS,
                 found,
-                about=" ".join([ABOUT, *untried]).replace("`", ""),
+                about=ABOUT,
                 grouped=True,
             )
         ],
-        figures=[figure(analysis, spread, head, untried)] if any(r.ratio for r in spread) else [],
+        figures=[figure(number, spread, head)] if any(r.ratio for r in spread) else [],
     )
 
 
@@ -237,58 +217,29 @@ COLUMNS: Final[Columns[Row]] = (
 )
 
 
-def figure(
-    analysis: Analysis, spread: Sequence[Row], head: Headline, untried: Sequence[str]
-) -> Figure:
+def figure(number: int, spread: Sequence[Row], head: Headline) -> Figure:
+    """A panel for each place and number of processors."""
     drawn = sorted((r for r in spread if r.client and r.ratio), key=lambda r: len(r.client))
-    labels = list(dict.fromkeys(row.label for row in drawn))
-    lines = {
-        how: {
-            label: [_point(r) for r in drawn if (r.how, r.label) == (how, label)]
-            for label in labels
-            if any((r.how, r.label) == (how, label) for r in drawn)
-        }
-        for how in PLACES
-        if any(row.how == how for row in drawn)
-    }
+    panels: dict[str, dict[str, Sequence[Spread | None]]] = {}
+    for row in drawn:
+        panels.setdefault(f"{row.on}, {SERVER[row.how]}", {})[row.label] = [_spread(row)]
     return Figure(
         name=NAME,
         title="Many processors, against callbacks on one",
         headline=head.text.replace("`", ""),
         subtitle="Pages per second over those of callbacks on one processor, by the client’s "
-        f"processors; this machine has {usable(analysis)}. 95 % intervals over "
+        f"processors; this machine has {number}. 95 % intervals over "
         + of_blocks(row.ratio.blocks for row in drawn if row.ratio),
-        data=_data(lines),
+        data=Bars([Panel(axis, rows, TIMES) for axis, rows in panels.items()]),
         notes=(
             "What can use many processors gets all that the server leaves it, or shares all with "
             "it; callbacks has one.",
-            *(text.replace("`", "") for text in untried),
         ),
     )
 
 
-def _point(row: Row) -> Point:
+def _spread(row: Row) -> Spread:
     ratio = row.ratio
     value = ratio.value if ratio and ratio.value else 1.0
     low, high = (ratio.low, ratio.high) if ratio else (None, None)
-    return Point(len(row.client), Spread(value, low or value, high or value, 2 if low else 1))
-
-
-def _data(lines: Mapping[str, Mapping[str, Sequence[Point]]]) -> Data:
-    """Lines by processors; bars where a place has one number of them, as on a machine with two."""
-    numbers = {how: {p.x for line in mine.values() for p in line} for how, mine in lines.items()}
-    if all(len(found) == 1 for found in numbers.values()):
-        return Bars(
-            [
-                Panel(
-                    f"{plural(int(*numbers[how]), 'processor')}, {SERVER[how]}",
-                    {label: [point.y] for label, (point,) in mine.items()},
-                    TIMES,
-                )
-                for how, mine in lines.items()
-            ]
-        )
-    x = Axis("processors of the client", "counts")
-    y = Axis("pages/s ÷ callbacks on one", "ratios")
-    plots = [Plot(mine, x, y, PLACES[how]) for how, mine in lines.items()]
-    return Lines(plots, columns=len(lines))
+    return Spread(value, low or value, high or value, 2 if low else 1)

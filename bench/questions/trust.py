@@ -6,10 +6,7 @@ costs, how steady the machine was, and what to know before you quote a number.
 
 from __future__ import annotations
 
-import math
 from collections import Counter, defaultdict
-from collections.abc import Sequence
-from statistics import median
 from typing import Final
 
 from bench import turnlog
@@ -18,22 +15,15 @@ from bench.analysis.analysis import Analysis
 from bench.analysis.stats import (
     CPU_PER_1000,
     LEVEL,
-    PAGES_PER_S,
     AaResult,
-    Balance,
-    Comparison,
     EqualWork,
     NoiseFloor,
-    Way,
     floor_words,
 )
 from bench.analysis.stats.noise import UNSTEADY
-from bench.plan.labels import twin_of
 from bench.questions.question import Answer, Headline
 from bench.run.judge import unusable
-from bench.show.figures import Dot, DotGroup, DotPanel, Dots, Figure
 from bench.show.measured import Measured
-from bench.show.table import MISSING, Column, Table, name
 from bench.text import listing, plural
 
 NAME: Final = "trust"
@@ -46,34 +36,16 @@ NOISY_FLOOR_PERCENT: Final = 5.0
 UNSTEADY_PROBE: Final = 1.15
 #: Stolen time beyond this share of the trials' time deserves a warning.
 STEAL_SHARE: Final = 0.01
-#: The sum of the memory parts over the drop in free memory must lie in this range.
-AGREEMENT: Final = (0.8, 1.25)
 #: Kinds of unusable trials that are listed one by one.
 MOST_KINDS: Final = 20
-#: The most that measuring may take of a page.
-MOST_MEASURING: Final = 0.01
-
-SHORT: Final = {
-    "pages_per_s": "pages/s",
-    "cpu_ms_per_1000": "CPU",
-    "service_p50_ms": "p50",
-    "service_p99_ms": "p99",
-    "user_per_connection": "memory",
-    "cpu_us_per_request": "served",
-}
-"""The metrics' names on the axis."""
 
 
 def answer(analysis: Analysis) -> Answer:
-    head, measuring = headline(analysis), _measuring(analysis)
-    figure = _figure(analysis, head)
     return Answer(
         Measured({}, {}),
-        head,
+        headline(analysis),
         "A twin is the same backend under a second label, in the same blocks, so every difference "
         "between the two is a false alarm.",
-        tables=[measuring] if measuring.rows else [],
-        figures=[figure] if figure else [],
         warnings=warnings(analysis),
         method=method_lines(analysis),
     )
@@ -102,7 +74,6 @@ def warnings(analysis: Analysis) -> list[str]:
         *_noise(analysis),
         *_short(analysis),
         *_equal_work(analysis),
-        *_memory(analysis),
         *_limits(analysis),
         *_ending(analysis),
     ]
@@ -135,7 +106,7 @@ def _head(analysis: Analysis) -> list[str]:
 
 def _noise(analysis: Analysis) -> list[str]:
     found = []
-    floor, host, balance = analysis.floor(), analysis.host, analysis.balance
+    floor, host = analysis.floor(), analysis.host
     if floor.percent is not None and floor.percent > NOISY_FLOOR_PERCENT:
         found.append(
             "This machine is too noisy for small differences: nothing below "
@@ -148,8 +119,6 @@ def _noise(analysis: Analysis) -> list[str]:
         )
     if host and host.steal_share is not None and host.steal_share > STEAL_SHARE:
         found.append(f"Other guests took {100 * host.steal_share:.1f} % of the time (steal).")
-    if balance and not balance.balanced:
-        found.append(said_of_order(balance))
     return found
 
 
@@ -180,16 +149,6 @@ def _equal_work(analysis: Analysis) -> list[str]:
     return [said_of_equal_work(found)] if found.unequal else []
 
 
-def _memory(analysis: Analysis) -> list[str]:
-    low, high = AGREEMENT
-    return [
-        f"Memory of {fit.label}: the sum of the parts is {100 * fit.agreement:.0f} % of "
-        "the drop in free memory; the two methods disagree."
-        for fit in analysis.memory.values()
-        if fit.agreement is not None and not low <= fit.agreement <= high
-    ]
-
-
 def _limits(analysis: Analysis) -> list[str]:
     trials = analysis.records.trials
     unpinned = {str(t.pinning["reason"]) for t in trials if t.pinning.get("reason") is not None}
@@ -217,42 +176,20 @@ def _ending(analysis: Analysis) -> list[str]:
 
 
 def method_lines(analysis: Analysis) -> list[str]:
-    lines = [said_of_floor(analysis.floor())]
-    cpu = analysis.floor(CPU_PER_1000)
-    if cpu.log is not None:
-        lines.append(f"By CPU per page: {said_of_floor(cpu)}")
+    floors = {"": analysis.floor(), "By CPU per page: ": analysis.floor(CPU_PER_1000)}
+    lines = [
+        f"{by}{said_of_floor(floor)}{_left_out(floor)}"
+        for by, floor in floors.items()
+        if floor.log is not None or not by
+    ]
     if analysis.aa.comparisons:
-        lines += [said_of_pairs(analysis.aa), *accounting(analysis.aa)]
-    if analysis.balance:
-        lines.append(said_of_order(analysis.balance))
+        lines += accounting(analysis.aa)
     if analysis.equal_work.points:
         lines.append(said_of_equal_work(analysis.equal_work))
     for (_, label), cost in analysis.instrument_cost.items():
         if cost.value is not None:
             lines.append(f"Keeping and counting times costs {label} {_instrument_words(cost)}.")
-    for (point, label), asleep in analysis.sleeping_cost.items():
-        if asleep.value is not None:
-            lines.append(
-                f"At {point}, a server that sleeps makes a page of {label} cost {asleep.value:.2f} "
-                f"times the processor time{_ends(asleep)}: waking it is part of each send."
-            )
-    end = analysis.records.end
-    if end and end.wall_s > 0:
-        share = 100 * (1 - end.trial_wall_s / end.wall_s)
-        lines.append(f"The harness itself took {share:.0f} % of {end.wall_s:.0f} s.")
-    trials = analysis.records.trials
-    # In turns the share of a trial may be shorter than its crawl, which others interrupt.
-    alone = [trial for trial in trials if trial.elapsed_s and not trial.turns]
-    around = [trial.trial_s - (trial.elapsed_s or 0.0) for trial in alone]
-    if around:
-        lines.append(f"A trial took {median(around):.2f} s besides its timed part (median).")
     return lines
-
-
-def _ends(found: stats.Ratio) -> str:
-    if found.low is None or found.high is None:
-        return f" ({found.reason})"
-    return f" [{found.low:.2f}–{found.high:.2f}]"
 
 
 def _instrument_words(cost: stats.Ratio) -> str:
@@ -265,38 +202,18 @@ def _instrument_words(cost: stats.Ratio) -> str:
 # --- in words ----------------------------------------------------------------------------
 
 
-def brief_of_floor(floor: NoiseFloor) -> str:
-    """The noise floor in a sentence, and how many pairs are not in it: for a chart."""
+def said_of_floor(floor: NoiseFloor) -> str:
+    """The noise floor in a sentence, and how many pairs are not in it."""
     if floor.log is None:
-        return said_of_floor(floor)
+        which = "steady A/A pair" if floor.unsteady else "A/A pair"
+        return f"No {which} was measured, so the noise floor of this campaign is unknown."
     pairs = plural(floor.pairs, "A/A comparison")
     some = f"; {plural(len(floor.unsteady), 'unsteady pair')} not in it" if floor.unsteady else ""
     return f"Noise floor {floor_words(floor.log)}, from {pairs}{some}."
 
 
-def said_of_floor(floor: NoiseFloor) -> str:
-    """The noise floor in a sentence, what is typical, and which pairs are not in it."""
-    if floor.log is None:
-        which = "steady A/A pair" if floor.unsteady else "A/A pair"
-        return f"No {which} was measured, so the noise floor of this campaign is unknown."
-    much = "up to about that much" if floor.pairs < 20 else "less than that 19 times in 20"
-    text = (
-        f"Noise floor {floor_words(floor.log)}: in {plural(floor.pairs, 'A/A comparison')}, one "
-        f"backend differed from itself by {much}"
-    )
-    if floor.per_block_log is not None:
-        text += f"; single runs differed by up to {floor_words(floor.per_block_log)}"
-    text += "."
-    if floor.typical_log is not None and floor.widest is not None:
-        point, backend = floor.widest
-        text += (
-            f" The typical (median) pair differed by {floor_words(floor.typical_log)}, the "
-            f"widest was {backend} at {point}; every verdict uses the floor."
-        )
-    return text + _left_out(floor)
-
-
 def _left_out(floor: NoiseFloor) -> str:
+    """Which pairs are not in the floor, and why."""
     if not floor.unsteady:
         return ""
     groups: dict[str, dict[str, list[str]]] = {}
@@ -322,71 +239,28 @@ def _why(floor: NoiseFloor, pair: tuple[str, str]) -> str:
     return f"it scatters more than {UNSTEADY:g} times as much between blocks as the median pair"
 
 
-def said_of_pairs(aa: AaResult) -> str:
+def accounting(aa: AaResult) -> list[str]:
+    """False alarms, over independent pairs with their bound, and whether blocks are independent."""
     if not aa.tested:
         why = f" ({aa.refused} had too few blocks)" if aa.refused else ""
-        return f"No A/A comparison could be tested{why}."
-    return (
-        f"{plural(aa.alarms, 'false alarm')} in {plural(aa.tested, 'A/A comparison')} "
-        f"({100 * aa.alarms / aa.tested:.0f} %); {aa.interval_alarms} by the interval alone."
-    )
-
-
-def accounting(aa: AaResult) -> list[str]:
-    """Independent pairs with their bound, the balance of signs, and the power; sentences."""
-    if not aa.tested:
-        return []
+        return [f"No A/A comparison could be tested{why}."]
     lines = [
-        f"These comparisons are {plural(aa.pairs, 'independent pair')} under several metrics. "
-        f"{aa.alarmed} of them raised an alarm, so at most {100 * (aa.bound or 0):.0f} % of such "
-        f"pairs do ({100 * LEVEL:.0f} % Clopper–Pearson bound)."
+        f"{plural(aa.alarms, 'false alarm')} in {plural(aa.tested, 'A/A comparison')}, which are "
+        f"{plural(aa.pairs, 'independent pair')} under several metrics: at most "
+        f"{100 * (aa.bound or 0):.0f} % of such pairs raise an alarm ({100 * LEVEL:.0f} % "
+        "Clopper–Pearson bound)."
     ]
-    signs = [aa.signs(metric) for metric in (PAGES_PER_S, CPU_PER_1000)]
-    counted = [
-        f"{found.above} of {found.above + found.below} pairs by {found.metric.title} "
-        f"(sign test p = {found.p:.2f})"
-        for found in signs
-        if found.above + found.below
-    ]
-    if counted:
-        lines.append(f"The second label was above the first in {listing(counted)}.")
     if serial := aa.serial(CPU_PER_1000, "turns"):
         lines.append(
             "The A/A ratios of successive blocks by CPU per page in turns correlate by "
             f"{serial[0]:+.2f} ± {serial[1]:.2f} (standard error); intervals take it as 0."
         )
-    seen = [
-        f"{MEASURED[way]} {100 * found.median:.1f} % (at worst {100 * found.high:.1f} %)"
-        for way in stats.WAYS
-        if (found := aa.smallest(CPU_PER_1000, way))
-    ]
-    if seen:
-        lines.append(
-            "The smallest difference in CPU per page that an A/A pair could have seen: "
-            f"{listing(seen)}."
-        )
     return lines
-
-
-MEASURED: Final[dict[Way, str]] = {
-    "turns": "in turns",
-    "whole": "in whole trials",
-    "paced": "in whole trials behind a delay",
-}
-
-
-def said_of_order(found: Balance) -> str:
-    """Whether the place of a trial in its block could matter."""
-    if found.balanced:
-        return "Every backend ran about equally often at every place of the blocks."
-    return f"Unbalanced order: {', '.join(found.uneven)} ran mostly early or late in the blocks."
 
 
 def said_of_equal_work(found: EqualWork) -> str:
     """Whether all backends did the same to the server."""
     points = len(found.points)
-    if not points:
-        return "The server's ledger is missing, so nobody knows whether the work was equal."
     if not found.unequal:
         everywhere = "all " * (points > 1) + plural(points, "point")
         return (
@@ -395,109 +269,3 @@ def said_of_equal_work(found: EqualWork) -> str:
         )
     said = "; ".join(f"{label} at {point} {why}" for (point, label), why in found.unequal.items())
     return f"Not equal work, by the server's ledger, and no verdict: {said}."
-
-
-# --- one backend against itself, and what measuring costs ---------------------------------
-
-
-def _figure(analysis: Analysis, head: Headline | None) -> Figure | None:
-    aa, floor = analysis.aa, analysis.floor()
-    drawn = [c for c in aa.comparisons if c.ratio.value is not None]
-    if not drawn:
-        return None
-    backends = list(dict.fromkeys(c.base for c in drawn))
-    alone = len(backends) == 1
-    pair = f"{twin_of(backends[0])} over {backends[0]}" if alone else "second label over first"
-    notes = [brief_of_floor(floor), *accounting(aa)[:1]]
-    if analysis.balance and not analysis.balance.balanced:
-        notes.append(said_of_order(analysis.balance))
-    return Figure(
-        name="noise",
-        title="One backend against itself (A/A): the noise floor",
-        headline=head.text if head else None,
-        subtitle="The same code under two labels: any difference found here is a false alarm. "
-        "Grey: noise floor; bars: 95 % intervals",
-        told=f"{said_of_pairs(aa)} {said_of_floor(floor)}",
-        data=Dots(
-            [DotPanel(f"{pair}, a marker per comparison", _groups(analysis, drawn), _percent, 0.0)]
-        ),
-        notes=tuple(notes),
-    )
-
-
-def _percent(value: float) -> str:
-    return f"{value:+.3g} %" if abs(value) > 1e-9 else "0"
-
-
-def _groups(analysis: Analysis, drawn: Sequence[Comparison]) -> list[DotGroup]:
-    """The comparisons by metric, one group for each way of measuring."""
-    ways = analysis.aa.ways
-    several = len({ways[c.point] for c in drawn}) > 1
-    groups = []
-    for metric in stats.METRICS:
-        for way in stats.WAYS:
-            found = [c for c in drawn if c.metric.name == metric.name and ways[c.point] == way]
-            if not found:
-                continue
-            floor = stats.aa_noise_floor(analysis.records, metric, way).log
-            band = (100 * math.expm1(-floor), 100 * math.expm1(floor)) if floor else None
-            groups.append(
-                DotGroup(
-                    SHORT[metric.name] + (f"\n{way}" if several else ""),
-                    [
-                        Dot(
-                            *(c.base, _off(c.ratio.value), _off(c.ratio.low), _off(c.ratio.high)),
-                            alarm=c.ratio.shown,
-                        )
-                        for c in found
-                    ],
-                    band,
-                )
-            )
-    return groups
-
-
-def _off(ratio: float | None) -> float | None:
-    """How far a ratio is from 1, in per cent."""
-    return None if ratio is None else 100 * (ratio - 1)
-
-
-def _measuring(analysis: Analysis) -> Table:
-    """What keeping times costs, which also counts the progress of a crawl in turns."""
-    return Table(
-        "What measuring costs",
-        [
-            name("backend"),
-            name("point"),
-            Column("share of a page"),
-            Column("95 %"),
-            name("at most 1 %"),
-            Column("blocks"),
-        ],
-        [
-            [
-                label,
-                point,
-                MISSING if cost.value is None else f"{100 * (1 - cost.value):+.1f} %",
-                MISSING
-                if cost.low is None or cost.high is None
-                else f"{100 * (1 - cost.high):+.1f} to {100 * (1 - cost.low):+.1f} %",
-                within(cost),
-                str(cost.blocks),
-            ]
-            for (point, label), cost in analysis.instrument_cost.items()
-        ],
-        about=(
-            "One backend against itself in turns: with the recorder of every other trial, and with "
-            "one that keeps nothing. Pages are counted at the server for both of them."
-        ),
-    )
-
-
-def within(cost: stats.Ratio) -> str:
-    """Whether the cost is shown to be within the limit: by the whole interval, or not at all."""
-    if cost.low is None or cost.high is None:
-        return cost.reason
-    if 1 - cost.low <= MOST_MEASURING:
-        return "yes"
-    return "no, it is more" if 1 - cost.high > MOST_MEASURING else "not shown"

@@ -26,9 +26,7 @@ from scipy import stats as sps
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import LEVEL, MIN_BLOCKS, Metric, Ratio
-from bench.analysis.wording import build_words
 from bench.errors import BenchError
-from bench.plan.labels import Label
 from bench.report import tables
 from bench.schema import Environment
 from bench.show.table import MISSING, Cell, Column, Table, Tone, name, words
@@ -132,13 +130,9 @@ def compare(first: Analysis, second: Analysis, *, force: bool = False) -> Compar
             "these two campaigns have no backend at the same workload point in common "
             "(were they run with the same profile?)"
         )
-    builds = [build_words(each.python_build) for each in environments if each.python_build]
     unlike = [point for point, mine in asked_a.items() if mine != asked_b.get(point, mine)]
     notes = {
         "These are different machines: --force judges them all the same": machines,
-        "Interpreters built differently": builds if len(set(builds)) == 2 else [],
-        "Only in A": [each for each in planned(a) if each not in planned(b)],
-        "Only in B": [each for each in planned(b) if each not in planned(a)],
         "Not compared, because A and B ask for different work": unlike,
         INCOMPLETE: [why for each in (a, b) if (why := unfinished(each))],
         LOST: [f"{label} at {point}" for point, label in lost(a, b)],
@@ -225,12 +219,6 @@ def machine_differences(a: Environment, b: Environment) -> list[str]:
     memory = a.memory_total_bytes, b.memory_total_bytes
     apart = max(memory) - min(memory) > MEMORY_TOLERANCE * max(memory)
     return [*found, "memory_total_bytes"] if apart else found
-
-
-def planned(records: Records) -> list[str]:
-    """The backends of a campaign's plan."""
-    labels = (label for entry in records.campaign.plan for label in entry.labels)
-    return list(dict.fromkeys(Label.parse(label).name for label in labels))
 
 
 def unfinished(records: Records) -> str | None:

@@ -11,12 +11,8 @@ from __future__ import annotations
 import csv
 import io
 import json
-from pathlib import Path
 from typing import Final, Literal, get_args
 
-from bench import filesystem
-from bench.errors import BenchError
-from bench.launch import install
 from bench.schema import (
     Cancelled,
     Cpu,
@@ -31,7 +27,7 @@ from bench.schema import (
 from bench.store import Records
 
 Scalar = float | int | str | None
-Kind = Literal["csv", "json", "parquet"]
+Kind = Literal["csv", "json"]
 KINDS: Final[tuple[str, ...]] = get_args(Kind)
 
 PLAIN: Final = (
@@ -55,10 +51,6 @@ PARTS: Final[dict[str, type[Record]]] = {
     "ledger": Ledger,
     "host": HostNoise,
 }
-
-
-class ExportError(BenchError):
-    """The table cannot be written; the message says how to fix it."""
 
 
 def table(records: Records) -> list[dict[str, Scalar]]:
@@ -116,25 +108,5 @@ def to_json(records: Records) -> str:
     return "[\n" + ",\n".join(lines) + "\n]\n"
 
 
-def write(records: Records, file: Path, kind: Kind) -> None:
-    """Write the table.
-
-    Raises :class:`bench.filesystem.FileError` when the file cannot be written, and
-    :class:`ExportError` when Parquet is asked for without pyarrow installed.
-    """
-    if kind == "parquet":
-        write_parquet(records, file)
-    else:
-        filesystem.write_text(file, to_csv(records) if kind == "csv" else to_json(records))
-
-
-def write_parquet(records: Records, file: Path) -> None:
-    """The table as Parquet; columns without any value are kept, as nulls."""
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError:
-        raise ExportError(f"Parquet needs pyarrow: {install('export')}") from None
-    rows = pyarrow.Table.from_pylist(table(records))
-    with filesystem.replacing(file) as part:
-        parquet.write_table(rows, part)
+def text(records: Records, kind: Kind) -> str:
+    return to_csv(records) if kind == "csv" else to_json(records)

@@ -119,9 +119,7 @@ class Numbers:
 
     def with_work(self, label: str, work_ms: float = 10) -> str:
         """Mean response time of the pages that need no work, where one in ten does."""
-        rows = [row for row in mixed.rows(self.analysis) if row.label == label]
-        (row,) = (row for row in rows if row.work_ms == work_ms)
-        return duration(row.mean_ms)
+        return duration(mixed.measured(self.analysis).median(label, mixed.key("mean", work_ms)))
 
     def change(self, label: str, base: str, point: str = FETCH) -> str:
         """``43 % more (40 to 47 %)`` processor time per page than the base's.
@@ -132,13 +130,6 @@ class Numbers:
         if not found.ratio.shown or found.ratio.value is None:
             raise NotShownError(f"{label} against {base} at {point}: {found.ratio.verdict}")
         return f"{change(found.ratio.value)} ({interval(found)})"
-
-    def undecided(self, label: str, base: str, point: str = FETCH) -> str:
-        """``undecided``, or another word for no difference. Raises :class:`NotShownError`."""
-        found = self._compared(label, base, point)
-        if found.ratio.shown:
-            raise NotShownError(f"{label} against {base} at {point}: {found.ratio.verdict}")
-        return found.ratio.verdict
 
     def _compared(self, label: str, base: str, point: str) -> Comparison:
         for found in self.analysis.compare(CPU_PER_1000, base):
@@ -171,7 +162,7 @@ class Lock:
             pair for pair in reversed(releases.steps) if pair[1].endswith("t")
         )
         self.analysis = analysis
-        previous = interpreters.compared(analysis, releases, releases.previous)
+        previous = interpreters.compared(analysis, releases)
         self._compared = previous[interpreters.PAGE]
 
     def idle(self, label: str, interpreter: str) -> str:

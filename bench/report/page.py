@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -27,8 +26,7 @@ from bench.palette import PALETTES
 from bench.questions import answers
 from bench.report import cite, export, files, findings, markup, summary
 from bench.report.charts import Chart, Design, Skip, render_all
-from bench.schema import TrialRecord
-from bench.show.table import Column, Table, name, words
+from bench.show.table import Table
 from bench.show.words import footer
 from bench.store import Records
 from bench.text import count, listing, plural
@@ -124,8 +122,6 @@ def page(
         trusted=trusted(analysis),
         warnings=summary.warnings(analysis),
         method=summary.method(analysis),
-        limiters=limiters(trials),
-        unusable=unusable(analysis.records),
         environment=summary.environment(analysis.records),
         downloads=downloads(analysis, folder, beside or {}),
         citation=cite.text(campaign, sha256),
@@ -187,9 +183,7 @@ def page_tables(analysis: Analysis) -> list[Table]:
 
 def figure(chart: Chart, folder: Path, colours: markup.Colours) -> Figure:
     """A chart with its picture for both themes, and its files as links."""
-    light, dark = (
-        filesystem.read_text(chart.files[f"svg/{name}/wide"]) for name in ("light", "dark")
-    )
+    light, dark = (filesystem.read_text(chart.files[f"svg/{name}"]) for name in ("light", "dark"))
     picture = markup.svg(chart.name, str(escape(chart.alt)), light, dark, colours)
     return Figure(
         chart.name,
@@ -197,9 +191,9 @@ def figure(chart: Chart, folder: Path, colours: markup.Colours) -> Figure:
         chart.alt,
         Markup(picture),  # nosec B704: drawn by us, and matplotlib escapes its text
         files=[
-            (f"{kind.upper()}, {theme}{', square' if shape == 'square' else ''}", address)
+            (f"{kind.upper()}, {theme}", address)
             for what, file in chart.files.items()
-            for kind, theme, shape in [what.split("/")]
+            for kind, theme in [what.split("/")]
             for address in [file.relative_to(folder).as_posix()]
         ],
     )
@@ -242,24 +236,6 @@ def summary_json(analysis: Analysis) -> str:
     )
 
 
-def limiters(trials: Sequence[TrialRecord]) -> Sequence[tuple[str, int]]:
-    """How many valid trials each limiter held back, most first."""
-    return Counter(t.limiter for t in trials if t.limiter and t.status == "ok").most_common()
-
-
-def unusable(records: Records) -> Table:
-    """Void, failed and refused trials, each with its reason."""
-    return Table(
-        "Trials that no figure counts",
-        [name("backend"), name("point"), Column("block"), name("status"), words("reason")],
-        [
-            [t.label, t.point, str(t.block + 1), t.status, t.reason or "no reason given"]
-            for t in records.trials
-            if t.status != "ok"
-        ],
-    )
-
-
 # --- all files of a report ---
 
 
@@ -274,8 +250,8 @@ def build(
     """Draw the charts and write summary, page and citation to ``folder``; returns the charts.
 
     ``file`` holds the records: its checksum is cited, and extensions find their
-    own records beside it. Charts are drawn wide, light as SVG and PNG and dark as
-    SVG; ``everything`` adds square ones, PDF and dark pixels. Raises
+    own records beside it. Charts are drawn light as SVG and PNG and dark as
+    SVG; ``everything`` adds PDF and dark pixels. Raises
     :class:`bench.errors.BenchError` when something cannot be written.
     """
     sha256 = cite.checksum(file)
@@ -286,7 +262,6 @@ def build(
             folder / files.CHARTS,
             formats=("svg", "png", "pdf") if everything else ("svg", "png"),
             dark=("svg", "png", "pdf") if everything else ("svg",),
-            shapes=("wide", "square") if everything else ("wide",),
             further=[design for extra in extras for design in extra.designs],
         )
     except OSError as error:

@@ -28,7 +28,7 @@ def markdown(analysis: Analysis, charts: str, folder: Path) -> str:
     """
     pictures: list[tuple[str, str, str]] = []
     for name, design in story(analysis).items():
-        light, dark = (file_name(name, "svg", theme, "wide") for theme in ("light", "dark"))
+        light, dark = (file_name(name, "svg", theme) for theme in ("light", "dark"))
         if len(pictures) == SHOWN or not (folder / light).is_file():
             continue
         source = (
@@ -45,15 +45,11 @@ def markdown(analysis: Analysis, charts: str, folder: Path) -> str:
     )
 
 
-def doubts(analysis: Analysis, charts: str, folder: Path) -> str:
-    """What the campaign says about its own method, with the charts that belong to it."""
+def doubts(analysis: Analysis) -> str:
+    """What the campaign says about its own method."""
     campaign = analysis.campaign
     parts = [f"From campaign `{campaign.campaign}`, profile {campaign.profile}.", ""]
     for _, answer in answers(analysis):
         for line in answer.method:
             parts.append(textwrap.fill(f"- {line}", 100, subsequent_indent="  "))
-        for figure in answer.figures if answer.method else ():
-            name = file_name(figure.name, "svg", "light", "wide")
-            if (folder / name).is_file():
-                parts += ["", f"![{figure.title}]({charts}/{name})"]
     return "\n".join(parts)

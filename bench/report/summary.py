@@ -26,8 +26,8 @@ def tables(analysis: Analysis) -> list[Table]:
     answered = [table for _, found in answers(analysis) for table in found.tables]
     if analysis.campaign.interpreters:
         return answered
-    first = closed_loop(analysis), ceiling_shares(analysis)
-    return [table for table in first if table.rows] + answered
+    first = closed_loop(analysis)
+    return [first] * bool(first.rows) + answered
 
 
 def warnings(analysis: Analysis) -> list[str]:
@@ -151,6 +151,8 @@ COLUMNS: Final[Columns[SummaryRow]] = (
 
 def closed_loop(analysis: Analysis) -> Table:
     """Every backend at every point, grouped by point."""
+    tools = sorted({c.tool for c in analysis.records.ceilings if c.requests_per_s is not None})
+    ceiling = f" Ceiling: what {', '.join(tools)} reaches on the same server." if tools else ""
     return tabled(
         "Closed loop: every backend at every point",
         COLUMNS,
@@ -160,7 +162,7 @@ def closed_loop(analysis: Analysis) -> Table:
         "what an exchange takes with everything around it. p50 and p99 are of the service "
         "time, and struck where its clock covers less than "
         f"{100 * stats.COVERED:.0f} % of a round. ○: limited by the server, so not the "
-        "backend’s own speed.",
+        f"backend’s own speed.{ceiling}",
         notes=_where(analysis),
         grouped=True,
     )
@@ -186,19 +188,4 @@ def at_a_glance(analysis: Analysis) -> Table:
         f"p99 is struck where its clock covers less than {100 * stats.COVERED:.0f} % of what "
         "an exchange takes.",
         notes=_where(analysis),
-    )
-
-
-def ceiling_shares(analysis: Analysis) -> Table:
-    """How near each backend comes to the most that the server can do."""
-    tools = sorted({c.tool for c in analysis.records.ceilings if c.requests_per_s is not None})
-    return Table(
-        "Share of the server’s ceiling",
-        [name("backend"), Column("share, median"), Column("min"), Column("max")],
-        [
-            [label, *(f"{value:.2f}" for value in (share.median, share.low, share.high))]
-            for label, share in analysis.ceiling_shares
-        ],
-        about=f"Requests/s as a share of what {', '.join(tools)} reaches on the same server in "
-        "this campaign.",
     )

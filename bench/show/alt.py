@@ -6,18 +6,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from bench.analysis.stats import Spread
-from bench.show import cells
 from bench.show.figures import (
     Axis,
     Bars,
     Data,
     Dots,
-    Estimate,
-    Forest,
     Line,
     Lines,
     Plot,
-    Spans,
     Stack,
     Stacked,
     Unit,
@@ -31,11 +27,11 @@ MOST: Final = 8
 
 SCALES: Final[dict[str, Callable[[float], str]]] = {
     **{"times": duration, "memory": size_words, "counts": count},
-    **{"ratios": "{:.2f}".format, "nines": lambda nines: f"p{100 - 100 * 10**-nines:.3g}"},
+    "ratios": "{:.2f}".format,
 }
 KINDS: Final[dict[type, str]] = {
     **{Bars: "Bar chart", Stacked: "Stacked bar chart", Dots: "Dot chart"},
-    **{Lines: "Line chart", Spans: "Range chart", Forest: "Bar chart"},
+    **{Lines: "Line chart"},
 }
 
 
@@ -95,21 +91,6 @@ def _panels(data: Data) -> Iterator[tuple[str, dict[str, str]]]:
                             if dot.value is not None
                         },
                     )
-        case Forest():
-            units = list(data.columns.values())
-            yield (
-                ", ".join(data.columns),
-                {label: ", ".join(map(_estimate, row, units)) for label, row in data.rows.items()},
-            )
-        case Spans():
-            for panel in data.panels:
-                yield (
-                    panel.title,
-                    {
-                        label: f"{duration(span.low)} to {duration(span.high)}"
-                        for label, span in panel.rows.items()
-                    },
-                )
 
 
 def _spreads(spreads: Sequence[Spread | None], unit: Unit) -> str:
@@ -134,10 +115,3 @@ def _line(plot: Plot, label: str, line: Line) -> str:
 
 def _on(axis: Axis, value: float) -> str:
     return SCALES.get(axis.scale, axis.words)(value)
-
-
-def _estimate(found: Estimate, unit: Unit) -> str:
-    if found.spread is None:
-        return found.missing or "not measured"
-    change = cells.change(found.ratio)
-    return unit.words(found.spread.median) + (f" ({change})" if change else "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.analysis.stats import MOST_BLOCKS, UNDECIDED, MemoryFit, Ratio, Spread
+from bench.analysis.stats import UNDECIDED, MemoryFit, Ratio, Spread
 from bench.schema import Limiter
 from bench.show.table import MISSING, Cell, Tone
 from bench.text import KIB, MIB, count
@@ -76,34 +76,11 @@ def ratio(found: Ratio | None, *, base: bool = False) -> str:
     return f"{text}, median {median}" if found.skewed and text[: len(median)] != median else text
 
 
-def change(found: Ratio | None) -> str:
-    """``×1.53 [1.48–1.55]``, or why there is no such claim; empty where nothing was compared."""
-    if found is None or found.value is None:
-        return ""
-    if found.low is None:
-        return f"×{found.value:.2f}, no interval"
-    # The median of a skewed one is in the table: beside a bar there is no room for it.
-    return f"×{ratio(found).partition(', median')[0]}" if found.shown else UNDECIDED
-
-
 def judged_ratio(found: Ratio | None) -> str:
     """A ratio, followed by its verdict where no difference is shown."""
     if found is None or found.shown:
         return ratio(found)
-    more = f"; {settling(found)}" if found.verdict == UNDECIDED else ""
-    return f"{ratio(found)}, {found.verdict} ({found.reason}{more})"
-
-
-def settling(found: Ratio) -> str:
-    """What would decide an undecided comparison; why there is none without an interval."""
-    if found.low is None:
-        return found.reason
-    return f"{blocks(found.blocks_to_settle)} blocks would decide"
-
-
-def blocks(number: int | None) -> str:
-    """How many blocks it would take: ``about 24``, or more than anybody would measure."""
-    return f"more than {count(MOST_BLOCKS)}" if number is None else f"about {count(number)}"
+    return f"{ratio(found)}, {found.verdict} ({why(found)})"
 
 
 def verdict(found: Ratio | None, limiter: Limiter | None = None) -> str | Cell:
@@ -120,14 +97,12 @@ def verdict(found: Ratio | None, limiter: Limiter | None = None) -> str | Cell:
 
 
 def why(found: Ratio | None) -> str:
-    """Why no difference is shown, and what would decide; empty where one is shown."""
+    """Why no difference is shown, and how small one could have been; empty where one is shown."""
     if found is None or found.shown:
         return ""
-    words = [found.reason]
-    if found.verdict == UNDECIDED and found.smallest is not None:
-        words.append(f"below {100 * found.smallest:.1f} % nothing could have been seen")
-        words.append(settling(found))
-    return "; ".join(words)
+    if found.verdict != UNDECIDED or found.smallest is None:
+        return found.reason
+    return f"{found.reason}; below {100 * found.smallest:.1f} % nothing could have been seen"
 
 
 def limiter(found: Limiter | None) -> str:

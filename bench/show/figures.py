@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from bench.analysis.stats import Ratio, Spread
+from bench.analysis.stats import Spread
 from bench.text import number
 
 
@@ -69,11 +69,10 @@ class StackedPanel:
 
 @dataclass(frozen=True, slots=True)
 class Stacked:
-    """Horizontal bars of several parts; ``aside`` is a narrow panel of single grey bars."""
+    """Horizontal bars of several parts."""
 
     parts: Mapping[str, Colour]  # in the order of the bars and of the key
     panels: Sequence[StackedPanel]
-    aside: Panel | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +90,10 @@ Line = Sequence[Point]
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """``linear`` begins at 0; ``values`` too, unless they differ too much; ``ratios`` have a 1.
-
-    ``nines`` is the axis of HdrHistogram plots: log10 of 1/(1 - p), 2 for a 99th percentile.
-    """
+    """``linear`` begins at 0; ``values`` too, unless they differ too much; ``ratios`` have a 1."""
 
     label: str
-    scale: Literal["linear", "values", "counts", "times", "memory", "ratios", "nines"] = "linear"
+    scale: Literal["linear", "values", "counts", "times", "memory", "ratios"] = "linear"
     words: Callable[[float], str] = number
 
 
@@ -112,7 +108,6 @@ class Plot:
     dotted: Mapping[str, Line] = field(default_factory=dict)  # thin, without ranges
     marks: Mapping[str, Point] = field(default_factory=dict)  # in place of one mark per point
     shade: tuple[float | None, float] | None = None  # from where to where, None: the left end
-    crossing: float | None = None  # where a dotted line goes up
 
     @property
     def spreads(self) -> list[Spread]:
@@ -138,24 +133,6 @@ class Lines:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
-    """A figure and its ratio to that of the baseline; ``missing`` says why there is none."""
-
-    spread: Spread | None
-    ratio: Ratio | None = None
-    missing: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Forest:
-    """Each label with the one thing it changes, and what that does to each quantity."""
-
-    columns: Mapping[str, Unit]  # title of a quantity -> how its values are written
-    changes: Mapping[str, str]
-    rows: Mapping[str, Sequence[Estimate]]
-
-
-@dataclass(frozen=True, slots=True)
 class Dot:
     """A value with its interval; one without a value keeps its place."""
 
@@ -163,26 +140,24 @@ class Dot:
     value: float | None
     low: float | None = None
     high: float | None = None
-    alarm: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class DotGroup:
-    """Dots side by side; nothing is claimed within the band around the reference."""
+    """Dots side by side."""
 
     name: str
     dots: Sequence[Dot]
-    band: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class DotPanel:
-    """Groups of dots; with a ``reference`` they lie around it, else the axis begins at 0."""
+    """Groups of dots; ``ratios`` lie around 1, and the axis of others begins at 0."""
 
     title: str
     groups: Sequence[DotGroup]
     ticks: Callable[[float], str]
-    reference: float | None = None
+    ratios: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,34 +170,7 @@ class Dots:
     breaks: Sequence[int] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
-    """From a median to a tail, and the same as calculated, if it was."""
-
-    low: float
-    high: float
-    calculated: Sequence[float] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class SpansPanel:
-    """One axis of times, with a dotted line at a mark."""
-
-    title: str
-    rows: Mapping[str, Span]
-    mark: float
-
-
-@dataclass(frozen=True, slots=True)
-class Spans:
-    """A line from a median to a tail for each label, in milliseconds, in one panel or several."""
-
-    panels: Sequence[SpansPanel]
-    labels: Sequence[str]  # the rows, from the top
-    axis: str
-
-
-Data = Bars | Dots | Forest | Lines | Spans | Stacked
+Data = Bars | Dots | Lines | Stacked
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,17 +126,6 @@ def silence(
     return f"No difference shown{beyond}."
 
 
-def apart(one: Spread, other: Spread, blocks: int = stats.MIN_BLOCKS) -> bool:
-    """Whether two sets of trials do not overlap, with enough blocks to say so.
-
-    Used where no ratio is defined. Five trials all above five others of the same
-    distribution happen in 0.8 % of cases.
-    """
-    if min(one.count, other.count) < blocks:
-        return False
-    return one.low > other.high or other.low > one.high
-
-
 # --- captions and notes ----------------------------------------------------------------
 
 

@@ -155,6 +155,6 @@ def _reader(material: Material, folder: Path, colours: markup.Colours) -> Markdo
 def _svg(design: Design, backends: Sequence[str], folder: Path, colours: markup.Colours) -> str:
     """The chart without its headline and small print, which the slide has in larger type."""
     bare = replace(design, title="", finding=None, subtitle="", notes=(), hollow=False)
-    drawn = Sheet(folder, backends, (), ("svg",), shapes=("stage",)).draw(bare)
-    light, dark = (filesystem.read_text(drawn.files[f"svg/{theme}/stage"]) for theme in THEMES)
+    drawn = Sheet(folder, backends, (), ("svg",), shape="stage").draw(bare)
+    light, dark = (filesystem.read_text(drawn.files[f"svg/{theme}"]) for theme in THEMES)
     return markup.svg(bare.name, str(escape(design.alt)), light, dark, colours)

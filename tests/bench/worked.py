@@ -8,14 +8,13 @@ from typing import Any, Final
 import numpy as np
 
 from bench import arrivals
-from bench.analysis.loops import Load, Timers, responses, waits
+from bench.analysis.loops import Schedule, responses
 from bench.histograms import encode_latency
 from bench.plan.workloads import WORK_EVERY
 from bench.schema import AnyRecord, Cpu, TrialRecord, Work
 from tests.bench.synthetic import MODELS, _Maker, campaign, extended
 
 PAGE_S: Final = 0.0001
-NETWORK_S: Final = 0.0002
 SLOTS: Final = 100
 REMEDIES: Final = ("async_await_pool",)
 SHARES: Final = {"threads": 0.1, "async_await_pool": 0.05}
@@ -31,21 +30,19 @@ def worked(
     blocks: int = 3,
     works: Sequence[int] = (10,),
     slower: float = 1.0,
-    timers: Timers | None = None,
-    mechanism: Mapping[str, str] | None = None,
     **options: Any,
 ) -> list[AnyRecord]:
     """The records of a campaign that also measured mixed load.
 
-    Loops are a queue with one server, exactly, or a loop with these timers, as ``mechanism`` has
-    them; others let pages wait for a tenth of the queue, or less.
+    Loops are a queue with one server, exactly that is late by its timers; others let pages
+    wait for a tenth of the queue, or less.
     ``slower`` is how many times its processor time the work takes by the clock.
     """
     models = [name for name in backends if name in MODELS]
     records = campaign(backends=models, blocks=blocks, **options)
     make = _Maker(11, 0.01, effects=True, samples=20)
     found = [
-        _trial(make, block, place, name, work_ms, slower, timers, mechanism or {})
+        _trial(make, block, place, name, work_ms, slower)
         for block in range(blocks)
         for place, name in enumerate(backends)
         for work_ms in works
@@ -61,19 +58,14 @@ def _trial(
     name: str,
     work_ms: int,
     slower: float,
-    timers: Timers | None,
-    mechanism: Mapping[str, str],
 ) -> TrialRecord:
     rate, count = WORKS[work_ms]
     chosen = arrivals.chosen(count, WORK_EVERY, block)
     due = arrivals.poisson(rate, block, count)
     work_s = slower * work_ms / 1000
     share = SHARES.get(name, 1.0)
-    waited = [share * wait for wait in waits(due, chosen, PAGE_S, work_s)]
-    took = [wait + PAGE_S + NETWORK_S for wait in waited]
-    if timers is not None and share == 1:
-        load = Load(PAGE_S, work_s, PAGE_S + NETWORK_S, SLOTS)
-        took = responses(due, chosen, load, timers)
+    alone = {} if share == 1 else {"step_s": 0.0, "slack_s": 0.0}
+    took = [share * time for time in responses(Schedule(due, chosen), PAGE_S, work_s, **alone)]
     others = np.array([t for number, t in enumerate(took) if number not in chosen])
     mine = np.array([took[number] + work_s for number in sorted(chosen)])
     used = count * PAGE_S + len(chosen) * work_ms / 1000
@@ -89,8 +81,7 @@ def _trial(
             "cpu": Cpu(
                 client_user_s=used, client_system_s=0.0, server_user_s=0.1, server_system_s=0.1
             ),
-            "mechanism": mechanism if share == 1 else {},
-            "service_time": encode_latency(np.full(count, PAGE_S + NETWORK_S)),
+            "service_time": encode_latency(np.full(count, PAGE_S)),
             "response_time": encode_latency(np.array(took)),
             "work": Work(
                 every=WORK_EVERY,

@@ -60,10 +60,8 @@ from bench.analysis.stats.metrics import (
 from bench.analysis.stats.noise import (
     WAYS,
     AaResult,
-    Balance,
     HostSpread,
     NoiseFloor,
-    Signs,
     Way,
     aa_check,
     aa_noise_floor,
@@ -71,14 +69,11 @@ from bench.analysis.stats.noise import (
     floors_of,
     host_spread,
     instrument_cost,
-    position_balance,
-    sleeping_cost,
     ways_of,
 )
 from bench.analysis.stats.ratios import (
     EQUIVALENT,
     MIN_BLOCKS,
-    MOST_BLOCKS,
     OTHER_WORK,
     UNDECIDED,
     Comparison,

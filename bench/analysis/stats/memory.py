@@ -90,9 +90,6 @@ class MemoryFit:
     sources: dict[str, str]
     #: Largest N: median bytes per connection by part, (held - before) / N.
     at_highest: dict[str, float | None]
-    #: Sum of all parts, the server's side included, over the drop in the machine's free
-    #: memory at the largest N; median over trials. 1.0 means that the two methods agree.
-    agreement: float | None
 
     @property
     def fitted(self) -> bool:
@@ -159,31 +156,17 @@ class MemoryFit:
 def theil_sen(x: Sequence[float], y: Sequence[float]) -> tuple[float, float, float, float]:
     """Robust line: slope, intercept, and the slope's 95 % interval.
 
-    The slope is the median of all pairwise slopes (H. Theil 1950), which up to
-    29 % of outliers cannot move. Its interval is P. K. Sen's (JASA 63 (1968)
-    1379), from the variance of Kendall's statistic with ties in x. The intercept
-    is the median of the residuals. Agrees with ``scipy.stats.theilslopes``, which
-    gives no interval (nan) where many y are equal, such as the kernel stacks of a
-    one-thread crawler.
+    The slope is the median of all pairwise slopes (H. Theil 1950), which up to 29 % of outliers
+    cannot move. Its interval is P. K. Sen's (JASA 63 (1968) 1379). The intercept is the median of
+    the residuals. Where many y are equal, such as the kernel stacks of a one-thread crawler, the
+    interval is the slope alone.
     """
-    xs, ys = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    first, second = np.triu_indices(xs.size, 1)
-    run = xs[second] - xs[first]
-    apart = run != 0
-    if not apart.any():
+    if len({*x}) < 2:
         raise ValueError("a line needs two different x")
-    slopes = np.sort((ys[second] - ys[first])[apart] / run[apart])
-    slope = float(np.median(slopes))
-    intercept = float(np.median(ys - slope * xs))
-    count = xs.size
-    ties = np.unique(xs, return_counts=True)[1].astype(np.float64)
-    variance = (
-        count * (count - 1) * (2 * count + 5) - float((ties * (ties - 1) * (2 * ties + 5)).sum())
-    ) / 18.0
-    reach = float(sps.norm.ppf(0.5 + LEVEL / 2)) * math.sqrt(variance)
-    upper = min(round((slopes.size + reach) / 2), slopes.size - 1)
-    lower = max(round((slopes.size - reach) / 2) - 1, 0)
-    return slope, intercept, float(slopes[lower]), float(slopes[upper])
+    with np.errstate(invalid="ignore"):
+        found = sps.theilslopes(y, x, LEVEL, method="joint")
+    slope, intercept, low, high = map(float, found)
+    return (slope, intercept, slope, slope) if math.isnan(low) else (slope, intercept, low, high)
 
 
 def _fit_part(name: str, trials: Sequence[TrialRecord]) -> PartFit:
@@ -255,11 +238,6 @@ def fit_label(label: str, trials: Sequence[TrialRecord]) -> MemoryFit:
         values = [g[name] for t in top if (g := memory_growth(t))]
         middle = spread(values)
         at_highest[name] = middle.median / counts[-1] if middle else None
-    agreements: list[float] = []
-    for trial in top:
-        value = trial.extra.get("memory_agreement")
-        if isinstance(value, int | float):
-            agreements.append(float(value))
     return MemoryFit(
         label=label,
         connections=tuple(counts),
@@ -269,5 +247,4 @@ def fit_label(label: str, trials: Sequence[TrialRecord]) -> MemoryFit:
         server=_fit_part("server sockets", trials),
         sources=dict(trials[-1].memory.sources) if trials[-1].memory else {},
         at_highest=at_highest,
-        agreement=float(np.median(agreements)) if agreements else None,
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final, Literal
@@ -30,7 +30,7 @@ from bench.analysis.stats.ratios import (
     ratio,
     server_limited,
 )
-from bench.analysis.stats.records import LEVEL, Spread, limiter_of, natural_key, spread, trials_of
+from bench.analysis.stats.records import LEVEL, limiter_of, natural_key, trials_of
 from bench.analysis.stats.work import other_work
 from bench.plan.labels import twin_of
 from bench.schema import TrialRecord
@@ -64,9 +64,7 @@ class NoiseFloor:
 
     ``log`` is the 95th percentile of the absolute log ratios of the A/A pairs
     (geometric mean over blocks, one per point). With fewer than 20 pairs that is
-    the largest of them; None without any pair. It judges every comparison. ``typical_log``
-    is their median, and judges nothing: it says whether most pairs are like the widest.
-    ``widest`` is the point and the backend of the largest.
+    the largest of them; None without any pair. It judges every comparison.
 
     ``unsteady`` has the pairs that are left out, point and backend -> absolute log ratio: those
     that scatter more than :data:`UNSTEADY` times as much between blocks as the median pair,
@@ -79,9 +77,6 @@ class NoiseFloor:
     metric: str
     log: float | None
     pairs: int
-    per_block_log: float | None  # the same for single blocks: one run against one run
-    typical_log: float | None = None
-    widest: tuple[str, str] | None = None
     unsteady: Mapping[tuple[str, str], float] = field(default_factory=dict)
     other_work: Collection[tuple[str, str]] = frozenset()
     shared: Collection[tuple[str, str]] = frozenset()
@@ -140,29 +135,14 @@ def floor_from(
     these reasons.
     """
     if not pairs:
-        return NoiseFloor(metric.name, None, 0, None)
+        return NoiseFloor(metric.name, None, 0)
     means = {name: abs(float(np.mean(list(logs.values())))) for name, logs in pairs.items()}
     wild = unsteady(pairs).union(wild, other_work, shared)
     steady = {name: mean for name, mean in means.items() if name not in wild}
     left_out = {name: mean for name, mean in means.items() if name in wild}
-    if not steady:
-        return NoiseFloor(
-            metric.name, None, 0, None, unsteady=left_out, other_work=other_work, shared=shared
-        )
-    point_level = list(steady.values())
-    singles = [abs(log) for name in steady for log in pairs[name].values()]
     # Not interpolated: with few pairs the floor must not fall below what was seen.
-    return NoiseFloor(
-        metric.name,
-        float(np.quantile(point_level, 0.95, method="higher")),
-        len(steady),
-        float(np.quantile(singles, 0.95, method="higher")),
-        float(np.median(point_level)),
-        max(steady, key=steady.__getitem__),
-        left_out,
-        other_work,
-        shared,
-    )
+    floor = float(np.quantile([*steady.values()], 0.95, method="higher")) if steady else None
+    return NoiseFloor(metric.name, floor, len(steady), left_out, other_work, shared)
 
 
 def unsteady(pairs: Pairs) -> set[tuple[str, str]]:
@@ -218,41 +198,6 @@ def floors_of(records: Records, metric: Metric) -> dict[Way, NoiseFloor]:
 
 
 @dataclass(frozen=True, slots=True)
-class Balance:
-    """Whether every label ran about equally often at every place of the blocks."""
-
-    uneven: tuple[str, ...]  # labels that ran mostly early or late in the blocks
-
-    @property
-    def balanced(self) -> bool:
-        return not self.uneven
-
-
-def position_balance(records: Records) -> Balance | None:
-    """Check the order of trials within (block, point); None when there is nothing to order.
-
-    A label is unbalanced if its mean place is more than three standard errors of
-    a random order away from the middle: drift within blocks would bias it.
-    """
-    groups: dict[tuple[int, str], list[TrialRecord]] = defaultdict(list)
-    for trial in trials_of(records, status=None):
-        groups[trial.block, trial.point].append(trial)
-    variance: dict[str, float] = defaultdict(float)
-    offsets: dict[str, list[float]] = defaultdict(list)
-    for group in groups.values():
-        size = len(group)
-        if size < 2:
-            continue
-        for place, trial in enumerate(sorted(group, key=lambda t: (t.position, t.trial))):
-            offsets[trial.label].append(place - (size - 1) / 2)
-            variance[trial.label] += (size * size - 1) / 12
-    if not offsets:
-        return None
-    bad = [label for label, v in offsets.items() if abs(sum(v)) > 3 * math.sqrt(variance[label])]
-    return Balance(tuple(sorted(bad)))
-
-
-@dataclass(frozen=True, slots=True)
 class HostSpread:
     """How steady the host was, from the fixed loop that runs around every trial."""
 
@@ -273,26 +218,6 @@ def host_spread(records: Records) -> HostSpread | None:
     return HostSpread(float(np.quantile(times, 0.95)) / median, share)
 
 
-def _with_and_without(
-    trials: Iterable[tuple[tuple[str, str], str, int, float | None]],
-    plain: str,
-    other: str,
-    metric: Metric,
-) -> dict[tuple[str, str], Ratio]:
-    """(Point, label) -> its trials of one kind over those of another, paired within blocks."""
-    values: dict[tuple[str, str], dict[str, dict[int, float]]] = defaultdict(
-        lambda: {plain: {}, other: {}}
-    )
-    for key, kind, block, value in trials:
-        if value and kind in values[key]:
-            values[key][kind][block] = value
-    return {
-        key: ratio(kinds[plain], kinds[other], metric=metric)
-        for key, kinds in values.items()
-        if kinds[plain] and kinds[other]
-    }
-
-
 def instrument_cost(records: Records) -> dict[tuple[str, str], Ratio]:
     """What keeping and counting times costs, by point and label: the speed with it over without.
 
@@ -305,45 +230,20 @@ def instrument_cost(records: Records) -> dict[tuple[str, str], Ratio]:
         cpu_ms = CPU_PER_1000.value(trial) if trial.turns else None
         return 1 / cpu_ms if cpu_ms else trial.pages_per_s
 
-    # Whole trials of old records have a point for each recorder.
-    trials = (
-        (
-            (t.point if t.turns else "cost", t.label),
-            str(t.params.get("recorder")),
-            t.block,
-            speed(t),
-        )
-        for t in trials_of(records, "cost", twins=False)
+    values: dict[tuple[str, str], dict[str, dict[int, float]]] = defaultdict(
+        lambda: {"null": {}, "times": {}}
     )
-    return _with_and_without(trials, "null", "times", PAGES_PER_S)
-
-
-def sleeping_cost(records: Records) -> dict[tuple[str, str], Ratio]:
-    """(point, label) -> CPU per page with a server that sleeps over one that polls.
-
-    From the ``awake`` workload, whose trials differ in ``params["server"]`` ("asleep" or
-    "awake").
-    """
-    trials = (
-        ((t.point, t.label), str(t.params.get("server")), t.block, CPU_PER_1000.value(t))
-        for t in trials_of(records, "awake", twins=False)
-    )
-    return _with_and_without(trials, "awake", "asleep", CPU_PER_1000)
-
-
-@dataclass(frozen=True, slots=True)
-class Signs:
-    """How often the second label of a pair was above the first, by one metric."""
-
-    metric: Metric
-    above: int
-    below: int
-
-    @property
-    def p(self) -> float:
-        """Of the two-sided sign test: small if one label is favoured."""
-        both = self.above + self.below
-        return float(sps.binomtest(self.above, both).pvalue) if both else 1.0
+    for trial in trials_of(records, "cost", twins=False):
+        # Whole trials of old records have a point for each recorder.
+        key = trial.point if trial.turns else "cost", trial.label
+        kind, value = str(trial.params.get("recorder")), speed(trial)
+        if value and kind in values[key]:
+            values[key][kind][trial.block] = value
+    return {
+        key: ratio(kinds["null"], kinds["times"], metric=PAGES_PER_S)
+        for key, kinds in values.items()
+        if kinds["null"] and kinds["times"]
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,15 +252,13 @@ class AaResult:
 
     Every difference shown is a false alarm by construction. The noise floor for
     a pair comes from the *other* pairs, because a pair would hardly exceed a
-    floor that it set itself. ``interval_alarms`` counts intervals that exclude 1,
-    without any noise floor; ``alarms`` counts full verdicts, corrected within each
-    metric like real comparisons.
+    floor that it set itself. ``alarms`` counts full verdicts, corrected within each metric like
+    real comparisons.
     """
 
     comparisons: tuple[Comparison, ...]
     tested: int
     alarms: int
-    interval_alarms: int
     refused: int  # too few blocks
     ways: Mapping[str, Way] = field(default_factory=dict)  # point -> how it was measured
 
@@ -383,37 +281,6 @@ class AaResult:
     def bound(self) -> float | None:
         """The highest share of pairs with a false alarm that fits these; None without a test."""
         return clopper_pearson(self.alarmed, self.pairs) if self.pairs else None
-
-    def signs(self, metric: Metric) -> Signs:
-        """Over the tested pairs by one metric; those that agree to the last digit are left out.
-
-        They are among those that :attr:`pairs` counts: one with too few blocks is in neither.
-        """
-        tested = _tested(self.comparisons)
-        values = [c.ratio.value for c in tested if c.metric.name == metric.name]
-        return Signs(
-            metric,
-            sum(value is not None and value > 1 for value in values),
-            sum(value is not None and value < 1 for value in values),
-        )
-
-    def of(self, *ways: Way, metrics: Sequence[Metric] = METRICS) -> tuple[int, int]:
-        """False alarms and comparisons of these ways of measuring and these metrics."""
-        names = {metric.name for metric in metrics}
-        mine = [
-            c
-            for c in _tested(self.comparisons)
-            if self.ways.get(c.point) in ways and c.metric.name in names
-        ]
-        return sum(c.ratio.shown for c in mine), len(mine)
-
-    def smallest(self, metric: Metric, way: Way) -> Spread | None:
-        """The differences that the pairs of one way could have seen by a metric, as shares."""
-        return spread(
-            c.ratio.smallest
-            for c in _tested(self.comparisons)
-            if c.metric.name == metric.name and self.ways.get(c.point) == way
-        )
 
     def serial(self, metric: Metric, way: Way) -> tuple[float, float] | None:
         """How the ratios of successive blocks correlate, and the standard error of that.
@@ -438,7 +305,7 @@ def clopper_pearson(found: int, of: int, level: float = LEVEL) -> float:
     C. J. Clopper and E. S. Pearson, Biometrika 26 (1934) 404. With none of n it is about
     3 / n.
     """
-    return 1.0 if found >= of else float(sps.beta.ppf(level, found + 1, of - found))
+    return float(sps.binomtest(found, of, alternative="less").proportion_ci(level).high)
 
 
 def aa_check(records: Records, metrics: Sequence[Metric] = METRICS) -> AaResult:
@@ -446,7 +313,7 @@ def aa_check(records: Records, metrics: Sequence[Metric] = METRICS) -> AaResult:
     limited = server_limited(records)
     workload_of = {t.point: t.workload for t in trials_of(records)}
     found: list[Comparison] = []
-    tested = interval_alarms = refused = 0
+    tested = refused = 0
     for metric in metrics:
         kinds = [aa_pairs(records, metric, way) for way in WAYS]
         family: list[Comparison] = []
@@ -465,7 +332,6 @@ def aa_check(records: Records, metrics: Sequence[Metric] = METRICS) -> AaResult:
                 refused += 1
             else:
                 tested += 1
-                interval_alarms += not result.low <= 1.0 <= result.high
             hollow = (point, backend) in limited
             family.append(
                 Comparison(
@@ -474,7 +340,7 @@ def aa_check(records: Records, metrics: Sequence[Metric] = METRICS) -> AaResult:
             )
         found += corrected(family)
     alarms = sum(c.ratio.shown for c in found)
-    return AaResult(tuple(found), tested, alarms, interval_alarms, refused, ways_of(records))
+    return AaResult(tuple(found), tested, alarms, refused, ways_of(records))
 
 
 def _tested(comparisons: Sequence[Comparison]) -> list[Comparison]:

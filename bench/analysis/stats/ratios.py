@@ -65,8 +65,6 @@ FALSE_DISCOVERY_RATE: Final = 0.05
 
 #: Margins within which two backends are called equivalent, the narrowest that fits is named.
 MARGINS: Final = (0.02, 0.05)
-#: More blocks than this are not worth naming: nobody would measure them.
-MOST_BLOCKS: Final = 1000
 
 EQUIVALENT: Final = "equivalent"
 UNDECIDED: Final = "undecided"
@@ -88,7 +86,6 @@ class Ratio:
     reason: str  # why the verdict is what it is, in one clause
     margin: float | None = None  # equivalent: the whole interval is within ± this share
     smallest: float | None = None  # the smallest difference this could have shown, as a share
-    blocks_to_settle: int | None = None  # undecided: blocks in all that would probably decide it
 
     @property
     def shown(self) -> bool:
@@ -177,8 +174,7 @@ def ratio(
     The verdicts, in this order. *Different*: the interval excludes 1 and the
     difference exceeds the floor. *Equivalent*: the whole interval lies within ±2 %
     or ±5 %, and so does the floor. That is two one-sided tests (D. J. Schuirmann, J.
-    Pharmacokinet. Biopharm. 15 (1987) 657) at 2.5 % each. *Undecided* otherwise, with
-    the number of blocks that would settle it if they scatter like these.
+    Pharmacokinet. Biopharm. 15 (1987) 657) at 2.5 % each. *Undecided* otherwise.
     """
     both = sorted(
         b
@@ -211,7 +207,6 @@ def ratio(
         reason = f"the whole interval lies within ±{100 * margin:.0f} %"
     elif low > 0 or high < 0:
         reason = f"within the noise floor of {floor_words(floor)}"
-    spread = float(logs.std(ddof=1))
     return Ratio(
         value,
         math.exp(min(low, 700.0)),
@@ -223,39 +218,7 @@ def ratio(
         reason,
         margin,
         math.expm1(min(max((high - low) / 2, floor), 700.0)),
-        blocks_to_settle(mean, spread, floor, len(both)) if verdict == UNDECIDED else None,
     )
-
-
-def blocks_to_settle(
-    mean: float, spread: float, floor: float, blocks: int, threshold: float = 1.0 - LEVEL
-) -> int | None:
-    """How many blocks would decide, if their log ratios go on with this mean and spread.
-
-    The noise floor is that of means over blocks, so with more blocks it falls as their
-    standard error does. ``threshold`` is what p must not exceed for a difference: below
-    1 - :data:`LEVEL` in a large family. None when no number up to :data:`MOST_BLOCKS` would
-    decide.
-    """
-    widest = math.log1p(max(MARGINS))
-    for number in range(max(blocks, MIN_BLOCKS), MOST_BLOCKS + 1):
-        error = spread / math.sqrt(number)
-        half = _quantile(number) * error
-        lower = floor * math.sqrt(blocks / number)
-        different = abs(mean) > max(half, lower) and (
-            threshold >= 1.0 - LEVEL
-            or 2.0 * float(sps.t.sf(abs(mean) / max(error, 1e-12), number - 1)) <= threshold
-        )
-        same = max(abs(mean) + half, lower) <= widest
-        if different or same:
-            return number
-    return None
-
-
-@lru_cache(maxsize=MOST_BLOCKS)
-def _quantile(blocks: int) -> float:
-    """Student's t at :data:`LEVEL`, two-sided; scipy takes 0.1 ms for each."""
-    return float(sps.t.ppf((1 + LEVEL) / 2, blocks - 1))
 
 
 def floor_words(floor: float) -> str:
@@ -318,41 +281,32 @@ def server_limited(records: Records) -> set[tuple[str, str]]:
 
 
 def corrected(found: Sequence[Comparison]) -> list[Comparison]:
-    """Withdraw the verdicts of one family that the Benjamini–Hochberg step does not keep.
-
-    What is withdrawn names the blocks at which it would pass, if the others stay as they are.
-    """
+    """Withdraw the verdicts of one family that the Benjamini–Hochberg step does not keep."""
     tested = [i for i, c in enumerate(found) if c.ratio.p is not None]
     # Y. Benjamini and Y. Hochberg, J. R. Stat. Soc. B 57 (1995) 289. Preferred to Holm's step
     # because readers quote single differences: what matters is the share of false ones among
     # those shown. Valid under the positive dependence that a shared base brings.
     adjusted = sps.false_discovery_control([found[i].ratio.p or 0.0 for i in tested])
     kept = [bool(p <= FALSE_DISCOVERY_RATE) for p in adjusted]
-    threshold = FALSE_DISCOVERY_RATE * (sum(kept) + 1) / max(1, len(tested))
     result = list(found)
     for i, keep in zip(tested, kept, strict=True):
         ratio = found[i].ratio
         if not keep and ratio.shown:
-            result[i] = replace(found[i], ratio=withdrawn(ratio, len(tested), threshold))
+            result[i] = replace(found[i], ratio=withdrawn(ratio, len(tested)))
     return result
 
 
-def withdrawn(ratio: Ratio, family: int, threshold: float) -> Ratio:
+def withdrawn(ratio: Ratio, family: int) -> Ratio:
     """A difference that did not pass in its family: equivalent if it is small, else undecided.
 
     It was shown, so it exceeds the noise floor, and the floor is within the margin too.
     """
     reach = max(ratio.high or math.inf, 1 / (ratio.low or 1e-300))
     margin = next((m for m in MARGINS if reach <= 1 + m), None)
-    logs = np.log(ratio.per_block)
-    mean, spread = float(logs.mean()), float(logs.std(ddof=1))
     return replace(
         ratio,
         verdict=UNDECIDED if margin is None else EQUIVALENT,
         reason=f"not significant after correcting for {family} comparisons"
         + ("" if margin is None else f", and within ±{100 * margin:.0f} %"),
         margin=margin,
-        blocks_to_settle=(
-            blocks_to_settle(mean, spread, 0.0, ratio.blocks, threshold) if margin is None else None
-        ),
     )

@@ -4,7 +4,7 @@ One row per trial, void ones too. On a terminal, control characters are shown as
 docs/exporting.md has an example.
 
   python -m bench export results/A > trials.csv
-  python -m bench export results/A --format parquet --out trials.parquet
+  python -m bench export results/A --format json --out trials.json
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench import store
+from bench import filesystem, store
 from bench.cli import DONE, options
 from bench.report import export
 from bench.text import printable
@@ -29,12 +29,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
     records = store.load(store.trials_file(arguments.campaign))
+    text = export.text(records, arguments.format)
     if arguments.out is not None:
-        export.write(records, arguments.out, arguments.format)
-    elif arguments.format == "parquet":
-        raise export.ExportError("Parquet is a binary format: name a file with --out FILE")
+        filesystem.write_text(arguments.out, text)
     else:
-        text = export.to_csv(records) if arguments.format == "csv" else export.to_json(records)
         # Reasons may hold escape sequences. A file or pipe gets them unchanged.
         sys.stdout.write(printable(text) if sys.stdout.isatty() else text)
     return DONE

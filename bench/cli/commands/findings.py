@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
         findings.NAME: lambda: sentences,
         findings.HEADLINES: lambda: findings.headlines(analysis),
         readme.NAME: lambda: readme.markdown(analysis, address, charts),
-        readme.DOUBTS: lambda: readme.doubts(analysis, address, charts),
+        readme.DOUBTS: lambda: readme.doubts(analysis),
     }
     try:
         filled = filesystem.read_text(document)

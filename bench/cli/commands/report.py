@@ -13,13 +13,12 @@ from rich.console import Console
 
 from bench import store
 from bench.capacity.report import ADVICE
-from bench.cards.document import CARDS
 from bench.claims.ledger import CLAIMS
 from bench.cli import DONE, options
 from bench.costs.report import COSTS
 from bench.report import page
 
-EXTENSIONS = (ADVICE, CARDS, CLAIMS, COSTS)
+EXTENSIONS = (ADVICE, CLAIMS, COSTS)
 """The parts of a report from other rooms."""
 
 
@@ -28,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, metavar="DIR", help="default: beside the records")
     parser.add_argument(
         "--everything", action="store_true",
-        help="charts also in square format, and as PDF: takes a minute longer",
+        help="charts also as PDF, and dark ones as PNG: takes a minute longer",
     )  # fmt: skip
 
 

@@ -24,9 +24,7 @@ from bench.show.figures import Figure
 from bench.show.words import footer
 
 HOLLOW: Final = "Hollow: limited by the fixture server, so the crawler may be faster."
-WITHOUT_TIMES: Final = frozenset(
-    {"memory", "memory-total", "tls-memory", "ramp", "noise", "processors"}
-)
+WITHOUT_TIMES: Final = frozenset({"memory", "tls-memory", "ramp", "processors"})
 """Charts that need no word about processors: their quantity, or they have words of their own."""
 
 
@@ -79,7 +77,7 @@ class Chart:
     name: str
     title: str  # the headline
     alt: str
-    files: Mapping[str, Path]  # "svg/light/wide" -> file
+    files: Mapping[str, Path]  # "svg/light" -> file
     skipped: str | None = None
 
 
@@ -92,7 +90,7 @@ class Sheet:
     footer: Sequence[str]
     formats: Sequence[Format] = ("svg", "png")
     dark: Sequence[Format] = ("svg",)  # pixels take most of the time, and pages show the SVG
-    shapes: Sequence[Shape] = ("wide",)
+    shape: Shape = "wide"
 
     def draw(self, design: Design | Skip) -> Chart:
         """Draw one chart and write its alt text beside it.
@@ -103,25 +101,23 @@ class Sheet:
             return Chart(design.name, design.title, "", {}, design.reason)
         filesystem.write_text(self.folder / f"{design.name}.txt", f"{design.alt}\n")
         files: dict[str, Path] = {}
-        for shape in self.shapes:
-            positions: Sequence[Position] | None = None
-            themes: dict[Theme, Sequence[Format]] = {"light": self.formats, "dark": self.dark}
-            for theme, formats in themes.items():
-                look = Look(theme, shape, self.backends)
-                with style(look):
-                    slide = design.slide(look, self.footer, positions)
-                    positions = slide.positions
-                    for kind in formats:
-                        path = self.folder / file_name(design.name, kind, theme, shape)
-                        slide.save(path, kind)
-                        files[f"{kind}/{theme}/{shape}"] = path
+        positions: Sequence[Position] | None = None
+        themes: dict[Theme, Sequence[Format]] = {"light": self.formats, "dark": self.dark}
+        for theme, formats in themes.items():
+            look = Look(theme, self.shape, self.backends)
+            with style(look):
+                slide = design.slide(look, self.footer, positions)
+                positions = slide.positions
+                for kind in formats:
+                    path = self.folder / file_name(design.name, kind, theme)
+                    slide.save(path, kind)
+                    files[f"{kind}/{theme}"] = path
         return Chart(design.name, design.headline, design.alt, files)
 
 
-def file_name(name: str, kind: str, theme: str, shape: str) -> str:
-    """``throughput.svg``, ``throughput-dark.svg``, ``throughput-square-dark.png``."""
-    further = [part for part in (shape, theme) if part not in ("wide", "light")]
-    return f"{'-'.join([name, *further])}.{kind}"
+def file_name(name: str, kind: str, theme: str) -> str:
+    """``throughput.svg``, ``throughput-dark.svg``."""
+    return f"{name}{'-dark' if theme == 'dark' else ''}.{kind}"
 
 
 def render_all(
@@ -129,7 +125,6 @@ def render_all(
     outdir: Path,
     formats: Sequence[Format] = ("svg", "png"),
     dark: Sequence[Format] = ("svg",),
-    shapes: Sequence[Shape] = ("wide",),
     only: Sequence[str] | None = None,
     further: Iterable[Design | Skip] = (),
 ) -> list[Chart]:
@@ -139,7 +134,7 @@ def render_all(
     same SVG and PNG, to the byte.
     """
     filesystem.make_folder(outdir)
-    sheet = Sheet(outdir, analysis.backends, footer(analysis), formats, dark, shapes)
+    sheet = Sheet(outdir, analysis.backends, footer(analysis), formats, dark)
     told = [design for name, design in story(analysis).items() if only is None or name in only]
     return [sheet.draw(design) for design in (*told, *further)]
 

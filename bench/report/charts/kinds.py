@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Final
 
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter
 
 from bench.controls import CONTROLS
 from bench.palette import mix
 from bench.report.charts.axes import (
-    PERCENTILES,
     bar_label,
     bar_range,
     bar_rows,
     count_axis,
     markers,
     memory_axis,
-    nines_axis,
     ratio_axis,
     time_axis,
     value_axis,
 )
 from bench.report.charts.look import Identity
 from bench.report.charts.slide import EndLabel, Slide
-from bench.show import cells
 from bench.show.figures import (
     Axis,
     Bars,
@@ -36,21 +30,15 @@ from bench.show.figures import (
     DotGroup,
     DotPanel,
     Dots,
-    Estimate,
-    Forest,
     Line,
     Lines,
     Panel,
     Plot,
     Point,
-    Spans,
-    SpansPanel,
     Stack,
     Stacked,
     StackedPanel,
-    Unit,
 )
-from crawlers.registry import MODELS
 
 # --- bars: one or two for each label, with their ranges, in one panel or several ---
 
@@ -60,25 +48,21 @@ PAIRED: Final = ((-0.2, 0.36), (0.2, 0.36))
 
 
 def draw_bars(bars: Bars, slide: Slide) -> None:
-    """Panels side by side, or below each other where the slide is square."""
+    """Panels side by side."""
     palette = slide.palette
     if bars.faint:
         faint = mix(palette.muted, palette.background, 0.45)
         slide.swatches([(bars.faint, faint, ""), (bars.strong, palette.ink, "")])
     count = len(bars.panels)
-    columns = count if slide.look.wide else 1 if count <= 2 else 2
-    rows = -(-count // columns)
-    axes = slide.panels(columns, rows)
+    axes = slide.panels(count)
     most = max(len(panel.rows) for panel in bars.panels)
     each = max(len(spreads) for panel in bars.panels for spreads in panel.rows.values())
-    size = slide.label_size(each * most * rows, 15.0)
-    for one, panel in zip(axes, bars.panels, strict=False):
+    size = slide.label_size(each * most, 15.0)
+    for one, panel in zip(axes, bars.panels, strict=True):
         _bars_panel(slide, one, panel, size)
-        if columns > 1 and one.get_xscale() == "linear":
+        if count > 1 and one.get_xscale() == "linear":
             # In a part of a slide six ticks touch.
             one.locator_params(axis="x", nbins=max(2, 6 - count))
-    for one in axes[count:]:
-        one.set_axis_off()
 
 
 def _bars_panel(slide: Slide, axes: Axes, panel: Panel, size: float) -> None:
@@ -124,7 +108,7 @@ COLOURS: Final = {
 
 
 def draw_stacked(figure: Stacked, slide: Slide) -> None:
-    """Panels side by side, or below each other where the slide is square."""
+    """Panels side by side."""
     stacks = [s for panel in figure.panels for row in panel.rows.values() for s in row]
     hatched = {part for stack in stacks for part in stack.hatched}
     slide.swatches(
@@ -138,19 +122,11 @@ def draw_stacked(figure: Stacked, slide: Slide) -> None:
             if any(stack.parts.get(part, 0.0) > 0 for stack in stacks)
         ]
     )
-    beside = len(figure.panels) if slide.look.wide or figure.aside else 1
-    below = len(figure.panels) // beside
-    axes = slide.panels(
-        beside + (figure.aside is not None),
-        below,
-        widths=[*[3.1] * beside, 1.0] if figure.aside else None,
-    )
+    axes = slide.panels(len(figure.panels))
     most = max(sum(map(len, panel.rows.values())) for panel in figure.panels)
-    size = slide.label_size(most * below, 15.0)
-    for one, panel in zip(axes, figure.panels, strict=False):
+    size = slide.label_size(most, 15.0)
+    for one, panel in zip(axes, figure.panels, strict=True):
         _stacked_panel(slide, one, panel, figure, size)
-    if figure.aside:
-        _aside(slide, axes[-1], figure.aside, size)
 
 
 def _colour(slide: Slide, colour: Colour, label: str = "") -> str:
@@ -203,20 +179,6 @@ def _end(
     return edge
 
 
-def _aside(slide: Slide, axes: Axes, panel: Panel, size: float) -> None:
-    most = 0.0
-    for place, (spread, *_) in enumerate(panel.rows.values()):
-        if spread is not None:
-            axes.barh(place, spread.median, height=0.62, color=slide.palette.muted, zorder=2)
-            bar_label(axes, panel.unit.words(spread.median), spread.median, place, size)
-            most = max(most, spread.median)
-    bar_rows(slide, axes, list(panel.rows), size)
-    axes.set_yticks([])
-    value_axis(axes, [most * 1.35], axis="x", words=panel.unit.ticks)
-    axes.locator_params(axis="x", nbins=3)
-    axes.set_xlabel(panel.axis)
-
-
 # --- dots with their intervals, in groups side by side, in one panel or in several ---
 
 
@@ -232,73 +194,41 @@ def draw_dots(dots: Dots, slide: Slide) -> None:
 
 
 def _dots_panel(slide: Slide, axes: Axes, panel: DotPanel, dots: Dots) -> None:
-    palette, alone = slide.palette, len(dots.panels) == 1
     start, ticks = 0.0, []
     # Room for the name of a group with few dots.
     least = 0.13 * sum(len(group.dots) for group in panel.groups)
     for number, group in enumerate(panel.groups):
         room = max(0.0, least - len(group.dots))
         end = start + len(group.dots) - 1 + room
-        if group.band:
-            low, high = group.band
-            axes.fill_between(
-                [start - 0.6, end + 0.6],
-                [low] * 2,
-                [high] * 2,
-                color=palette.band,
-                linewidth=0,
-                zorder=0,
-            )
-        _dots(slide, axes, group, start + room / 2, 6.5 if alone else 8.5)
+        _dots(slide, axes, group, start + room / 2)
         ticks.append((start + end) / 2)
         if number in dots.breaks:
-            axes.axvline(end + 1, color=palette.muted, linewidth=1.2, linestyle=(0, (4, 3)))
-        elif alone and number:
-            axes.axvline(start - 1, color=palette.grid, linewidth=1, zorder=0)
+            axes.axvline(end + 1, color=slide.palette.muted, linewidth=1.2, linestyle=(0, (4, 3)))
         start = end + 2
-    _value_axis(slide, axes, panel)
+    found = [dot for group in panel.groups for dot in group.dots]
+    if panel.ratios:
+        ends = [v for dot in found for v in (dot.value, dot.low, dot.high) if v]
+        axes.axhline(1.0, color=slide.palette.muted, linewidth=1.3, zorder=1)
+        ratio_axis(axes, [min([*ends, 0.9]) / 1.04, max([*ends, 1.1]) * 1.04], most=5)
+    else:
+        tops = [v for dot in found if (v := dot.high or dot.value) is not None]
+        value_axis(axes, tops, words=panel.ticks)
     axes.set_xlim(-1, start - 1)
     axes.set_xticks(ticks, [group.name for group in panel.groups])
-    axes.tick_params(axis="x", labelcolor=palette.ink, labelsize=None if slide.look.wide else 9)
-    if not alone:
-        axes.tick_params(axis="x", labelsize=13, rotation=0 if slide.look.wide else 40)
-    if alone:
-        axes.set_title(panel.title, color=palette.muted)
-    else:
-        axes.set_title(panel.title, fontweight="bold")
+    axes.tick_params(axis="x", labelcolor=slide.palette.ink, labelsize=13)
+    axes.set_title(panel.title, fontweight="bold")
 
 
-def _dots(slide: Slide, axes: Axes, group: DotGroup, start: float, size: float) -> None:
+def _dots(slide: Slide, axes: Axes, group: DotGroup, start: float) -> None:
     for place, dot in enumerate(group.dots):
         if dot.value is None:
             continue
         look, x = slide.look.of(dot.label), start + place
-        if dot.alarm:
-            look = replace(look, colour=slide.palette.alarm)
         if dot.low is not None and dot.high is not None:
             axes.plot(
                 [x, x], [dot.low, dot.high], color=look.colour, linewidth=2.4, alpha=0.6, zorder=3
             )
-        markers(axes, look, [x], [dot.value], [False], slide.palette.background, size)
-
-
-def _value_axis(slide: Slide, axes: Axes, panel: DotPanel) -> None:
-    """Ratios around 1, differences around 0, or values from 0 on."""
-    dots = [dot for group in panel.groups for dot in group.dots]
-    ends = [v for dot in dots for v in (dot.value, dot.low, dot.high) if v is not None]
-    ends += [v for group in panel.groups for v in group.band or ()]
-    if panel.reference is None:
-        tops = [v for dot in dots if (v := dot.high or dot.value) is not None]
-        value_axis(axes, tops, words=panel.ticks)
-        return
-    axes.axhline(panel.reference, color=slide.palette.muted, linewidth=1.3, zorder=1)
-    if panel.reference == 1:
-        positive = [v for v in ends if v > 0]
-        ratio_axis(axes, [min([*positive, 0.9]) / 1.04, max([*positive, 1.1]) * 1.04], most=5)
-        return
-    reach = 1.12 * max(map(abs, ends), default=0.0) + 0.1
-    axes.set_ylim(-reach, reach)
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: panel.ticks(value)))
+        markers(axes, look, [x], [dot.value], [False], slide.palette.background, 8.5)
 
 
 # --- lines: in one panel with the names at their ends, or in several with a key ---
@@ -324,8 +254,7 @@ def draw_lines(figure: Lines, slide: Slide) -> None:
         if row == rows - 1 and column == columns // 2:
             axes.set_xlabel(plot.x.label)
         if small:
-            title = plot.title if slide.look.wide else textwrap.fill(plot.title, 24)
-            axes.set_title(title, fontweight="bold", fontsize=14.0)
+            axes.set_title(plot.title, fontweight="bold", fontsize=14.0)
             axes.tick_params(labelsize=11.0, labelleft=column == 0)
             axes.set_ylabel(plot.y.label if column == 0 else "", fontsize=14.0)
         else:
@@ -407,9 +336,6 @@ def _x_axis(axes: Axes, axis: Axis, column: Sequence[Plot], *, small: bool) -> N
     lines = [line for plot in column for line in plot.lines.values()]
     places = sorted({point.x for line in lines for point in line})
     low, high = places[0], places[-1]
-    if axis.scale == "nines":
-        nines_axis(axes, high, (50.0, 99.0, 99.99) if small else PERCENTILES)
-        return
     if axis.scale == "values":
         value_axis(axes, places, axis="x", words=axis.words)
         return
@@ -448,152 +374,12 @@ def _shade(slide: Slide, axes: Axes, plot: Plot) -> None:
     if plot.shade:
         low, high = plot.shade
         axes.axvspan(low or axes.get_xlim()[0], high, color=slide.palette.band, zorder=0)
-    if plot.crossing:
-        axes.axvline(plot.crossing, color=slide.palette.ink, linewidth=1.0, linestyle=":", zorder=1)
-
-
-# --- spans: a line from a median to a tail for each label, with what was calculated below it ---
-
-ROOM: Final = 0.07
-"""Of a time axis: space for the marks at its ends."""
-
-
-def draw_spans(spans: Spans, slide: Slide) -> None:
-    """Panels side by side, or below each other where the slide is square."""
-    wide, number = slide.look.wide, len(spans.panels)
-    drawn = slide.panels(number if wide else 1, 1 if wide else number)
-    size = slide.label_size(len(spans.labels) * (1 if wide else number), 15.0)
-    for place, (axes, panel) in enumerate(zip(drawn, spans.panels, strict=True)):
-        _spans_panel(slide, axes, panel, spans)
-        bar_rows(slide, axes, spans.labels, size)
-        if wide and place:
-            axes.tick_params(axis="y", labelleft=False)
-        axes.set_title(panel.title, fontweight="bold", fontsize=14.0)
-        axes.tick_params(axis="x", labelsize=11.0)
-    drawn[number // 2 if wide else -1].set_xlabel(spans.axis)
-
-
-def _spans_panel(slide: Slide, axes: Axes, panel: SpansPanel, spans: Spans) -> None:
-    values = [panel.mark]
-    for label, span in panel.rows.items():
-        colour, place = slide.look.of(label).colour, spans.labels.index(label)
-        ends = [span.low, span.high]
-        axes.plot(ends, [place] * 2, color=colour, linewidth=5.0, alpha=0.55, zorder=3)
-        axes.plot([span.low], [place], "o", color=colour, markersize=11, zorder=5)
-        axes.plot([span.high], [place], "|", color=colour, markersize=16, mew=3.5, zorder=5)
-        axes.plot(
-            span.calculated,
-            [place + 0.3] * len(span.calculated),
-            "D",
-            markerfacecolor=slide.palette.background,
-            markeredgecolor=slide.palette.ink,
-            markersize=6,
-            zorder=6,
-        )
-        values += [*ends, *span.calculated]
-    axes.axvline(panel.mark, color=slide.palette.muted, linestyle=":", zorder=1)
-    time_axis(axes, values, ROOM, axis="x")
-
-
-# --- a forest: each label and the one thing it changes, with figures and ratios beside it ---
-
-BAR_SHARE: Final = {"wide": 0.45, "square": 0.3}
-"""How much of its panel the longest bar takes; figures and ratios stand right of it."""
-
-SMALL: Final = 0.95
-"""Of a name is the size of what its backend changes."""
-
-
-def draw_forest(forest: Forest, slide: Slide) -> None:
-    """Names and changes on the left, then a panel for each quantity."""
-    wide, number = slide.look.wide, len(forest.rows)
-    text, *panels = slide.panels(
-        1 + len(forest.columns), widths=[1.55 if wide else 1.1, *[1.0] * len(forest.columns)]
-    )
-    size = slide.label_size(number * 2, 12.0 if wide else 11.0)
-    for axes in (text, *panels):
-        axes.set_ylim(number - 0.5, -0.5)
-        axes.set_xticks([])
-        axes.set_yticks([])
-        axes.grid(visible=False)
-        axes.spines["bottom"].set_visible(False)
-    for axes, title in zip(panels, forest.columns, strict=True):
-        axes.set_title(title.replace(", ", "\n"), fontsize=13)
-    text.set_axis_off()
-    slide.settle()
-    room = text.get_window_extent().width
-    for place, (label, estimates) in enumerate(forest.rows.items()):
-        change = fitted(slide, forest.changes[label], size * SMALL, room)
-        _names(slide, text, place, label, change, size)
-        for axes, estimate, unit in zip(panels, estimates, forest.columns.values(), strict=True):
-            _bar(slide, axes, place, label, estimate, unit, size)
-    for column, axes in enumerate(panels):
-        spreads = [row[column].spread for row in forest.rows.values()]
-        most = max((spread.high for spread in spreads if spread), default=1.0)
-        axes.set_xlim(0, most / BAR_SHARE[slide.look.shape])
-
-
-def _names(slide: Slide, axes: Axes, place: int, label: str, change: str, size: float) -> None:
-    for words, shift, side, scale, colour, weight in (
-        (label, 0.0, "bottom", 1.15, slide.palette.ink, "bold" if label in MODELS else "normal"),
-        (change, 0.03, "top", SMALL, slide.palette.muted, "normal"),
-    ):
-        axes.annotate(
-            words,
-            (0, place + shift),
-            xycoords=("axes fraction", "data"),
-            va=side,
-            fontsize=size * scale,
-            fontweight=weight,
-            color=colour,
-        )
-
-
-def fitted(slide: Slide, text: str, size: float, room: float) -> str:
-    """The text, cut at a word where it is wider than ``room`` pixels."""
-    words = text.split(" ")
-    while len(words) > 1 and slide.text_width(text, size) > room:
-        words.pop()
-        text = " ".join(words).rstrip(",;:") + " …"
-    return text
-
-
-def _bar(
-    slide: Slide, axes: Axes, place: int, label: str, estimate: Estimate, unit: Unit, size: float
-) -> None:
-    """A bar with its range, its figure, and the ratio below it."""
-    ink, muted, spread = slide.palette.ink, slide.palette.muted, estimate.spread
-    if spread is None:
-        why = estimate.missing or "not measured"
-        axes.annotate(why, (0, place), va="center", fontsize=size, color=muted)
-        return
-    colour = slide.look.of(label).colour
-    axes.barh(place, spread.median, height=0.62, color=colour, zorder=2)
-    if spread.count > 1:
-        axes.plot([spread.low, spread.high], [place, place], color=ink, linewidth=1.6, zorder=5)
-    change, ratio = cells.change(estimate.ratio), estimate.ratio
-    for text, shift, tone, weight in (
-        (unit.words(spread.median), 0.55 if change else 0.0, ink, "bold"),
-        (change, -0.55, ink if ratio and ratio.shown else muted, "normal"),
-    ):
-        axes.annotate(
-            text,
-            (max(spread.high, spread.median), place),
-            xytext=(8, shift * size * 1.15),
-            textcoords="offset points",
-            va="center",
-            fontsize=size,
-            fontweight=weight,
-            color=tone,
-        )
 
 
 DRAW: Final[dict[type, Callable[..., None]]] = {
     Bars: draw_bars,
     Dots: draw_dots,
-    Forest: draw_forest,
     Lines: draw_lines,
-    Spans: draw_spans,
     Stacked: draw_stacked,
 }
 

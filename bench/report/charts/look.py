@@ -14,13 +14,12 @@ from bench.plan.labels import Label
 from bench.plan.participants import MAIN_VARIANTS
 from bench.show.words import is_stack
 
-Shape = Literal["wide", "square", "stage"]
+Shape = Literal["wide", "stage"]
 """The stage is the free part of a slide that has a title of its own."""
 Format = Literal["svg", "png", "pdf"]
 
 SIZES: Final[Mapping[Shape, tuple[float, float]]] = {
     "wide": (12.8, 7.2),
-    "square": (9.0, 9.0),
     "stage": (12.0, 4.9),
 }
 
@@ -71,11 +70,6 @@ class Look:
     def size(self) -> tuple[float, float]:
         """Width and height in inches."""
         return SIZES[self.shape]
-
-    @property
-    def wide(self) -> bool:
-        """Whether panels go side by side."""
-        return self.shape != "square"
 
     def of(self, label: str) -> Identity:
         """The identity of a label: that of its backend, for an A/A twin and on any interpreter."""

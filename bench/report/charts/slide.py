@@ -72,7 +72,7 @@ class Slide:
         self._layout: ConstrainedLayoutEngine | None = None
         width, height = look.size
         y = height - (self.TOP if headline or subtitle else self.BARE)
-        y = self._block(headline, y, 25.0 if look.wide else 22.0, "bold", self.palette.ink)
+        y = self._block(headline, y, 25.0, "bold", self.palette.ink)
         if subtitle:
             y = self._block(subtitle, y - 0.07, 14.0, "normal", self.palette.muted) - 0.12
         self._top = y
@@ -145,11 +145,8 @@ class Slide:
         columns: int = 1,
         rows: int = 1,
         *,
-        widths: Sequence[float] | None = None,
-        heights: Sequence[float] | None = None,
         right: float = 0.0,
         sharex: bool = False,
-        sharey: bool = False,
     ) -> list[Axes]:
         """Axes in the free part of the slide, row by row.
 
@@ -173,9 +170,7 @@ class Slide:
             rows,
             columns,
             sharex=sharex,
-            sharey=sharey,
             squeeze=False,
-            gridspec_kw={"width_ratios": widths, "height_ratios": heights},
         )
         return [axes for row in grid for axes in row]
 
@@ -224,22 +219,18 @@ class Slide:
             x += needed
         self._top -= height + 0.12
 
-    def swatches(self, entries: Sequence[tuple[str, str, str]], columns: int | None = None) -> None:
-        """A key of (text, colour, hatch) below the subtitle, set before the panels.
-
-        In one row on a wide slide, unless you ask for fewer ``columns``.
-        """
+    def swatches(self, entries: Sequence[tuple[str, str, str]]) -> None:
+        """A key of (text, colour, hatch) in one row below the subtitle, set before the panels."""
         width, height = self.look.size
         handles = [
             Patch(facecolor=colour, hatch=hatch, edgecolor=self.palette.background, label=text)
             for text, colour, hatch in entries
         ]
-        columns = columns or (len(entries) if self.look.wide else min(3, len(entries)))
         self.figure.legend(
             handles=handles,
             loc="upper left",
             bbox_to_anchor=(self.LEFT / width, self._top / height),
-            ncols=columns,
+            ncols=len(entries),
             borderaxespad=0.0,
             borderpad=0.2,
             handlelength=1.1,
@@ -247,8 +238,7 @@ class Slide:
             columnspacing=1.3,
             handletextpad=0.5,
         )
-        rows = -(-len(entries) // columns)
-        self._top -= rows * 14.0 / 72 * 1.55 + 0.1
+        self._top -= 14.0 / 72 * 1.55 + 0.1
 
     def settle(self) -> None:
         """Find the axes' positions, once, so that pixel positions are final.

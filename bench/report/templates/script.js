@@ -57,10 +57,10 @@
   };
   addEventListener("hashchange", unfold);
   unfold();
-  // Paper cannot unfold a table; the cards would be fifty sheets of it.
+  // Paper cannot unfold a table.
   let folded = [];
   addEventListener("beforeprint", () => {
-    folded = [...document.querySelectorAll("details:not([open]):not(.card)")];
+    folded = [...document.querySelectorAll("details:not([open])")];
     for (const each of folded) each.open = true;
   });
   addEventListener("afterprint", () => { for (const each of folded) each.open = false; });

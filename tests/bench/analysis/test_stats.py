@@ -206,34 +206,7 @@ def test_equivalence_needs_the_whole_interval_and_the_floor_within_the_margin() 
     assert sure(wide.smallest) > 0.05
 
 
-def test_what_is_undecided_says_how_many_blocks_would_decide() -> None:
-    rng = np.random.default_rng(4)
-    logs = {block: float(rng.normal(0.03, 0.06)) for block in range(200)}
-    first = {block: math.exp(logs[block]) for block in range(6)}
-    early = stats.ratio(dict.fromkeys(first, 1.0), first)
-    assert early.verdict == "undecided"
-    assert sure(early.blocks_to_settle) > 6
-    # With far more than that it is decided.
-    every = {block: math.exp(logs[block]) for block in logs}
-    assert stats.ratio(dict.fromkeys(every, 1.0), every).verdict != "undecided"
-
-
-def test_a_floor_falls_with_the_blocks_that_it_is_a_mean_of() -> None:
-    values = {block: 1.02 + 0.01 * (-1) ** block for block in range(6)}
-    found = stats.ratio(dict.fromkeys(values, 1.0), values, floor=math.log(1.2))
-    assert found.verdict == "undecided"
-    # ±20 % of six blocks are ±5 % of 16 times as many; the difference itself is 2 %.
-    assert 60 < sure(found.blocks_to_settle) < 120
-
-
-def test_what_nobody_would_measure_is_not_named() -> None:
-    values = {block: math.exp(0.045 + 0.8 * (-1) ** block) for block in range(6)}
-    found = stats.ratio(dict.fromkeys(values, 1.0), values)
-    assert found.verdict == "undecided"
-    assert found.blocks_to_settle is None
-
-
-def test_what_the_correction_withdraws_says_how_many_blocks_would_pass() -> None:
+def test_what_the_correction_withdraws_is_undecided() -> None:
     rng = np.random.default_rng(2)
     weak = {block: math.exp(0.05 + 0.03 * x) for block, x in enumerate((-1.3, -1, 0.5, 0.8, 1))}
     base = dict.fromkeys(weak, 1.0)
@@ -247,7 +220,6 @@ def test_what_the_correction_withdraws_says_how_many_blocks_would_pass() -> None
     withdrawn = stats.corrected(family)[0].ratio
     assert withdrawn.verdict == "undecided"
     assert "correcting for" in withdrawn.reason
-    assert one.blocks < sure(withdrawn.blocks_to_settle) < 50
 
 
 def test_a_small_difference_that_is_withdrawn_is_equivalent() -> None:
@@ -298,7 +270,11 @@ def test_aa_false_alarm_rate_is_near_nominal(drift: float) -> None:
         result = stats.aa_check(records)
         tested += result.tested
         alarms += result.alarms
-        interval_alarms += result.interval_alarms
+        interval_alarms += sum(
+            not sure(c.ratio.low) <= 1 <= sure(c.ratio.high)
+            for c in result.comparisons
+            if c.ratio.low is not None
+        )
     assert tested >= 80
     assert alarms / tested <= 0.05
     assert interval_alarms / tested <= 0.11
@@ -335,17 +311,6 @@ def test_void_trials_are_never_averaged() -> None:
     assert trial.block not in values[trial.point, trial.label]
 
 
-def test_unbalanced_order_is_noticed() -> None:
-    records = made(samples=30, blocks=8, workloads=("throughput",))
-    fair = sure(stats.position_balance(records))
-    assert fair.balanced
-    order = {"threads": 0, "callbacks": 1, "callbacks#2": 2, "generators": 3, "async_await": 4}
-    fixed = changed(records, lambda t: t.model_copy(update={"position": order[t.label]}))
-    unfair = sure(stats.position_balance(fixed))
-    assert not unfair.balanced
-    assert "threads" in unfair.uneven
-
-
 def test_host_spread() -> None:
     records = made(samples=30, workloads=("throughput",))
     host = sure(stats.host_spread(records))
@@ -369,9 +334,6 @@ def test_latency_round_trip() -> None:
     merged = stats.merge_histograms([latency.hdr, latency.hdr])
     assert merged.count == 40_000
     assert merged.at_ms(50) == pytest.approx(latency.p50_ms)
-    percentiles, values = merged.curve()
-    assert (np.diff(values) >= 0).all()
-    assert percentiles[-1] <= 100 * (1 - 10 / 40_000) + 1e-9
 
 
 @pytest.mark.parametrize(("count", "known"), [(9_999, False), (10_000, True)])
@@ -391,7 +353,7 @@ def test_latency_edges() -> None:
             stats.encode_latency(bad)
     with pytest.raises(ValueError, match="HdrHistogram"):
         stats.merge_histograms(["not a histogram"])
-    assert stats.merge_histograms([]).curve()[0].size == 0
+    assert stats.merge_histograms([]).count == 0
 
 
 # --- memory ------------------------------------------------------------------------------
@@ -429,7 +391,6 @@ def test_memory_fit_finds_the_slopes() -> None:
         assert fit.total == pytest.approx(
             sum(p.slope or 0 for p in fit.parts.values())
         )  # the server's side is not in it
-        assert fit.agreement == pytest.approx(1.0, abs=0.2)
     assert fits["callbacks"].parts["kernel stacks"].slope == 0.0
 
 
@@ -445,7 +406,7 @@ def test_missing_part_is_none_with_its_reason() -> None:
                 "reasons": {"kernel_socket_bytes": "needs root"},
             }
         )
-        return trial.model_copy(update={"memory": memory, "extra": {"memory_agreement": None}})
+        return trial.model_copy(update={"memory": memory})
 
     records = changed(made(workloads=("c10k",), samples=30, blocks=3), without_sockets)
     fit = stats.fit_memory(records)["threads"]
@@ -453,7 +414,6 @@ def test_missing_part_is_none_with_its_reason() -> None:
     assert fit.parts["kernel sockets"].reason == "needs root"
     assert "kernel sockets" not in fit.each
     assert fit.parts["user"].slope is not None
-    assert fit.agreement is None
 
 
 def test_too_few_connection_counts_are_refused() -> None:
@@ -491,23 +451,6 @@ def test_recorder_cost() -> None:
     assert cost.verdict == "slower"
 
 
-def test_the_floor_names_its_widest_pair_and_the_typical_one_beside_it() -> None:
-    """Two wide pairs of eighteen set a floor that read as if all were as wide."""
-    pairs = {
-        ("fetch-10", "callbacks"): {0: 0.01, 1: 0.01},
-        ("fetch-100", "threads"): {0: -0.004, 1: -0.004},
-        ("fetch-1000", "threads"): {0: -0.06, 1: -0.06},
-    }
-    floor = stats.noise.floor_from(stats.CPU_PER_1000, pairs)
-    assert floor.log == pytest.approx(0.06)
-    assert floor.typical_log == pytest.approx(0.01)
-    assert floor.widest == ("fetch-1000", "threads")
-    said = trust.said_of_floor(floor)
-    assert said.startswith("Noise floor ±6.2 %")
-    assert "The typical (median) pair differed by ±1.0 %" in said
-    assert "the widest was threads at fetch-1000" in said
-
-
 @given(st.lists(st.floats(0.005, 0.02), min_size=8, max_size=20), st.floats(0.5, 3), st.data())
 def test_an_unsteady_pair_sets_no_floor_but_its_own(
     spreads: list[float], wild: float, data: st.DataObject
@@ -526,9 +469,8 @@ def test_an_unsteady_pair_sets_no_floor_but_its_own(
     assert after.at("fetch-1000", "callbacks", "threads") == pytest.approx(wild / 3)
     assert after.at("fetch-1000", "callbacks", "generators") == before.log
     assert after.at("point-0", "callbacks", "threads") == before.log
-    assert "Not in it: threads at fetch-1000 (" in trust.said_of_floor(after)
-    assert trust.brief_of_floor(after).endswith("; 1 unsteady pair not in it.")
-    assert "unsteady" not in trust.brief_of_floor(before)
+    assert trust.said_of_floor(after).endswith("; 1 unsteady pair not in it.")
+    assert "unsteady" not in trust.said_of_floor(before)
 
 
 def test_a_pair_that_is_unsteady_by_another_metric_is_left_out_too() -> None:
@@ -578,7 +520,8 @@ def test_two_runs_with_other_page_faults_for_a_page_set_no_floor() -> None:
     after = stats.noise.aa_noise_floor(found)
     assert set(after.unsteady) == {pair}
     assert after.pairs == before.pairs - 1
-    assert "more page faults for a page" in trust.said_of_floor(after)
+    told = summary.method(synthetic.analysed(with_faults(lines, lucky)))
+    assert any("more page faults for a page" in line for line in told)
 
 
 @given(st.floats(0, 10), st.floats(-0.09, 0.09))
@@ -616,11 +559,6 @@ def test_the_cost_of_measuring_comes_from_trials_without_any_of_it() -> None:
     assert any(
         line.startswith("Keeping and counting times costs callbacks +0.9 %") for line in told
     )
-    (table,) = trust.answer(analysis).tables
-    rows = table.rows
-    assert [row[-2] for row in rows] == ["yes"]
-    more = stats.ratio(dict.fromkeys(range(6), 1.0), {n: 0.95 + n / 1e4 for n in range(6)})
-    assert trust.within(more) == "no, it is more"
 
 
 def test_few_counted_rounds_are_a_warning_of_the_summary() -> None:
@@ -639,26 +577,6 @@ def test_few_counted_rounds_are_a_warning_of_the_summary() -> None:
         "throughput-100: fewer than 5 rounds of turns counted in 1 of 6 blocks (the fewest 4), "
         "so that noise hardly averages out there."
     ]
-
-
-def test_what_a_sleeping_server_costs_comes_from_pairs_of_one_label() -> None:
-    """Both trials of a block have the same label; the store used to call them one trial."""
-    lines: list[AnyRecord] = []
-    for line in synthetic.campaign(workloads=("throughput",), samples=30, noise=0.001):
-        if isinstance(line, TrialRecord):
-            if line.point != "throughput-100" or line.label != "callbacks":
-                continue
-            for server, us in (("awake", 80.0), ("asleep", 100.0 + line.block / 10)):
-                params = line.params | {"server": server}
-                place = {"workload": "awake", "point": "awake-100", "params": params}
-                lines.append(in_turns(line.model_copy(update=place), us))
-        else:
-            lines.append(line)
-    (found,) = stats.sleeping_cost(synthetic.gathered(lines)).values()
-    assert found.value == pytest.approx(1.253, abs=0.002)
-    assert found.verdict == "more CPU"
-    told = summary.method(synthetic.analysed(lines))
-    assert any("At awake-100, a server that sleeps" in text for text in told)
 
 
 @pytest.mark.parametrize("companions", [True, False])

@@ -8,23 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from bench import store
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.cards import document
 from bench.cards.document import BY, Card, ahead, better, card, numbers
-from bench.costs import record as costs_record
 from bench.costs.record import Costs, accounts
-from bench.micro.report import Found
 from bench.questions import answers
-from bench.report import cite
 from crawlers.catalogue import OURS
 from tests.bench import committed
 from tests.bench.costs.samples import header, sample
-from tests.bench.micro.made import record as tasks_of
-from tests.bench.micro.test_startup import made as startup_of
 from tests.bench.opened import opened
-from tests.bench.synthetic import MODELS, across, analysed, campaign, gathered, rungs
+from tests.bench.synthetic import MODELS, analysed, campaign, rungs
 
 NAMES = (*MODELS, "trio", "asyncio_protocol")
 
@@ -88,20 +82,6 @@ def test_a_card_of_the_reference_has_one_number_per_name(name: str) -> None:
         head = head if what.startswith("…") else what
         shown = " ".join(values)
         assert said.setdefault((head, what), shown) == shown
-
-
-def test_tasks_and_start_up_have_a_table_of_their_own(analysis: Analysis) -> None:
-    assert rows(made(analysis, "trio"), "Tasks and start-up") == {}
-    both = Found(tasks=tasks_of(), startup=startup_of())
-    trio, threads = (card(analysis, [], OURS[name], "", both) for name in ("trio", "threads"))
-    of_trio, of_threads = (rows(each, "Tasks and start-up") for each in (trio, threads))
-    assert of_trio["a task that waits without a connection, bytes"] == [
-        *("trio task, up to 100,000", "1,900 [1,900–1,900]"),
-    ]
-    assert of_trio["to spawn a task, µs"] == ["of 10,000", "2 [2–2]"]
-    assert "to import it, processor time, ms" not in of_trio
-    assert of_threads["to import it, processor time, ms"][1] == "50 [50–50]"
-    assert "2026-11-22, CPython" in document.body(threads)
 
 
 def test_counted_costs_are_those_of_the_record(analysis: Analysis) -> None:
@@ -175,31 +155,3 @@ def test_a_page_is_whole_and_its_links_lead_out_of_the_folder(analysis: Analysis
         assert address.startswith(("https://", "../"))
     assert analysis.campaign.campaign in text
     assert "0" * 64 in text
-
-
-# --- in a report --------------------------------------------------------------------------
-
-
-def written(folder: Path, analysis: Analysis) -> Path:
-    lines = [analysis.campaign, *analysis.records.trials, *analysis.records.controls]
-    text = "".join(line.model_dump_json() + "\n" for line in lines)
-    (folder / store.FILE_NAME).write_text(text)
-    return folder
-
-
-def test_a_report_has_the_cards_and_the_table(analysis: Analysis, tmp_path: Path) -> None:
-    counted = Costs(header(), (sample(backend="trio", workload="crawl"),))
-    costs_record.save(counted, written(tmp_path, analysis))
-    (section,) = document.extra(analysis, tmp_path).sections
-    body = str(section.body)
-    assert re.findall(r'<details class="card" id="card-(\w+)">', body) == [*MODELS, "trio"]
-    assert "asyncio_protocol" in body.rpartition("<table>")[2]
-    assert all(link.startswith("https://") for link in re.findall(r'href="([^"]*)"', body))
-    labels = re.findall(r'aria-label="([^"]*)"', body)
-    assert len(labels) == len(set(labels)) == body.count("<table>") == body.count("</table>")
-    assert cite.checksum(tmp_path / store.FILE_NAME) in body
-
-
-def test_a_campaign_across_interpreters_has_no_cards(tmp_path: Path) -> None:
-    several = Analysis(gathered(across()))
-    assert document.extra(several, written(tmp_path, several)).sections == ()

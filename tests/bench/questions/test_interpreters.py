@@ -35,11 +35,9 @@ def answered() -> Answer:
     return found
 
 
-def compared(metric: stats.Metric, *, step: bool) -> dict[str, stats.Comparison]:
-    """Label -> its comparison with one step before, or with the oldest of its kind of build."""
-    releases = Releases(made().records)
-    bases = releases.previous if step else releases.oldest
-    found = made().family(metric).of(releases.pairs(metric, bases))
+def compared(metric: stats.Metric) -> dict[str, stats.Comparison]:
+    """Label -> its comparison with one step before."""
+    found = made().family(metric).of(Releases(made().records).pairs(metric))
     return {c.label: c for c in found}
 
 
@@ -48,19 +46,10 @@ def with_interpreters(interpreters: list[Interpreter]) -> Records:
     return Records(made().campaign.model_copy(update={"interpreters": interpreters}))
 
 
-def test_everyone_is_compared_with_itself_on_the_oldest_of_its_kind() -> None:
-    found = compared(stats.CPU_PER_1000, step=False)
-    assert len(found) == 4 * 3  # the two bases have none
-    oldest = {"3.12.1": "3.11.7", "3.13.5t": "3.11.7", "3.14.1": "3.13.9"}
-    for label, comparison in found.items():
-        assert Label.parse(comparison.base).name == Label.parse(label).name
-        assert Label.parse(comparison.base).interpreter == oldest[Label.parse(label).interpreter]
-
-
 @pytest.mark.parametrize("metric", [stats.CPU_PER_1000, stats.USER_PER_CONNECTION])
 def test_what_a_release_changed_is_found(metric: stats.Metric) -> None:
-    for label, comparison in compared(metric, step=False).items():
-        expected = {"3.12.1": 1.0, "3.13.5t": 1.5, "3.14.1": 0.75}[Label.parse(label).interpreter]
+    for label, comparison in compared(metric).items():
+        expected = {"3.12.1": 1.0, "3.14.1": 0.75}[Label.parse(label).interpreter]
         assert comparison.ratio.value == pytest.approx(expected, rel=0.1)
         assert comparison.ratio.shown is (expected != 1.0)
 
@@ -93,7 +82,7 @@ def test_a_step_is_to_the_next_release_or_changes_only_the_lock_or_the_jit(
 def test_no_step_crosses_kinds_of_build() -> None:
     """3.12.1 and 3.13.9 are built in two ways, and 3.13.5t has no 3.13 of its kind."""
     assert Releases(made().records).steps == [("3.11.7", "3.12.1"), ("3.13.9", "3.14.1")]
-    found = compared(stats.CPU_PER_1000, step=True)
+    found = compared(stats.CPU_PER_1000)
     assert len(found) == 4 * 2
     assert found["threads@3.14.1"].base == "threads@3.13.9"
 
@@ -166,7 +155,6 @@ def test_the_summary_compares_no_two_builds() -> None:
     assert "Not measured: CPython 3.14t: not found" in text
     rows = [line for line in text.splitlines() if line.startswith("| callbacks |")]
     assert len(rows) == 5
-    assert sum("1 (base)" in row for row in rows) == 2
 
 
 def test_the_terminal_shows_the_same_rows() -> None:

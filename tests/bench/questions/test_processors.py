@@ -13,7 +13,7 @@ from bench.analysis.analysis import Analysis
 from bench.questions import processors
 from bench.questions.question import Answer
 from bench.schema import AnyRecord, CampaignRecord, Interpreter, TrialRecord
-from bench.show.figures import Bars, Lines
+from bench.show.figures import Bars
 from tests.bench.sure import sure
 from tests.bench.synthetic import MODELS, analysed, campaign, rungs
 
@@ -149,21 +149,6 @@ def test_a_larger_machine_shows_its_gain() -> None:
     assert "Two processors cannot" not in text
 
 
-def test_what_did_not_run_has_a_reason() -> None:
-    lines = made(SLOWER)
-    first = lines[0]
-    assert isinstance(first, CampaignRecord)
-    absent = first.rungs[-1].model_copy(update={"name": "subinterpreters", "missing": None})
-    lines[0] = first.model_copy(update={"rungs": [*first.rungs, absent]})
-    text = finding(lines)
-    assert "`subinterpreters`, because it was not among the backends" in text
-    assert "`threads` without the interpreter lock, because every interpreter" in text
-    assert "`loop_per_thread`" not in text  # the campaign is older than the backend
-    missing = absent.model_copy(update={"missing": "needs 3.14"})
-    lines[0] = first.model_copy(update={"rungs": [*first.rungs, missing]})
-    assert "`subinterpreters`, because needs 3.14" in finding(lines)
-
-
 def test_threads_without_a_lock_use_every_processor_and_are_compared_on_their_interpreter() -> None:
     lines: list[AnyRecord] = []
     for line in made(SLOWER):
@@ -183,16 +168,14 @@ def test_threads_without_a_lock_use_every_processor_and_are_compared_on_their_in
     analysis = analysed(lines)
     text = answered(analysis).prose
     assert "`threads@3.14.0t` on 2 processors 1.4" in text
-    assert "without the interpreter lock" not in text
     bases = {row.compared.base for row in processors.rows(analysis) if row.compared}
     assert bases == {"callbacks@3.14.0t"}
 
 
-def test_the_table_has_the_processors_and_what_was_not_tried() -> None:
+def test_the_table_has_the_processors() -> None:
     (table,) = answered(analysed(made(SLOWER))).tables
     assert ["processes", "server shared", "0, 1", "0, 1"] in [row[:4] for row in table.texts]
     assert "server sleeps" in table.about
-    assert "Not tried: threads without the interpreter lock" in table.about
 
 
 STEPS: Mapping[str, tuple[list[int], list[int]]] = {
@@ -204,20 +187,15 @@ STEPS: Mapping[str, tuple[list[int], list[int]]] = {
 SCALING = {"1apart": 15e3, "2apart": 28e3, "4apart": 50e3, "apart": 80e3, "shared": 70e3}
 
 
-def test_every_number_of_processors_is_a_point_of_the_chart() -> None:
+def test_every_number_of_processors_has_a_panel() -> None:
     (figure,) = answered(analysed(made(SCALING, STEPS))).figures
-    assert isinstance(figure.data, Lines)
-    apart, shared = figure.data.plots
-    assert [point.x for point in apart.lines["processes"]] == [1, 2, 4, 7]
-    assert [point.x for point in shared.lines["processes"]] == [8]
-    assert "this machine has 8" in figure.subtitle
-
-
-def test_with_one_number_of_processors_there_are_bars() -> None:
-    """One mark on an axis of processors was hardly to be seen."""
-    (figure,) = answered(analysed(made(SLOWER))).figures
     assert isinstance(figure.data, Bars)
-    apart, shared = figure.data.panels
-    assert apart.axis == "1 processor, server on another"
-    assert shared.axis == "2 processors, server on the same"
-    assert len(shared.rows["processes"]) == 1
+    assert [panel.axis for panel in figure.data.panels] == [
+        "1 processor, server on another",
+        "2 processors, server on another",
+        "4 processors, server on another",
+        "7 processors, server on another",
+        "8 processors, server on the same",
+    ]
+    assert all(len(panel.rows["processes"]) == 1 for panel in figure.data.panels)
+    assert "this machine has 8" in figure.subtitle

@@ -12,10 +12,9 @@ from matplotlib.text import Text
 
 from bench.analysis.analysis import Analysis
 from bench.report.charts import Design, story
-from bench.report.charts.look import DPI, Look, Shape, style
+from bench.report.charts.look import DPI, Look, style
 from bench.show.words import footer
 
-SHAPES: tuple[Shape, ...] = ("wide", "square")
 TOUCHING = 3.0
 """Pixels of the box around a text that are free of its letters."""
 SMALLEST = 20.0
@@ -23,18 +22,15 @@ SMALLEST = 20.0
 
 
 def draw_in_every_look(analysis: Analysis, folder: Path, *names: str) -> None:
-    """Lay these charts of a campaign out in each shape. A theme changes colours alone."""
+    """Lay these charts of a campaign out. A theme changes colours alone."""
     told = story(analysis)
     for name in names:
-        for shape in SHAPES:
-            assert crowded(told[name], shape, analysis.backends, footer(analysis)) == []
+        assert crowded(told[name], analysis.backends, footer(analysis)) == []
 
 
-def crowded(
-    design: Design, shape: Shape, backends: Sequence[str], small_print: Sequence[str]
-) -> list[str]:
+def crowded(design: Design, backends: Sequence[str], small_print: Sequence[str]) -> list[str]:
     """The texts of a chart that lie on another, leave the slide or are small, one in a line."""
-    look = Look("light", shape, backends)
+    look = Look("light", "wide", backends)
     with style(look):
         figure = design.slide(look, small_print).figure
         figure.draw_without_rendering()
@@ -43,17 +39,15 @@ def crowded(
         small = {text.get_text() for text in texts if pixels(text, look) < SMALLEST}
     width, height = (DPI * side for side in look.size)
     found = [
-        f"{design.name}, {shape}: {text!r} leaves the slide"
+        f"{design.name}: {text!r} leaves the slide"
         for text, box in boxes
         if box.x0 < 0 or box.x1 > width or box.y0 < 0 or box.y1 > height
     ]
     for (one, a), (two, b) in itertools.combinations(boxes, 2):
         beside = a.x1 <= b.x0 + TOUCHING or b.x1 <= a.x0 + TOUCHING
         if not beside and a.y1 > b.y0 + TOUCHING and b.y1 > a.y0 + TOUCHING:
-            found.append(f"{design.name}, {shape}: {one!r} lies on {two!r}")
-    if shape == "wide":
-        found += [f"{design.name}: {text!r} is too small" for text in sorted(small)]
-    return found
+            found.append(f"{design.name}: {one!r} lies on {two!r}")
+    return found + [f"{design.name}: {text!r} is too small" for text in sorted(small)]
 
 
 def pixels(text: Text, look: Look) -> float:

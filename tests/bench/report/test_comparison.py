@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rich.console import Console
 
 from bench import store
 from bench.analysis import stats
@@ -140,27 +138,6 @@ def test_every_difference_around_the_measurements_is_listed() -> None:
     assert tuple(what for what, _, _ in found) == names
     assert found[2][1] == "0.6.4"
     assert found[3][2] == "None"
-
-
-def test_what_else_to_know_is_printed() -> None:
-    """How the interpreters were built, and backends of one campaign alone."""
-    one = planned(records(), {"slots": 10})
-    plan = [
-        entry.model_copy(
-            update={"labels": [label for label in entry.labels if not label.startswith("threads")]}
-        )
-        for entry in one.campaign.plan
-    ]
-    build = {"compiler": "GCC 16.2.0", "level": "-O2", "debug": False}
-    other = planned(records(openssl="OpenSSL 3.6.5", python_build=build), {"slots": 10})
-    other = replace(other, campaign=other.campaign.model_copy(update={"plan": plan}))
-    found = compared(other, one)
-    shown = Console(file=io.StringIO(), width=200)
-    comparison.show(found, shown)
-    text = shown.file.getvalue()  # type: ignore[attr-defined]
-    assert "built differently: GCC 16.2.0, -O2, PGO and LTO unknown; GCC 12.2.0, PGO, LTO." in text
-    assert "Only in B: threads." in text
-    assert "openssl" in text
 
 
 @settings(max_examples=50)

@@ -14,7 +14,7 @@ import pytest
 
 from bench import store
 from bench.__main__ import main
-from bench.cli import DONE, USAGE
+from bench.cli import DONE
 from bench.plan.profiles import profile
 from bench.report import cite, export
 from bench.store import Records
@@ -76,23 +76,6 @@ def test_no_text_in_csv_is_a_formula(records: Records) -> None:
     rows = list(csv.DictReader(io.StringIO(export.to_csv(replace(records, trials=trials)))))
     assert [row["reason"] for row in rows] == [f"'{text}" for text in texts]
     assert {row["late_starts"] for row in rows} == {"-1"}
-
-
-def test_parquet_holds_the_same(records: Records, tmp_path: Path) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
-    export.write(records, tmp_path / "trials.parquet", "parquet")
-    assert parquet.read_table(tmp_path / "trials.parquet").to_pylist() == export.table(records)
-
-
-def test_a_missing_pyarrow_is_said(
-    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    out = file.with_name("t.parquet")
-    assert main(["export", str(file), "--format", "parquet", "--out", str(out)]) == USAGE
-    assert "pip install" in capsys.readouterr().err
-    assert main(["export", str(file), "--format", "parquet"]) == USAGE
-    assert "--out" in capsys.readouterr().err
 
 
 def test_the_command_writes_to_a_file_or_to_standard_output(

@@ -18,7 +18,6 @@ from markupsafe import escape
 from bench import store
 from bench.analysis.analysis import Analysis
 from bench.capacity.report import ADVICE
-from bench.cards.document import CARDS
 from bench.claims import ledger, verdict
 from bench.claims import measure as experiments
 from bench.claims.ledger import CLAIMS
@@ -50,7 +49,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         whole = charts.story
         patch.setattr(charts, "story", lambda analysis: {n: whole(analysis)[n] for n in DRAWN})
-        page.build(Analysis(store.load(file)), folder, file, [ADVICE, CARDS, CLAIMS])
+        page.build(Analysis(store.load(file)), folder, file, [ADVICE, CLAIMS])
     return folder
 
 
@@ -289,7 +288,7 @@ def test_the_page_of_the_reference_fits_too(browser: Any, tmp_path: Path) -> Non
 def test_paper_has_every_table_and_needs_no_words_for_charts(shown: Any) -> None:
     shown.emulate_media(media="print")
     shown.evaluate("dispatchEvent(new Event('beforeprint'))")
-    tables = shown.locator("table:not(.card table)")
+    tables = shown.locator("table")
     assert all(tables.nth(i).is_visible() for i in range(tables.count()))
     assert not any(each.is_visible() for each in shown.locator("figcaption").all())
     assert shown.locator("svg.chart >> nth=0").is_visible()

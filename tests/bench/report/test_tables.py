@@ -81,7 +81,6 @@ def test_markdown_has_what_a_reader_needs() -> None:
         "faster, at least",
         "server ○",
         "## Memory per connection, KiB",
-        "## Share of the server’s ceiling",
         "wrk 4.1.0",
         "## Open loop: response time from the intended start",
         "Noise floor ±",

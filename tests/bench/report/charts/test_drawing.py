@@ -21,32 +21,27 @@ from tests.bench.report.charts.campaigns import designs, made
 
 
 @pytest.mark.slow
-def test_themes_shapes_and_formats(tmp_path: Path) -> None:
+def test_themes_and_formats(tmp_path: Path) -> None:
     found = render_all(
         synthetic.analysed(made()),
         tmp_path,
         formats=("svg", "png", "pdf"),
         dark=("svg", "png", "pdf"),
-        shapes=("wide", "square"),
         only=("throughput",),
     )
     assert len(found) == 1
     names = {p.name for p in found[0].files.values()}
     assert names == {
-        f"throughput{shape}{theme}.{kind}"
-        for shape, theme, kind in itertools.product(
-            ("", "-square"), ("", "-dark"), ("svg", "png", "pdf")
-        )
+        f"throughput{theme}.{kind}"
+        for theme, kind in itertools.product(("", "-dark"), ("svg", "png", "pdf"))
     }
     head = (tmp_path / "throughput.png").read_bytes()[16:24]
     assert (int.from_bytes(head[:4], "big"), int.from_bytes(head[4:], "big")) == (2560, 1440)
-    head = (tmp_path / "throughput-square.png").read_bytes()[16:24]
-    assert head[:4] == head[4:]
 
 
 @pytest.mark.slow
 def test_same_records_same_bytes(tmp_path: Path) -> None:
-    names = ("memory", "noise")
+    names = ("memory", "throughput")
     for run in ("a", "b"):
         render_all(
             *(synthetic.analysed(made()), tmp_path / run, ("svg", "png", "pdf"), ()), only=names

@@ -7,28 +7,26 @@ import itertools
 import pytest
 
 from bench.report.charts import Design, story
-from bench.report.charts.look import Look, Shape, style
+from bench.report.charts.look import Look, style
 from bench.report.charts.slide import Slide, spread_apart
 from bench.schema import TrialRecord
 from bench.show.words import footer
 from tests.bench import committed, synthetic
 from tests.bench.report.charts.campaigns import changed, designs, made, standard
-from tests.bench.report.looks import SHAPES, crowded
+from tests.bench.report.looks import crowded
 
 
-@pytest.mark.parametrize("shape", ["wide", pytest.param("square", marks=pytest.mark.slow)])
-def test_no_text_lies_on_another_or_leaves_the_slide(shape: Shape) -> None:
+def test_no_text_lies_on_another_or_leaves_the_slide() -> None:
     small_print = footer(synthetic.analysed(made()))
-    found = [crowded(one, shape, synthetic.MODELS, small_print) for one in standard().values()]
+    found = [crowded(one, synthetic.MODELS, small_print) for one in standard().values()]
     assert [text for texts in found for text in texts] == []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shape", SHAPES)
-def test_no_text_of_the_reference_lies_on_another(shape: Shape) -> None:
+def test_no_text_of_the_reference_lies_on_another() -> None:
     analysis = committed.analysis()
     told = story(analysis).values()
-    found = [crowded(each, shape, analysis.backends, footer(analysis)) for each in told]
+    found = [crowded(each, analysis.backends, footer(analysis)) for each in told]
     assert [text for texts in found for text in texts] == []
 
 
@@ -40,9 +38,9 @@ def test_what_is_crowded_is_seen() -> None:
         slide.figure.text(0.1, 0.1, "small", fontsize=9)
 
     design = Design("a", "A", None, "", "", draw)
-    assert crowded(design, "wide", synthetic.MODELS, ()) == [
-        "a, wide: 'outside' leaves the slide",
-        "a, wide: 'one' lies on 'two'",
+    assert crowded(design, synthetic.MODELS, ()) == [
+        "a: 'outside' leaves the slide",
+        "a: 'one' lies on 'two'",
         "a: 'small' is too small",
     ]
 

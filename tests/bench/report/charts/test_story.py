@@ -43,12 +43,11 @@ def test_only_backends_measured_at_many_slots_are_in_the_other_charts() -> None:
         if not (isinstance(r, TrialRecord) and r.label == "uvloop" and r.workload == "throughput")
     ]
     assert synthetic.analysed(records).main == list(synthetic.MODELS)
-    for name in ("memory", "memory-total"):
-        assert "uvloop" not in designs(records)[name].alt
+    assert "uvloop" not in designs(records)["memory"].alt
 
 
 def test_charts_are_told_in_the_order_of_the_story() -> None:
-    story = ["cpu", "memory", "ramp", "waiting", "hockey-stick", "omission", "fairness"]
+    story = ["cpu", "memory", "ramp", "waiting", "hockey-stick", "fairness"]
     assert [name for name in standard() if name in story] == story
 
 
@@ -76,7 +75,7 @@ def test_trials_without_measurements() -> None:
         limiter=None,
     )
     found = designs(records)
-    assert not {"cpu", "memory", "memory-total", "hockey-stick"} & set(found)
+    assert not {"cpu", "memory", "hockey-stick"} & set(found)
     assert isinstance(found["throughput"], Design)
 
 
@@ -123,7 +122,7 @@ def test_forty_backends(tmp_path: Path) -> None:
     names = ("throughput", "memory")
     for chart in render_all(analysis, tmp_path, formats=("svg",), only=names):
         assert chart.skipped is None
-        assert "variant_35" in chart.files["svg/light/wide"].read_text(encoding="utf-8")
+        assert "variant_35" in chart.files["svg/light"].read_text(encoding="utf-8")
 
 
 def test_void_trials_are_counted_in_the_footer() -> None:
