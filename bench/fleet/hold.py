@@ -98,7 +98,14 @@ def run(
         if bad:
             state.status = "void"
             state.reason = f"worker {bad[0].worker} on host {bad[0].host}: {bad[0].reason}"
-    record = trial_record(plan, known, facts, number, state, workers, started)
+    merged: dict[str, Any] = {}
+    if state.reports:  # these come last, so everything else is there
+        kernels, drop = machine_growth(facts, plan, state.reports)
+        merged = {
+            "growth": growth([w.growth for w in workers if w.growth is not None], kernels, drop),
+            "kernel": kernel_counters([report.counters for report in state.reports]),
+        }
+    record = trial_record(plan, known, number, state, merged, started)
     return record.model_copy(update={"trial_s": time.monotonic() - began}), workers
 
 
@@ -298,19 +305,11 @@ def added(values: Iterable[int | None]) -> int | None:
 def trial_record(
     plan: FleetPlan,
     known: Backend,
-    facts: Mapping[str, HostFacts],
     number: int,
     state: HoldState,
-    workers: list[WorkerRecord],
+    merged: Mapping[str, Any],
     started: str,
 ) -> FleetTrialRecord:
-    values: dict[str, Any] = {}
-    if state.reports:  # these come last, so everything else is there
-        kernels, drop = machine_growth(facts, plan, state.reports)
-        values = {
-            "growth": growth([w.growth for w in workers if w.growth is not None], kernels, drop),
-            "kernel": kernel_counters([report.counters for report in state.reports]),
-        }
     seen = ("status", "reason", "held", "opened_s", "released_s", "samples")
     return FleetTrialRecord(
         trial=number,
@@ -320,7 +319,7 @@ def trial_record(
         started=started,
         trial_s=0.0,
         workers=len(plan.shares),
-        hosts=len(facts),
+        hosts=len(plan.hosts),
         connections=plan.connections,
         tls=plan.tls.words if plan.tls else None,
         params={
@@ -329,16 +328,13 @@ def trial_record(
             "page_bytes": PAGE_BYTES,
         },
         **{name: getattr(state, name) for name in seen},
-        **values,
+        **merged,
     )
 
 
-def refused(
-    plan: FleetPlan, known: Backend, number: int, reason: str, hosts: int
-) -> FleetTrialRecord:
-    return trial_record(
-        plan, known, {}, number, HoldState(status="refused", reason=reason), [], now()
-    ).model_copy(update={"hosts": hosts})
+def refused(plan: FleetPlan, known: Backend, number: int, reason: str) -> FleetTrialRecord:
+    state = HoldState(status="refused", reason=reason)
+    return trial_record(plan, known, number, state, {}, now())
 
 
 def kernel_counters(parts: Sequence[Mapping[str, int | None]]) -> dict[str, int | None]:
