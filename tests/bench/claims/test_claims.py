@@ -197,8 +197,8 @@ def test_the_chart_shows_a_claim_by_the_experiment_of_its_author_where_there_is_
     crawl = Evidence("crawl", analysed(made(backends=("callbacks", "curio", "gevent"))), [])
     for values, whose in (([], "suite"), ([1.0, 1.1, 1.0, 1.1, 1.0], "author")):
         crawl.measured = measured({"echo.curio_over_gevent": values}) if values else []
-        (row,) = ledger.rows_of([of(crawl, "curio-against-gevent")])
-        assert row.judged.reading.whose == whose
+        ((_, row, _, _),) = ledger.rows_of([of(crawl, "curio-against-gevent")])
+        assert row.reading.whose == whose
 
 
 def test_a_campaign_shows_only_claims_that_something_was_measured_for(tmp_path: Path) -> None:
