@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 from bench.fleet.cluster import START_S, FleetFault, HostCall, Hosts, addresses, name_of
 from bench.fleet.host import (
     READY_S,
-    Assignment,
     Host,
     HostReport,
     HostStatus,
@@ -34,8 +33,9 @@ from bench.fleet.records import (
 )
 from bench.machine import memory
 from bench.plan.participants import Participants
-from bench.plan.workloads import PAGE_BYTES, Point
+from bench.plan.workloads import HOLD_SWITCH_S, PAGE_BYTES, Point
 from bench.run.judge import void_reason
+from bench.run.protocol import Command, Schedule
 from bench.schema import Status
 from bench.terminal import Phases
 from bench.text import now
@@ -161,20 +161,30 @@ class Trial:
             self.state.served[share.number] = served
             progress.to(share.number + 1)
         progress.phase("starting workers", len(plan.shares))
-        calls = [(share.host, "start", (self._assignment(share),)) for share in plan.shares]
+        calls = []
+        for share in plan.shares:
+            served = self.state.served[share.number]
+            arguments = share.number, self._command(share, served.prefix), served.authority
+            calls.append((share.host, "start", arguments))
         list(hosts.each(calls, START_S))
         calls = [(share.host, "ready", (share.number,)) for share in plan.shares]
         for done, _ in enumerate(hosts.each(calls, READY_S), 1):
             progress.to(done)
 
-    def _assignment(self, share: Share) -> Assignment:
-        return Assignment(
-            number=share.number,
+    def _command(self, share: Share, prefix: str) -> Command:
+        """What a worker is to crawl; its host adds its own warm-up server and files."""
+        rate = self.plan.ramp_per_s * share.connections / self.plan.connections
+        return Command(
             backend=self.plan.backend,
-            served=self.state.served[share.number],
-            connections=share.connections,
-            rate=self.plan.ramp_per_s * share.connections / self.plan.connections,
+            prefix=prefix,
+            warmup_prefix="",
+            urls=share.connections,
+            slots=share.connections,
             timeout_s=2 * self._patience_s,
+            schedule=Schedule(kind="constant", rate=rate),
+            switch_interval_s=HOLD_SWITCH_S,
+            recorder="times",
+            out="",
         )
 
     def _barrier(self, began: float) -> None:
