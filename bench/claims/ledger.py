@@ -1,4 +1,4 @@
-"""The ledger: a Markdown page, a chart, a table on the terminal, a section of a campaign's report.
+"""The ledger: a Markdown page, a chart, lines on the terminal, a section of a campaign's report.
 
 The chart is then and now: the measured number divided by the number given, a row per number.
 """
@@ -27,7 +27,6 @@ from bench.claims.verdict import (
     Judged,
     Missing,
     Number,
-    Position,
     Range,
     Verdict,
     bounds_words,
@@ -39,10 +38,9 @@ from bench.report import charts, markup
 from bench.report import files as report_files
 from bench.report.charts import Design, Skip, designed
 from bench.report.page import Extension, Extra, Section
-from bench.report.tables import show
 from bench.show.figures import Estimate, Figure, Forest
 from bench.show.measured import TIMES
-from bench.show.table import MISSING, Cell, Column, Row, Table, Tone, name, words
+from bench.show.table import MISSING
 from bench.show.words import commit_words, footer, machine_words
 from bench.text import significant
 
@@ -52,12 +50,6 @@ USUAL: Final = ("reference", "claims", "interpreters")
 
 CHART: Final = "then-and-now"
 TITLE: Final = "Well-known numbers, then and now"
-TONES: Final[dict[Position, Tone]] = {
-    "inside": "good",
-    "outside": "bad",
-    "undecided": "plain",
-    "missing": "muted",
-}
 
 
 # --- numbers in words ----------------------------------------------------------------------
@@ -135,23 +127,6 @@ def rendered(template: str, **names: object) -> str:
     return templates.get_template(template).render(names)
 
 
-def table(verdicts: Sequence[Verdict]) -> Table:
-    rows: list[Row] = [
-        [
-            judged.reading.meant,
-            verdict.claim.title,
-            stated(judged),
-            now(judged),
-            Cell(*2 * (PHRASES.get(judged.position, "not tested"),), TONES[judged.position]),
-        ]
-        for verdict in verdicts
-        for judged in verdict.judged
-    ]
-    columns = [name("if"), name("claim"), Column("then", drop=1), words("now"), words("here")]
-    caption = f"Claims, then and now. {interpreters(verdicts)}"
-    return Table(caption, columns, rows, grouped=True)
-
-
 def usual() -> list[Path]:
     """The campaigns of :data:`USUAL` that exist; always includes the first."""
     first, *rest = (RESULTS / name for name in USUAL)
@@ -159,7 +134,7 @@ def usual() -> list[Path]:
 
 
 def write(folders: Sequence[Path], page: Path, console: Console) -> None:
-    """Judge every claim by these campaigns; write the page and the chart, print the table.
+    """Judge every claim by these campaigns; write the page and the chart, and print the verdicts.
 
     The chart goes to the first campaign's charts. Raises :class:`bench.store.StoreError` if
     records cannot be read or files not written.
@@ -172,10 +147,12 @@ def write(folders: Sequence[Path], page: Path, console: Console) -> None:
         analysis = evidence[0].analysis
         charts.Sheet(outdir, analysis.backends, footer(analysis)).draw(drawing)
     filesystem.write_text(page, text(folders, page, evidence, verdicts))
-    if not console.is_terminal:
-        console.width = max(report_files.PLAIN_WIDTH, console.width)
-    show(table(verdicts), console)
-    console.print(f"page: {page}", soft_wrap=True)
+    for verdict in verdicts:
+        console.print(verdict.claim.title, markup=False)
+        for one in verdict.judged:
+            said = f"  {one.phrase}: {now(one)} if {one.reading.meant}"
+            console.print(said, soft_wrap=True, markup=False)
+    console.print(f"{interpreters(verdicts)}\npage: {page}", soft_wrap=True)
 
 
 def text(
@@ -246,7 +223,7 @@ def design(verdicts: Sequence[Verdict]) -> Design | Skip:
         numbers = f"{numbers} → {significant(now.value, 3)} {judged.reading.unit}"
         before = sum(name.startswith(claim.title) for name in said)
         place = f"{claim.title} ({before + 1})" if before else claim.title
-        said[place] = f"{numbers}, {PHRASES[judged.position]} if {judged.reading.meant}"
+        said[place] = f"{numbers}, {judged.words}"
         of = sqrt(then[0] * then[1])
         ends = now.value / of, now.low / of, now.high / of
         estimates[place] = [Estimate(Spread(*ends, 2))]
