@@ -20,7 +20,7 @@ import secrets
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -120,7 +120,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         one.add_argument(
             "--scheduler", metavar="ADDRESS", help="of a dask cluster, such as tcp://10.0.0.1:8786"
         )
-        add_json(one)
+    add_json(holding)
     holding.add_argument("--fit", action="store_true", help="hold as many as fit")
     holding.add_argument(
         "--answer", type=seconds, default=cluster.ANSWER_S, metavar="S",
@@ -189,26 +189,9 @@ def do_plan(arguments: argparse.Namespace, console: Console) -> int:
         made = [
             planned(arguments, n, each, client) for n in arguments.connections for each in known
         ]
-    if arguments.json:
-        print(json.dumps([as_json(each) for each in made]))
-    else:
-        for each in made:
-            show_plan(each, console)
+    for each in made:
+        show_plan(each, console)
     return DONE if all(each.fits for each in made) else FAILED
-
-
-def as_json(checked: Checked) -> dict[str, object]:
-    made = checked.plan
-    return {
-        "connections": made.connections,
-        "backend": made.backend,
-        "tls": made.tls.words if made.tls else None,
-        "possible": checked.fits,
-        "most": checked.most,
-        "ramp_s": made.ramp_s,
-        "shares": [asdict(share) for share in made.shares],
-        "checks": {host: [asdict(one) for one in found] for host, found in checked.found.items()},
-    }
 
 
 def show_plan(checked: Checked, console: Console) -> None:
