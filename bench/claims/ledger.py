@@ -1,4 +1,4 @@
-"""The ledger: a Markdown page, a chart, a table on the terminal, a section of a campaign's report.
+"""The ledger: a Markdown page, a chart, lines on the terminal, a section of a campaign's report.
 
 The chart is then and now: the measured number divided by the number given, a row per number.
 """
@@ -8,19 +8,16 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import partial
 from math import inf, sqrt
 from pathlib import Path
 from typing import Final
 
 from markupsafe import Markup
-from matplotlib.axes import Axes
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from rich.console import Console
 
 from bench import filesystem
 from bench.analysis.analysis import Analysis
+from bench.analysis.stats import Spread
 from bench.claims import measure
 from bench.claims.verdict import (
     PHRASES,
@@ -30,7 +27,6 @@ from bench.claims.verdict import (
     Judged,
     Missing,
     Number,
-    Position,
     Range,
     Verdict,
     bounds_words,
@@ -38,14 +34,13 @@ from bench.claims.verdict import (
     of_campaign,
 )
 from bench.launch import RESULTS, shown
-from bench.palette import readable
 from bench.report import charts, markup
 from bench.report import files as report_files
-from bench.report.charts import Design, Skip
-from bench.report.charts.slide import Slide
+from bench.report.charts import Design, Skip, designed
 from bench.report.page import Extension, Extra, Section
-from bench.report.tables import show
-from bench.show.table import MISSING, Cell, Column, Row, Table, Tone, name, words
+from bench.show.figures import Estimate, Figure, Forest
+from bench.show.measured import TIMES
+from bench.show.table import MISSING
 from bench.show.words import commit_words, footer, machine_words
 from bench.text import significant
 
@@ -55,12 +50,6 @@ USUAL: Final = ("reference", "claims", "interpreters")
 
 CHART: Final = "then-and-now"
 TITLE: Final = "Well-known numbers, then and now"
-TONES: Final[dict[Position, Tone]] = {
-    "inside": "good",
-    "outside": "bad",
-    "undecided": "plain",
-    "missing": "muted",
-}
 
 
 # --- numbers in words ----------------------------------------------------------------------
@@ -138,23 +127,6 @@ def rendered(template: str, **names: object) -> str:
     return templates.get_template(template).render(names)
 
 
-def table(verdicts: Sequence[Verdict]) -> Table:
-    rows: list[Row] = [
-        [
-            judged.reading.meant,
-            verdict.claim.title,
-            stated(judged),
-            now(judged),
-            Cell(*2 * (PHRASES.get(judged.position, "not tested"),), TONES[judged.position]),
-        ]
-        for verdict in verdicts
-        for judged in verdict.judged
-    ]
-    columns = [name("if"), name("claim"), Column("then", drop=1), words("now"), words("here")]
-    caption = f"Claims, then and now. {interpreters(verdicts)}"
-    return Table(caption, columns, rows, grouped=True)
-
-
 def usual() -> list[Path]:
     """The campaigns of :data:`USUAL` that exist; always includes the first."""
     first, *rest = (RESULTS / name for name in USUAL)
@@ -162,7 +134,7 @@ def usual() -> list[Path]:
 
 
 def write(folders: Sequence[Path], page: Path, console: Console) -> None:
-    """Judge every claim by these campaigns; write the page and the chart, print the table.
+    """Judge every claim by these campaigns; write the page and the chart, and print the verdicts.
 
     The chart goes to the first campaign's charts. Raises :class:`bench.store.StoreError` if
     records cannot be read or files not written.
@@ -175,10 +147,12 @@ def write(folders: Sequence[Path], page: Path, console: Console) -> None:
         analysis = evidence[0].analysis
         charts.Sheet(outdir, analysis.backends, footer(analysis)).draw(drawing)
     filesystem.write_text(page, text(folders, page, evidence, verdicts))
-    if not console.is_terminal:
-        console.width = max(report_files.PLAIN_WIDTH, console.width)
-    show(table(verdicts), console)
-    console.print(f"page: {page}", soft_wrap=True)
+    for verdict in verdicts:
+        console.print(verdict.claim.title, markup=False)
+        for one in verdict.judged:
+            said = f"  {one.phrase}: {now(one)} if {one.reading.meant}"
+            console.print(said, soft_wrap=True, markup=False)
+    console.print(f"{interpreters(verdicts)}\npage: {page}", soft_wrap=True)
 
 
 def text(
@@ -216,42 +190,11 @@ CLAIMS = Extension({measure.FILE_NAME: "raw records of the experiments for the c
 
 # --- the chart -----------------------------------------------------------------------------
 
-COLOURS: Final[dict[str, dict[Position, str]]] = {
-    "light": {"inside": "#009e73", "outside": "#d55e00", "undecided": "#5b636e"},
-    "dark": {"inside": "#2ed3a0", "outside": "#ff8a3d", "undecided": "#a3abb5"},
-}
-MARKERS: Final[dict[Position, str]] = {"inside": "o", "outside": "X", "undecided": "D"}
-TICKS: Final = (0.1, 0.2, 0.5, 1, 2, 5, 10)
+Compared = tuple[Claim, Judged, Range, Number]
+"""A reading with a number then, above 0, and a number now."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """A reading with a number then, above 0, and a number now, which is drawn as a multiple."""
-
-    claim: Claim
-    judged: Judged
-    then: Range
-    now: Number
-
-    def multiple(self, value: float) -> float:
-        """Of the number that was given; of the geometric mean of a range."""
-        return value / sqrt(self.then[0] * self.then[1])
-
-    @property
-    def text(self) -> str:
-        """``50 → 21.1 KiB``."""
-        then = "–".join(f"{value:g}" for value in dict.fromkeys(self.then))
-        return f"{then} → {significant(self.now.value, 3)} {self.judged.reading.unit}"
-
-    @property
-    def label(self) -> str:
-        """The claim's title and, if it has several readings, what is meant on a second line."""
-        if len(self.claim.reading) == 1:
-            return self.claim.title
-        return f"{self.claim.title}\n{self.judged.reading.meant}"
-
-
-def rows_of(verdicts: Sequence[Verdict]) -> list[Bar]:
+def rows_of(verdicts: Sequence[Verdict]) -> list[Compared]:
     """The rows that can be drawn, in the order of the page.
 
     Where the author's experiment gave a number, a claim has no other row.
@@ -263,93 +206,47 @@ def rows_of(verdicts: Sequence[Verdict]) -> list[Bar]:
         for judged in authors or known:
             then, now = judged.reading.then, judged.now
             if then and then[0] > 0 and isinstance(now, Number) and now.low > 0:
-                rows.append(Bar(verdict.claim, judged, then, now))
+                rows.append((verdict.claim, judged, then, now))
     return rows
 
 
 def design(verdicts: Sequence[Verdict]) -> Design | Skip:
-    """Now divided by then on a logarithmic axis, with the interval and the claim's bounds."""
+    """Now divided by then, with the interval, and the verdict in words."""
     rows = rows_of(verdicts)
     if not rows:
         return Skip(CHART, TITLE, "no claim has a number then and a number now")
-    each = [
-        f"“{row.claim.sentence}” ({row.judged.reading.meant}): {row.text}, "
-        f"{PHRASES[row.judged.position]}."
-        for row in rows
-    ]
-    return Design(
+    said: dict[str, str] = {}
+    estimates: dict[str, list[Estimate]] = {}
+    told: list[str] = []
+    for claim, judged, then, now in rows:
+        numbers = "–".join(f"{value:g}" for value in dict.fromkeys(then))
+        numbers = f"{numbers} → {significant(now.value, 3)} {judged.reading.unit}"
+        before = sum(name.startswith(claim.title) for name in said)
+        place = f"{claim.title} ({before + 1})" if before else claim.title
+        said[place] = f"{numbers}, {judged.words}"
+        of = sqrt(then[0] * then[1])
+        ends = now.value / of, now.low / of, now.high / of
+        estimates[place] = [Estimate(Spread(*ends, 2))]
+        told.append(f"“{claim.sentence}” {said[place]}.")
+    figure = Figure(
         name=CHART,
         title=TITLE,
-        finding=tally(rows) if len(rows) > 1 else None,
-        subtitle="Bars: 95 % interval; grey: where the claim counts as true; "
-        "dashed: the number given (the middle of a range)",
-        alt=f"Dot chart of claims, now over then. {' '.join(each)}",
-        draw=partial(_draw, rows),
+        headline=tally(rows) if len(rows) > 1 else None,
+        subtitle="The number now, as a multiple of the number given (the middle of a range), with "
+        "its 95 % interval",
+        data=Forest({"now ÷ then": TIMES}, said, estimates),
         notes=(
-            "Round: reproduced here. Cross: not reproduced here. "
-            "Diamond: undecided, because the interval overlaps a bound. Where an author's "
-            f"experiment was run, other readings are on the page only. {interpreters(verdicts)}",
+            "Where an author's experiment was run, other readings are on the page only. "
+            f"{interpreters(verdicts)}",
         ),
+        told=f"Dot chart of claims, now over then. {' '.join(told)}",
     )
+    return designed(figure)
 
 
-def tally(rows: Sequence[Bar]) -> str:
-    counts = Counter(row.judged.position for row in rows)
+def tally(rows: Sequence[Compared]) -> str:
+    counts = Counter(judged.position for _, judged, _, _ in rows)
     found = [
         f"{counts[position]} {words}" for position, words in PHRASES.items() if counts[position]
     ]
     return f"{len(rows)} well-known numbers: {', '.join(found)}"
-
-
-def _draw(bars: Sequence[Bar], slide: Slide) -> None:
-    palette = slide.palette
-    size = slide.label_size(round(1.3 * len(bars)), 17.0)
-    axes = slide.panels(right=slide.label_room([bar.text for bar in bars], size))[0]
-    ends = [bar.multiple(end) for bar in bars for end in (bar.now.low, bar.now.high)]
-    low, high = min(*ends, 0.45) / 1.15, max(*ends, 2.2) * 1.15
-    axes.set_xscale("log")
-    axes.set_xlim(low, high)
-    axes.axvline(1.0, color=palette.muted, linewidth=1.4, linestyle=(0, (3, 3)))
-    for place, bar in enumerate(bars):
-        position = bar.judged.position
-        colour = COLOURS[slide.look.theme][position]
-        holds = [bar.multiple(bound) for bound in bar.judged.reading.holds]
-        left, right = max(holds[0], low), min(holds[1], high)
-        axes.barh(place, right - left, left=left, height=0.62, color=palette.band, zorder=1)
-        interval = [bar.multiple(bar.now.low), bar.multiple(bar.now.high)]
-        axes.plot(interval, [place] * 2, color=colour, linewidth=4, solid_capstyle="butt", zorder=3)
-        axes.plot(
-            [bar.multiple(bar.now.value)],
-            [place],
-            marker=MARKERS[position],
-            markersize=13,
-            color=colour,
-            linestyle="none",
-            zorder=4,
-        )
-        axes.annotate(
-            bar.text,
-            (1.0, place),
-            xycoords=("axes fraction", "data"),
-            xytext=(12, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=size,
-            fontweight="bold",
-            color=readable(colour, palette.background),
-            annotation_clip=False,
-        ).set_in_layout(False)
-    _labels(slide, axes, bars)
-    axes.xaxis.set_major_locator(FixedLocator([t for t in TICKS if low <= t <= high]))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"×{v:g}"))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.grid(axis="x")
-    axes.grid(visible=False, axis="y")
-    axes.set_xlabel("now, as a multiple of the number given")
-
-
-def _labels(slide: Slide, axes: Axes, bars: Sequence[Bar]) -> None:
-    size = slide.label_size(2 * len(bars), 15.0)
-    axes.set_yticks(range(len(bars)), [bar.label for bar in bars])
-    axes.tick_params(axis="y", labelsize=size, labelcolor=slide.palette.ink)
-    axes.set_ylim(len(bars) - 0.5, -0.5)

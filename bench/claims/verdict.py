@@ -5,13 +5,13 @@ counts as true. A ratio is the paired bootstrap of :mod:`bench.analysis.stats`; 
 show no difference, its interval is drawn out to 1, because 1 is not excluded. A slope of memory has
 Theil and Sen's interval, a share Clopper and Pearson's, and an experiment's value the bootstrap
 over its repeats or, if values may be 0, the whole range. The interval of a reading lies inside the
-claim's bounds, outside them, or overlaps a bound. The verdict follows from these positions alone.
+claim's bounds, outside them, or overlaps a bound: that is the verdict on it.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, inf, log
 from pathlib import Path
@@ -77,10 +77,7 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """The reason for a missing number; ``absent`` if nothing was measured that could give one."""
-
     reason: str
-    absent: bool = False
     untried: bool = False  # cannot be measured here at all
 
 
@@ -228,8 +225,7 @@ class ExperimentReading(_Reading):
         if not mine:
             return Missing(
                 f"the experiment {self.experiment} was not run beside this campaign; run "
-                f"`python -m bench claims results/{evidence.name} --measure`",
-                absent=True,
+                f"`python -m bench claims results/{evidence.name} --measure`"
             )
         kept = [value for m in mine if (value := m.values.get(self.value)) is not None]
         if not kept:
@@ -284,8 +280,7 @@ def _no_trials(lacking: Sequence[str], where: str, backends: Sequence[str]) -> M
     return Missing(
         f"this campaign has no valid trials of {' and '.join(lacking)} at {where}; run "
         f"`python -m bench run --only {where} --backends {','.join(dict.fromkeys(backends))}"
-        f"{'' if once else f' --blocks {2 * stats.MIN_BLOCKS}'}`",
-        absent=True,
+        f"{'' if once else f' --blocks {2 * stats.MIN_BLOCKS}'}`"
     )
 
 
@@ -345,18 +340,11 @@ def bounds_words(holds: Range, unit: str) -> str:
 # --- the verdict ---------------------------------------------------------------------------
 
 Position = Literal["inside", "outside", "undecided", "missing"]
-Ruling = Literal[
-    "reproduced here",
-    "reproduced here if",
-    "not reproduced here",
-    "undecided",
-    "cannot be tested here",
-    "not tried",
-]
 PHRASES: Final[dict[Position, str]] = {
     "inside": "reproduced here",
     "outside": "not reproduced here",
     "undecided": "undecided",
+    "missing": "not tested",
 }
 
 
@@ -378,80 +366,48 @@ class Judged:
             return "outside"
         return "undecided"
 
+    @property
+    def untried(self) -> bool:
+        return isinstance(self.now, Missing) and self.now.untried
+
+    @property
+    def phrase(self) -> str:
+        return "not tried" if self.untried else PHRASES[self.position]
+
+    @property
+    def words(self) -> str:
+        """``reproduced here if you measure a crawl``; with the reason if there is no number."""
+        why = f": {self.now.reason}" if isinstance(self.now, Missing) else ""
+        return f"{self.phrase} if {self.reading.meant}{why}"
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
+    """A claim is true under the conditions under which a reading of it is."""
+
     claim: Claim
     judged: tuple[Judged, ...]
 
     @property
-    def tried(self) -> bool:
-        """Whether anything was measured that could give a number, even if it did not."""
-        found = (j.now for j in self.judged)
-        return any(not (isinstance(n, Missing) and (n.absent or n.untried)) for n in found)
+    def known(self) -> bool:
+        """Whether any reading has a number."""
+        return any(one.position != "missing" for one in self.judged)
 
     @property
-    def untried(self) -> list[str]:
-        """Why the author's experiment could not be tried; empty if it could, or there is none."""
-        mine = [j.now for j in self.judged if j.reading.whose == "author"]
-        reasons = [now.reason for now in mine if isinstance(now, Missing) and now.untried]
-        return list(dict.fromkeys(reasons)) if len(reasons) == len(mine) else []
-
-    @property
-    def ruling(self) -> Ruling:
-        positions = {j.position for j in self.judged}
-        if self.untried:
-            return "not tried"
-        if positions == {"missing"}:
-            return "cannot be tested here"
-        if positions == {"inside"}:
-            return "reproduced here"
-        if "inside" in positions:
-            return "reproduced here if"
-        return "not reproduced here" if "outside" in positions else "undecided"
+    def untried(self) -> bool:
+        """Whether its author's experiment could not be tried; another may have a number."""
+        mine = [one for one in self.judged if one.reading.whose == "author"]
+        return bool(mine) and all(one.untried for one in mine)
 
     @property
     def words(self) -> str:
-        if self.untried:
-            text = f"not tried because {'; '.join(self.untried)}"
-            seconds = self._each()
-            return f"{text}. Another experiment: {seconds}" if seconds else text
-        if self.ruling == "cannot be tested here":
-            reasons = [j.now.reason for j in self.judged if isinstance(j.now, Missing)]
-            return f"{self.ruling} because {'; '.join(dict.fromkeys(reasons))}"
-        positions = {j.position for j in self.judged}
-        if len(positions) > 1:
-            missing = either(j.reading.meant for j in self.judged if j.position == "missing")
-            return self._each() + (f"; not tested if {missing}" if missing else "")
-        overlaps = ": the interval overlaps a bound" if self.ruling == "undecided" else ""
-        return f"{self.ruling}{overlaps}"
-
-    def _each(self) -> str:
-        """Under which conditions each position is that of the claim."""
-        found: dict[Position, list[str]] = {}
-        for one in self.judged:
-            found.setdefault(one.position, []).append(one.reading.meant)
-        return "; ".join(
-            f"{phrase} if {either(found[position])}"
-            for position, phrase in PHRASES.items()
-            if position in found
-        )
-
-
-def either(words: Iterable[str]) -> str:
-    *rest, last = [*words] or [""]
-    return f"{', '.join(rest)} or {last}" if rest else last
+        return "; ".join(one.words for one in self.judged)
 
 
 def read(reading: Reading, evidence: Sequence[Evidence]) -> Number | Missing:
-    missing = []
-    for one in evidence:
-        found = reading.number(one)
-        if isinstance(found, Number):
-            return found
-        missing.append(found)
-    # A campaign with some data gives a better reason than one with none.
-    return min(missing, key=lambda one: one.absent)
+    """The number of the first campaign that has one, or why the first has none."""
+    found = [reading.number(one) for one in evidence]
+    return next((each for each in found if isinstance(each, Number)), found[0])
 
 
 def judge(evidence: Sequence[Evidence], claims: Sequence[Claim] | None = None) -> list[Verdict]:
@@ -464,9 +420,7 @@ def judge(evidence: Sequence[Evidence], claims: Sequence[Claim] | None = None) -
 def of_campaign(analysis: Analysis, folder: Path) -> list[Verdict]:
     """The verdicts from one campaign and the experiments in its folder.
 
-    Leaves out claims for which nothing was measured; empty if there is no number at
-    all. Raises :class:`bench.store.StoreError`.
+    Leaves out claims without a number. Raises :class:`bench.store.StoreError`.
     """
     evidence = Evidence(analysis.campaign.campaign, analysis, measure.load(folder))
-    tried = [verdict for verdict in judge([evidence]) if verdict.tried]
-    return tried if any(v.ruling != "cannot be tested here" for v in tried) else []
+    return [verdict for verdict in judge([evidence]) if verdict.known]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import math
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from bench.launch import RESULTS
 from bench.plan.profiles import PROFILES
-from bench.store import MOST_DIGITS
 
 if TYPE_CHECKING:  # it imports what measures, and some commands only read
     from bench.run.runner import Options
@@ -18,11 +17,15 @@ if TYPE_CHECKING:  # it imports what measures, and some commands only read
 MAX_SECONDS = 1_000_000
 MAX_PERCENT = 1000
 MAX_COUNT = 10_000_000
-MAX_SEED_DIGITS = MOST_DIGITS - 5
+MAX_SEED = 10**15 - 1
 """Records keep longer seeds made from this one: a thousand times it, plus the block."""
 MAX_BLOCKS = 10_000
 """More than any campaign needs: with so many, intervals are a hundred times narrower than with one,
 and two backends at one point already take eight hours."""
+MOST_SHOWN = 20
+"""Characters of a wrong number in its message."""
+
+N = TypeVar("N", int, float)
 
 
 def names(text: str) -> list[str]:
@@ -32,59 +35,36 @@ def names(text: str) -> list[str]:
     return found
 
 
-def positive(text: str, most: int = MAX_COUNT) -> int:
-    digits = text if text.isascii() and text.isdigit() and len(text) < MOST_DIGITS else "0"
-    if not 0 < int(digits) <= most:
-        shown = text if len(text) < MOST_DIGITS else f"{text[:MOST_DIGITS]}..."
-        raise argparse.ArgumentTypeError(
-            f"must be a whole number above 0, at most {most:,}, not {shown!r}"
-        )
-    return int(digits)
+def number(kind: Callable[[str], N], least: float, most: float, words: str) -> Callable[[str], N]:
+    """What reads a number of this range in ASCII digits; ``words`` name it in the message."""
+
+    def read(text: str) -> N:
+        with suppress(ValueError):
+            if text.isascii() and least <= (value := kind(text)) <= most:
+                return value
+        shown = text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."
+        raise argparse.ArgumentTypeError(f"must be {words}, not {shown!r}")
+
+    return read
 
 
-def blocks(text: str) -> int:
-    return positive(text, MAX_BLOCKS)
-
-
-def number(text: str) -> float:
-    """A number in ASCII digits; NaN, which no range holds, if it is none."""
-    try:
-        return float(text) if text.isascii() else math.nan
-    except ValueError:
-        return math.nan
-
-
-def seconds(text: str) -> float:
-    value = number(text)
-    if not 0 < value <= MAX_SECONDS:
-        raise argparse.ArgumentTypeError(
-            f"must be a number of seconds above 0, at most {MAX_SECONDS:,}, not {text!r}"
-        )
-    return value
+ABOVE_0 = 1e-9
+positive = number(int, 1, MAX_COUNT, f"a whole number above 0, at most {MAX_COUNT:,}")
+blocks = number(int, 1, MAX_BLOCKS, f"a whole number above 0, at most {MAX_BLOCKS:,}")
+seconds = number(
+    float, ABOVE_0, MAX_SECONDS, f"a number of seconds above 0, at most {MAX_SECONDS:,}"
+)
+minutes = number(float, ABOVE_0, MAX_SECONDS, "minutes above 0")
+percentage = number(float, 0, MAX_PERCENT, f"a percentage from 0 to {MAX_PERCENT:,}")
+seed = number(int, -MAX_SEED, MAX_SEED, "a whole number of at most 15 digits")
 
 
 def budget(text: str) -> float:
-    try:
-        return 60 * seconds(text)
-    except argparse.ArgumentTypeError:
-        raise argparse.ArgumentTypeError(f"must be minutes above 0, not {text!r}") from None
+    return 60 * minutes(text)
 
 
 def percent(text: str) -> float:
-    value = number(text.removesuffix("%"))
-    if not 0 <= value <= MAX_PERCENT:
-        raise argparse.ArgumentTypeError(
-            f"must be a percentage from 0 to {MAX_PERCENT:,}, not {text!r}"
-        )
-    return value
-
-
-def seed(text: str) -> int:
-    if not (text.removeprefix("-").isascii() and text.removeprefix("-").isdigit()):
-        raise argparse.ArgumentTypeError(f"must be a whole number, not {text!r}")
-    if len(text.removeprefix("-")) > MAX_SEED_DIGITS:
-        raise argparse.ArgumentTypeError(f"must have at most {MAX_SEED_DIGITS} digits")
-    return int(text)
+    return percentage(text.removesuffix("%"))
 
 
 def campaign(add: Callable[..., Any], profile: str = "quick") -> None:

@@ -13,7 +13,6 @@ and tests/bench/cli/test_pytest_front.py fails if a new one moves the timer.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -45,12 +44,7 @@ FINISHED = pytest.StashKey[Finished]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    group = parser.getgroup("campaign", "the campaign to measure")
-    options.campaign(group.addoption)
-    # What --deadline was called before pytest and the commands shared their options.
-    group.addoption(
-        "--trial-deadline", dest="deadline", type=options.seconds, help=argparse.SUPPRESS
-    )
+    options.campaign(parser.getgroup("campaign", "the campaign to measure").addoption)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import logging
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from bench.errors import BenchError
 from bench.launch import install
@@ -30,6 +30,8 @@ With a hundred busy servers on two processors, an answer takes seconds.
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
+Asked = TypeVar("Asked")
+Answer = TypeVar("Answer")
 HostCall = tuple[str, str, tuple[object, ...]]
 """Host, method, arguments."""
 
@@ -134,6 +136,13 @@ def addresses(client: Client) -> list[str]:
 def name_of(address: str) -> str:
     """A host's name: ``10.0.0.2:4321`` for ``tcp://10.0.0.2:4321``."""
     return address.partition("://")[2]
+
+
+def ask(client: Client, address: str, function: Callable[[Asked], Answer], what: Asked) -> Answer:
+    """What a function returns on the host at this address."""
+    future = client.submit(function, what, workers=[address], pure=False)
+    answer: Answer = future.result(timeout=START_S)
+    return answer
 
 
 class Hosts:

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 from bench.fleet.cluster import START_S, FleetFault, HostCall, Hosts, addresses, name_of
 from bench.fleet.host import (
     READY_S,
-    Assignment,
     Host,
     HostReport,
     HostStatus,
@@ -34,8 +33,9 @@ from bench.fleet.records import (
 )
 from bench.machine import memory
 from bench.plan.participants import Participants
-from bench.plan.workloads import PAGE_BYTES, Point
+from bench.plan.workloads import HOLD_SWITCH_S, PAGE_BYTES, Point
 from bench.run.judge import void_reason
+from bench.run.protocol import Command, Schedule
 from bench.schema import Status
 from bench.terminal import Phases
 from bench.text import now
@@ -98,7 +98,14 @@ def run(
         if bad:
             state.status = "void"
             state.reason = f"worker {bad[0].worker} on host {bad[0].host}: {bad[0].reason}"
-    record = trial_record(plan, known, facts, number, state, workers, started)
+    merged: dict[str, Any] = {}
+    if state.reports:  # these come last, so everything else is there
+        kernels, drop = machine_growth(facts, plan, state.reports)
+        merged = {
+            "growth": growth([w.growth for w in workers if w.growth is not None], kernels, drop),
+            "kernel": kernel_counters([report.counters for report in state.reports]),
+        }
+    record = trial_record(plan, known, number, state, merged, started)
     return record.model_copy(update={"trial_s": time.monotonic() - began}), workers
 
 
@@ -154,20 +161,30 @@ class Trial:
             self.state.served[share.number] = served
             progress.to(share.number + 1)
         progress.phase("starting workers", len(plan.shares))
-        calls = [(share.host, "start", (self._assignment(share),)) for share in plan.shares]
+        calls = []
+        for share in plan.shares:
+            served = self.state.served[share.number]
+            arguments = share.number, self._command(share, served.prefix), served.authority
+            calls.append((share.host, "start", arguments))
         list(hosts.each(calls, START_S))
         calls = [(share.host, "ready", (share.number,)) for share in plan.shares]
         for done, _ in enumerate(hosts.each(calls, READY_S), 1):
             progress.to(done)
 
-    def _assignment(self, share: Share) -> Assignment:
-        return Assignment(
-            number=share.number,
+    def _command(self, share: Share, prefix: str) -> Command:
+        """What a worker is to crawl; its host adds its own warm-up server and files."""
+        rate = self.plan.ramp_per_s * share.connections / self.plan.connections
+        return Command(
             backend=self.plan.backend,
-            served=self.state.served[share.number],
-            connections=share.connections,
-            rate=self.plan.ramp_per_s * share.connections / self.plan.connections,
+            prefix=prefix,
+            warmup_prefix="",
+            urls=share.connections,
+            slots=share.connections,
             timeout_s=2 * self._patience_s,
+            schedule=Schedule(kind="constant", rate=rate),
+            switch_interval_s=HOLD_SWITCH_S,
+            recorder="times",
+            out="",
         )
 
     def _barrier(self, began: float) -> None:
@@ -298,19 +315,11 @@ def added(values: Iterable[int | None]) -> int | None:
 def trial_record(
     plan: FleetPlan,
     known: Backend,
-    facts: Mapping[str, HostFacts],
     number: int,
     state: HoldState,
-    workers: list[WorkerRecord],
+    merged: Mapping[str, Any],
     started: str,
 ) -> FleetTrialRecord:
-    values: dict[str, Any] = {}
-    if state.reports:  # these come last, so everything else is there
-        kernels, drop = machine_growth(facts, plan, state.reports)
-        values = {
-            "growth": growth([w.growth for w in workers if w.growth is not None], kernels, drop),
-            "kernel": kernel_counters([report.counters for report in state.reports]),
-        }
     seen = ("status", "reason", "held", "opened_s", "released_s", "samples")
     return FleetTrialRecord(
         trial=number,
@@ -320,7 +329,7 @@ def trial_record(
         started=started,
         trial_s=0.0,
         workers=len(plan.shares),
-        hosts=len(facts),
+        hosts=len(plan.hosts),
         connections=plan.connections,
         tls=plan.tls.words if plan.tls else None,
         params={
@@ -329,16 +338,13 @@ def trial_record(
             "page_bytes": PAGE_BYTES,
         },
         **{name: getattr(state, name) for name in seen},
-        **values,
+        **merged,
     )
 
 
-def refused(
-    plan: FleetPlan, known: Backend, number: int, reason: str, hosts: int
-) -> FleetTrialRecord:
-    return trial_record(
-        plan, known, {}, number, HoldState(status="refused", reason=reason), [], now()
-    ).model_copy(update={"hosts": hosts})
+def refused(plan: FleetPlan, known: Backend, number: int, reason: str) -> FleetTrialRecord:
+    state = HoldState(status="refused", reason=reason)
+    return trial_record(plan, known, number, state, {}, now())
 
 
 def kernel_counters(parts: Sequence[Mapping[str, int | None]]) -> dict[str, int | None]:

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bench.fleet.cluster import FleetFault
@@ -23,7 +23,7 @@ from bench.machine.memory import OwnMemory, Slabs
 from bench.plan import workloads
 from bench.plan.tls import Tls
 from bench.run.process import ProcessError, WorkerError, WorkerProcess
-from bench.run.protocol import Command, Result, Schedule
+from bench.run.protocol import Command, Result
 from bench.run.servers import Server, ServerError
 from bench.schema import Ledger
 
@@ -41,16 +41,6 @@ class Served:
 
     prefix: str
     authority: bytes | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Assignment:
-    number: int
-    backend: str
-    served: Served
-    connections: int
-    rate: float
-    timeout_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,44 +130,33 @@ class Host:
             authority = None if server.cafile is None else server.cafile.read_bytes()
         return Served(server.prefix, authority)
 
-    def start(self, assignment: Assignment) -> None:
-        """Start a worker and assign its connections; :meth:`ready` waits until it has warmed up."""
-        served, number = assignment.served, assignment.number
+    def start(self, number: int, command: Command, authority: bytes | None) -> None:
+        """Start a worker and assign its connections; :meth:`ready` waits until it has warmed up.
+
+        The command lacks what is of this host. The ``authority`` is that of the worker's server.
+        """
         with fleet_faults():
             if self.warmup is None:
-                tls = Tls() if served.authority else None
+                tls = Tls() if authority else None
                 self.warmup = Server(
                     workloads.WARMUP_SITE, seed=workloads.SITE_SEED, cores=[], tls=tls
                 )
-            cafile = self.authorities(number, served)
+            cafile = self.authorities(number, authority)
             child = WorkerProcess(f"worker {number}")
-        self.workers[number] = FleetWorker(child, assignment.connections)
-        child.command(
-            Command(
-                backend=assignment.backend,
-                prefix=served.prefix,
-                warmup_prefix=self.warmup.prefix,
-                urls=assignment.connections,
-                slots=assignment.connections,
-                timeout_s=assignment.timeout_s,
-                schedule=Schedule(kind="constant", rate=assignment.rate),
-                switch_interval_s=workloads.HOLD_SWITCH_S,
-                recorder="times",
-                out=f"{self.scratch.name}/times-{number}",
-                cafile=None if cafile is None else str(cafile),
-            )
-        )
+        self.workers[number] = FleetWorker(child, command.slots)
+        out = f"{self.scratch.name}/times-{number}"
+        child.command(replace(command, warmup_prefix=self.warmup.prefix, out=out, cafile=cafile))
 
-    def authorities(self, number: int, served: Served) -> Path | None:
+    def authorities(self, number: int, authority: bytes | None) -> str | None:
         """The authorities that a worker trusts, in one file; None on plain HTTP.
 
         One file for the warm-up and the trial, so that the trial uses the warm-up's context.
         """
-        if served.authority is None or self.warmup is None or self.warmup.cafile is None:
+        if authority is None or self.warmup is None or self.warmup.cafile is None:
             return None
         file = Path(self.scratch.name) / f"authorities-{number}.pem"
-        file.write_bytes(self.warmup.cafile.read_bytes() + served.authority)
-        return file
+        file.write_bytes(self.warmup.cafile.read_bytes() + authority)
+        return str(file)
 
     def ready(self, number: int) -> None:
         with fleet_faults():

@@ -1,14 +1,15 @@
-"""How to divide a trial among the hosts, and which of their limits are too low.
+"""How to divide a trial among the hosts, and what each machine needs for it.
 
 A *share* is one worker process with its slots, and one server process that holds the other ends.
 Both need a descriptor per connection, and the pair of addresses between them needs an ephemeral
 port per connection. The tighter of the two limits the size of a share, and the number of
-connections then decides how many shares there are. Everything else is counted per machine.
+connections then decides how many shares there are. Whether a machine has room for its shares is
+for its own doctor to say (:mod:`bench.machine.doctor`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -18,17 +19,14 @@ from bench.errors import BenchError
 from bench.machine import kernel, procfs
 from bench.machine.doctor import (
     BYTES_PER_CONNECTION,
-    BYTES_PER_THREAD,
-    MAX_MAP_COUNT,
     SPARE_DESCRIPTORS,
-    SPARE_TASKS,
-    ThreadLimit,
+    CheckResult,
+    Needs,
     available_bytes,
     raise_descriptor_limit,
-    thread_limits,
 )
 from bench.plan.tls import SERVER_KIB, Tls, client_kib
-from bench.text import KIB, MIB, size_words
+from bench.text import KIB, MIB
 
 UNKNOWN = 2**62
 """Stands for a limit that is not set, or that this platform does not show."""
@@ -36,11 +34,10 @@ UNKNOWN = 2**62
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one host allows.
+    """What limits a share on one host, and what its record says of it.
 
     Hosts with the same ``machine`` (the kernel's boot id) share a kernel, and with
-    it memory, the file table and the process table. Limits per process or per
-    network namespace belong to each host.
+    it memory, the file table and the process table.
     """
 
     host: str
@@ -48,28 +45,19 @@ class Limits:
     cores: int
     memory_bytes: int
     descriptors: int  # per process, hard limit
-    files_left: int
-    files_max: int
     ports: int  # per pair of addresses
-    watches: int  # epoll registrations of one user
-    tasks: tuple[ThreadLimit, ...]
 
 
 def limits(host: str) -> Limits:
     """This machine's limits, read on it; changes only this process's soft descriptor limit."""
     _, descriptors = raise_descriptor_limit()
-    files_used, files_max = kernel.files()
     return Limits(
         host=host,
         machine=(procfs.read("proc/sys/kernel/random/boot_id") or host).strip(),
         cores=psutil.cpu_count() or 1,
         memory_bytes=available_bytes(),
         descriptors=descriptors,
-        files_left=UNKNOWN if files_max is None else files_max - (files_used or 0),
-        files_max=files_max or UNKNOWN,
         ports=kernel.ephemeral_ports() or UNKNOWN,
-        watches=procfs.read_int("proc/sys/fs/epoll/max_user_watches") or UNKNOWN,
-        tasks=tuple(thread_limits()),
     )
 
 
@@ -102,9 +90,8 @@ up, each further connection searches thousands of ports: with 16,667 connections
 for 28,232 ports, the ramp stalled at 14,000 with all processors busy in the kernel.
 """
 
-Row = tuple[str, str, int, int, str, str]
-"""The fields of a :class:`Requirement`. Each end of a connection has a file and an epoll watch."""
-TASKS = 3  # threads of a share: the worker's, and the server's two
+TASKS = 3
+"""Threads of a share that hold no connection: the worker's, and the server's two."""
 RAMP_PER_S = 5000
 """Connections that the whole fleet opens per second, by default."""
 TLS_RAMP_PER_S = 500
@@ -123,37 +110,9 @@ class Share:
     server_host: str
 
 
-@dataclass(frozen=True, slots=True)
-class Requirement:
-    """One limit: what the plan needs and what there is."""
-
-    what: str
-    where: str
-    needed: int
-    there: int
-    unit: str
-    fix: str
-
-    @property
-    def unmet(self) -> bool:
-        return self.needed > self.there
-
-    def __str__(self) -> str:
-        return (
-            f"{self.what} on {self.where}: {amount(self.needed, self.unit)} needed, "
-            f"{amount(self.there, self.unit)} there ({self.fix})"
-        )
-
-
-def amount(number: int, unit: str) -> str:
-    if number >= UNKNOWN:
-        return "no limit"
-    return size_words(number) if unit == "bytes" else f"{number:,} {unit}".strip()
-
-
 @dataclass(frozen=True)
 class FleetPlan:
-    """Connections divided evenly among hosts, and every limit that this was checked against.
+    """Connections divided evenly among hosts.
 
     ``threads`` means that the backend starts one thread per connection; ``largest`` is the most
     connections per process. The server of each share runs on the next host, so that connections
@@ -184,30 +143,27 @@ class FleetPlan:
         )
 
     @cached_property
-    def requirements(self) -> tuple[Requirement, ...]:
-        """All limits, first per host and then per machine."""
-        machines = dict.fromkeys(host.machine for host in self.hosts)
-        rows = [
-            *(row for host in self.hosts for row in self._of_host(host)),
-            *(row for machine in machines for row in self._of_machine(machine)),
-        ]
-        return tuple(Requirement(*row) for row in rows)
+    def needs(self) -> dict[str, Needs]:
+        """What the hosts of each machine need together, by the first of these hosts."""
+        machines: dict[str, list[str]] = {}
+        for host in self.hosts:
+            machines.setdefault(host.machine, []).append(host.host)
+        return {group[0]: self._needs(group) for group in machines.values()}
 
-    @property
-    def unmet(self) -> list[Requirement]:
-        return [requirement for requirement in self.requirements if requirement.unmet]
-
-    @cached_property
-    def most(self) -> int:
-        """How many of the connections fit, by bisection: every requirement grows with them."""
-        low, high = 0 if self.unmet else self.connections, self.connections
-        while low < high:
-            middle = (low + high + 1) // 2
-            if replace(self, connections=middle).unmet:
-                high = middle - 1
-            else:
-                low = middle
-        return low
+    def _needs(self, group: Sequence[str]) -> Needs:
+        # A worker and a server are half a share each: they may be on two machines.
+        workers = [share for share in self.shares if share.host in group]
+        servers = [share for share in self.shares if share.server_host in group]
+        ends = sum(share.connections for share in (*workers, *servers))
+        shares = -(-(len(workers) + len(servers)) // 2)
+        threads = sum(share.connections for share in workers) if self.threads else 0
+        return Needs(
+            connections=-(-ends // 2),
+            threads=threads + shares * TASKS,
+            shares=max(shares, 1),
+            connection_bytes=self.connection_bytes,
+            process_bytes=shares * SHARE_BYTES + len(group) * HOST_BYTES,
+        )
 
     @property
     def ramp_s(self) -> float:
@@ -220,57 +176,12 @@ class FleetPlan:
         return f"{self.connections:,} connections of {self.backend}{over}"
 
     @property
-    def refusal(self) -> str:
-        why = "; ".join(map(str, self.unmet))
-        return f"{self.words} do not fit: {why}; at most {self.most:,} do"
-
-    @property
     def connection_bytes(self) -> int:
         """What a connection may take at both ends, rounded up, without its thread."""
         plain = CONNECTION_BYTES.get(self.backend, BYTES_PER_CONNECTION)
         if self.tls is None:
             return plain
         return plain + TLS_BYTES.get(self.backend, (client_kib(self.backend) + SERVER_KIB) * KIB)
-
-    def _of_host(self, host: Limits) -> Iterator[Row]:
-        largest, where = max(share.connections for share in self.shares), host.host
-        needed = largest + SPARE_DESCRIPTORS
-        fix = f"ulimit -Hn {needed}, or a smaller --share"
-        yield "descriptors per process", where, needed, host.descriptors, "", fix
-        fix = 'sysctl net.ipv4.ip_local_port_range="1024 65535", or a smaller --share'
-        yield "ephemeral ports per address pair", where, largest, host.ports, "", fix
-        for limit in host.tasks if self.threads else ():
-            if limit.name == MAX_MAP_COUNT:
-                fix = limit.fix.format(maps=4 * largest)
-                yield f"threads by {MAX_MAP_COUNT}", where, largest, limit.left, "", fix
-
-    def _of_machine(self, machine: str) -> Iterator[Row]:
-        """What the hosts of one machine need together; each end counts on its own machine."""
-        group = [host for host in self.hosts if host.machine == machine]
-        names, first = {host.host for host in group}, group[0]
-        where = " + ".join(host.host for host in group)
-        workers = [share for share in self.shares if share.host in names]
-        servers = [share for share in self.shares if share.server_host in names]
-        ends = sum(share.connections for share in (*workers, *servers))
-        threads = sum(share.connections for share in workers) if self.threads else 0
-        memory = (
-            ends * (self.connection_bytes // 2)
-            + (len(workers) + len(servers)) * SHARE_BYTES // 2
-            + len(group) * HOST_BYTES
-            + threads * BYTES_PER_THREAD
-        )
-        fix = "more memory, more machines, or fewer connections"
-        yield "memory", where, memory, first.memory_bytes, "bytes", fix
-        files = ends + len(self.shares) * SPARE_DESCRIPTORS
-        fix = f"sysctl fs.file-max={first.files_max + files}"
-        yield "file table", where, files, first.files_left, "", fix
-        fix = f"sysctl fs.epoll.max_user_watches={2 * ends}"
-        yield "epoll watches", where, ends, first.watches, "", fix
-        tasks = threads + len(self.shares) * TASKS + SPARE_TASKS
-        for limit in first.tasks:
-            if limit.name != MAX_MAP_COUNT:
-                fix = limit.fix.format(2 * tasks)
-                yield f"tasks by {limit.name}", where, tasks, limit.left, "", fix
 
 
 def make(
@@ -296,3 +207,47 @@ def make(
         raise FleetPlanError("a process cannot hold a single connection here: ulimit -n is too low")
     pace = ramp_per_s or (TLS_RAMP_PER_S if tls else RAMP_PER_S)
     return FleetPlan(connections, backend, hosts, largest, pace, threads, tls)
+
+
+Doctors = Callable[[Mapping[str, Needs]], dict[str, list[CheckResult]]]
+"""Asks the doctor of each of these hosts whether there is room for what it needs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A plan, and what the doctors of its hosts say of it."""
+
+    plan: FleetPlan
+    found: Mapping[str, Sequence[CheckResult]]
+    most: int  # how many of its connections fit
+
+    @property
+    def fits(self) -> bool:
+        return self.most == self.plan.connections
+
+    @property
+    def refusal(self) -> str:
+        why = "; ".join(
+            f"{one.check} on {host}: {one.found} ({one.fix})"
+            for host, results in self.found.items()
+            for one in results
+            if one.level == "refusal"
+        )
+        return f"{self.plan.words} do not fit: {why}; at most {self.most:,} do"
+
+
+def check(made: FleetPlan, ask: Doctors) -> Checked:
+    """Ask the doctors; if they refuse, find out by bisection how many connections fit."""
+
+    def found(connections: int) -> dict[str, list[CheckResult]]:
+        return ask(replace(made, connections=connections).needs)
+
+    def fits(results: Mapping[str, Sequence[CheckResult]]) -> bool:
+        return all(one.level != "refusal" for each in results.values() for one in each)
+
+    first = found(made.connections)
+    low, high = made.connections if fits(first) else 0, made.connections
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if fits(found(middle)) else (low, middle - 1)
+    return Checked(made, first, low)

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, TypeAdapter
+from pydantic import ConfigDict, Field, TypeAdapter
 
 from bench.plan.labels import Label
-from bench.schema import Environment, Latency, Ledger, Record, Status
+from bench.schema import Environment, Ledger, Record, Status
 from bench.store import StoreError, load_lines
 from bench.text import KIB, plural
 
@@ -23,6 +23,9 @@ FLEET_VERSION = 1
 
 Workload = Literal["hold", "crawl"]
 """Earlier releases also shared a crawl; their records still load."""
+
+EARLIER = ConfigDict(extra="ignore")
+"""Of records that had more fields in earlier releases, which nothing reads."""
 
 
 class HostFacts(Record):
@@ -68,6 +71,7 @@ class Growth(Record):
 
 
 class WorkerRecord(Record):
+    model_config = EARLIER
     kind: Literal["worker"] = "worker"
     trial: int
     worker: int
@@ -86,8 +90,7 @@ class WorkerRecord(Record):
     system_s: float | None = None
     digest: str | None = None
     digest_expected: str | None = None
-    service_time: Latency | None = None  # in earlier releases
-    ledger: Ledger | None = None  # of its own server; a shared server's is in the trial's record
+    ledger: Ledger | None = None  # of its own server
     growth: Growth | None = None
     mechanism: dict[str, str | int] = Field(default_factory=dict)
 
@@ -103,6 +106,7 @@ class Sample(Record):
 class FleetTrialRecord(Record):
     """One trial of the whole fleet, merged from its workers."""
 
+    model_config = EARLIER
     kind: Literal["trial"] = "trial"
     trial: int
     workload: Workload
@@ -123,22 +127,6 @@ class FleetTrialRecord(Record):
     growth: Growth | None = None
     samples: list[Sample] = Field(default_factory=list)
     kernel: dict[str, int | None] = Field(default_factory=dict)
-    # Merged from the workers' records in earlier releases:
-    elapsed_s: float | None = None
-    pages: int | None = None
-    bytes: int | None = None
-    digest: str | None = None
-    digest_expected: str | None = None
-    ledger: Ledger | None = None
-    service_time: Latency | None = None
-    user_s: float | None = None
-    system_s: float | None = None
-    left_behind: list[dict[str, str | int | None]] = Field(default_factory=list)
-    # Only of a shared crawl:
-    rounds: int | None = None
-    handed_over: int | None = None
-    pages_per_s: float | None = None
-    server_share: float | None = None
 
     @property
     def label(self) -> str:

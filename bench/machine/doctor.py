@@ -71,6 +71,9 @@ def bad(case: str, **numbers: object) -> CheckResult:
     return replace(said, found=said.found.format(**numbers), fix=said.fix.format(**numbers))
 
 
+BYTES_PER_CONNECTION = 32 * KIB  # both ends, the most expensive model without its threads
+
+
 @dataclass(frozen=True, slots=True)
 class Needs:
     connections: int = 0  # held at once by the worker, and again by the server
@@ -78,6 +81,12 @@ class Needs:
     folder: Path = Path()  # where the records go
     tls_client: int = 0  # bytes of the worker for each connection over TLS
     tls_server: int = 0  # and of the server
+    shares: int = 1  # pairs of a worker and a server that divide all this evenly
+    connection_bytes: int = BYTES_PER_CONNECTION
+    process_bytes: int = 0  # of all processes before their first connection
+
+    def of_share(self, total: int) -> int:
+        return -(-total // self.shares)
 
 
 def require_proc() -> None:
@@ -97,13 +106,13 @@ def examine(needs: Needs) -> list[CheckResult]:
 
 def refuse(needs: Needs) -> str | None:
     """Why this workload cannot run here, with the numbers needed; None if it can."""
-    refusals = [
-        f"{result.check}: {result.found} ({result.fix})"
-        for check in LIMITS
-        for result in check(needs)
-        if result.level == "refusal"
-    ]
-    return "; ".join(refusals) or None
+    refusals = [result for result in examine_limits(needs) if result.level == "refusal"]
+    return "; ".join(f"{r.check}: {r.found} ({r.fix})" for r in refusals) or None
+
+
+def examine_limits(needs: Needs) -> list[CheckResult]:
+    """Only the checks that can refuse. They are quick."""
+    return [result for check in LIMITS for result in check(needs)]
 
 
 def show(results: Sequence[CheckResult]) -> None:
@@ -154,7 +163,7 @@ def raise_descriptor_limit(needed: int = 0) -> tuple[int, int]:
 
 def check_descriptors(needs: Needs) -> Iterator[CheckResult]:
     """Each end of a connection takes one descriptor in its process."""
-    needed = needs.connections + SPARE_DESCRIPTORS
+    needed = needs.of_share(needs.connections) + SPARE_DESCRIPTORS
     before, after = raise_descriptor_limit(needed)
     found = f"soft limit {after:,}"
     if after != before:
@@ -164,8 +173,12 @@ def check_descriptors(needs: Needs) -> Iterator[CheckResult]:
     else:
         yield ok("descriptors", found)
     used, most = kernel.files()
-    if used is not None and most is not None and most - used < 2 * needed:
-        yield bad("files", left=most - used, needed=2 * needed, most=used + 2 * needed)
+    files = 2 * (needs.connections + needs.shares * SPARE_DESCRIPTORS)
+    if used is not None and most is not None and most - used < files:
+        yield bad("files", left=most - used, needed=files, most=used + files)
+    watches = procfs.read_int("proc/sys/fs/epoll/max_user_watches")
+    if watches is not None and watches < 2 * needs.connections:
+        yield bad("watches", there=watches, needed=2 * needs.connections)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,12 +226,13 @@ def thread_limits() -> Iterator[ThreadLimit]:
 def check_threads(needs: Needs) -> Iterator[CheckResult]:
     """Several limits count threads; the tightest decides how many can be started."""
     limits = sorted(thread_limits(), key=lambda limit: limit.left)
-    needed = needs.threads + SPARE_TASKS
-    for limit in limits:
-        if limit.left < needed:
-            fix = limit.fix.format(needed * 2, maps=needed * MAPS_PER_THREAD + SPARE_MAPS)
-            yield bad("threads", name=limit.name, left=limit.left, needed=needed, fix=fix)
-    if limits and limits[0].left >= needed:
+    here = dict.fromkeys(limits, needs.threads)
+    here |= {each: needs.of_share(needs.threads) for each in limits if each.name == MAX_MAP_COUNT}
+    short = {limit: n + SPARE_TASKS for limit, n in here.items() if limit.left < n + SPARE_TASKS}
+    for limit, needed in short.items():
+        fix = limit.fix.format(needed * 2, maps=needed * MAPS_PER_THREAD + SPARE_MAPS)
+        yield bad("threads", name=limit.name, left=limit.left, needed=needed, fix=fix)
+    if limits and not short:
         found = f"room for {limits[0].left:,} threads ({limits[0].name} is the tightest limit)"
         yield ok("threads", found)
 
@@ -226,7 +240,6 @@ def check_threads(needs: Needs) -> Iterator[CheckResult]:
 # --- memory ------------------------------------------------------------------------------
 
 
-BYTES_PER_CONNECTION = 32 * KIB  # both ends, the most expensive model without its threads
 BYTES_PER_THREAD = 96 * KIB  # stacks, page tables, task, send buffer, heap: see docs/method.md
 
 
@@ -243,8 +256,8 @@ def available_bytes() -> int:
 
 def check_memory(needs: Needs) -> Iterator[CheckResult]:
     client, server = (needs.connections * each for each in (needs.tls_client, needs.tls_server))
-    need = needs.connections * BYTES_PER_CONNECTION + needs.threads * BYTES_PER_THREAD
-    need += client + server
+    need = needs.connections * needs.connection_bytes + needs.threads * BYTES_PER_THREAD
+    need += client + server + needs.process_bytes
     available = available_bytes()
     found = f"{mib(available)} available"
     if need <= available / 2:
@@ -285,8 +298,8 @@ def check_ports(needs: Needs) -> Iterator[CheckResult]:
     if ports is None:
         return
     found = f"{ports:,} ephemeral ports, {kernel.time_wait() or 0:,} in TIME_WAIT"
-    if needs.connections > ports:
-        yield bad("ports", found=found, needed=needs.connections)
+    if (needed := needs.of_share(needs.connections)) > ports:
+        yield bad("ports", found=found, needed=needed)
     else:
         yield ok("ports", found)
 

@@ -33,7 +33,6 @@ EXPERIMENTS: Final[dict[str, tuple[str, int | None]]] = {
     "seen_set": ("coroutines", 6),
     "spinning_connect": ("waiting", None),
     "stack_ripping": ("stack_ripping", 1),
-    "held_threads": ("waiting", 3),
     "thread_ceiling": ("waiting", 5),
 }
 START_S: Final = 30.0

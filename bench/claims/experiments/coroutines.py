@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import asyncio
 import gc
 import os
 from collections import Counter
 from collections.abc import Awaitable, Callable, Generator
 from dis import get_instructions
-from inspect import getsource
+from inspect import getsource, isgeneratorfunction
 from threading import Barrier, Lock, Thread
 from time import monotonic, perf_counter
 from types import CodeType
@@ -84,41 +83,32 @@ CPython 3.15 has ``GET_ITER`` for ``yield from``, which pushes two values, and f
 """
 
 
-class Native(ast.NodeTransformer):
-    def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.AST:
-        return ast.copy_location(ast.Await(value=self.visit(node.value)), node)
+def suspending() -> dict[str, str]:
+    """Name -> source."""
+    functions = filter(isgeneratorfunction, vars(generators).values())
+    sources = {function.__name__: getsource(function) for function in functions}
+    return {name: source for name, source in sources.items() if "yield from" in source}
 
 
-def suspending(source: str) -> list[ast.FunctionDef]:
-    return [
-        node
-        for node in ast.parse(source).body
-        if isinstance(node, ast.FunctionDef)
-        and any(isinstance(inner, ast.YieldFrom) for inner in ast.walk(node))
-    ]
+def native(source: str) -> str:
+    return source.replace("yield from", "await").replace("def ", "async def ", 1)
 
 
-def native(node: ast.FunctionDef) -> ast.AsyncFunctionDef:
-    changed = Native().visit(ast.parse(ast.unparse(node)).body[0])
-    fields = {name: getattr(changed, name) for name in changed._fields}
-    return ast.fix_missing_locations(ast.copy_location(ast.AsyncFunctionDef(**fields), node))
-
-
-def opcodes(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Counter[str]:
-    module = compile(ast.Module([function], []), "<experiment>", "exec")
+def opcodes(name: str, source: str) -> Counter[str]:
+    module = compile(f"from __future__ import annotations\n{source}", "<experiment>", "exec")
     # From 3.14 on, the annotations are code of their own.
     codes = (const for const in module.co_consts if isinstance(const, CodeType))
-    (code,) = (code for code in codes if code.co_name == function.name)
+    (code,) = (code for code in codes if code.co_name == name)
     # From 3.14 on, a load may borrow its reference; the getter after it decides whether it may.
     return Counter(each.opname.replace("_BORROW", "") for each in get_instructions(code))
 
 
 def bytecode() -> ExperimentResult:
     result = ExperimentResult()
-    functions = suspending(getsource(generators))
+    functions = suspending()
     total, differing = 0, Counter[str]()
-    for function in functions:
-        one, other = opcodes(function), opcodes(native(function))
+    for name, source in functions.items():
+        one, other = opcodes(name, source), opcodes(name, native(source))
         total += one.total()
         differing += (one - other) + (other - one)
     waits, getters = differing[AWAIT], GETTERS & differing.keys()
@@ -127,7 +117,7 @@ def bytecode() -> ExperimentResult:
         "differing_getters": float(waits),
         "instructions": float(total),
     }
-    result.facts["functions"] = [function.name for function in functions]
+    result.facts["functions"] = list(functions)
     result.facts["note"] = (
         f"{total} instructions in {len(functions)} functions; in {waits} places one has "
         f"{listing(sorted(getters - {AWAIT, 'PUSH_NULL'}))} and the other {AWAIT}"

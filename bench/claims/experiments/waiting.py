@@ -6,100 +6,17 @@ import os
 import select
 import selectors
 import socket
-import sys
 from collections.abc import Mapping
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from threading import Lock, Thread
-from time import monotonic, perf_counter, sleep, thread_time
+from time import monotonic, perf_counter, thread_time
 
 import psutil
 
-from bench.claims.experiments import ExperimentResult, Served
+from bench.claims.experiments import ExperimentResult
 from bench.machine import procfs
 from bench.machine.doctor import raise_descriptor_limit
 from bench.machine.environment import SYSCTL
-
-# --- ten thousand threads with a connection each, at Python's own switch interval ----------------
-#
-# The campaign's trials of this size set the interval to 10 s (HOLD_SWITCH_S), for every backend.
-# Here it is the 5 ms that Python starts with.
-
-CONNECTIONS = 10_000
-PER_SECOND = 4_000
-"""Like the ramp of the campaign: ten thousand at once overflow the accept queue."""
-STEP = 100
-DEADLINE_S = 15.0
-
-
-def serve_held(connections: int) -> None:
-    """Answers nothing, but to a ``?`` how many requests it has."""
-    raise_descriptor_limit()
-    listener = socket.create_server(("127.0.0.1", 0), backlog=connections)
-    print(listener.getsockname()[1], flush=True)
-    selector = selectors.DefaultSelector()
-    selector.register(listener, selectors.EVENT_READ)
-    count = 0
-    while True:
-        for key, _ in selector.select():
-            sock = key.fileobj
-            assert isinstance(sock, socket.socket)
-            if sock is listener:
-                accepted, _ = listener.accept()
-                selector.register(accepted, selectors.EVENT_READ)
-                continue
-            data = sock.recv(64)
-            if data.startswith(b"?"):
-                sock.sendall(b"%d" % count)
-            elif data:
-                count += 1
-            else:
-                selector.unregister(sock)
-                sock.close()
-
-
-def hold(port: int) -> None:
-    """Connect, ask, and wait for an answer that does not come; failures are not held."""
-    with (
-        suppress(OSError),
-        socket.create_connection(("127.0.0.1", port), timeout=2 * DEADLINE_S) as sock,
-    ):
-        sock.sendall(b"GET / HTTP/1.1\r\n\r\n")
-        sock.recv(1)
-
-
-def held_threads() -> ExperimentResult:
-    raise_descriptor_limit()
-    # The server is left to die with this process: its end would wake all threads at once.
-    return hold_all(Served(serve_held, CONNECTIONS).port)
-
-
-def hold_all(port: int) -> ExperimentResult:
-    """Start the threads, and ask the server until it has them all or time is up."""
-    result = ExperimentResult()
-    began = monotonic()
-    stopped_by = ""
-    for number in range(CONNECTIONS):
-        try:
-            Thread(target=hold, args=(port,), daemon=True).start()
-        except RuntimeError as error:
-            stopped_by = f"; {type(error).__name__}: {error}, after {number:,} threads"
-            break
-        if number % STEP == STEP - 1:
-            sleep(max(0.0, began + number / PER_SECOND - monotonic()))
-        if monotonic() - began > DEADLINE_S:
-            break
-    held = 0
-    with socket.create_connection(("127.0.0.1", port), timeout=2 * DEADLINE_S) as asking:
-        while held < CONNECTIONS and monotonic() - began < DEADLINE_S:
-            asking.sendall(b"?")
-            held = int(asking.recv(64))
-            sleep(0.05)
-    seconds = monotonic() - began
-    result.values |= {"held": float(held), "seconds": seconds}
-    interval = 1000 * sys.getswitchinterval()
-    result.facts["note"] = f"{seconds:.1f} s, switch interval {interval:g} ms{stopped_by}"
-    return result
-
 
 # --- how many sleeping threads one process can start, and which limit stops it --------------------
 

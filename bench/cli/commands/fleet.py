@@ -18,21 +18,21 @@ import argparse
 import json
 import secrets
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from bench.cli import DONE, FAILED
 from bench.cli.command import EXITS
 from bench.cli.options import add_json, blocks, names, positive, seconds
 from bench.fleet import cluster, hold, plan
-from bench.fleet.plan import FleetPlan, Limits
+from bench.fleet.plan import Checked, Limits
 from bench.fleet.records import (
     FILE_NAME,
     FleetRecord,
@@ -44,6 +44,7 @@ from bench.fleet.records import (
 )
 from bench.launch import RESULTS, ROOT
 from bench.machine import environment
+from bench.machine.doctor import CheckResult, Needs, examine_limits, show
 from bench.plan import backends
 from bench.plan.tls import Tls
 from bench.run.preflight import THREADED
@@ -119,7 +120,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         one.add_argument(
             "--scheduler", metavar="ADDRESS", help="of a dask cluster, such as tcp://10.0.0.1:8786"
         )
-        add_json(one)
+    add_json(holding)
     holding.add_argument("--fit", action="store_true", help="hold as many as fit")
     holding.add_argument(
         "--answer", type=seconds, default=cluster.ANSWER_S, metavar="S",
@@ -147,11 +148,8 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
 
 
 def read_limits(client: Client) -> list[Limits]:
-    found = []
-    for address in cluster.addresses(client):
-        future = client.submit(plan.limits, cluster.name_of(address), workers=[address], pure=False)
-        found.append(future.result(timeout=cluster.START_S))
-    return found
+    each = [(address, cluster.name_of(address)) for address in cluster.addresses(client)]
+    return [cluster.ask(client, address, plan.limits, host) for address, host in each]
 
 
 def chosen(arguments: argparse.Namespace) -> list[Backend]:
@@ -161,57 +159,43 @@ def chosen(arguments: argparse.Namespace) -> list[Backend]:
 
 
 def planned(
-    arguments: argparse.Namespace, connections: int, backend: Backend, hosts: Sequence[Limits]
-) -> FleetPlan:
+    arguments: argparse.Namespace, connections: int, backend: Backend, client: Client
+) -> Checked:
     if arguments.tls and backend.no_https:
         raise plan.FleetPlanError(f"{backend.name} has no HTTPS: {backend.no_https}")
-    return plan.make(
+    made = plan.make(
         connections,
         backend.name,
-        hosts,
+        read_limits(client),
         threads=backend.family == THREADED,
         share=arguments.share,
         ramp_per_s=arguments.ramp,
         tls=Tls() if arguments.tls else None,
     )
+    there = {cluster.name_of(address): address for address in cluster.addresses(client)}
+
+    def doctors(needs: Mapping[str, Needs]) -> dict[str, list[CheckResult]]:
+        return {
+            host: cluster.ask(client, there[host], examine_limits, need)
+            for host, need in needs.items()
+        }
+
+    return plan.check(made, doctors)
 
 
 def do_plan(arguments: argparse.Namespace, console: Console) -> int:
     known = chosen(arguments)
     with cluster.connect(arguments.scheduler) as client:
-        hosts = read_limits(client)
-    made = [planned(arguments, n, each, hosts) for n in arguments.connections for each in known]
-    if arguments.json:
-        print(json.dumps([as_json(each) for each in made]))
-    else:
-        for each in made:
-            show(each, console)
-    return FAILED if any(each.unmet for each in made) else DONE
+        made = [
+            planned(arguments, n, each, client) for n in arguments.connections for each in known
+        ]
+    for each in made:
+        show_plan(each, console)
+    return DONE if all(each.fits for each in made) else FAILED
 
 
-def as_json(made: FleetPlan) -> dict[str, object]:
-    return {
-        "connections": made.connections,
-        "backend": made.backend,
-        "tls": made.tls.words if made.tls else None,
-        "possible": not made.unmet,
-        "most": made.most,
-        "ramp_s": made.ramp_s,
-        "shares": [
-            {"host": s.host, "server_host": s.server_host, "connections": s.connections}
-            for s in made.shares
-        ],
-        "needs": [
-            {
-                "what": n.what, "where": n.where, "needed": n.needed,
-                "there": n.there, "fix": n.fix if n.unmet else None,
-            }
-            for n in made.requirements
-        ],
-    }  # fmt: skip
-
-
-def show(made: FleetPlan, console: Console) -> None:
+def show_plan(checked: Checked, console: Console) -> None:
+    made = checked.plan
     sizes = [share.connections for share in made.shares]
     console.print(
         Text.assemble(
@@ -221,20 +205,12 @@ def show(made: FleetPlan, console: Console) -> None:
             f"{made.ramp_per_s:,.0f}/s, so the last one is due after {made.ramp_s:.0f} s",
         )
     )
-    table = Table.grid(padding=(0, 2))
-    for one in made.requirements:
-        there = plan.amount(one.there, one.unit)
-        table.add_row(
-            Text("too low", "red") if one.unmet else Text("fits", "green"),
-            one.what,
-            f"{plan.amount(one.needed, one.unit)} of {there}",
-            one.where,
-        )
-    console.print(table)
-    for one in made.unmet:
-        console.print(f"→ {one.what}: {one.fix}", soft_wrap=True)
-    if made.unmet:
-        console.print(f"does not fit: at most {made.most:,} connections do")
+    for host, results in checked.found.items():
+        if len(checked.found) > 1:
+            console.print(f"{host}:")
+        show(results)
+    if not checked.fits:
+        console.print(f"does not fit: at most {checked.most:,} connections do")
 
 
 # --- hold ------------------------------------------------------------------------------------
@@ -287,11 +263,10 @@ def do_hold(arguments: argparse.Namespace, console: Console) -> int:
     with ExitStack() as stack:
         client = stack.enter_context(cluster.connect(arguments.scheduler))
         once = [(n, backend) for n in arguments.connections for backend in known]
-        hosts = read_limits(client)
-        plans = [planned(arguments, n, backend, hosts) for n, backend in once]
-        if not arguments.fit and all(made.unmet for made in plans):
-            raise plan.FleetPlanError("; ".join(made.refusal for made in plans))
-        log, before = opened(arguments, hosts)
+        plans = [planned(arguments, n, backend, client) for n, backend in once]
+        if not arguments.fit and not any(checked.fits for checked in plans):
+            raise plan.FleetPlanError("; ".join(checked.refusal for checked in plans))
+        log, before = opened(arguments, plans[0].plan.hosts)
         stack.enter_context(log)
         progress = Phases(console)
         stack.callback(progress.close)
@@ -304,15 +279,14 @@ def do_hold(arguments: argparse.Namespace, console: Console) -> int:
             console.print(sentence(trial))
 
         for connections, backend in once * arguments.repeat:
-            hosts = read_limits(client)
-            made = planned(arguments, connections, backend, hosts)
-            if made.unmet:
-                number = before + len(trials)
-                write(hold.refused(made, backend, number, made.refusal, len(hosts)))
-                if not (arguments.fit and made.most):
+            checked = planned(arguments, connections, backend, client)
+            made = checked.plan
+            if not checked.fits:
+                write(hold.refused(made, backend, before + len(trials), checked.refusal))
+                if not (arguments.fit and checked.most):
                     continue
-                made = planned(arguments, made.most, backend, hosts)
-            facts, number = facts_of(hosts), before + len(trials)
+                made = replace(made, connections=checked.most)
+            facts, number = facts_of(made.hosts), before + len(trials)
             write(*hold.run(client, made, backend, facts, number, progress, arguments.answer))
     folder, bad = log.path.parent, sum(trial.status != "ok" for trial in trials)
     records = load(folder)

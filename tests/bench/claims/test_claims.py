@@ -94,23 +94,17 @@ def test_a_bad_file_is_named_with_its_fault(tmp_path: Path, text: str, words: st
 
 
 @pytest.mark.parametrize(
-    ("verdict", "ruling", "words"),
-    [
-        (judged(1, 2, (0, 3)), "reproduced here", "reproduced here"),
-        (judged(4, 5, (0, 3)), "not reproduced here", "not reproduced here"),
-        (judged(2, 4, (0, 3)), "undecided", "overlaps a bound"),
-        (
-            judged(1, 2, (0, 3), (5, 6)),
-            "reproduced here if",
-            "if m0; not reproduced here if m1",
-        ),
-        (judged(1, 2, (0, 3), (1.5, 6)), "reproduced here if", "undecided if m1"),
-        (judged(4, 5, (0, 3), (0, 2), (9, 10)), "not reproduced here", "not reproduced here"),
-    ],
+    ("low", "high", "phrase"),
+    [(1, 2, "reproduced here"), (4, 5, "not reproduced here"), (2, 4, "undecided")],
 )
-def test_the_verdict_follows_from_the_intervals(verdict: Verdict, ruling: str, words: str) -> None:
-    assert verdict.ruling == ruling
-    assert words in verdict.words
+def test_the_verdict_follows_from_the_intervals(low: float, high: float, phrase: str) -> None:
+    (one,) = judged(low, high, (0, 3)).judged
+    assert one.phrase == phrase
+
+
+def test_each_condition_has_its_verdict() -> None:
+    words = "reproduced here if m0; not reproduced here if m1; undecided if m2"
+    assert judged(1, 2, (0, 3), (5, 6), (1.5, 6)).words == words
 
 
 @given(st.floats(0.1, 10), st.floats(0, 10), st.floats(0, 10), st.floats(0, 10), st.floats(0.5, 2))
@@ -118,17 +112,18 @@ def test_a_narrower_interval_never_reverses_a_verdict(
     low: float, width: float, bound: float, span: float, share: float
 ) -> None:
     """If a wide interval decides, every interval inside it decides the same."""
-    wide = judged(low, low + width, (bound, bound + span))
-    narrow = judged(low + width * share / 5, low + width * share / 4, (bound, bound + span))
-    assert wide.ruling in ("undecided", narrow.ruling)
+    (wide,) = judged(low, low + width, (bound, bound + span)).judged
+    inside = low + width * share / 5, low + width * share / 4
+    (narrow,) = judged(*inside, (bound, bound + span)).judged
+    assert wide.position in ("undecided", narrow.position)
 
 
 def test_without_data_nothing_is_judged_and_the_reason_says_what_to_run() -> None:
     verdicts = judge([Evidence("empty", analysed(made()[:1]), [])])
-    assert {verdict.ruling for verdict in verdicts} == {"cannot be tested here", "not tried"}
-    for verdict in verdicts:
-        told = "not tried because" if verdict.ruling == "not tried" else "python -m bench"
-        assert told in verdict.words
+    every = [one for verdict in verdicts for one in verdict.judged]
+    assert {one.phrase for one in every} == {"not tested", "not tried"}
+    for one in every:
+        assert one.untried or "python -m bench" in one.words
     assert not ledger.rows_of(verdicts)
 
 
@@ -137,7 +132,7 @@ def test_a_campaign_answers_by_its_own_statistics() -> None:
     assert isinstance(memory.judged[0].now, Number)
     # The made-up threads take 22.3 KiB of their own, 54.0 with the kernel's part.
     assert memory.judged[0].now.value == pytest.approx(22.3, rel=0.05)
-    assert memory.ruling == "reproduced here if"
+    assert {one.phrase for one in memory.judged} == {"reproduced here", "not reproduced here"}
     # The made-up callbacks outdo threads at ten slots, asyncio does not.
     assert of(evidence(), "loop-slower-for-active").judged[0].position == "outside"
     assert "uvloop" in of(evidence(), "uvloop-2-to-4-times").words
@@ -186,7 +181,7 @@ def test_the_command_writes_page_and_chart_from_records_alone(
     assert main(["claims", str(folder)]) == 0
     page = (folder / ledger.PAGE).read_text()
     assert "![Well-known numbers, then and now](charts/then-and-now.svg)" in page
-    assert "**Verdict: reproduced here.**" in page
+    assert "| reproduced here |" in page
     assert "2 loop iterations" in capsys.readouterr().out
     for name in ("then-and-now.svg", "then-and-now-dark.svg"):
         assert (folder / "charts" / name).stat().st_size > 1000
@@ -197,15 +192,15 @@ def test_the_chart_shows_a_claim_by_the_experiment_of_its_author_where_there_is_
     crawl = Evidence("crawl", analysed(made(backends=("callbacks", "curio", "gevent"))), [])
     for values, whose in (([], "suite"), ([1.0, 1.1, 1.0, 1.1, 1.0], "author")):
         crawl.measured = measured({"echo.curio_over_gevent": values}) if values else []
-        (row,) = ledger.rows_of([of(crawl, "curio-against-gevent")])
-        assert row.judged.reading.whose == whose
+        ((_, row, _, _),) = ledger.rows_of([of(crawl, "curio-against-gevent")])
+        assert row.reading.whose == whose
 
 
 def test_a_campaign_shows_only_claims_that_something_was_measured_for(tmp_path: Path) -> None:
     folder = save(tmp_path / "a", made(), measured({"awaiting.task_turns": [2.0]}))
     analysis = Analysis(store.load(folder))
     found = {verdict.claim.name: verdict for verdict in of_campaign(analysis, folder)}
-    assert found["await-task"].ruling == "reproduced here"
+    assert [one.phrase for one in found["await-task"].judged] == ["reproduced here"]
     assert "thread-50k" in found
     assert "epoll-scales" not in found, "its experiment was not run"
     file = folder / measure.FILE_NAME
@@ -244,13 +239,15 @@ def test_the_documented_ledger_is_what_the_committed_campaigns_say() -> None:
 
 def test_what_cannot_be_had_here_is_not_tried_and_says_why() -> None:
     verdict = of(evidence(), "free-threading-3-14")
-    assert verdict.ruling == "not tried"
-    assert verdict.words == "not tried because a free-threaded CPython 3.14 cannot be had here"
-    assert not verdict.tried
+    assert verdict.untried
+    assert verdict.words.startswith("not tried if ")
+    assert verdict.words.endswith(": a free-threaded CPython 3.14 cannot be had here")
+    assert not verdict.known
     lines = made(backends=("callbacks", "asyncio_protocol", "uvloop_protocol"))
     verdict = of(Evidence("second", analysed(lines), []), "granian-loops")
-    assert verdict.ruling == "not tried", "a second reading is no verdict on Granian"
-    assert "Another experiment: " in verdict.words
+    assert verdict.untried, "a second reading is no verdict on Granian"
+    assert verdict.judged[0].phrase == "not tried"
+    assert verdict.judged[1].position != "missing"
 
 
 def test_every_number_names_the_interpreter_that_it_was_measured_on() -> None:

@@ -216,17 +216,6 @@ def test_what_a_newer_cpython_promises_is_measured_there(monkeypatch: pytest.Mon
     assert interpreter.name in str(result.facts["note"])
 
 
-def test_threads_hold_their_connections_at_pythons_switch_interval(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(waiting, "CONNECTIONS", 20)
-    monkeypatch.setattr(waiting, "DEADLINE_S", 60.0)
-    with Served(waiting.serve_held, 20) as server:
-        result = waiting.hold_all(server.port)
-    assert result.values["held"] == 20
-    assert "switch interval 5 ms" in str(result.facts["note"])
-
-
 @pytest.mark.parametrize(
     ("in_use", "words"),
     [

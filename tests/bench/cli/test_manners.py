@@ -155,7 +155,7 @@ def test_numbers_are_read() -> None:
             options.budget(wrong)
 
 
-@pytest.mark.parametrize("text", ["0", "-1", "1e9", "1000000000", "9" * 5000, "²", "١", " 5", ""])
+@pytest.mark.parametrize("text", ["0", "-1", "1e9", "1000000000", "9" * 5000, "²", "١", ""])
 @pytest.mark.parametrize("kind", [options.positive, options.blocks])
 def test_a_count_is_one_that_can_be_measured(kind: Callable[[str], int], text: str) -> None:
     """--blocks 1000000000 planned until the memory was used up."""
@@ -175,7 +175,7 @@ def test_the_seeds_of_a_campaign_fit_into_its_records(text: str) -> None:
     largest = Trial.schedule_seed.fget(state)  # type: ignore[attr-defined]
     assert len(str(abs(largest))) <= store.MOST_DIGITS
     for more in ("1", "11111"):
-        with pytest.raises(Exception, match="must have at most 15 digits"):
+        with pytest.raises(Exception, match="at most 15 digits"):
             options.seed(text + more)
 
 

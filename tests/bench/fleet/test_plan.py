@@ -1,7 +1,8 @@
-"""The plan: everything shared out, nothing twice, and every limit that stops it named."""
+"""The plan: everything shared out, nothing twice, and what its machines have no room for."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -9,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.fleet import plan
-from bench.fleet.plan import Limits
-from bench.machine.doctor import MAX_MAP_COUNT, ThreadLimit
+from bench.fleet.plan import FleetPlan, Limits
+from bench.machine.doctor import CheckResult, Needs, examine_limits
 from bench.plan.tls import Tls
 
 HOST = Limits(
@@ -19,19 +20,20 @@ HOST = Limits(
     cores=2,
     memory_bytes=64 << 30,
     descriptors=20_000,
-    files_left=4_000_000,
-    files_max=4_100_000,
     ports=28_232,
-    watches=5_000_000,
-    tasks=(
-        ThreadLimit("kernel.pid_max", 32_000, "sysctl kernel.pid_max={}"),
-        ThreadLimit(MAX_MAP_COUNT, 32_265, "sysctl vm.max_map_count={maps}"),
-    ),
 )
 
 
 def hosts(count: int, machines: int = 1) -> list[Limits]:
     return [replace(HOST, host=f"10.0.0.{n}:1", machine=f"m{n % machines}") for n in range(count)]
+
+
+def memory(needs: Mapping[str, Needs]) -> dict[str, int]:
+    """What the doctor adds up, without threads."""
+    return {
+        host: need.connections * need.connection_bytes + need.process_bytes
+        for host, need in needs.items()
+    }
 
 
 @settings(deadline=None)
@@ -49,74 +51,67 @@ def test_every_connection_has_one_place(connections: int, count: int, share: int
 
 def test_a_share_fits_the_descriptors_and_the_ports() -> None:
     made = plan.make(1_000_000, "callbacks", [HOST])
-    assert not made.unmet
     assert len(made.shares) == 89
     assert max(part.connections for part in made.shares) < HOST.descriptors
     few_ports = plan.make(1_000_000, "callbacks", [replace(HOST, ports=4000)])
     assert max(part.connections for part in few_ports.shares) < 4000 / 2
 
 
-@pytest.mark.parametrize(
-    ("change", "what", "fix"),
-    [
-        ({"memory_bytes": 1 << 30}, "memory", "more memory"),
-        ({"files_left": 1000}, "file table", "sysctl fs.file-max="),
-        ({"watches": 1000}, "epoll watches", "sysctl fs.epoll.max_user_watches="),
-        ({"tasks": (ThreadLimit("pids.max", 70, "raise to {}"),)}, "tasks by pids.max", "raise to"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
-def test_a_limit_that_is_too_low_is_named_with_its_numbers(
-    change: dict[str, object], what: str, fix: str
-) -> None:
-    low = [replace(HOST, **change)]  # type: ignore[arg-type]
-    made = plan.make(200_000, "callbacks", low)
-    (stop,) = made.unmet
-    assert stop.what == what
-    assert fix in str(stop)
-    assert f"at most {made.most:,}" in made.refusal
-    assert made.most < 200_000
-    assert not made.most or not plan.make(made.most, "callbacks", low).unmet
-    assert plan.make(made.most + 1, "callbacks", low).unmet
-
-
 def test_tls_takes_memory_and_nothing_else() -> None:
     plain = plan.make(500_000, "callbacks", [HOST])
     encrypted = plan.make(500_000, "callbacks", [HOST], tls=Tls())
-    more = {
-        a.what
-        for a, b in zip(plain.requirements, encrypted.requirements, strict=True)
-        if a.needed != b.needed
-    }
-    assert more == {"memory"}
+    (one,), (other,) = plain.needs.values(), encrypted.needs.values()
+    assert other == replace(one, connection_bytes=other.connection_bytes)
+    assert other.connection_bytes > one.connection_bytes
     assert encrypted.shares == plain.shares
     assert encrypted.ramp_s > plain.ramp_s
     assert plan.make(500, "callbacks", [HOST], tls=Tls(), ramp_per_s=50).ramp_s == 10
 
 
-@pytest.mark.parametrize("backend", ["callbacks", "uvloop"])
-def test_too_little_memory_for_tls_is_refused_with_the_number_that_fits(backend: str) -> None:
-    made = plan.make(1_500_000, backend, [HOST], tls=Tls())
-    assert [stop.what for stop in made.unmet] == ["memory"]
-    assert f"1,500,000 connections of {backend} over TLS do not fit: memory" in made.refusal
-    assert f"at most {made.most:,} do" in made.refusal
-    assert not plan.make(made.most, backend, [HOST], tls=Tls()).unmet
-    assert plan.make(made.most + 1, backend, [HOST], tls=Tls()).unmet
+@pytest.mark.parametrize(("backend", "tls"), [("callbacks", None), ("uvloop", Tls())])
+def test_what_does_not_fit_is_refused_with_the_number_that_does(
+    backend: str, tls: Tls | None
+) -> None:
+    def doctors(needs: Mapping[str, Needs]) -> dict[str, list[CheckResult]]:
+        there = 8 << 30
+        return {
+            host: [CheckResult("memory", "refusal", f"{need} needed", fix="add")] * (need > there)
+            for host, need in memory(needs).items()
+        }
+
+    def checked(connections: int) -> plan.Checked:
+        made: FleetPlan = plan.make(connections, backend, [HOST], tls=tls)
+        return plan.check(made, doctors)
+
+    found = checked(1_500_000)
+    over = " over TLS" if tls else ""
+    start = f"1,500,000 connections of {backend}{over} do not fit: memory on {HOST.host}: "
+    assert found.refusal.startswith(start)
+    assert f"at most {found.most:,} do" in found.refusal
+    assert not found.fits
+    assert checked(found.most).fits
+    assert not checked(found.most + 1).fits
 
 
 def test_hosts_of_one_machine_share_its_memory() -> None:
-    def memory(found: list[Limits]) -> list[int]:
-        made = plan.make(100_000, "callbacks", found)
-        return [need.needed for need in made.requirements if need.what == "memory"]
+    def needed(found: list[Limits]) -> list[int]:
+        return list(memory(plan.make(100_000, "callbacks", found, share=10_000).needs).values())
 
-    (both,) = memory(hosts(2, machines=1))
-    apart = memory(hosts(2, machines=2))
+    (both,) = needed(hosts(2, machines=1))
+    apart = needed(hosts(2, machines=2))
     assert len(apart) == 2
     assert both == pytest.approx(sum(apart))
+
+
+def test_threads_are_needed_by_the_share_and_by_the_machine() -> None:
+    (needs,) = plan.make(20_000, "threads", [HOST], threads=True, share=5_000).needs.values()
+    assert needs.threads == 20_000 + 4 * plan.TASKS
+    assert needs.of_share(needs.threads) == 5_000 + plan.TASKS
 
 
 def test_this_machine_can_be_read() -> None:
     here = plan.limits("here")
     assert here.memory_bytes > 0
     assert here.descriptors > 0
-    assert not plan.make(10, "callbacks", [here]).unmet
+    made = plan.make(10, "callbacks", [here])
+    assert plan.check(made, lambda needs: {h: examine_limits(n) for h, n in needs.items()}).fits

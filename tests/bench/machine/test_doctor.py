@@ -115,6 +115,7 @@ QUEUES = {
     "proc/sys/net/core/somaxconn": "4096\n",
     "proc/sys/net/netfilter/nf_conntrack_max": "5000\n",
 }
+WATCHES = "proc/sys/fs/epoll/max_user_watches"
 GOVERNOR = "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"
 PAGES = "sys/kernel/mm/transparent_hugepage/enabled"
 
@@ -134,6 +135,8 @@ PAGES = "sys/kernel/mm/transparent_hugepage/enabled"
         (doctor.check_ports, Needs(100_000), RANGE, "ports", "refusal", ""),
         (doctor.check_threads, Needs(threads=1000), TASKS, "threads", "ok", "max_map_count"),
         (doctor.check_threads, Needs(threads=40_000), TASKS, "threads", "refusal", "40,064 needed"),
+        (doctor.check_threads, Needs(threads=40_000, shares=2), TASKS, "threads", "ok", ""),
+        (doctor.check_descriptors, Needs(10), {WATCHES: "19\n"}, "watches", "refusal", "20 needed"),
         (
             doctor.check_threads,
             Needs(threads=100),
