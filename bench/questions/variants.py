@@ -19,10 +19,10 @@ from bench.plan.participants import SPREADING
 from bench.questions.question import Answer, contrast
 from bench.schema import Rung, TrialRecord
 from bench.show import cells
-from bench.show.figures import Bars, Figure, Unit
+from bench.show.figures import Estimate, Figure, Forest, Unit
 from bench.show.measured import US, Measure, Measured, by_label
 from bench.show.table import MISSING, Column, Row, Table, name, words
-from bench.show.words import of_blocks, strongest
+from bench.show.words import strongest
 from bench.store import Records
 from bench.text import KIB, count, listing, number, plural, size_words
 from crawlers.registry import MODELS
@@ -98,6 +98,19 @@ class Variants:
     cpu: Mapping[str, Comparison]  # with the baseline
     memory: Mapping[str, Comparison]
     no_memory: Mapping[str, str]  # why there is none
+
+    def row(self, label: str) -> list[Estimate]:
+        return [
+            Estimate(
+                self.measured.spread(label, key),
+                compared[label].ratio if label in compared else None,
+                missing,
+            )
+            for key, compared, missing in (
+                (PAGE, self.cpu, ""),
+                (HELD, self.memory, self.no_memory.get(label, "")),
+            )
+        ]
 
 
 def variants(analysis: Analysis) -> Variants | None:
@@ -260,22 +273,17 @@ def _figure(
     # Of the models, `page` has the same ratios without fifty other crawls in the caches.
     head = contrast(best, *NEEDS) if best and key != NAME else None
     held = "" if found.connections is None else f", {count(found.connections)} held"
-    mine = Measured(MEASURES, {label: found.measured.values[label] for label in labels})
+    rows = {label: found.row(label) for label in labels}
     return Figure(
         name=key,
         title=title,
         headline=head.text if head else None,
-        subtitle="Each variant changes one thing of another; the table says what, and has their "
-        f"ratios. Median of {of_blocks(mine.blocks([PAGE]))}",
-        data=Bars(
-            [
-                mine.panel("processor time per page", PAGE),
-                *(
-                    [mine.panel(f"memory per connection{held}", HELD)]
-                    if mine.blocks([HELD])
-                    else []
-                ),
-            ]
+        subtitle="Each variant and its ratio (×) to the baseline that it changes one thing of, "
+        "with 95 % intervals paired within blocks",
+        data=Forest(
+            {"processor time per page": US, f"memory per connection{held}": MEASURES[HELD].unit},
+            {label: found.about[label].changes for label in labels},
+            rows,
         ),
         notes=tuple(_notes(analysis, found, labels)),
     )
@@ -326,15 +334,14 @@ def _table(analysis: Analysis, found: Variants) -> Table:
 
 
 def _row(found: Variants, label: str) -> Row:
-    page, held = (found.measured.spread(label, key) for key in (PAGE, HELD))
-    cpu, memory = found.cpu.get(label), found.memory.get(label)
+    page, held = found.row(label)
     return [
         label,
         found.about[label].changes,
-        cells.figure(page.median if page else None),
-        cells.judged_ratio(cpu.ratio if cpu else None),
-        cells.tenths(held.median) if held else found.no_memory.get(label, MISSING),
-        cells.judged_ratio(memory.ratio if memory else None),
+        cells.figure(page.spread.median if page.spread else None),
+        cells.judged_ratio(page.ratio),
+        cells.tenths(held.spread.median) if held.spread else held.missing or MISSING,
+        cells.judged_ratio(held.ratio),
     ]
 
 

@@ -6,11 +6,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from bench.analysis.stats import Spread
+from bench.show import cells
 from bench.show.figures import (
     Axis,
     Bars,
     Data,
     Dots,
+    Estimate,
+    Forest,
     Line,
     Lines,
     Plot,
@@ -31,7 +34,7 @@ SCALES: Final[dict[str, Callable[[float], str]]] = {
 }
 KINDS: Final[dict[type, str]] = {
     **{Bars: "Bar chart", Stacked: "Stacked bar chart", Dots: "Dot chart"},
-    **{Lines: "Line chart"},
+    **{Lines: "Line chart", Forest: "Bar chart"},
 }
 
 
@@ -91,6 +94,12 @@ def _panels(data: Data) -> Iterator[tuple[str, dict[str, str]]]:
                             if dot.value is not None
                         },
                     )
+        case Forest():
+            units = list(data.columns.values())
+            yield (
+                ", ".join(data.columns),
+                {label: ", ".join(map(_estimate, row, units)) for label, row in data.rows.items()},
+            )
 
 
 def _spreads(spreads: Sequence[Spread | None], unit: Unit) -> str:
@@ -115,3 +124,10 @@ def _line(plot: Plot, label: str, line: Line) -> str:
 
 def _on(axis: Axis, value: float) -> str:
     return SCALES.get(axis.scale, axis.words)(value)
+
+
+def _estimate(found: Estimate, unit: Unit) -> str:
+    if found.spread is None:
+        return found.missing or "not measured"
+    change = cells.change(found.ratio)
+    return unit.words(found.spread.median) + (f" ({change})" if change else "")

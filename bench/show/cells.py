@@ -76,6 +76,16 @@ def ratio(found: Ratio | None, *, base: bool = False) -> str:
     return f"{text}, median {median}" if found.skewed and text[: len(median)] != median else text
 
 
+def change(found: Ratio | None) -> str:
+    """``×1.53 [1.48–1.55]``, or why there is no such claim; empty where nothing was compared."""
+    if found is None or found.value is None:
+        return ""
+    if found.low is None:
+        return f"×{found.value:.2f}, no interval"
+    # The median of a skewed one is in the table: beside a bar there is no room for it.
+    return f"×{ratio(found).partition(', median')[0]}" if found.shown else UNDECIDED
+
+
 def judged_ratio(found: Ratio | None) -> str:
     """A ratio, followed by its verdict where no difference is shown."""
     if found is None or found.shown:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from bench.analysis.stats import Spread
+from bench.analysis.stats import Ratio, Spread
 from bench.text import number
 
 
@@ -133,6 +133,24 @@ class Lines:
 
 
 @dataclass(frozen=True, slots=True)
+class Estimate:
+    """A figure and its ratio to that of the baseline; ``missing`` says why there is none."""
+
+    spread: Spread | None
+    ratio: Ratio | None = None
+    missing: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Forest:
+    """Each label with the one thing it changes, and what that does to each quantity."""
+
+    columns: Mapping[str, Unit]  # title of a quantity -> how its values are written
+    changes: Mapping[str, str]
+    rows: Mapping[str, Sequence[Estimate]]
+
+
+@dataclass(frozen=True, slots=True)
 class Dot:
     """A value with its interval; one without a value keeps its place."""
 
@@ -170,7 +188,7 @@ class Dots:
     breaks: Sequence[int] = ()
 
 
-Data = Bars | Dots | Lines | Stacked
+Data = Bars | Dots | Forest | Lines | Stacked
 
 
 @dataclass(frozen=True, slots=True)

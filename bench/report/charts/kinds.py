@@ -22,6 +22,7 @@ from bench.report.charts.axes import (
 )
 from bench.report.charts.look import Identity
 from bench.report.charts.slide import EndLabel, Slide
+from bench.show import cells
 from bench.show.figures import (
     Axis,
     Bars,
@@ -30,6 +31,8 @@ from bench.show.figures import (
     DotGroup,
     DotPanel,
     Dots,
+    Estimate,
+    Forest,
     Line,
     Lines,
     Panel,
@@ -38,7 +41,9 @@ from bench.show.figures import (
     Stack,
     Stacked,
     StackedPanel,
+    Unit,
 )
+from crawlers.registry import MODELS
 
 # --- bars: one or two for each label, with their ranges, in one panel or several ---
 
@@ -376,9 +381,103 @@ def _shade(slide: Slide, axes: Axes, plot: Plot) -> None:
         axes.axvspan(low or axes.get_xlim()[0], high, color=slide.palette.band, zorder=0)
 
 
+# --- a forest: each label and the one thing it changes, with figures and ratios beside it ---
+
+BAR_SHARE: Final = {"wide": 0.45, "square": 0.3}
+"""How much of its panel the longest bar takes; figures and ratios stand right of it."""
+
+SMALL: Final = 0.95
+"""Of a name is the size of what its backend changes."""
+
+
+def draw_forest(forest: Forest, slide: Slide) -> None:
+    """Names and changes on the left, then a panel for each quantity."""
+    wide, number = slide.look.wide, len(forest.rows)
+    text, *panels = slide.panels(
+        1 + len(forest.columns), widths=[1.55 if wide else 1.1, *[1.0] * len(forest.columns)]
+    )
+    size = slide.label_size(number * 2, 12.0 if wide else 11.0)
+    for axes in (text, *panels):
+        axes.set_ylim(number - 0.5, -0.5)
+        axes.set_xticks([])
+        axes.set_yticks([])
+        axes.grid(visible=False)
+        axes.spines["bottom"].set_visible(False)
+    for axes, title in zip(panels, forest.columns, strict=True):
+        axes.set_title(title.replace(", ", "\n"), fontsize=13)
+    text.set_axis_off()
+    slide.settle()
+    room = text.get_window_extent().width
+    for place, (label, estimates) in enumerate(forest.rows.items()):
+        change = fitted(slide, forest.changes[label], size * SMALL, room)
+        _names(slide, text, place, label, change, size)
+        for axes, estimate, unit in zip(panels, estimates, forest.columns.values(), strict=True):
+            _bar(slide, axes, place, label, estimate, unit, size)
+    for column, axes in enumerate(panels):
+        spreads = [row[column].spread for row in forest.rows.values()]
+        most = max((spread.high for spread in spreads if spread), default=1.0)
+        axes.set_xlim(0, most / BAR_SHARE[slide.look.shape])
+
+
+def _names(slide: Slide, axes: Axes, place: int, label: str, change: str, size: float) -> None:
+    for words, shift, side, scale, colour, weight in (
+        (label, 0.0, "bottom", 1.15, slide.palette.ink, "bold" if label in MODELS else "normal"),
+        (change, 0.03, "top", SMALL, slide.palette.muted, "normal"),
+    ):
+        axes.annotate(
+            words,
+            (0, place + shift),
+            xycoords=("axes fraction", "data"),
+            va=side,
+            fontsize=size * scale,
+            fontweight=weight,
+            color=colour,
+        )
+
+
+def fitted(slide: Slide, text: str, size: float, room: float) -> str:
+    """The text, cut at a word where it is wider than ``room`` pixels."""
+    words = text.split(" ")
+    while len(words) > 1 and slide.text_width(text, size) > room:
+        words.pop()
+        text = " ".join(words).rstrip(",;:") + " …"
+    return text
+
+
+def _bar(
+    slide: Slide, axes: Axes, place: int, label: str, estimate: Estimate, unit: Unit, size: float
+) -> None:
+    """A bar with its range, its figure, and the ratio below it."""
+    ink, muted, spread = slide.palette.ink, slide.palette.muted, estimate.spread
+    if spread is None:
+        why = estimate.missing or "not measured"
+        axes.annotate(why, (0, place), va="center", fontsize=size, color=muted)
+        return
+    colour = slide.look.of(label).colour
+    axes.barh(place, spread.median, height=0.62, color=colour, zorder=2)
+    if spread.count > 1:
+        axes.plot([spread.low, spread.high], [place, place], color=ink, linewidth=1.6, zorder=5)
+    change, ratio = cells.change(estimate.ratio), estimate.ratio
+    for text, shift, tone, weight in (
+        (unit.words(spread.median), 0.55 if change else 0.0, ink, "bold"),
+        (change, -0.55, ink if ratio and ratio.shown else muted, "normal"),
+    ):
+        axes.annotate(
+            text,
+            (max(spread.high, spread.median), place),
+            xytext=(8, shift * size * 1.15),
+            textcoords="offset points",
+            va="center",
+            fontsize=size,
+            fontweight=weight,
+            color=tone,
+        )
+
+
 DRAW: Final[dict[type, Callable[..., None]]] = {
     Bars: draw_bars,
     Dots: draw_dots,
+    Forest: draw_forest,
     Lines: draw_lines,
     Stacked: draw_stacked,
 }

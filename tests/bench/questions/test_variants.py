@@ -15,7 +15,7 @@ from bench.analysis.stats import Comparison, Ratio
 from bench.questions import variants
 from bench.questions.question import Answer, contrast
 from bench.report.tables import section
-from bench.show.figures import Bars
+from bench.show.figures import Forest
 from bench.store import Records
 from crawlers.registry import about, names
 from tests.bench.sure import sure
@@ -82,9 +82,9 @@ def test_a_bound_is_the_reason_for_missing_memory() -> None:
     records = without(
         made(), lambda t: t.label == "uvloop" and t.workload == "c10k" and t.point != "c10k-100"
     )
-    found = compared(records)
-    assert found.no_memory == {"uvloop": "holds at most 960"}
-    assert found.measured.row("uvloop").keys() == {"page"}
+    page, held = compared(records).row("uvloop")
+    assert (held.spread, held.missing) == (None, "holds at most 960")
+    assert page.spread is not None
 
 
 def test_memory_over_tls_is_not_memory_of_the_variant() -> None:
@@ -125,9 +125,9 @@ def test_memory_is_shown_where_most_backends_were_measured() -> None:
 
 
 def test_a_variant_without_its_baseline_has_no_ratio() -> None:
-    found = compared(without(made(), lambda t: t.label == "callbacks"))
-    assert found.measured.spread("generators", "page")
-    assert "generators" not in found.cpu
+    page, _ = compared(without(made(), lambda t: t.label == "callbacks")).row("generators")
+    assert page.spread is not None
+    assert page.ratio is None
 
 
 def test_no_difference_is_called_where_there_is_none() -> None:
@@ -151,7 +151,7 @@ def test_the_table_lists_every_variant_and_what_did_not_run() -> None:
 
 
 def drawn(found: Answer) -> dict[str, set[str]]:
-    return {f.name: set(f.data.panels[0].rows) for f in found.figures if isinstance(f.data, Bars)}
+    return {f.name: set(f.data.rows) for f in found.figures if isinstance(f.data, Forest)}
 
 
 def test_stacks_stand_apart_from_models() -> None:
