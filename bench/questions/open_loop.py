@@ -7,7 +7,8 @@ the actual start; what it misses is called coordinated omission.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from bench.analysis import stats
@@ -17,10 +18,10 @@ from bench.analysis.wording import prose
 from bench.questions.question import Answer, Headline, of_models
 from bench.schema import Latency, TrialRecord
 from bench.show import cells
-from bench.show.figures import Axis, Figure, Lines, Plot, Point
+from bench.show.figures import Axis, Figure, Line, Lines, Plot, Point
 from bench.show.measured import MS, Blocks, Measure, Measured
 from bench.show.table import MISSING, Column, Columns, name, tabled
-from bench.show.words import blocks_words, listed
+from bench.show.words import blocks_words, listed, of_blocks
 from bench.text import count, duration, number
 from crawlers.registry import MODELS
 
@@ -32,6 +33,9 @@ ENOUGH: Final = 100 * stats.MIN_BEYOND
 
 KEEPS_UP: Final = 0.98
 """Below this share of the offered rate a backend no longer keeps up."""
+
+MOST: Final = 4
+"""Panels on one slide."""
 
 CLEAR: Final = 1.5
 """A p99 of response times so many times that of service times shows the omission."""
@@ -117,11 +121,12 @@ def answer(analysis: Analysis) -> Answer | None:
     rate = telling(data, models)
     at = f"At {count(rate)} requests/s the p99 is" if rate else ""
     head = of_models(found, key("p99", rate), at) if rate else None
-    figure = hockey_stick(analysis, data, head)
+    missed = omission(data)
+    shown = f" {missed.headline}." if missed and missed.headline else ""
     return Answer(
         found,
         head,
-        PROSE.format(omission=omission(found, rate) if rate else ""),
+        PROSE.format(omission=shown),
         tables=[
             tabled(
                 "Open loop: response time from the intended start",
@@ -129,7 +134,7 @@ def answer(analysis: Analysis) -> Answer | None:
                 [row for row in analysis.rows if row.workload == WORKLOAD],
             )
         ],
-        figures=[figure] if figure else [],
+        figures=[figure for figure in (hockey_stick(analysis, data, head), missed) if figure],
         printed=True,
     )
 
@@ -188,19 +193,87 @@ def _line(
     return found
 
 
-def omission(found: Measured, rate: float) -> str:
-    """What a closed loop would have seen of the model that it tells least about; or nothing."""
-    response, service = key("p99", rate), key("service", rate)
-    both = {
-        label: (found.median(label, service), found.median(label, response))
-        for label in found.with_(response, MODELS)
-        if found.spread(label, service)
+def omission(everything: ByRate) -> Figure | None:
+    """Two curves per backend at one rate: what a closed loop sees, and what a user would."""
+    data = {
+        label: {r: ts for r, ts in rates.items() if all(t.response_time for t in ts)}
+        for label, rates in everything.items()
     }
-    worst = max(both, key=lambda label: both[label][1] / both[label][0], default="")
-    if not worst or both[worst][1] <= CLEAR * both[worst][0]:
-        return ""
-    seen, waited = map(duration, both[worst])
-    return (
-        f" The same pages with {prose(worst)} have a p99 of {seen} as service time and {waited} as "
-        "response time. A closed loop sees the first."
+    data = {label: rates for label, rates in data.items() if rates}
+    labels = sorted(data, key=lambda label: label not in MODELS)[:MOST]
+    rate = telling(data, labels)
+    drawn = {label: data[label][rate] for label in labels} if rate else {}
+    response = {x: c for x, ts in drawn.items() if (c := curve([t.response_time for t in ts]))}
+    service = {x: c for x, ts in drawn.items() if (c := curve([t.service_time for t in ts]))}
+    labels = [label for label in drawn if label in response and label in service]
+    if not labels or rate is None:
+        return None
+    absent = [label for label in data if label not in labels]
+    left = ", ".join(absent) if len(absent) < 6 else f"{len(absent)} further backends"
+    p99 = {
+        x: (
+            _merged_p99(t.service_time for t in drawn[x]),
+            _merged_p99(t.response_time for t in drawn[x]),
+        )
+        for x in labels
+    }
+    worst = max(labels, key=lambda label: p99[label][1] / max(p99[label][0], 1e-9))
+    clear = all(
+        t.response_time.p99_ms > CLEAR * t.service_time.p99_ms
+        for t in drawn[worst]
+        if t.response_time and t.service_time
     )
+    return Figure(
+        name="omission",
+        title="Service time and response time of the same trials",
+        headline=f"The same pages with {prose(worst)} have a p99 of "
+        f"{duration(p99[worst][0])} as service time and {duration(p99[worst][1])} as response time"
+        if clear
+        else None,
+        subtitle=f"{count(rate)} requests/s offered. Service time (dotted) runs from the actual "
+        "start, response time from the intended one",
+        data=Lines(
+            [
+                Plot(
+                    {label: response[label]},
+                    Axis("percentile", "nines"),
+                    Axis("time", "times"),
+                    label,
+                    dotted={label: service[label]},
+                    marks={label: min(response[label], key=lambda p: abs(p.x - nines(99)))},
+                )
+                for label in labels
+            ],
+            columns=len(labels),
+        ),
+        notes=(
+            "A closed loop sees service time only. What it misses is called coordinated omission. "
+            f"Each curve merges {of_blocks(len(drawn[label]) for label in labels)}; the mark is at "
+            "p99.",
+            *listed([t for label in labels for t in drawn[label]]),
+            *((f"Not drawn: {left}.",) if absent else ()),
+        ),
+    )
+
+
+def _merged_p99(times: Iterable[Latency | None]) -> float:
+    return stats.merge_histograms(time.hdr for time in times if time).at_ms(99)
+
+
+def nines(percentile: float) -> float:
+    """Place of a percentile on the axis: the number of nines, log10 of 1/(1 - p)."""
+    return -math.log10(1.0 - percentile / 100.0)
+
+
+def curve(times: Sequence[Latency | None]) -> Line | None:
+    """All trials merged, from the median upwards; None with too few samples."""
+    encoded = [time.hdr for time in times if time]
+    if not encoded:
+        return None
+    pairs = zip(*stats.merge_histograms(encoded).curve(), strict=True)
+    points = [
+        Point(nines(float(p)), stats.Spread(float(ms), float(ms), float(ms), 1))
+        for p, ms in pairs
+        if p >= 50.0
+    ]
+    return points if len(points) > 1 else None

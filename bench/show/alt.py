@@ -30,7 +30,7 @@ MOST: Final = 8
 
 SCALES: Final[dict[str, Callable[[float], str]]] = {
     **{"times": duration, "memory": size_words, "counts": count},
-    "ratios": "{:.2f}".format,
+    **{"ratios": "{:.2f}".format, "nines": lambda nines: f"p{100 - 100 * 10**-nines:.3g}"},
 }
 KINDS: Final[dict[type, str]] = {
     **{Bars: "Bar chart", Stacked: "Stacked bar chart", Dots: "Dot chart"},

@@ -90,10 +90,13 @@ Line = Sequence[Point]
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """``linear`` begins at 0; ``values`` too, unless they differ too much; ``ratios`` have a 1."""
+    """``linear`` begins at 0; ``values`` too, unless they differ too much; ``ratios`` have a 1.
+
+    ``nines`` is the axis of HdrHistogram plots: log10 of 1/(1 - p), 2 for a 99th percentile.
+    """
 
     label: str
-    scale: Literal["linear", "values", "counts", "times", "memory", "ratios"] = "linear"
+    scale: Literal["linear", "values", "counts", "times", "memory", "ratios", "nines"] = "linear"
     words: Callable[[float], str] = number
 
 

@@ -106,6 +106,17 @@ def time_axis(axes: Axes, values: Sequence[float], room: float = 0.04, *, axis: 
     target.set_minor_formatter(NullFormatter())
 
 
+PERCENTILES = (50.0, 90.0, 99.0, 99.9, 99.99, 99.999)
+
+
+def nines_axis(axes: Axes, highest: float, percentiles: Sequence[float] = PERCENTILES) -> None:
+    """Ticks at these percentiles, as far as there are samples."""
+    named = {-math.log10(1 - p / 100): f"p{p:g}" for p in percentiles}
+    shown = {place: name for place, name in named.items() if place <= highest + 1e-9}
+    axes.set_xticks(list(shown), list(shown.values()))
+    axes.set_xlim(min(named), max(highest, 1.0))
+
+
 def ratio_axis(axes: Axes, ends: Sequence[float], most: int, *, axis: str = "y") -> None:
     """A logarithmic axis from the lowest to the highest ratio, at most ``most`` ticks.
 

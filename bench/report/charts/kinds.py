@@ -10,12 +10,14 @@ from matplotlib.axes import Axes
 from bench.controls import CONTROLS
 from bench.palette import mix
 from bench.report.charts.axes import (
+    PERCENTILES,
     bar_label,
     bar_range,
     bar_rows,
     count_axis,
     markers,
     memory_axis,
+    nines_axis,
     ratio_axis,
     time_axis,
     value_axis,
@@ -341,6 +343,9 @@ def _x_axis(axes: Axes, axis: Axis, column: Sequence[Plot], *, small: bool) -> N
     lines = [line for plot in column for line in plot.lines.values()]
     places = sorted({point.x for line in lines for point in line})
     low, high = places[0], places[-1]
+    if axis.scale == "nines":
+        nines_axis(axes, high, (50.0, 99.0, 99.99) if small else PERCENTILES)
+        return
     if axis.scale == "values":
         value_axis(axes, places, axis="x", words=axis.words)
         return

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from bench.analysis import stats
 from bench.questions import open_loop
 from bench.schema import AnyRecord, TrialRecord
@@ -42,16 +44,16 @@ def test_the_times_are_those_of_the_trials() -> None:
 def test_a_p99_needs_a_thousand_samples() -> None:
     answer = sure(open_loop.answer(analysed(scheduled(samples=500))))
     assert answer.headline is None
-    assert not answer.figures
+    assert [figure.name for figure in answer.figures] == ["omission"]
 
 
-def test_what_a_closed_loop_would_have_missed_is_said() -> None:
-    data = open_loop.measured(open_loop.by_rate(FULL))
-    rate = sure(open_loop.telling(open_loop.by_rate(FULL), MODELS))
-    said = open_loop.omission(data, rate)
-    assert said.startswith(" The same pages with ")
-    assert said in sure(open_loop.answer(FULL)).prose
-    assert open_loop.omission(data, 1) == ""
+def test_the_chart_of_omission_has_the_same_pages_twice() -> None:
+    answer = sure(open_loop.answer(FULL))
+    figure = next(one for one in answer.figures if one.name == "omission")
+    assert figure.headline is not None
+    assert figure.headline.startswith("The same pages with ")
+    assert f"{figure.headline}." in answer.prose
+    assert "6 blocks" in figure.notes[0]
 
 
 def test_records_without_response_times_are_left_out() -> None:
@@ -61,3 +63,8 @@ def test_records_without_response_times_are_left_out() -> None:
     ]
     answer = sure(open_loop.answer(analysed(lines)))
     assert not answer.figures
+
+
+@pytest.mark.parametrize(("percentile", "place"), [(0, 0), (90, 1), (99, 2), (99.9, 3)])
+def test_a_place_on_the_axis_is_the_number_of_nines(percentile: float, place: float) -> None:
+    assert open_loop.nines(percentile) == pytest.approx(place)

@@ -47,7 +47,7 @@ def test_only_backends_measured_at_many_slots_are_in_the_other_charts() -> None:
 
 
 def test_charts_are_told_in_the_order_of_the_story() -> None:
-    story = ["cpu", "memory", "ramp", "waiting", "hockey-stick", "fairness"]
+    story = ["cpu", "memory", "ramp", "waiting", "hockey-stick", "omission", "fairness"]
     assert [name for name in standard() if name in story] == story
 
 
