@@ -1,7 +1,7 @@
 """Document the schema of ``trials.jsonl`` and ``turns.jsonl`` from its source.
 
-``python -m tools.rebuild documents`` writes docs/records.md. :func:`digest` changes with every
-change of the schema; a test holds it to the schema's version.
+``python -m tools.rebuild documents`` writes docs/reference/records.md. :func:`digest` changes with
+every change of the schema; a test holds it to the schema's version.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from bench import schema
 from bench.launch import ROOT
 from bench.text import markdown_table, markdown_text
 
-PAGE: Final = ROOT / "docs" / "records.md"
+PAGE: Final = ROOT / "docs" / "reference" / "records.md"
 
 UNITS: Final = {
     "_per_s": "per second",
@@ -31,7 +31,7 @@ UNITS: Final = {
 """The ends of names, the longest first where one ends with another."""
 
 HEAD: Final = """\
-# Records
+# Fields of the records
 
 A campaign is one file of JSON lines, `results/CAMPAIGN/trials.jsonl`, which may be compressed
 (`.gz`). Its first line is a [CampaignRecord](#campaignrecord); each later line is a

@@ -50,7 +50,13 @@ SECTIONS: Final = (
         ),
     ),
     Section(
-        "Method", ("docs/method.md", "docs/reliability.md", "docs/records.md", "docs/exporting.md")
+        "Method",
+        (
+            "docs/method.md",
+            "docs/reliability.md",
+            "docs/exporting.md",
+            "docs/reference/records.md",
+        ),
     ),
     Section(
         "Read, show and extend",
