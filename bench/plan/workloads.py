@@ -571,8 +571,7 @@ def garbage(slots: int, urls: int, who: Participants) -> Point:
     return replace(point, interleaved=False, garbage=True, work_s=4 * urls * LISTED_PAGE_S)
 
 
-ROUND_TRIP_MS: Final = 20.0
-"""Between two cities of one continent."""
+ROUND_TRIP_MS: Final = 20.0  # between two cities of one continent
 
 
 def wire(slots: int, urls: int, who: Participants) -> Point:

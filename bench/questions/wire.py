@@ -16,7 +16,7 @@ from bench.schema import TrialRecord
 from bench.show.figures import Bars, Figure, Unit
 from bench.show.measured import MS, Measure, Measured, Value, by_label
 from bench.show.words import of_blocks
-from bench.text import listing, number, plural, significant
+from bench.text import listing, number, plural
 
 NAME: Final = "wire"
 ASKS: Final = "How many round trips does a page cost?"
@@ -29,11 +29,7 @@ OPENING: Final[dict[str, int]] = {KEPT: 1, KEPT_TLS: 2}
 """Round trips that open a connection, and belong to no page where it is kept."""
 
 
-def _round_trips(value: float) -> str:
-    return f"{significant(value, 2)} round trips"
-
-
-TRIPS: Final = Unit("round trips", _round_trips, number)
+TRIPS: Final = Unit("round trips", number, number)
 PROSE: Final = (
     "A list is fetched through a proxy that puts 20 ms between client and server, and counts how "
     "often the server answers. HTTP/1.1 needs one round trip for a page, TCP one more to open a "
@@ -82,27 +78,21 @@ def longer(found: Measured) -> list[str]:
     ]
 
 
-def headline_of(found: Measured, more: list[str]) -> Headline:
-    everyone = plural(len(found.values), "backend")
-    text = (
-        f"A new connection over TLS costs a page 3 round trips, a kept one 1, with all {everyone}"
-    )
-    if more:
-        text = f"With {len(more)} of {everyone} a page needs more round trips than HTTP and TLS do"
-    return Headline(text, f"counted by the proxy, in {plural(max(found.blocks(HOW)), 'block')}")
-
-
 def answer(analysis: Analysis) -> Answer | None:
     found = measured(analysis)
     if not found.values:
         return None
-    more = longer(found)
-    headline = headline_of(found, more)
-    longest = f" More than these need: {listing([f'`{label}`' for label in more])}." if more else ""
+    everyone, prose = plural(len(found.values), "backend"), PROSE
+    text = f"A new connection over TLS costs a page 3 round trips, a kept one 1, with {everyone}"
+    if more := longer(found):
+        text = f"With {len(more)} of {everyone} a page needs more round trips than HTTP and TLS do"
+        prose += f" More than these need: {listing([f'`{label}`' for label in more])}."
+    counted = f"counted by the proxy, in {plural(max(found.blocks(HOW)), 'block')}"
+    headline = Headline(text, counted)
     return Answer(
         found,
         headline,
-        PROSE + longest,
+        prose,
         tables=[
             found.table(
                 "Round trips of a page",

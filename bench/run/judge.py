@@ -149,8 +149,7 @@ def way_reason(way: Way, ledger: Ledger) -> str | None:
     return None
 
 
-LATE_BYTES: Final = 64
-"""Of a connection, that may come when the server has ended it: an alert, and TCP's FIN."""
+LATE_BYTES: Final = 64  # of a connection that the server has ended: an alert, and TCP's FIN
 
 
 def proxy_reason(forwarded: Forwarded | None, ledger: Ledger) -> str | None:

@@ -4,8 +4,8 @@ Started as ``python -m bench.run.proxy HOST:PORT ROUND_TRIP_MS``; its first line
 listens. Whatever it reads arrives half a round trip later: bytes, the end of a stream, a reset. TLS
 passes through as bytes. A line of input asks what has arrived since the last one.
 
-That includes the round trips, which no load of the machine changes much: the longest chain of bytes
-that a client sent when it had got bytes that the server sent when it had got bytes of the client.
+That includes the round trips of each connection: the longest chain in which each question left
+when the answer before it had come. They do not depend on the load of the machine.
 
 The kernel opens a client's connection before a program sees it, in no time. So whatever a client
 sends before its first answer arrives one round trip later than anything else, and the connection to

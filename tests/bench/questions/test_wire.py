@@ -58,7 +58,7 @@ def test_a_page_needs_what_its_protocols_need_and_what_a_library_adds(added: int
 def test_the_headline_counts_who_adds_some_and_the_prose_names_them() -> None:
     answer = sure(wire.answer(analysed(distant(blocks=1))))
     assert sure(answer.finding).startswith(
-        "**A new connection over TLS costs a page 3 round trips, a kept one 1, with all 4 "
+        "**A new connection over TLS costs a page 3 round trips, a kept one 1, with 4 "
         "backends** (counted by the proxy, in 1 block). "
     )
     answer = sure(wire.answer(analysed(distant(slow="generators", added=1, blocks=1))))
