@@ -58,6 +58,7 @@ from bench.plan.workloads import (
     tls_handshake,
     waiting,
     whole,
+    wire,
     with_long_switch,
 )
 from bench.schema import Spread
@@ -218,6 +219,7 @@ def full() -> Profile:
             tls_fetch(10, 28000, Participants(5, 5, 1)),
             tls_handshake(10, 28000, Participants(5, 5, 1)),
             churn(100, 27500, Participants(5, 5)),
+            wire(5, 40, Participants(1, 1, 1)),
             garbage(100, 2000, Participants(1, 1, also=("httpx",))),
             *(
                 tls_c10k(connections, Participants(1, 1, also=SMALL_BUFFER))

@@ -24,7 +24,7 @@ from bench.plan.workloads import SITE_SEED, WARMUP_SITE, Point
 from bench.run import ceiling, serving, together, trial, working
 from bench.run.process import deferred
 from bench.run.record import refused
-from bench.run.servers import Server, ServerError
+from bench.run.servers import DistantServer, Server, ServerError
 from bench.run.state import Bench
 from bench.schema import CampaignRecord, CeilingRecord, EndRecord, TrialRecord
 from bench.store import Log
@@ -117,7 +117,7 @@ class Campaign:
             self._together(bench, campaign, point, turns)
             return
         with ExitStack() as stack:
-            server: Server | None = None
+            servers: dict[Tls | None, Server] = {}  # a point with modes may need two
             for turn in turns:
                 if refusal := self.refusals.get((point.id, turn.label)):
                     backend = of_role(point, turn.label, self.backends)
@@ -132,10 +132,14 @@ class Campaign:
                 self._check_warmup(bench, campaign)
                 # A large hold leaves thousands of connections behind in the server's
                 # ports and memory, so the next one gets a server of its own.
-                if server is None or not server.listens or point.slots > SHARED_SERVER_SLOTS:
+                tls = point.way(turn.label).tls
+                used_up = point.slots > SHARED_SERVER_SLOTS
+                if tls in servers and (used_up or not servers[tls].listens):
                     stack.close()
+                    servers.clear()
+                if tls not in servers:
                     self._show(f"{point.id}: starting the server")
-                    server = stack.enter_context(start(point, bench.pinning))
+                    servers[tls] = server = stack.enter_context(start(point, bench.pinning, tls))
                     if point.ceiling:
                         self._ceiling(bench, point, server, turn.block)
                     if point.work_ms is not None and bench.round_us is None:
@@ -144,13 +148,13 @@ class Campaign:
                 self._show(
                     f"block {turn.block + 1}/{len(self.plan.blocks)} {point.id} {turn.label}"
                 )
-                self._keep(trial.run(bench, point, turn, server, self._number))
+                self._keep(trial.run(bench, point, turn, servers[tls], self._number))
 
     def _together(self, bench: Bench, campaign: ExitStack, point: Point, turns: list[Turn]) -> None:
         """One block of a point whose labels take turns; recorded when all of them have ended."""
         self._check_warmup(bench, campaign)
         if point.ceiling and not self._has_ceiling(turns[0].block):
-            with start(point, bench.pinning) as server:
+            with start(point, bench.pinning, point.tls) as server:
                 self._ceiling(bench, point, server, turns[0].block)
         here = {self._number + place: turn for place, turn in enumerate(turns)}
         able = {n: t for n, t in here.items() if (point.id, t.label) not in self.refusals}
@@ -238,10 +242,13 @@ def warmup_server(pinning: cpu.Pinning, tls: Tls | None = None) -> Server:
     return Server(WARMUP_SITE, seed=SITE_SEED, cores=pinning.server, tls=tls)
 
 
-def start(point: Point, pinning: cpu.Pinning) -> Server:
-    server = Server(
-        point.site, delay=point.delay, seed=SITE_SEED, cores=pinning.server, tls=point.tls
-    )
+def start(point: Point, pinning: cpu.Pinning, tls: Tls | None) -> Server:
+    cores = pinning.server
+    server: Server
+    if point.round_trip_ms:
+        server = DistantServer(point.site, point.round_trip_ms, cores, tls)
+    else:
+        server = Server(point.site, delay=point.delay, seed=SITE_SEED, cores=cores, tls=tls)
     server.warm()
     return server
 

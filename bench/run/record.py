@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +107,7 @@ def finish(trial: Trial) -> TrialRecord:
             control,
             trial.way,
             trial.cancelled,
+            trial.forwarded,
         )
         if trial.reason is None and trial.work_expected is not None:
             trial.reason = working.reason(trial.result.work, trial.work_expected)
@@ -224,6 +225,8 @@ def measured(trial: Trial, result: Result, ledger: Ledger) -> dict[str, Any]:
             "late_starts": result.late,
             "response_time": latency(trial.times, "response", result.response),
         }
+    if trial.forwarded is not None:
+        extra |= {f"proxy_{name}": value for name, value in asdict(trial.forwarded).items()}
     if part is not None:
         extra |= {
             "steady_s": part.seconds,

@@ -17,7 +17,7 @@ from bench.run import record
 from bench.run.barrier import Barrier, Interruption
 from bench.run.process import ProcessError, WorkerError, WorkerProcess, threads
 from bench.run.protocol import Command, Schedule, Working
-from bench.run.servers import Server, ServerError
+from bench.run.servers import DistantServer, Server, ServerError
 from bench.run.state import Bench, Trial, recorder
 from bench.schema import TrialRecord
 
@@ -160,3 +160,5 @@ def measure(trial: Trial, worker: WorkerProcess) -> None:
     trial.server_cpu = (user_after - user, system_after - system)
     trial.kernel = kernel.delta(counters, kernel.counters())
     trial.ledger = server.ledger()
+    if isinstance(server, DistantServer):
+        trial.forwarded = server.forwarded()
