@@ -47,9 +47,12 @@ def void_reason(
     in flight than the job has slots. ``control`` names the control, if it is one
     (:mod:`bench.controls`): only its requests can be checked. ``way`` says how the pages
     were to be fetched, by default that of the point. A crawl that was to be interrupted
-    (``cancelled``) counts by other rules: see :func:`cancelled_reason`.
+    (``cancelled``) counts by other rules: see :func:`cancelled_reason`. None counts that ran a
+    free-threaded interpreter with its lock on.
     """
     way = way or Way(point.tls)
+    if by := result.mechanism.get("gil_by"):
+        return f"the lock of this free-threaded interpreter was on at the end; suspects: {by}"
     if point.kind == "cancel":
         return cancelled_reason(point, result, ledger, cancelled)
     if result.stopped:
