@@ -118,21 +118,25 @@ def find() -> tuple[list[FoundInterpreter], dict[str, str]]:
 
 
 def chosen(paths: Iterable[Path]) -> tuple[list[FoundInterpreter], dict[str, str]]:
-    """The interpreters at these paths, in the form of :func:`find`.
+    """The interpreters at these paths, or of these releases, in the form of :func:`find`.
 
-    Raises :class:`InterpreterError` when one cannot be used, or when two have
+    Raises :class:`InterpreterError` when one cannot be used or found, or when two have
     the same name, because their trials would have the same labels.
     """
     by_name: dict[str, FoundInterpreter] = {}
+    paths = list(paths)
+    here = {each.release: each for each in find()[0]} if {*map(str, paths)} & {*RELEASES} else {}
     for path in paths:
-        each = examine(path)
+        if str(path) in RELEASES and str(path) not in here:
+            raise InterpreterError(f"no CPython {path} on PATH or under pyenv: give its path")
+        each = here.get(str(path)) or examine(path)
         if each.name in by_name:
             raise InterpreterError(
                 f"{by_name[each.name].path} and {path} are both CPython {each.name}: give one"
             )
         by_name[each.name] = each
     found = in_order(by_name.values())
-    return found, missing(found, "not among the paths given")
+    return found, missing(found, "not among those given")
 
 
 def missing(found: Iterable[FoundInterpreter], why: str) -> dict[str, str]:

@@ -158,10 +158,13 @@ def select(
     ``only`` names workloads or point ids; ``selection`` keeps the given pairs of
     point and backend; ``blocks`` replaces the profile's numbers of blocks;
     ``named`` and ``sharing`` are as in :func:`labels_of`.
-    Raises :class:`bench.plan.profiles.ProfileError` for an unknown name and
-    :class:`PlanError` when nothing is left.
+    Raises :class:`bench.plan.profiles.ProfileError` for an unknown name and for a whole profile
+    that this machine is too small for, and :class:`PlanError` when nothing is left.
     """
-    points = profile(profile_name).points
+    chosen_profile = profile(profile_name)
+    points = chosen_profile.points
+    if chosen_profile.refusal and not only:
+        raise ProfileError(chosen_profile.refusal)
     if only:
         known = {point.id for point in points} | {point.workload for point in points}
         for name in only:

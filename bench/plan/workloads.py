@@ -630,14 +630,17 @@ def processors(how: Spread, pages: int, who: Participants, over: int | None = No
     return replace(point, who=who, spread=how, over=over, sole=over is None)
 
 
+def usable_processors() -> int:
+    """How many this process may use, 0 where processes cannot be pinned."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 0
+
+
 def steps(usable: int | None = None) -> tuple[int, ...]:
     """Numbers of processors for the client between one and all but the server's: 1, 2, 4 …
 
     By default of those that this process may use; none where processes cannot be pinned.
     """
-    if usable is None:
-        usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 0
-    most = usable - 1
+    most = (usable_processors() if usable is None else usable) - 1
     return tuple(2**power for power in range(most.bit_length()) if 2**power < most)
 
 

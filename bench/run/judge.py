@@ -49,9 +49,12 @@ def void_reason(
     (:mod:`bench.controls`): only its requests can be checked. ``way`` says how the pages
     were to be fetched, by default that of the point. A crawl that was to be interrupted
     (``cancelled``) counts by other rules: see :func:`cancelled_reason`. What a proxy has
-    ``forwarded`` must be all that the server has got.
+    ``forwarded`` must be all that the server has got. None counts that ran a free-threaded
+    interpreter with its lock on.
     """
     way = way or Way(point.tls)
+    if by := result.mechanism.get("gil_by"):
+        return f"the lock of this free-threaded interpreter was on at the end; suspects: {by}"
     if point.kind == "cancel":
         return cancelled_reason(point, result, ledger, cancelled)
     if result.stopped:

@@ -173,16 +173,9 @@ def sharing(known: Iterable[Backend]) -> set[str]:
 
 
 def look_up(names: Sequence[str] | None, pythons: Sequence[FoundInterpreter]) -> list[Backend]:
-    """The backends as the campaign's interpreters have them.
-
-    Raises :class:`bench.plan.backends.BackendsError` when one cannot run on one of them.
-    """
-    if not pythons:
-        return backends.look_up(names)
-    known = backends.look_up(names, pythons[0].command)
-    for later in pythons[1:]:
-        backends.choose(backends.look_up(names, later.command), names)
-    return known
+    """The backends as the campaign's interpreters have them: one must run on all of them."""
+    found = [backends.look_up(names, each.command) for each in pythons] or [backends.look_up(names)]
+    return [next((b for b in same if b.missing), same[0]) for same in zip(*found, strict=True)]
 
 
 def create(file: Path) -> Log:

@@ -127,6 +127,8 @@ def interpreter(family: str) -> dict[str, str | int]:
     parser = {} if family == "stack" else {"parser": http.PARSER}
     workaround = {"links": tokens.WORKAROUND} if tokens.WORKAROUND else {}
     switched = {"gil": switches.gil(), "jit": switches.jit()}
+    if by := switches.locked_by():
+        switched["gil_by"] = by
     return {"python": sys.version.split()[0], **switched, **parser, **workaround}
 
 

@@ -6,6 +6,7 @@ import json
 import os
 import platform
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,9 @@ from bench.cli import USAGE
 from bench.machine import interpreters
 from bench.machine.interpreters import FoundInterpreter, InterpreterError
 from bench.plan.labels import Label
+from bench.run import runner
 from bench.schema import Interpreter
+from crawlers.backend import Backend
 from tests.bench.small import harness
 
 HERE = Path(sys.executable)
@@ -84,7 +87,34 @@ def test_two_interpreters_of_one_name_are_refused(tmp_path: Path) -> None:
 def test_releases_that_were_not_named_are_missing() -> None:
     there, missing = interpreters.chosen([HERE])
     assert set(missing) == set(interpreters.RELEASES) - {there[0].release}
-    assert set(missing.values()) == {"not among the paths given"}
+    assert set(missing.values()) == {"not among those given"}
+
+
+def test_one_may_be_named_by_its_release(monkeypatch: pytest.MonkeyPatch) -> None:
+    there = [found("3.13.5"), found("3.13.5t", "/free"), found("3.14.2")]
+    monkeypatch.setattr(interpreters, "find", lambda: (there, {}))
+    named, missing = interpreters.chosen([Path("3.13t"), Path("3.13"), HERE])
+    own = interpreters.examine(HERE)
+    assert named == interpreters.in_order([there[0], there[1], own])
+    assert missing["3.14"] == "not among those given" or own.release == "3.14"
+    with pytest.raises(InterpreterError, match=r"no CPython 3\.15t on PATH.*give its path"):
+        interpreters.chosen([Path("3.15t")])
+
+
+def test_what_one_interpreter_lacks_runs_on_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    lacks = {"/old": {"subinterpreters"}, "/new": {"curio"}}
+
+    def look_up(names: Sequence[str], python: Sequence[str]) -> list[Backend]:
+        return [
+            Backend(name, "f", 1, "", "", missing="no" if name in lacks[python[0]] else None)
+            for name in names
+        ]
+
+    monkeypatch.setattr("bench.plan.backends.look_up", look_up)
+    names = ["callbacks", "subinterpreters", "curio"]
+    known = runner.look_up(names, [found("3.13.5", "/old"), found("3.14.2t", "/new")])
+    assert [one.name for one in known] == names
+    assert [one.name for one in known if one.missing is None] == ["callbacks"]
 
 
 def test_oldest_first_and_none_twice() -> None:

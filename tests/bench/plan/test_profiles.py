@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 import pytest
@@ -215,3 +216,52 @@ def test_full_fetches_with_a_backend_that_has_a_goal_beside_the_floor() -> None:
     assert found[Label("uvloop_protocol")] == found[Label("uvloop")] == point.blocks
     assert Label("tornado") not in found
     assert Label("uvloop_protocol") not in plan.labels_of(points("full")["fetch-10"], names)
+
+
+# --- cores -------------------------------------------------------------------------------
+
+
+def machine(monkeypatch: pytest.MonkeyPatch, usable: int) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(usable)), raising=False)
+
+
+@pytest.mark.parametrize(
+    ("usable", "wanted"),
+    [
+        (2, ("apart", "shared")),
+        (3, ("1apart", "apart", "shared")),
+        (4, ("1apart", "2apart", "apart")),
+        (8, ("1apart", "2apart", "4apart", "apart")),
+        (12, ("1apart", "2apart", "4apart", "8apart", "apart")),
+    ],
+)
+def test_cores_has_every_number_of_processors_but_the_servers(
+    usable: int, wanted: Sequence[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine(monkeypatch, usable)
+    found = profiles.cores()
+    assert [point.id for point in found.points] == [f"processors-{how}" for how in wanted]
+    assert bool(found.refusal) == (usable < 4)
+    names = [*MODELS, "uvloop", "processes", "partition", "loop_per_thread", "trio"]
+    free = [f"{name}@3.14.2{suffix}" for suffix in ("", "t") for name in names]
+    for point in found.points:
+        labels = plan.labels_of(point, free)
+        assert len(labels) == 2 * 7 + 1  # one twin
+        assert min(labels.values()) >= MIN_BLOCKS
+        assert not {"generators", "trio"} & {label.name for label in labels}
+
+
+@pytest.mark.parametrize("usable", [0, 1, 2, 3])
+def test_cores_is_refused_on_a_small_machine_unless_its_points_are_named(
+    usable: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine(monkeypatch, usable)
+    with pytest.raises(ProfileError, match=rf"needs 4 processors.*to {usable}:.*--only processors"):
+        plan.select("cores", MODELS)
+    entries = plan.select("cores", MODELS, only=["processors"])
+    assert entries[-1].point.spread == "shared"
+
+
+def test_cores_is_not_refused_on_four(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine(monkeypatch, 4)
+    assert len(plan.select("cores", MODELS)) == 3

@@ -291,6 +291,11 @@ def shaken(full: int, resumed: int = 0) -> dict[str, Any]:
     [
         ({}, {}, "", None),
         ({"stopped": "deadline"}, {}, "", "stopped: deadline"),
+        ({"mechanism": {"gil": "enabled"}}, {}, "", None),  # as every other build has it
+        (
+            {"mechanism": {"gil": "enabled", "gil_by": "uvloop"}},
+            *({}, "", "the lock of this free-threaded interpreter was on at the end; "),
+        ),
         (
             {"digest": "e", "errors": {"timeout": 2}},
             *({}, "", "wrong digest of 10 URLs; errors: 2 timeout"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
@@ -17,9 +18,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.launch import ROOT
+from bench.machine import switches
 from bench.run import worker
 from bench.run.process import Child, ProcessError, WorkerError, WorkerProcess
 from bench.run.protocol import (
+    GO,
     Command,
     Failed,
     Message,
@@ -31,6 +34,9 @@ from bench.run.protocol import (
     encode,
 )
 from bench.run.servers import Server
+from crawlers import callbacks
+from crawlers.job import CrawlReport, Job
+from crawlers.recorder import Recorder
 from tests.bench.small import RESULT
 
 SOON_S = 30
@@ -73,12 +79,32 @@ def test_ready_go_result(server: Server, tmp_path: Path) -> None:
     assert result.call_s >= result.elapsed_s > 0
     assert int(result.mechanism["gc_collections"]) >= 0
     assert result.mechanism["gil"] in ("enabled", "disabled")
+    assert "gil_by" not in result.mechanism
     assert result.mechanism["jit"] in ("enabled", "disabled", "absent")
     times = array("d")
     with open(tmp_path / "times.service", "rb") as file:
         times.fromfile(file, result.service)
     assert len(times) == result.answered == server.ledger().requests
     assert all(0 < seconds < SOON_S for seconds in times)
+
+
+def test_the_lock_is_read_after_the_crawl(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Libraries switch it on when they are imported, which may be for the last page."""
+    monkeypatch.setattr(switches, "locked_by", str)
+
+    def late(job: Job, recorder: Recorder) -> CrawlReport:
+        report = callbacks.crawl(job, recorder)
+        monkeypatch.setattr(switches, "locked_by", lambda: "uvloop")
+        return report
+
+    told, replies = command(server, tmp_path), io.StringIO()
+    worker.measure(told, worker.make_job(told), "callbacks", late, io.StringIO(GO), replies)
+    *_, last = replies.getvalue().splitlines()
+    result = decode(last)
+    assert isinstance(result, Result)
+    assert result.mechanism["gil_by"] == "uvloop"
 
 
 def test_without_the_collector_it_counts_what_only_that_can_free(
