@@ -8,17 +8,14 @@ import resource
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
-from bench import store
 from bench.__main__ import main as bench_main
 from bench.launch import ROOT
 from bench.text import CONTROL
 from crawlers.command import main as crawlers_main
 from crawlers.conformance.scripted import ScriptedServer, page
-from tests.bench.synthetic import campaign
 
 LONGEST = 1500
 """Characters of a message, besides those of the arguments."""
@@ -33,33 +30,12 @@ CRAWLERS: list[tuple[str, ...]] = [
     *(("conformance", "a\nb"), (*GO, "-c", "999999999")),
 ]
 BENCH: list[tuple[str, ...]] = [
-    *((command, path) for command in ("check", "export", "cite")
-      for path in ("AT/fifo", "AT/loop", "AT/empty", "AT/binary")),
-    *((), ("check", "AT/good", "--\x1b[2J\n"), ("\x1b[2J",), ("run\nx",), ("check", "")),
-    *(("check", path) for path in ("\udcff", "AT/sparse", "/dev/zero")),
-    *(("export", "AT/good", "--out", path) for path in ("AT/empty", "/proc/x")),
+    *((), ("\x1b[2J",), ("run\nx",), ("check", ""), ("check", "\udcff"), ("check", "/dev/zero")),
     *(("run", "--profile", "\x1b[2J"), ("list", "--profile", "")),
     *(("run", "--profile", "smoke", *more)
       for more in (("--only", "[b]x"), ("--backends", "a\nb"))),
     *(("run", "--blocks", text) for text in NUMBERS),
-    *(("run", "--resume", "AT/binary"), ("interpreters", "AT/binary")),
 ]  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def at(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with odd files in it, and a good campaign."""
-    folder = tmp_path_factory.mktemp("attacks")
-    for name in ("good", "empty", "sparse"):
-        (folder / name).mkdir()
-    lines = [one.model_dump_json() for one in campaign(samples=10, workloads=["throughput"])]
-    (folder / "good" / store.FILE_NAME).write_text("\n".join(lines) + "\n")
-    (folder / "binary").write_bytes(bytes(range(256)) * 10)
-    (folder / "loop").symlink_to(folder / "loop")
-    os.mkfifo(folder / "fifo")
-    with open(folder / "sparse" / store.FILE_NAME, "wb") as sparse:
-        sparse.truncate(1 << 40)
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -88,13 +64,12 @@ def limits_again() -> Iterator[None]:
 def test_a_hostile_command_line_is_one_line(
     main: Callable[[list[str]], int],
     arguments: tuple[str, ...],
-    at: Path,
     url: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     errors = io.StringIO()
     monkeypatch.setattr(sys, "stderr", errors)
-    filled = [url if word == "URL" else word.replace("AT/", f"{at}/", 1) for word in arguments]
+    filled = [url if word == "URL" else word for word in arguments]
     try:
         code = main(filled)
     except SystemExit as leaving:

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from bench.launch import ROOT
-from crawlers import registry
 from tools.site import links
 
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -121,36 +120,3 @@ def test_prose_fits_its_line(name: str) -> None:
         if len(line) > MOST_COLUMNS and not re.match(r"\||    |!\[|<|\[", line)
     ]
     assert wide == []
-
-
-LIBRARIES = ROOT / "docs" / "notebook" / "libraries.md"
-
-
-def test_every_library_has_its_say() -> None:
-    """What its documentation recommends, what is done here, and what its author could say."""
-    text = LIBRARIES.read_text()
-    named = set(re.findall(r"`([a-z]\w+)`", text))
-    known = {name.partition("_")[0] for name in named}
-    for name in registry.names():
-        assert name.partition("_")[0] in known, f"{name} is not on the page"
-    libraries = re.split(r"^### ", text, flags=re.MULTILINE)[1:]
-    assert len(libraries) >= 12
-    for part in libraries:
-        title = part.partition("\n")[0]
-        for word in ("**Recommended.**", "**Here.**", "**Still to be said.**"):
-            assert word in part, f"{title}: {word}"
-        assert "](https://" in part, f"{title}: no link to its documentation"
-
-
-STACKS = ("aiohttp", "httpx", "requests", "urllib3")
-VARIANTS = ("gevent", "trio", "uvloop", "Twisted", "Tornado")
-
-
-def test_the_readme_names_stacks_apart_from_models_and_variants() -> None:
-    text = GENERATED.sub("", (ROOT / "README.md").read_text())
-    for sentence in re.split(r"(?<=[.:])\s", text.replace("\n", " ")):
-        both = [
-            [word for word in words if re.search(rf"\b{word}\b", sentence)]
-            for words in (STACKS, VARIANTS)
-        ]
-        assert not all(both), sentence

@@ -29,7 +29,7 @@ from bench.run.protocol import Result
 from bench.run.servers import Server
 from bench.run.state import Bench
 from bench.run.trial import run
-from bench.schema import TrialRecord
+from bench.schema import Ledger, TrialRecord
 from bench.store import Records
 from crawlers.registry import MODELS
 
@@ -67,6 +67,17 @@ RESULT = Result(
     response=0,
 )
 """What a worker answers after a crawl of ten pages."""
+
+LEDGER = Ledger(
+    requests=10,
+    distinct=10,
+    repeated=0,
+    connections_opened=4,
+    peak_connections=4,
+    peak_in_flight=4,
+    requests_per_connection_max=3,
+)
+"""What the server says of it: four slots."""
 
 
 def point(site: str = "tree:60:5:1024", slots: int = 4, **changes: object) -> Point:

@@ -168,39 +168,3 @@ def test_nobody_waits_for_what_is_not_needed(module: str, unwanted: str) -> None
 
 
 # --- the checks themselves, on a made-up tree --------------------------------------------
-
-
-def tree(root: Path, **files: str) -> Path:
-    """A repository of these files; ``bench__plan__x`` is ``bench/plan/x.py``."""
-    for name, source in files.items():
-        file = root / (name.replace("__", "/") + ".py")
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(source)
-    return root
-
-
-def test_imports_that_go_up_or_round_are_found_wherever_they_hide(tmp_path: Path) -> None:
-    root = tree(
-        tmp_path,
-        bench__plan__points="from bench import store\nfrom bench.schema import Record",
-        bench__store="def load():\n    from bench.plan.points import Point",
-        bench__schema="",
-        bench__run__trial="if TYPE_CHECKING:\n    import bench.analysis.stats",
-        bench__analysis__stats="from bench.plan import points",
-        bench__run__servers="from server import sites",
-        bench__run__worker="from crawlers import job",
-        crawlers__job="import server.sites",
-        server__sites="",
-    )
-    assert upward(imports(root)) == [
-        "bench.run.servers -> server.sites",
-        "bench.run.trial -> bench.analysis.stats",
-        "bench.store -> bench.plan.points",
-        "crawlers.job -> server.sites",
-    ]
-    assert set(circle(imports(root))) == {"bench.plan.points", "bench.store"}
-
-
-def test_a_room_without_a_place_is_found(tmp_path: Path) -> None:
-    with pytest.raises(AssertionError, match="cellar"):
-        upward(imports(tree(tmp_path, bench__cellar__wine="")))

@@ -119,14 +119,6 @@ def test_unreadable_records_get_one_clear_line(
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("value", [float("nan"), -1.0, 1e-300])
-def test_an_impossible_rate_is_not_a_record(tmp_path: Path, value: float) -> None:
-    file = tmp_path / store.FILE_NAME
-    file.write_bytes(line() + trial(pages_per_s=value))
-    with pytest.raises(StoreError, match=":2: not a valid record: pages_per_s: "):
-        store.load(file)
-
-
 def test_a_missing_campaign_is_reported(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="no campaign here"):
         store.load(tmp_path / "nowhere")

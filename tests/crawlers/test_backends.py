@@ -6,8 +6,6 @@ import re
 import shutil
 import socket
 import subprocess
-import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -26,8 +24,7 @@ Start = Callable[..., FixtureServer]
 
 
 @models
-@pytest.mark.parametrize("slots", [1, 2, 100])
-@pytest.mark.parametrize("keep_alive", [True, False], ids=["keep-alive", "close"])
+@pytest.mark.parametrize(("slots", "keep_alive"), [(1, True), (2, False), (100, True)])
 def test_a_full_crawl_equals_the_digest_and_the_ledger(
     name: str, slots: int, keep_alive: bool, tree: FixtureServer
 ) -> None:
@@ -93,89 +90,38 @@ def test_every_slot_has_its_turn(name: str, tree: FixtureServer) -> None:
     assert opened[-1] == 150, opened
 
 
-@models
-def test_all_slots_wait_at_once(name: str, start_server: Start) -> None:
-    server = start_server("--site", "list:400:500")
-    server.control("/hold", {"n": 200})
-    urls = tuple(f"{server.url}p/{n}" for n in range(400))
-    report = crawl(name, *urls, slots=200, follow=False, timeout_s=60.0)
-    ledger = server.control("/ledger?summary=1")
-    assert report.pages == 400
-    assert report.digest == server.digest
-    assert ledger["peak_in_flight"] == 200
-    assert ledger["connections_opened"] == 200
-    server.stop()
+@pytest.fixture(scope="module")
+def listing(start_server: Start) -> FixtureServer:
+    """A hundred pages without links."""
+    return start_server("--site", "list:100:500")
 
 
 @models
-def test_response_times_of_a_stall_match_the_schedule(name: str, start_server: Start) -> None:
-    """Coordinated omission: 100 requests/s for 2 s meet a stall of 0.5 s.
+def test_response_times_of_a_stall_match_the_schedule(name: str, listing: FixtureServer) -> None:
+    """Coordinated omission: 100 requests/s for 1 s meet a stall of 0.5 s.
 
     On paper, answers due in the stall come at its end: 50 response times are
     spread evenly over 0 to 0.5 s. A closed loop of one slot would see one.
     """
-    server = start_server("--site", "list:200:500")
-    urls = tuple(f"{server.url}p/{n}" for n in range(200))
-    job = Job(urls, slots=100, follow=False, schedule=tuple(n / 100 for n in range(200)))
+    urls = tuple(f"{listing.url}p/{n}" for n in range(100))
+    job = Job(urls, slots=100, follow=False, schedule=tuple(n / 100 for n in range(100)))
     for last in (*[False] * (ATTEMPTS - 1), True):
-        server.control("/reset", {})
-        server.control("/stall", {"at_s": 0.5, "for_s": 0.5})
+        listing.control("/reset", {})
+        listing.control("/stall", {"at_s": 0.2, "for_s": 0.5})
         recorder = TimesRecorder()
         report = registry.load(name).crawl(job, recorder)
-        assert report.pages == 200
+        assert report.pages == 100
         response = sorted(recorder.response)
         slow = [time for time in response if time > 0.1]
         # A machine that is busy with other things adds slow ones; only the half matters here.
         as_on_paper = (
-            20 <= len(slow) < 100  # on paper: 40
+            20 <= len(slow) < 50  # on paper: 40
             and 0.3 < response[-1] < 1.0  # on paper: 0.5
-            and response[100] < 0.1  # three quarters are not touched
+            and response[45] < 0.1  # half are not touched
         )
         assert as_on_paper or not last, (len(slow), response[-1], response[100])
         if as_on_paper:
             break
-    server.stop()
-
-
-@models
-def test_one_slot_is_late_after_a_stall_and_says_so(name: str, start_server: Start) -> None:
-    """With one slot the stall shows once in the service times, and in all the
-    response times of the requests that queued behind it."""
-    server = start_server("--site", "list:100:500")
-    urls = tuple(f"{server.url}p/{n}" for n in range(100))
-    job = Job(urls, slots=1, follow=False, schedule=tuple(n / 100 for n in range(100)))
-    for last in (*[False] * (ATTEMPTS - 1), True):
-        server.control("/reset", {})
-        server.control("/stall", {"at_s": 0.2, "for_s": 0.5})
-        recorder = TimesRecorder()
-        registry.load(name).crawl(job, recorder)
-        service_slow = sum(time > 0.1 for time in recorder.service)
-        response_slow = sum(time > 0.1 for time in recorder.response)
-        as_on_paper = 1 <= service_slow <= 5 and response_slow >= 20  # on paper: 1 and 40
-        assert as_on_paper or not last, (service_slow, response_slow)
-        if as_on_paper:
-            assert recorder.late >= 20
-            break
-    server.stop()
-
-
-@models
-def test_the_server_is_killed_in_the_middle(name: str, start_server: Start) -> None:
-    server = start_server("--site", "tree:5000:6:2048", "--delay", "fixed:20")
-
-    def kill() -> None:
-        while server.control("/ledger?summary=1")["total"] < 20:
-            time.sleep(0.02)
-        server.process.kill()
-
-    killer = threading.Thread(target=kill)
-    killer.start()
-    report = crawl(name, server.url, slots=5, max_tries=2, timeout_s=30.0)
-    killer.join()
-    server.stop()
-    assert report.stopped is None
-    assert 0 < report.pages < 5000
-    assert set(report.errors) <= {"refused", "reset", "closed"}
 
 
 def html_tree() -> Path | None:

@@ -11,6 +11,7 @@ import threading
 import tomllib
 from collections.abc import Sequence
 from importlib.util import find_spec
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -21,16 +22,16 @@ from crawlers import registry
 from crawlers.conformance.conftest import Resources
 from crawlers.registry import MODELS
 
-USUAL = (*MODELS, "uvloop", "trio", "aiohttp")
-OWN_TLS = (
-    *("asyncio_protocol", "uvloop_protocol", "curio", "anyio", "gevent", "tornado"),
-    *("urllib3", "requests", "aiohttp_uvloop", "httpx", "httpx_tuned", "httpx2"),
-    *("aiofastnet", "aiofastnet_protocol"),
+WHOLE = (
+    *(*MODELS, "uvloop", "trio", "aiohttp", "gevent", "tornado", "urllib3", "httpx_tuned"),
+    "aiofastnet",
 )
-"""Others with a way of their own to do TLS. Variants of these do TLS as what they change."""
+"""The models, and one of each library that does TLS in its own way. All that a suite does is
+repeated over TLS for these; the other backends repeat over TLS what is quick, and the tests of
+TLS itself, as these do."""
 
-AT_ONCE = 6
-"""Suites that run at the same time: each of them spends most of its time waiting."""
+AT_ONCE = 6 * (os.cpu_count() or 1)
+"""Suites at the same time: each takes three seconds of a processor, and waits for twenty."""
 
 
 WITHOUT_PLUGINS = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
@@ -45,26 +46,26 @@ def groups(names: Sequence[str]) -> list[Sequence[str]]:
 
 @pytest.mark.quick
 def test_the_models_conform() -> None:
-    """What is quick of the suite; all of it is run once for every backend, with the slow tests."""
-    conformance(MODELS, "-m", "not slow")
+    """What neither is slow nor waits; the whole is run with the slow tests."""
+    conformance(MODELS, "-m", "not slow", "-k", "not while_a_slot and not a_slot_that_waits")
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1500)
-@pytest.mark.parametrize("names", groups([*USUAL, *OWN_TLS]), ids=",".join)
+@pytest.mark.parametrize("names", groups(WHOLE), ids=",".join)
 def test_the_whole_suite(names: Sequence[str]) -> None:
     """As a third party runs it; half a minute to a minute each."""
     conformance(names)
 
 
-VARIANTS = [name for name in registry.names() if name not in (*USUAL, *OWN_TLS)]
+OTHERS = [name for name in registry.names() if name not in WHOLE]
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1500)
-@pytest.mark.parametrize("names", groups(VARIANTS), ids=",".join)
+@pytest.mark.parametrize("names", groups(OTHERS), ids=",".join)
 def test_all_but_repeats_over_tls(names: Sequence[str]) -> None:
-    """Set ``CONFORMANCE_TLS=all`` to repeat everything over TLS: a quarter of an hour."""
+    """Set ``CONFORMANCE_TLS=all`` to repeat everything over TLS: half an hour."""
     more = [] if os.environ.get("CONFORMANCE_TLS") == "all" else ["-m", "not slow"]
     conformance(names, *more)
 
@@ -107,21 +108,20 @@ def pytest_alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_the_models_conform_on_other_releases(pytest_alone: Path, tmp_path: Path) -> None:
-    """With the parser in Python and the ``re`` that is there. All models on the newest alone."""
+    """With the parser in Python and the ``re`` that is there; the models take turns."""
     others = [each for each in interpreters.find()[0] if each.version[:2] != sys.version_info[:2]]
     running = {}
-    for each in others:
-        for name in MODELS if each is others[-1] else ("threads",):
-            arguments = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(ROOT)]
-            arguments += [str(ROOT / "crawlers/conformance"), "--backend", name]
-            running[each.name, name] = subprocess.Popen(
-                [*each.command, *arguments, f"--basetemp={tmp_path / f'{each.name}-{name}'}"],
-                cwd=ROOT,
-                env=os.environ | {"PYTHONPATH": f"{pytest_alone}{os.pathsep}{ROOT}"},
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-            )
+    for each, name in zip(others, cycle(MODELS), strict=False):
+        arguments = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(ROOT)]
+        arguments += [str(ROOT / "crawlers/conformance"), "--backend", name]
+        running[each.name, name] = subprocess.Popen(
+            [*each.command, *arguments, f"--basetemp={tmp_path / each.name}"],
+            cwd=ROOT,
+            env=os.environ | {"PYTHONPATH": f"{pytest_alone}{os.pathsep}{ROOT}"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
     outputs = {which: suite.communicate()[0] for which, suite in running.items()}
     for which, suite in running.items():
         assert suite.returncode == 0, f"{which}\n{outputs[which]}"

@@ -96,25 +96,6 @@ def test_no_more_roots_than_pages() -> None:
         frontier(urls=("http://site.test/", "http://site.test/a"), max_pages=1)
 
 
-def test_follows_links_once() -> None:
-    crawl = frontier()
-    root = take(crawl)
-    assert root.url == "http://site.test/"
-    assert root.target == "/"
-    assert crawl.take() is None
-    crawl.settle(root, page("a", "b", "a", ""), 1.0)
-    assert crawl.ready == 2
-    urls = []
-    while fetch := crawl.take():
-        urls.append(fetch.url)
-        crawl.settle(fetch, page("a", "b"), 2.0)
-    assert urls == ["http://site.test/a", "http://site.test/b"]
-    assert crawl.finished
-    root_row = crawl.rows["http://site.test/"]
-    assert (root_row.links_found, root_row.links_new) == (4, 2)
-    assert root_row.links is None
-
-
 @pytest.mark.parametrize("start", ["http://site.test/", "https://site.test/"])
 def test_scope_is_the_exact_host_and_port(start: str) -> None:
     """With default ports, http and https of a host are one site."""
@@ -151,29 +132,10 @@ def test_a_backend_without_https_says_so_of_each_url() -> None:
     assert [row.error for row in crawl.rows.values()] == [None, "unsupported", "unsupported"]
 
 
-def test_lenient_scope_is_the_last_two_labels() -> None:
-    crawl = frontier(lenient=True)
-    found = PageResult(200, 1, 1)
-    found.links = [
-        "http://www.site.test/",
-        "http://nosite.test/",
-        "http://127.0.0.1/",
-        "https://site.test/",
-    ]
-    crawl.settle(take(crawl), found, 0.0)
-    taken = [take(crawl).url, take(crawl).url, crawl.take()]
-    assert taken == ["http://www.site.test/", "https://site.test/", None]
-
-
 def test_excluded_urls_are_not_taken() -> None:
     crawl = frontier(exclude=r"\.pdf$|private")
     crawl.settle(take(crawl), page("a.pdf", "b", "private/c"), 0.0)
     assert [take(crawl).url, crawl.take()] == ["http://site.test/b", None]
-
-
-def test_bad_pattern_is_said() -> None:
-    with pytest.raises(JobError, match="regular expression"):
-        frontier(exclude="(")
 
 
 def test_connection_failures_are_retried_with_growing_waits() -> None:
@@ -192,31 +154,6 @@ def test_connection_failures_are_retried_with_growing_waits() -> None:
     assert crawl.retries == 2
 
 
-def test_a_stale_connection_costs_no_try_but_only_once() -> None:
-    crawl = frontier(max_tries=1)
-    crawl.settle(take(crawl), failed("stale"), 5.0)
-    fetch = take(crawl)
-    assert fetch.tries == 1
-    assert fetch.due <= 5.0
-    crawl.settle(fetch, failed("stale"), 6.0)
-    assert crawl.finished
-    assert crawl.rows["http://site.test/"].error == "closed"
-    assert crawl.retries == 0
-
-
-def test_redirect_budget_is_spent_along_a_chain() -> None:
-    crawl = frontier(max_redirects=2)
-    crawl.settle(take(crawl), page("r0"), 0.0)
-    for hop in range(3):
-        fetch = take(crawl)
-        assert fetch.url.endswith(f"r{hop}")
-        crawl.settle(fetch, redirect(f"r{hop + 1}"), 0.0)
-    assert crawl.finished
-    report = crawl.report("test", {})
-    assert report.rows["http://site.test/r2"].error == "too_many_redirects"
-    assert "http://site.test/r3" not in report.rows
-
-
 def test_a_link_restores_the_budget_of_a_redirect() -> None:
     crawl = frontier(max_redirects=1)
     crawl.settle(take(crawl), page("r0", "late"), 0.0)
@@ -227,33 +164,6 @@ def test_a_link_restores_the_budget_of_a_redirect() -> None:
     assert crawl.take() is None, "r2 is beyond the budget of r0"
     crawl.settle(late, page("r1"), 0.0)
     assert take(crawl).url == "http://site.test/r2"
-
-
-def test_redirect_loops_are_named() -> None:
-    crawl = frontier()
-    crawl.settle(take(crawl), page("in", "self"), 0.0)
-    crawl.settle(take(crawl), redirect("a"), 0.0)
-    crawl.settle(take(crawl), redirect("self"), 0.0)
-    crawl.settle(take(crawl), redirect("b"), 0.0)
-    crawl.settle(take(crawl), redirect("a"), 0.0)
-    assert crawl.finished
-    rows = crawl.report("test", {}).rows
-    named = {url.rsplit("/", 1)[1] for url, row in rows.items() if row.error == "redirect_loop"}
-    assert named == {"a", "b", "self"}
-
-
-def test_stopping_hands_out_nothing_more() -> None:
-    crawl = frontier()
-    crawl.settle(take(crawl), page("a", "b", "c"), 0.0)
-    fetch = take(crawl)
-    crawl.stop("deadline")
-    crawl.stop("interrupted")
-    assert crawl.take() is None
-    assert crawl.finished
-    crawl.settle(fetch, failed("cancelled"), 1.0)
-    report = crawl.report("test", {})
-    assert (report.stopped, report.left) == ("deadline", 2)
-    assert report.errors == {"cancelled": 1}
 
 
 def test_an_open_loop_follows_its_schedule() -> None:

@@ -66,30 +66,6 @@ def test_a_host_that_cannot_be_encoded_is_unknown(name: str) -> None:
     assert found == {"": 200, "last": 200} | dict.fromkeys(hosts, "unknown_host")
 
 
-@each(EQUALISED)
-def test_a_location_is_read_as_browsers_read_it(name: str) -> None:
-    """Bytes outside ASCII are percent-encoded as they are; two locations are none."""
-
-    def to(*locations: bytes) -> bytes:
-        lines = b"".join(b"Location: %b\r\n" % location for location in locations)
-        return b"HTTP/1.1 302 Found\r\n" + lines + b"Content-Length: 0\r\n\r\n"
-
-    with ScriptedServer() as server:
-        server.script["/"] = page("/latin", "/utf", "/same", "/two", "/blank")
-        server.script["/latin"] = to("/é".encode("latin-1"))
-        server.script["/utf"] = to("/ü".encode())
-        server.script["/same"] = to(b"/a", b"/a")
-        server.script["/two"] = to(b"/a", b"/b")
-        server.script["/blank"] = to(b" \t/c \t")
-        for target in ("/%E9", "/%C3%BC", "/a", "/c"):
-            server.script[target] = page()
-        found = crawl(name, server)
-    assert found.pop("two") == "bad_redirect"
-    assert found == dict.fromkeys(("", "%E9", "%C3%BC", "a", "c"), 200) | dict.fromkeys(
-        ("latin", "utf", "same", "blank"), 302
-    )
-
-
 # --- requests -----------------------------------------------------------------------
 
 

@@ -113,33 +113,6 @@ def test_what_is_folded_or_in_chunks_is_put_together(
         assert body is None or (made.body, made.keep_alive) == (body, kept)
 
 
-def test_request() -> None:
-    request = exchange().request
-    assert request.startswith(b"GET /a?b=1 HTTP/1.1\r\nHost: site.test\r\n")
-    assert request.endswith(b"\r\n\r\n")
-    assert b"Connection" not in request
-    assert b"Connection: close\r\n" in request_tail("x", False)
-
-
-def test_head_bomb_is_refused() -> None:
-    made = exchange()
-    made.feed(OK)
-    fed = 0
-    while not made.done:
-        line = b"X-%d: %s\r\n" % (fed, b"y" * 1000)
-        made.feed(line)
-        fed += len(line)
-        assert fed <= 2 * MAX_HEAD
-    assert made.error in ("too_large", "protocol")
-
-
-def test_a_body_is_not_kept_beyond_its_limit() -> None:
-    made = exchange(max_body=100)
-    made.feed(OK + b"\r\n" + b"x" * 50_000)
-    assert made.error == "too_large"
-    assert len(made.body) <= 50_000
-
-
 @st.composite
 def large(draw: st.DrawFn) -> tuple[bytes, list[int]]:
     """Answers with a head or a body about as long as is allowed, and where to cut them."""

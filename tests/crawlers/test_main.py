@@ -155,26 +155,6 @@ def test_a_scheme_is_not_looked_up_as_a_host(start: str, monkeypatch: pytest.Mon
     assert asked == []
 
 
-def test_the_exit_status_is_that_of_the_process() -> None:
-    done = start("threads")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "name a backend and a URL" in done.stderr
-
-
-def test_conformance_hands_to_pytest_what_follows_the_names(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    started: list[list[str]] = []
-
-    def noted(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
-        started.append(command)
-        return subprocess.CompletedProcess(command, 5)
-
-    monkeypatch.setattr(subprocess, "run", noted)
-    assert run("conformance", "threads", "callbacks", "-q", "-k", "x").returncode == 5
-    assert started[0][-5:] == ["--backend=threads", "--backend=callbacks", "-q", "-k", "x"]
-
-
 def test_conformance_leaves_the_shared_folder_of_pytest_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -360,12 +340,6 @@ def test_no_file_of_the_current_folder_is_executed(tmp_path: Path, tree: Fixture
         )
         assert done.returncode == 0, done.stdout + done.stderr
         assert "executed" not in done.stdout + done.stderr
-
-
-def test_help_teaches() -> None:
-    text = run("--help").stdout
-    for word in ("examples", "exit status", "--exclude", "--connection", "--max-redirects"):
-        assert word in text
 
 
 @pytest.mark.timeout(60)

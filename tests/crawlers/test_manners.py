@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -180,15 +178,6 @@ def test_a_deadline_does_not_wait_for_robots_txt(server: ScriptedServer, name: s
     assert (report.stopped, report.rows, report.left) == ("deadline", {}, 1)
 
 
-def test_robots_txt_has_as_many_tries_as_a_page(server: ScriptedServer) -> None:
-    rules = ok(b"User-agent: *\nDisallow: /private\n", "text/plain")
-    server.script["/robots.txt"] = [Connection.reset, rules]
-    server.script["/"] = page("/private")
-    job = Job((server.url,), slots=2, any_host=True, delay_s=0.0, max_tries=2)
-    report = registry.load("callbacks").crawl(job, NullRecorder())
-    assert [row.error for row in report.rows.values()] == [None, "forbidden"]
-
-
 def test_redirects_lead_to_the_rules(server: ScriptedServer) -> None:
     server.script["/"] = page("/private/")
     server.script["/robots.txt"] = redirect("/first")
@@ -196,12 +185,6 @@ def test_redirects_lead_to_the_rules(server: ScriptedServer) -> None:
     server.script["/second?x=1"] = ok(b"User-agent: *\nDisallow: /private\n", "text/plain")
     assert crawl(server) == {"": 200, "private/": "forbidden"}
     assert server.requests == dict.fromkeys(["/robots.txt", "/first", "/second?x=1", "/"], 1)
-
-
-def test_a_crawl_on_this_machine_needs_no_openssl() -> None:
-    code = "import sys, crawlers.frontier, crawlers.callbacks; print('ssl' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.stdout == "False\n"
 
 
 def obeying(rules: str, delay_s: float) -> RobotsManners:
@@ -235,12 +218,6 @@ def test_servers_of_ones_own_need_no_manners(server: ScriptedServer) -> None:
     job = Job((server.url,), any_host=True, polite=False)
     assert registry.load("callbacks").crawl(job, NullRecorder()).pages == 1
     assert set(server.requests) == {"/"}
-
-
-def test_other_machines_must_be_asked_for(server: ScriptedServer) -> None:
-    with pytest.raises(JobError, match="--any-host"):
-        Frontier(Job((server.url,)))
-    assert not server.requests
 
 
 def test_the_command_line_refuses_in_one_line() -> None:

@@ -11,7 +11,6 @@ import threading
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from selectors import EVENT_READ, EVENT_WRITE
 from typing import Any
 from unittest.mock import Mock
 from urllib.parse import urlsplit
@@ -31,7 +30,6 @@ from crawlers.tls import (
     farewell,
     handshaking,
     tls_error_kind,
-    wanted_event,
 )
 from crawlers.variants._stack import kind_behind
 
@@ -131,13 +129,6 @@ def test_a_stream_of_anyio_that_has_closed_is_reset() -> None:
     closed = while_waiting(anyio.ClosedResourceError(), ssl.SSLWantReadError)
     import_module("crawlers.variants.anyio").lost(exchange, closed)
     assert exchange.error == "reset"
-
-
-def test_what_tls_wants() -> None:
-    assert wanted_event(ssl.SSLWantReadError()) == EVENT_READ
-    assert wanted_event(ssl.SSLWantWriteError()) == EVENT_WRITE
-    assert wanted_event(ssl.SSLEOFError()) is None
-    assert wanted_event(BrokenPipeError()) is None
 
 
 @pytest.mark.parametrize(

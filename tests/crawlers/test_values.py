@@ -18,9 +18,9 @@ from crawlers.job import Address, CrawlReport, Fetch, Job, JobError, Origin, Pag
 from crawlers.loop import Loop
 from crawlers.origins import in_scope, make_origin, normal_root, origin_prefix
 from crawlers.page import charset, read_page
-from crawlers.recorder import NullRecorder, SlotRecorder, TimesRecorder
+from crawlers.recorder import NullRecorder
 from crawlers.stop import Stop
-from crawlers.summary import as_json, url_line, why_not_fetched
+from crawlers.summary import url_line, why_not_fetched
 
 JOB = Job(("http://site.test/",))
 ORIGIN = Origin("http://site.test", [Address(2, ("127.0.0.1", 80))], request_tail("x", True))
@@ -58,21 +58,6 @@ def test_further_tries_take_further_addresses() -> None:
     for fetch.tries in (1, 2, 3):
         taken.append(fetch.address)
     assert taken == [first, second, first]
-
-
-@pytest.mark.parametrize(
-    ("typed", "normal"),
-    [
-        ("127.0.0.1:8000", "http://127.0.0.1:8000/"),
-        ("HTTP://Site.Test:80/a/../b#c", "http://site.test/b"),
-        ("http://[::1]:8000", "http://[::1]:8000/"),
-        ("127.0.0.1:8000/x y", "http://127.0.0.1:8000/x%20y"),
-        ("localhost#x", "http://localhost/"),
-        ("-", "http://-/"),
-    ],
-)
-def test_roots_as_typed(typed: str, normal: str) -> None:
-    assert normal_root(typed) == normal
 
 
 @pytest.mark.parametrize(
@@ -172,18 +157,6 @@ def test_charset(kind: str, name: str | None) -> None:
     assert charset(kind) == name
 
 
-def test_recorders() -> None:
-    times, slots = TimesRecorder(), SlotRecorder()
-    for recorder in (times, slots, NullRecorder()):
-        recorder.record(3, 0.0, 1.0, 1.5)
-        recorder.record(4, 1.0, 1.25, 2.0)
-    assert list(times.service) == [0.5, 0.75]
-    assert list(times.response) == [1.0]
-    assert times.late == 1
-    assert list(slots.slots) == [3, 4]
-    assert list(slots.ended) == [1.5, 2.0]
-
-
 def report(rows: dict[str, PageResult], **settings: object) -> CrawlReport:
     """A report of given rows."""
     made: dict[str, object] = {
@@ -203,15 +176,6 @@ def rows() -> dict[str, PageResult]:
         "http://site.test/r": redirect,
         "http://site.test/f": failure,
     }
-
-
-def test_a_report_counts() -> None:
-    made = report(rows())
-    assert (made.pages, made.bytes, made.redirects) == (1, 5, 1)
-    assert made.statuses == {200: 1, 302: 1}
-    assert made.errors == {"timeout": 1}
-    assert made.pages_per_s == 0.5
-    assert as_json(made, urls=True)["digest"] == made.digest
 
 
 def test_the_digest_does_not_know_the_port_nor_the_order() -> None:
@@ -238,11 +202,6 @@ def test_a_hostile_type_does_not_steer_the_terminal() -> None:
     page = PageResult(200, 1, 1)
     page.content_type = "text/\x1b[2Jhtml"
     assert "\x1b" not in url_line("http://site.test/", page)
-
-
-def test_unknown_backends_are_named() -> None:
-    with pytest.raises(registry.BackendError, match="choose one of threads"):
-        registry.load("fibers")
 
 
 def test_backends_from_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import threading
 import time
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -23,11 +22,10 @@ from crawlers.conformance.scripted import Connection, ScriptedServer, html, page
 from crawlers.job import Job, JobError
 from crawlers.recorder import NullRecorder
 from crawlers.registry import BackendError
-from tests.crawlers.backends import HERE, STACKS, crawl, each, load
+from tests.crawlers.backends import STACKS, crawl, each, load
 from tests.crawlers.conftest import FixtureServer
 
 NAMES = [name for name in registry.names() if find_spec(f"crawlers.variants.{name}")]
-FAMILIES = {"threads", "callbacks", "generators", "async", "stack"}
 
 
 def test_every_variant_has_its_file_and_every_file_its_variant() -> None:
@@ -100,35 +98,6 @@ def test_names_and_descriptions_import_no_library() -> None:
     assert done.stdout.strip() == b"[]"
 
 
-@pytest.mark.parametrize("name", [name for name in HERE if name in NAMES])
-def test_a_variant_says_what_it_changes_and_against_what(name: str) -> None:
-    backend = load(name)
-    assert backend.name == name
-    assert backend.family in FAMILIES
-    assert backend.against in registry.names()
-    assert backend.changes.partition(": ")[2]
-    assert backend.extra in ("", "variants")
-    assert all(reason for reason in backend.differs.values())
-
-
-def test_the_ladder_has_one_foot() -> None:
-    assert [name for name in registry.MODELS if load(name).against is None] == ["threads"]
-
-
-def test_what_is_said_to_be_the_most_is_the_most() -> None:
-    assert load("threads_pool").most == import_module("crawlers.variants.threads_pool").POOL
-    select = import_module("crawlers.variants.callbacks_select")
-    assert load("callbacks_select").most == select.FD_SETSIZE - select.SPARE
-
-
-def test_rungs_are_one_order() -> None:
-    entries = OURS
-    rungs = [entry.rung for entry in entries.values()]
-    assert len(set(rungs)) == len(rungs)
-    variants = [name for name in registry.names() if name in NAMES]
-    assert variants == sorted(variants, key=lambda name: entries[name].rung)
-
-
 def test_known_differences_name_real_tests() -> None:
     folder = Path(registry.__file__).parent / "conformance"
     suite = "".join(file.read_text() for file in folder.glob("test_*.py"))
@@ -147,12 +116,6 @@ def test_a_missing_library_is_named_with_what_installs_it(monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "uvloop", None)
     with pytest.raises(BackendError, match=r"uvloop.*pip install '\.\[variants\]'"):
         registry.load("uvloop")
-
-
-@pytest.mark.skipif(sys.version_info >= (3, 12), reason="eager tasks are here")
-def test_what_the_interpreter_lacks_is_said() -> None:
-    with pytest.raises(BackendError, match=r"^backend asyncio_eager needs Python 3\.12"):
-        registry.load("asyncio_eager")
 
 
 @each(NAMES)

@@ -49,11 +49,6 @@ def is_plain(world: World) -> bool:
     return world.behaviour.plain
 
 
-def test_nothing_to_decide_is_plain() -> None:
-    assert World().behaviour.plain
-    assert not World(Delay("fixed", 1.0)).behaviour.plain
-
-
 def test_answers_wait_for_their_delay() -> None:
     world = World(Delay("fixed", 0.25))
     world.request("a")
@@ -87,15 +82,6 @@ def test_without_a_number_only_release_releases(count: int) -> None:
     assert world.behaviour.release() == 50
     assert len(world.left) == 50
     assert world.behaviour.release() == 0
-
-
-def test_a_smaller_barrier_can_be_complete_at_once() -> None:
-    world = World()
-    world.behaviour.hold(0)
-    world.request("a")
-    world.request("b")
-    world.behaviour.hold(2)
-    assert len(world.left) == 2
 
 
 def test_a_released_answer_still_keeps_its_delay() -> None:

@@ -193,13 +193,6 @@ def test_held_answers_are_the_same_answers(requests: list[bytes], joined: bool) 
     assert counts["requests"] == asked
 
 
-def test_byte_by_byte_is_a_split_too() -> None:
-    sent = get("/", CHROME) + get("/missing") + get("/", "Host: x\r\nConnection: close\r\n")
-    wire = talk(new_core()[0], *(bytes([byte]) for byte in sent))
-    assert statuses(wire.written) == [200, 404, 200]
-    assert wire.closed
-
-
 @pytest.mark.parametrize(
     ("request_bytes", "status"),
     [

@@ -165,15 +165,6 @@ def test_bytes_split_anywhere_are_one_request(secure: Running) -> None:
         assert stream.read(17) == b"HTTP/1.1 200 OK\r\n"
 
 
-def test_the_kernel_counts_the_bytes_of_tls(secure: Running) -> None:
-    with dial(secure, trusting(secure)) as sock:
-        sock.sendall(get("/"))
-        receive(sock)
-    ledger = secure.wait_for("/ledger", lambda ledger: ledger["connections_open"] == 0)
-    if ledger["traffic"] is not None:
-        assert ledger["traffic"]["bytes_sent"] > 200 + len(get("/"))
-
-
 def test_large_files_are_sent_over_tls_to_a_slow_reader(tmp_path: Path) -> None:
     """The server pauses when the client does not read, and goes on when it does."""
     content = bytes(range(256)) * 4 * 8192  # 8 MiB: more than the buffers of a socket
@@ -249,12 +240,3 @@ def test_a_broken_record_ends_the_connection(secure: Running) -> None:
                     pass
     secure.wait_for("/ledger", lambda ledger: ledger["connections_open"] == 0)
     assert handshakes(secure) == (1, 0, 0)
-
-
-def test_polling_works_over_tls() -> None:
-    with running("--tls", "ecdsa", "--poll", "--site", "list:3:10") as server:
-        with dial(server, trusting(server)) as sock:
-            assert server.control("/poll")[1]["polling"]
-            sock.sendall(get("/p/0"))
-            assert receive(sock)[0] == 200
-        assert handshakes(server) == (1, 0, 0)

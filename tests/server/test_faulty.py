@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator
 
 import pytest
 
-from tests.server.fixture_server import Running, ended, get, receive, running
+from tests.server.fixture_server import Running, get, receive, running
 
 TOKEN = "token"
 
@@ -44,22 +43,6 @@ def test_an_answer_is_sent_in_pieces(server: Running) -> None:
             assert b'<a href="/a">' in sock.recv(65536)
 
 
-def test_what_breaks_off(server: Running) -> None:
-    load(
-        server,
-        {"path": "/closed", "kind": "close_before"},
-        {"path": "/head", "kind": "close_in_head"},
-        {"path": "/reset", "kind": "reset_in_body", "links": ["/a"]},
-    )
-    assert read_all(server, "/closed") == b""
-    assert b"\r\n\r\n" not in read_all(server, "/head")
-    with server.connect() as sock:
-        sock.sendall(get("/reset"))
-        assert sock.recv(65536).startswith(b"HTTP/1.1 200 OK\r\n")
-        with pytest.raises(ConnectionResetError):
-            sock.recv(65536)
-
-
 def test_a_fault_ends_after_its_times(server: Running) -> None:
     load(server, {"path": "/", "kind": "reset_before", "times": 2})
     for _ in range(2):
@@ -89,27 +72,6 @@ def test_silence_and_floods_end_with_the_client(server: Running) -> None:
         status, ledger = server.control("/ledger", token=TOKEN)
         until -= 1
     assert (status, ledger["connections_open"]) == (200, 0)
-
-
-def test_the_other_two_ports(server: Running) -> None:
-    host, _, port = str(server.ready["refusing"]).rpartition(":")
-    with pytest.raises(ConnectionRefusedError):
-        socket.create_connection((host, int(port)), timeout=5)
-    host, _, port = str(server.ready["silent"]).rpartition(":")
-    with socket.create_connection((host, int(port)), timeout=0.2) as sock:
-        sock.sendall(get("/"))
-        with pytest.raises(TimeoutError):
-            sock.recv(1)
-
-
-def test_unknown_pages_are_404_and_close_is_kept(server: Running) -> None:
-    load(server, {"path": "/"})
-    with server.connect() as sock:
-        sock.sendall(get("/none"))
-        assert receive(sock)[0] == 404
-        sock.sendall(get("/", "Connection: close"))
-        assert receive(sock)[0] == 200
-        assert ended(sock)
 
 
 @pytest.mark.parametrize(

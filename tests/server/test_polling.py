@@ -77,26 +77,6 @@ class World:
         return self
 
 
-def test_it_sleeps_unless_asked() -> None:
-    world = World()
-    world.poller.wake()
-    assert world.loop.awake == 0
-    assert not world.poller.polling
-
-
-def test_each_turn_schedules_the_next() -> None:
-    world = World()
-    world.connections.append("one")
-    world.start()
-    for _ in range(10):
-        assert world.loop.awake == 1
-        world.loop.turn()
-    world.poller.stop()
-    assert world.loop.awake == 0
-    world.loop.turn()
-    assert world.loop.awake == 0
-
-
 def test_starting_twice_or_after_a_stop_gives_one_chain_of_turns() -> None:
     world = World()
     world.start()
@@ -148,17 +128,6 @@ def test_all_is_work_until_an_empty_turn_is_known() -> None:
     world.connections.append("two")
     world.loop.turn(count=100)
     assert world.poller.polled_s == pytest.approx(100 * EMPTY_S)
-
-
-def test_a_start_measures_again() -> None:
-    world = World().measured()
-    world.poller.stop()
-    world.start()
-    world.loop.turn(10 * EMPTY_S, count=SAMPLE)
-    world.connections.append("one")
-    before = world.poller.polled_s
-    world.loop.turn(20 * EMPTY_S)
-    assert world.poller.polled_s - before == pytest.approx(20 * EMPTY_S)
 
 
 # --- in a server ---

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from server.sites.fault_kinds import ENCRYPTED, FAULTS, KINDS
-from tests.server.fixture_server import Running, get, receive, running
-from tests.server.tls_client import Stream, dial, trusting
+from tests.server.fixture_server import Running, get, running
+from tests.server.tls_client import dial, trusting
 
 PATHS = tuple(KINDS | ENCRYPTED)
 
@@ -41,32 +41,6 @@ def test_a_stream_that_ends_well(server: Running) -> None:
         assert read_all(server, f"/{kind}")[1] is None
 
 
-@pytest.mark.parametrize("kind", [kind for kind in ENCRYPTED if kind != "broken_record"])
-def test_a_stream_that_is_cut(server: Running, kind: str) -> None:
-    data, error = read_all(server, f"/{kind}")
-    assert data.startswith(b"HTTP/1.1 200 OK\r\n")
-    assert isinstance(error, ssl.SSLEOFError)
-    if kind == "cut_to_close":
-        assert data.count(b"<a href") == 50
-
-
-def test_a_record_that_is_none(server: Running) -> None:
-    data, error = read_all(server, "/broken_record")
-    assert data.startswith(b"HTTP/1.1 200 OK\r\n")
-    assert isinstance(error, ssl.SSLError)
-    assert not isinstance(error, ssl.SSLEOFError)
-
-
-@pytest.mark.parametrize("kind", ["reset_before", "reset_in_head", "reset_in_body"])
-def test_resets_are_resets(server: Running, kind: str) -> None:
-    """Read from the socket itself: CPython before 3.11.9 calls a reset under TLS an end."""
-    with server.connect() as raw:
-        stream = Stream(raw, trusting(server))
-        stream.write(get(f"/{kind}"))
-        with pytest.raises(ConnectionResetError):
-            stream.read(1 << 20)
-
-
 def test_floods_and_silence_end_with_the_client(server: Running) -> None:
     for kind in ("endless_head", "endless_body", "drip", "silent", "stall"):
         with dial(server, trusting(server)) as sock:
@@ -74,46 +48,6 @@ def test_floods_and_silence_end_with_the_client(server: Running) -> None:
             if kind != "silent":
                 assert sock.recv(1)
     server.wait_for("/ledger", lambda ledger: ledger["connections_open"] == 0)
-
-
-@pytest.mark.parametrize(
-    ("port", "verify_code"),
-    [("untrusted", 20), ("selfmade", 18), ("expired", 10), ("elsewhere", 64)],
-)
-def test_ports_with_the_wrong_certificate(server: Running, port: str, verify_code: int) -> None:
-    with pytest.raises(ssl.SSLCertVerificationError) as caught:
-        dial(server, trusting(server), port=port).close()
-    assert caught.value.verify_code == verify_code
-    trusting_all = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    trusting_all.check_hostname, trusting_all.verify_mode = False, ssl.CERT_NONE
-    with dial(server, trusting_all, port=port) as sock:
-        sock.sendall(get("/page"))
-        assert receive(sock)[0] == 200
-
-
-def test_a_port_that_is_too_old(server: Running) -> None:
-    with pytest.raises(ssl.SSLError, match=r"(?i)protocol.version|unsupported.protocol"):
-        dial(server, trusting(server), port="old").close()
-
-
-def test_a_port_without_tls(server: Running) -> None:
-    with pytest.raises(ssl.SSLError, match=r"(?i)wrong.version|http|record"):
-        dial(server, trusting(server), port="plain").close()
-
-
-def test_a_port_that_cuts_the_handshake(server: Running) -> None:
-    with pytest.raises((ssl.SSLEOFError, ConnectionResetError)):
-        dial(server, trusting(server), port="cut").close()
-
-
-def test_a_location_may_name_such_a_port() -> None:
-    with running("--tls", "ecdsa", "--site", "faults:1") as server:
-        page = {"path": "/", "kind": "redirect", "status": 302, "location": "@expired/x"}
-        assert server.control("/faults", {"pages": [page]})[0] == 200
-        with dial(server, trusting(server)) as sock:
-            sock.sendall(get("/"))
-            _, headers, _ = receive(sock)
-        assert headers["location"] == f"https://{server.ready['expired']}/x"
 
 
 def test_handshakes_with_those_ports_do_not_count(server: Running) -> None:

@@ -12,6 +12,7 @@ from bench import store
 from bench.launch import RESULTS, ROOT
 from tests.bench.synthetic import campaign as records_of
 from tests.bench.synthetic import gathered
+from tests.browsing import barriers, opened
 from tools.site import __main__ as site
 from tools.site import finish, links, navigation, stage
 
@@ -24,15 +25,6 @@ def test_every_page_of_the_repository_is_in_the_navigation() -> None:
     found = stage.pages(ROOT)
     assert navigation.unplaced(found) == []
     assert {navigation.START, "docs/method.md"} <= set(found)
-
-
-def test_the_navigation_begins_with_the_readme_and_ends_with_the_project() -> None:
-    titles = [section.title for section in navigation.SECTIONS]
-    assert titles[0] == "Start"
-    assert titles.index("Choose") < titles.index("Results") < titles.index("Method")
-    assert titles[-1] == "The project"
-    pages = [page for section in navigation.SECTIONS for page in section.pages]
-    assert len(pages) == len(set(pages))
 
 
 def write(root: Path, **texts: str) -> Path:
@@ -93,16 +85,6 @@ def test_pages_lead_to_the_slides_and_to_the_form(tmp_path: Path) -> None:
         assert f"{link}/reference/report.html#advice" in pages[page]
 
 
-def test_the_changelog_is_not_in_the_search(tmp_path: Path) -> None:
-    pages = staged(write(tmp_path / "root", CHANGELOG="# C", README="# S"), tmp_path / "out")
-    assert pages["CHANGELOG.md"] == "---\nnosearch: true\n---\n\n# C"
-    assert "nosearch" not in pages["index.md"]
-
-
-def test_anchors_set_by_hand_become_targets() -> None:
-    assert stage.moved('a\n\n<a id="here-1"></a>\n\nb', "a.md") == "a\n\n(here-1)=\n\nb"
-
-
 def test_links_that_lead_nowhere_are_found(tmp_path: Path) -> None:
     pages = {
         "a.html": '<a href="b.html#there">1</a> <a href="#up">2</a> <i id="up"></i>'
@@ -122,12 +104,6 @@ def test_links_that_lead_nowhere_are_found(tmp_path: Path) -> None:
         "deep/c.html: ../../out.html: leads out of the site",
         "deep/c.html: x.svg: there is no such file",
     ]
-
-
-def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(site, "NEEDED", ("no_such_module",))
-    with pytest.raises(stage.SiteError, match=r"no_such_module; pip install '\.\[docs\]'"):
-        site.build(tmp_path / "site", RESULTS / "reference")
 
 
 # --- the whole, and in a browser ----------------------------------------------------------
@@ -182,73 +158,28 @@ def test_what_the_theme_lacks_is_completed(built: Path) -> None:
         assert not any(short in text.replace(whole, "") for text in texts), short
 
 
-def opened(browser: Any, width: int, theme: str) -> tuple[Any, list[str]]:
-    """An empty page, and what it will ask the net for or complain of."""
-    context = browser.new_context(
-        viewport={"width": width, "height": 900}, color_scheme=theme, offline=True
-    )
-    context.set_default_timeout(120_000)
-    page, bad = context.new_page(), []
-    page.on("pageerror", lambda error: bad.append(str(error)))
-    page.on(
-        "request",
-        lambda asked: None if asked.url.startswith(("file:", "data:")) else bad.append(asked.url),
-    )
-    page.on("console", lambda said: bad.append(said.text) if said.type == "error" else None)
-    return page, bad
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("width", [360, 900, 1440])
 def test_pages_fit_and_ask_for_nothing(built: Path, browser: Any, width: int) -> None:
-    page, bad = opened(browser, width, "light")
-    for name in PAGES:
-        page.goto((built / name).as_uri())
-        assert page.evaluate("document.documentElement.scrollWidth") == width, name
-    page.context.close()
-    assert bad == []
+    with opened(browser, width=width) as page:
+        for name in PAGES:
+            page.goto((built / name).as_uri())
+            assert page.evaluate("document.documentElement.scrollWidth") == width, name
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing(built: Path, browser: Any, theme: str) -> None:
-    axe = pytest.importorskip("axe_core_python", reason="axe-core-python is not installed")
-    script = (Path(axe.__file__).parent / "axe.min.js").read_text()
-    page, _ = opened(browser, 1440, theme)
-    for name in PAGES:
-        page.goto((built / name).as_uri())
-        # Rows of a table are alike: three of each are enough.
-        page.evaluate(
-            "document.querySelectorAll('tbody')"
-            ".forEach(each => [...each.rows].slice(3).forEach(row => row.remove()))"
-        )
-        page.evaluate(script)
-        found = page.evaluate("axe.run()")
-        bad = [(each["id"], each["nodes"][0]["html"][:200]) for each in found["violations"]]
-        assert bad == [], name
-        assert len(found["passes"]) > 10, "axe ran"
-    page.context.close()
+    with opened(browser, width=1440, theme=theme) as page:
+        for name in PAGES:
+            page.goto((built / name).as_uri())
+            assert barriers(page) == [], name
 
 
 @pytest.mark.slow
 def test_search_works_from_a_file(built: Path, browser: Any) -> None:
-    page, bad = opened(browser, 1000, "light")
-    page.goto((built / "index.html").as_uri())
-    page.goto(f"{(built / 'search.html').as_uri()}?q=greenlets")
-    found = page.locator("#search-results li a", has_text="gevent").first
-    found.click()
-    page.wait_for_url("**/docs/cards/gevent*.html*")
-    page.context.close()
-    assert bad == []
-
-
-@pytest.mark.slow
-def test_charts_follow_the_theme_that_the_reader_chooses(built: Path, browser: Any) -> None:
-    page, bad = opened(browser, 1440, "light")
-    page.goto((built / "index.html").as_uri())
-    shown = "document.querySelector('picture img').currentSrc.endsWith('-dark.svg')"
-    for theme, dark in (("dark", "true"), ("light", "false"), ("auto", "false")):
-        page.evaluate(f"document.body.dataset.theme = '{theme}'")
-        page.wait_for_function(f"{shown} === {dark}")
-    page.context.close()
-    assert bad == []
+    with opened(browser, width=1000) as page:
+        page.goto((built / "index.html").as_uri())
+        page.goto(f"{(built / 'search.html').as_uri()}?q=greenlets")
+        page.locator("#search-results li a", has_text="gevent").first.click()
+        page.wait_for_url("**/docs/cards/gevent*.html*")

@@ -8,9 +8,8 @@ import pytest
 
 from bench.claims.experiments import stack_ripping
 from bench.claims.experiments.stack_ripping import Ripped
-from bench.launch import ROOT
 from crawlers.registry import MODELS
-from tools import sidebyside, tracebacks
+from tools import tracebacks
 
 
 @pytest.fixture(scope="module")
@@ -29,19 +28,6 @@ def test_callbacks_lose_the_callers_and_the_others_keep_them(ripped: list[Ripped
     assert left.pop("callbacks") == ["receive"]
     assert all(functions == ["work", "fetch"] for functions in left.values())
     assert [one.callers for one in ripped] == [1, 0, 1, 1]
-
-
-def test_the_breakpoint_is_the_line_that_feeds_the_parser(ripped: list[Ripped]) -> None:
-    for one in ripped:
-        stop = one.breakpoint
-        line = sidebyside.source_of(one.model).splitlines()[stop.line - 1]
-        assert line.strip() == stop.code
-        assert "exchange.feed(data)" in line
-
-
-def test_no_folder_of_this_machine_is_shown(ripped: list[Ripped]) -> None:
-    assert str(ROOT) not in tracebacks.markdown(ripped)
-    assert not any(frame.file.startswith("/") for one in ripped for frame in one.frames)
 
 
 def structure(page: str) -> list[str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -45,7 +43,7 @@ def test_a_profile_fits_its_budget_on_the_reference_machine(name: str) -> None:
     assert record.planned_s == record.expected_s <= found.budget_s
 
 
-@given(st.floats(0.2, 6.0), st.floats(30, 2000), st.sampled_from([QUICK, FULL]))
+@given(st.floats(0.2, 6.0), st.floats(30, 2000), st.sampled_from([QUICK[::3], FULL[::6]]))
 def test_cuts_reach_the_budget_or_the_last_block(
     slowness: float, budget_s: float, entries: list[PlannedPoint]
 ) -> None:
@@ -85,19 +83,6 @@ def test_spare_blocks_go_first_then_intervals_and_whole_points_last() -> None:
     most = max(FULL, key=lambda entry: len(entry.labels) * (entry.point.kind != "hold"))
     assert [p for p, n in left.items() if n and kinds[p] != "hold"] == [most.point.id]
     assert all(left[p] for p, kind in kinds.items() if kind == "hold")
-
-
-def test_one_point_after_the_other_loses_its_interval() -> None:
-    """The points with the fewest backends first; the one with all variants last."""
-    places = list(budget.order_of_cuts(QUICK))
-    losing = [QUICK[p].point.id for p in places if QUICK[p].blocks > budget.FEWEST_BLOCKS]
-    labels = {
-        entry.point.id: len(entry.labels) for entry in QUICK if entry.blocks > budget.FEWEST_BLOCKS
-    }
-    assert labels[losing[0]] == min(labels.values())
-    first = losing[: 2 * len(set(losing))]
-    assert first[-2:] == ["throughput-100"] * 2
-    assert sum(a != b for a, b in pairwise(first)) == len(set(losing)) - 1
 
 
 def test_what_alone_answers_a_question_loses_its_interval_last() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.plan.labels import Label, on_each, twin_of
+from bench.plan.labels import Label
 from bench.plan.tls import WAYS
 
 NAMES = st.from_regex(r"[a-z][a-z0-9_]{0,12}", fullmatch=True)
@@ -44,14 +44,3 @@ MODES = st.sampled_from(["", *WAYS])
 @given(st.builds(Label, NAMES, RELEASES, *FLAGS, MODES))
 def test_every_label_survives_as_text(label: Label) -> None:
     assert Label.parse(str(label)) == label
-
-
-def test_the_twin_of_a_backend() -> None:
-    assert twin_of("callbacks@3.11.7") == "callbacks@3.11.7#2"
-
-
-def test_every_backend_on_every_interpreter() -> None:
-    assert on_each(["a", "b"], ["3.11.7", "3.14.0"]) == [
-        *("a@3.11.7", "b@3.11.7"),
-        *("a@3.14.0", "b@3.14.0"),
-    ]

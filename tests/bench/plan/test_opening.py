@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.plan.participants import Participants
-from bench.plan.workloads import CROSSING, OPENED_PER_S, Opening, crossover
+from bench.plan.workloads import OPENED_PER_S, Opening
 from bench.run.protocol import Schedule
 from bench.run.record import steady
 from bench.run.worker import due_times
@@ -76,13 +75,3 @@ def test_slots_that_fall_behind_are_told() -> None:
     part = sure(steady(opening, started + 0.1, np.full(4, 0.1), np.array([0, 0, 0, 1])))
     assert part.behind_s == pytest.approx(0.4)
     assert part.unused == 1
-
-
-def test_points_record_their_pace_and_hold_the_backends_to_compare() -> None:
-    point = crossover(1000, 100, 2000, Participants(5, rest=5))
-    assert point.params["ramp_per_s"] == 10_000
-    assert point.params["delay"] == "fixed:100"
-    assert point.urls == 3000
-    assert point.who.only == CROSSING
-    assert crossover(10, 0, 100, Participants(1)).params["delay"] == "none"
-    assert not Opening(1000, 1.0).held

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from bench.analysis.stats import MIN_BLOCKS
-from bench.plan import plan, profiles, workloads
-from bench.plan.labels import Label
+from bench.plan import plan, profiles
 from bench.plan.participants import MAIN_VARIANTS
 from bench.plan.profiles import ProfileError
 from bench.plan.workloads import Point
@@ -32,16 +31,6 @@ def test_point_ids_are_unique_and_begin_with_their_workload(profile: str) -> Non
     found = profiles.profile(profile).points
     assert len({point.id for point in found}) == len(found)
     assert all(point.id.rpartition("-")[0] == point.workload for point in found)
-
-
-@pytest.mark.parametrize(
-    ("profile", "held"), [("quick", (100, 300, 1000, 10000)), ("full", (100, 1000, 2500, 10000))]
-)
-def test_the_settings_that_the_charts_need_are_there(profile: str, held: Sequence[int]) -> None:
-    found = points(profile)
-    assert {f"waiting-{n}" for n in (1, 10, 100, 1000)} <= set(found)
-    assert {f"throughput-{n}" for n in (10, 100, 1000)} | {"fetch-100"} <= set(found)
-    assert {f"c10k-{n}" for n in held} <= set(found)
 
 
 def test_quick_claims_something_about_the_models_and_the_main_variants() -> None:
@@ -114,30 +103,6 @@ def test_who_takes_part_in_a_point(
     assert list(map(str, plan.labels_of(points(profile)[point], names))) == list(wanted)
 
 
-def test_full_takes_every_backend_and_the_rest_in_fewer_blocks() -> None:
-    assert profiles.profile("full").backends is None
-    held = plan.labels_of(points("full")["c10k-100"], EVERYONE)
-    assert {str(label) for label, blocks in held.items() if blocks == 1} == {"curio", "mine"}
-    assert len(set(plan.labels_of(points("full")["ladder-100"], EVERYONE).values())) == 1
-    assert set(plan.labels_of(points("full")["cost-100"], MODELS).values()) == {10}
-
-
-def test_full_holds_ten_thousand_connections_and_for_every_rung_enough_for_a_slope() -> None:
-    held = [p for p in profiles.profile("full").points if p.kind == "hold" and p.who.models]
-    assert len(held) >= 4
-    assert max(p.slots for p in held) == 10_000
-    held = [p for p in held if p.who.rest]
-    assert len(held) >= 3
-    # Pairs with the rung below, from a thousand connections on: enough for an interval.
-    assert sum(p.who.rest for p in held if p.slots >= 1000) >= MIN_BLOCKS
-
-
-def test_full_has_sixty_comparisons_of_one_backend_with_itself() -> None:
-    """Pages/s and CPU at every point with a twin, whatever else there is."""
-    found = profiles.profile("full").points
-    assert 2 * sum(len(p.twins) for p in found if p.blocks >= MIN_BLOCKS) >= 60
-
-
 def test_every_point_of_the_full_profile_can_have_an_interval() -> None:
     """Of the memory points all of them together make one.
 
@@ -157,65 +122,6 @@ def test_the_reference_is_full_and_what_takes_minutes_to_answer_one_question() -
     full, found = points("full"), points("reference")
     assert {point: found[point] for point in full} == full
     assert "tls-c10k-10000" not in full
-
-
-def test_the_reference_compares_threads_by_their_switch_interval() -> None:
-    found = points("reference")
-    crossing = [p for p in found.values() if p.workload == "crossover"]
-    assert max(point.slots for point in crossing) == 10_000
-    for point in (p for p in crossing if p.slots < 10_000):
-        wanted = ["threads", "callbacks", "async_await", "threads_long_switch"]
-        labels = plan.labels_of(point, [*MODELS, "threads_long_switch", "trio"])
-        assert list(map(str, labels)) == wanted
-        fewest = min(n for label, n in labels.items() if label.name in MODELS)
-        assert fewest >= MIN_BLOCKS
-    labels = plan.labels_of(found["crossover-10000x1000ms"], [*MODELS, "threads_long_switch"])
-    assert {str(label): n for label, n in labels.items()} == dict.fromkeys(MODELS, 3)
-
-
-@pytest.mark.parametrize("how", ["apart", "shared"])
-def test_full_uses_every_processor_where_a_backend_can(how: str) -> None:
-    point = points("full")[f"processors-{how}"]
-    assert min(plan.labels_of(point, SPREADING).values()) >= MIN_BLOCKS
-    assert point.params["processors"] == how
-    assert (point.interleaved, point.polls) == (False, False)
-    assert "processors" not in points("full")["whole-100"].params
-
-
-def test_the_regime_map_has_no_hole() -> None:
-    delays = {workloads.WAITING_DELAY: 50, "none": 0}
-    cells = {
-        (p.slots, delays.get(p.delay) or int(p.delay.rpartition(":")[2]))
-        for p in profiles.profile("full").points
-        if p.workload in ("waiting", "regime")
-    }
-    assert cells == {(slots, delay) for slots in (1, 10, 100, 1000) for delay in (1, 10, 50)}
-
-
-def test_the_smoke_profile_is_small() -> None:
-    chosen = plan.select("smoke", MODELS)
-    assert sum(sum(entry.labels.values()) for entry in chosen) <= 90
-    assert max(point.slots for point in profiles.profile("smoke").points) <= 500
-
-
-def test_full_pins_threads_and_lets_loops_have_all_processors() -> None:
-    point = points("full")["pinning-100"]
-    assert point.interleaved
-    assert not point.polls
-    wanted = {"threads", "threads_one_processor", "callbacks", "async_await"}
-    found = plan.labels_of(point, [*MODELS, *wanted, "uvloop"], sharing=["threads"])
-    assert set(map(str, found)) == {*wanted, "callbacks/all", "async_await/all"}
-    assert Label.parse("callbacks/all") in found
-
-
-def test_full_fetches_with_a_backend_that_has_a_goal_beside_the_floor() -> None:
-    point = points("full")["fetch-100"]
-    assert "bare" in point.controls
-    names = (*MODELS, "uvloop", *profiles.BARRED, "tornado")
-    found = plan.labels_of(point, names)
-    assert found[Label("uvloop_protocol")] == found[Label("uvloop")] == point.blocks
-    assert Label("tornado") not in found
-    assert Label("uvloop_protocol") not in plan.labels_of(points("full")["fetch-10"], names)
 
 
 # --- cores -------------------------------------------------------------------------------

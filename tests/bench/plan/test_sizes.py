@@ -19,7 +19,6 @@ from bench.plan.sizes import (
     pages_of,
     round_s,
     sized,
-    turn_s,
     weight,
 )
 from bench.plan.workloads import c10k, fetch, throughput, waiting
@@ -51,20 +50,6 @@ def test_all_labels_work_equally_long(point, name: str) -> None:  # type: ignore
     assert sized(point, Label(name, twin=True)) == own
 
 
-def test_several_threads_have_longer_turns() -> None:
-    point = throughput(100, 10_000, Participants(1))
-    assert turn_s(point, Label("threads")) == turn_s(point, Label("requests", twin=True))
-    assert turn_s(point, Label("threads")) > turn_s(point, Label("threads_one_processor"))
-    assert round_s(point, Label("threads")) == 2 * round_s(point, Label("callbacks"))
-    many = replace(point, slots=1000)
-    assert round_s(many, Label("threads")) == round_s(many, Label("callbacks"))
-
-
-def test_a_server_that_sleeps_gives_fewer_pages() -> None:
-    point = throughput(1, 10_000, Participants(1))
-    assert pages_of(sized(point, Label("callbacks", asleep=True))) < 0.6 * pages_of(point)
-
-
 def test_what_does_not_take_turns_has_one_size() -> None:
     for point in (waiting(10, 50, Participants(1)), c10k(100, Participants(1))):
         assert sized(point, Label("aiohttp")) is point
@@ -77,15 +62,6 @@ def test_a_directory_has_the_size_it_has() -> None:
 
 def test_every_name_in_the_table_is_a_backend_or_a_control() -> None:
     assert set(WEIGHTS) <= {*registry.names(), "bare", "shared"}
-
-
-@pytest.mark.parametrize("slots", [1, 10, 100, 1000])
-def test_the_base_has_the_pages_that_a_point_names(slots: int) -> None:
-    for point in (
-        throughput(slots, 30_000, Participants(1)),
-        fetch(slots, 30_000, Participants(1)),
-    ):
-        assert sized(point, Label("callbacks")) == point
 
 
 @pytest.mark.parametrize("name", ["quick", "full"])

@@ -19,7 +19,7 @@ from bench.plan.workloads import cancel
 from bench.run import barrier, leftovers
 from bench.run.judge import void_reason
 from bench.run.state import Bench
-from bench.schema import Cancelled, Ledger
+from bench.schema import Cancelled
 from crawlers.registry import MODELS
 from crawlers.stop import Stop
 from tests.bench import small
@@ -82,15 +82,7 @@ CANCELLED = Cancelled(
     left={},
     open_at_server=0,
 )
-LEDGER = Ledger(
-    requests=4,
-    distinct=4,
-    repeated=0,
-    connections_opened=4,
-    peak_connections=4,
-    peak_in_flight=4,
-    requests_per_connection_max=1,
-)
+LEDGER = small.LEDGER.model_copy(update={"requests": 4, "distinct": 4})
 RESULT = replace(small.RESULT, pages=0, stopped="interrupted", errors={"cancelled": 4})
 
 

@@ -46,17 +46,6 @@ def at_speed(monkeypatch: pytest.MonkeyPatch, slowness: float | None) -> list[st
     return asked
 
 
-def test_a_fast_machine_keeps_every_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = at_speed(monkeypatch, 0.8)
-    terminal = console()
-    kept, budget = preflight.in_time(QUICK, 285.0, KNOWN, terminal)
-    assert asked == [backend.name for backend in KNOWN]
-    assert kept == QUICK
-    assert budget is not None
-    assert (budget.slowness, budget.cuts) == (0.8, [])
-    assert said(terminal) == ""
-
-
 def test_a_slow_machine_cuts_blocks_and_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
     at_speed(monkeypatch, 1.5)
     terminal = console()
@@ -84,13 +73,6 @@ def test_a_machine_that_cannot_be_measured_keeps_every_block(
     terminal = console()
     assert preflight.in_time(QUICK, 285.0, KNOWN, terminal) == (QUICK, None)
     assert "could not be measured" in said(terminal)
-
-
-def test_a_small_plan_is_not_rehearsed(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = at_speed(monkeypatch, 9.0)
-    small = plan.select("smoke", ["callbacks"], only=["throughput-1"])
-    assert preflight.in_time(small, 75.0, KNOWN, console()) == (small, None)
-    assert asked == []
 
 
 def test_a_cut_plan_is_recorded_and_rebuilt(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 from dataclasses import replace
-from pathlib import Path
 from unittest import mock
 
 import pytest
@@ -16,7 +15,7 @@ from bench.plan.plan import Turn
 from bench.plan.tls import Tls
 from bench.plan.workloads import Point
 from bench.run import judge, serving, together
-from bench.run.protocol import Load, Loaded, decode, encode
+from bench.run.protocol import Loaded
 from bench.run.servers import ModelServer, Served
 from bench.run.state import Bench
 from bench.schema import TrialRecord
@@ -122,15 +121,6 @@ def test_both_ends_must_agree(name: str, served: Served, expected: str, wrong: s
     found = judge.served_reason(name, LOADED, served, expected) or ""
     assert wrong in found
     assert bool(wrong) == bool(found)
-
-
-def test_messages_of_a_load_survive_the_pipe(tmp_path: Path) -> None:
-    load = Load(
-        prefix="http://127.0.0.1:1", pages=3, connections=2, shared=str(tmp_path),
-        how="press", awake=True, timeout_s=1.0,
-    )  # fmt: skip
-    assert decode(encode(load)) == load
-    assert decode(encode(LOADED)) == LOADED
 
 
 def test_servers_that_are_no_crawlers_take_part_where_servers_do() -> None:

@@ -18,7 +18,7 @@ from bench.run import judge
 from bench.run.judge import Load, void_reason
 from bench.run.servers import Forwarded, Server, ServerError
 from bench.run.state import Bench, Trial
-from bench.schema import Handshakes, Ledger, Spread
+from bench.schema import Handshakes, Spread
 from crawlers.catalogue import OURS
 from crawlers.registry import MODELS
 from tests.bench import small
@@ -268,17 +268,6 @@ def test_a_server_that_cannot_start_says_why() -> None:
         Server("dir:/nowhere/at/all", seed=1, cores=[])
 
 
-LEDGER = Ledger(
-    requests=10,
-    distinct=10,
-    repeated=0,
-    connections_opened=4,
-    peak_connections=4,
-    peak_in_flight=4,
-    requests_per_connection_max=3,
-)
-
-
 EACH_PAGE = {"connections_opened": 10, "requests_per_connection_max": 1}
 
 
@@ -322,7 +311,7 @@ def test_every_disagreement_is_named(
     found = void_reason(
         small.point(),
         replace(small.RESULT, **result),
-        LEDGER.model_copy(update=ledger),
+        small.LEDGER.model_copy(update=ledger),
         "d",
         way=WAYS[mode] if mode else None,
     )
@@ -348,9 +337,9 @@ def test_all_of_a_crawl_goes_through_the_proxy(
 
 
 def test_without_a_digest_or_a_full_barrier_nothing_counts() -> None:
-    assert "no digest" in (void_reason(small.point(), small.RESULT, LEDGER, None) or "")
+    assert "no digest" in (void_reason(small.point(), small.RESULT, small.LEDGER, None) or "")
     where = small.point(kind="hold", slots=8)
-    assert "only 4 of 8" in (void_reason(where, small.RESULT, LEDGER, "d") or "")
+    assert "only 4 of 8" in (void_reason(where, small.RESULT, small.LEDGER, "d") or "")
 
 
 @pytest.mark.parametrize(

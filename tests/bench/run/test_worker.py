@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import subprocess
 import sys
 import time
@@ -24,20 +23,13 @@ from bench.run.process import Child, ProcessError, WorkerError, WorkerProcess
 from bench.run.protocol import (
     GO,
     Command,
-    Failed,
-    Message,
-    ProtocolError,
-    Ready,
     Result,
     Schedule,
-    decode,
-    encode,
 )
 from bench.run.servers import Server
 from crawlers import callbacks
 from crawlers.job import CrawlReport, Job
 from crawlers.recorder import Recorder
-from tests.bench.small import RESULT
 
 SOON_S = 30
 
@@ -208,13 +200,6 @@ def test_the_start_takes_no_part_below_zero(
     assert min(found) >= 0
 
 
-def test_the_record_says_when_links_are_found_another_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("crawlers.tokens.WORKAROUND", None)
-    assert "links" not in worker.interpreter("threads")
-    monkeypatch.setattr("crawlers.tokens.WORKAROUND", "another way")
-    assert worker.interpreter("stack")["links"] == "another way"
-
-
 def test_what_a_crawl_in_processes_took_to_start_is_left_out(
     server: Server, tmp_path: Path
 ) -> None:
@@ -242,47 +227,3 @@ def test_a_child_without_a_line_is_late(program: str) -> None:
         with pytest.raises(TimeoutError, match="the child did not answer in time"):
             child.receive(time.monotonic() + 0.3)
         child.process.kill()
-
-
-COMMAND = Command(
-    backend="callbacks",
-    prefix="http://127.0.0.1:1",
-    warmup_prefix="http://127.0.0.1:2",
-    urls=10,
-    slots=2,
-    timeout_s=10,
-    schedule=Schedule(kind="poisson", rate=100.0, seed=3),
-    switch_interval_s=None,
-    recorder="times",
-    out="/tmp/times",
-)
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        COMMAND,
-        replace(COMMAND, schedule=None, urls=None, switch_interval_s=0.5, recorder="slots"),
-        Ready(),
-        RESULT,
-        replace(RESULT, slots=1, ended=2, mechanism={"loop": "uvloop", "threads_peak": 1}),
-        Failed("it broke\nin two lines"),
-    ],
-)
-def test_a_message_survives_the_way(message: Message) -> None:
-    line = encode(message)
-    assert "\n" not in line
-    assert decode(line) == message
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        *("", "nonsense", "[]", "3", "{}", '{"message": "hello"}', '{"message": "command"}'),
-        json.dumps({**json.loads(encode(COMMAND)), "colour": "red"}),
-        json.dumps({**json.loads(encode(COMMAND)), "schedule": {"kind": "poisson"}}),
-    ],
-)
-def test_what_is_not_a_message_is_an_error(line: str) -> None:
-    with pytest.raises(ProtocolError, match="not a message"):
-        decode(line)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -117,10 +116,3 @@ def test_a_round_is_measured_once_and_kept_when_a_campaign_is_resumed(shared: Be
     plain = record.model_copy(update={"work": None})
     assert working.known([plain, record]) == ROUND_US
     assert working.known([plain]) is None
-
-
-def test_a_point_without_work_records_none(shared: Bench, tmp_path: Path) -> None:
-    where: Point = replace(MIXED, id="openloop-400", workload="openloop", work_ms=None)
-    record = small.trial(shared, where, "callbacks")
-    assert (record.status, record.work) == ("ok", None)
-    assert "work_ms" not in record.params

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -16,6 +14,7 @@ import pytest
 
 from server.models import stacks
 from server.models.catalogue import MODELS, SERVERS
+from tests.server.conftest import Cli
 from tests.server.fixture_server import PATIENCE, get, receive
 from tests.server.models.differs import DIFFERS
 from tests.server.models.serving import (
@@ -27,22 +26,6 @@ from tests.server.models.serving import (
     stop,
     write_site,
 )
-
-
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """The command, to its end."""
-    return subprocess.run(
-        [sys.executable, "-m", "server", "models", *arguments],
-        capture_output=True, text=True, timeout=PATIENCE, check=False,
-    )  # fmt: skip
-
-
-def test_help_names_every_server_and_every_limit() -> None:
-    done = run("--help")
-    assert done.returncode == 0
-    for name in (*SERVERS, "idle_s", "max_head", "wrk -c"):
-        assert name in done.stdout
-    assert max(map(len, done.stdout.splitlines())) <= 100
 
 
 @pytest.mark.parametrize(
@@ -63,12 +46,12 @@ def test_help_names_every_server_and_every_limit() -> None:
         (["waitress", "--limit", "head_s=3"], "has no head_s, only max_head"),
     ],
 )
-def test_wrong_usage_gets_one_line_and_status_2(arguments: list[str], said: str) -> None:
-    done = run(*arguments)
-    assert done.returncode == 2
-    assert said in done.stderr
-    assert done.stderr.count("\n") == 1
-    assert done.stdout == ""
+def test_wrong_usage_gets_one_line_and_status_2(cli: Cli, arguments: list[str], said: str) -> None:
+    status, out, errors = cli("models", *arguments)
+    assert status == 2
+    assert said in errors
+    assert errors.count("\n") == 1
+    assert out == ""
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -181,17 +164,6 @@ def test_a_worker_that_was_stopped_for_long_goes_on() -> None:
             process.resume()
         time.sleep(2)
         assert len(ask(sock, "/")) > 100
-
-
-def test_a_model_is_one_slide_and_has_the_names_of_the_others() -> None:
-    folder = Path(sys.modules["server"].__file__ or "").parent / "models"
-    for name in MODELS:
-        text = (folder / f"{name}.py").read_text()
-        assert text.count("\n") <= 200
-        for word in ("Shared", "Connection", "accept", "receive", "send", "hang_up", "disconnect"):
-            assert f" {word}(" in text or f"class {word}:" in text, f"{name}: {word}"
-    sizes = {file.name: file.read_text().count("\n") for file in folder.rglob("*.py")}
-    assert sum(sizes.values()) - sizes["stacks.py"] - sizes["apps.py"] <= 2100
 
 
 @pytest.mark.parametrize("ended", [False, True])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import json
-import os
 import platform
 import shutil
 import subprocess
@@ -18,7 +17,7 @@ from hypothesis import strategies as st
 
 from server.sites import directory, reference
 from server.sites.directory import Directory
-from server.sites.site import Site, SiteError
+from server.sites.site import SiteError
 from server.sites.specs import make_site
 from tests.server.sites.outcomes import AUTHORITY, digest_by_definition
 
@@ -276,14 +275,3 @@ def test_no_file_depends_on_the_locale(folder: Path, tmp_path: Path) -> None:
     command = [sys.executable, *options, "-c", code, str(folder), str(tmp_path / "cache")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-
-
-def test_the_environment_does_not_change_a_site(tmp_path: Path) -> None:
-    """Content types come from Python's own table, not from the machine's."""
-    (tmp_path / "index.html").write_text("x")
-    (tmp_path / "x.woff2").write_text("x")
-    site: Site = make_site(f"dir:{tmp_path}", 1, None)
-    found = site.find(b"/x.woff2")
-    assert found is not None
-    assert b"Content-Type: application/octet-stream" in found.payload or b"font/" in found.payload
-    assert os.sep == "/"

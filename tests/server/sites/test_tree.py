@@ -72,22 +72,6 @@ def test_a_small_tree_has_every_special_kind() -> None:
     assert max(targets.values()) > 1, "no two redirects merge"
 
 
-def test_redirect_chains_are_well_below_ten_hops() -> None:
-    site = make_site("tree:3000:5:2048", 1, AUTHORITY)
-    depths = []
-    for key, resource in site.routes.items():
-        target, hops, current = key[4:].decode(), 0, resource
-        while current.location is not None:
-            link = reference.resolve(f"http://{AUTHORITY}{target}", current.location)
-            assert link is not None
-            target = link.removeprefix(f"http://{AUTHORITY}")
-            found = site.find(target.encode())
-            assert found is not None
-            current, hops = found, hops + 1
-        depths.append(hops)
-    assert max(depths) == 5
-
-
 def test_the_size_a_tree_asks_for_is_enough() -> None:
     with pytest.raises(SiteError) as caught:
         make_site("tree:300:40:100", 1, AUTHORITY)
