@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import json
 import random
+import time
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from importlib.util import find_spec
@@ -76,26 +78,41 @@ def run(out: Path, repeats: int, console: Console, calls: int = CALLS) -> HopsRe
     Raises :class:`bench.micro.prices.MicroError` if a process fails, as it does after a wrong
     result.
     """
-    absent = {
+    absent = missing(WAYS)
+    hops: dict[str, list[Hop]] = {way: [] for way in WAYS if way not in absent}
+    cores = cpu.split_cores().client
+    with closing(in_turn("hops", list(hops), repeats, console)) as turns:
+        for way in turns:
+            found = Hop(
+                alone=ask(way, calls),
+                one=ask(way, calls, core=cores[0]) if cores else None,
+                many=None if way == SUBMIT else ask(way, calls // AT_ONCE, AT_ONCE),
+            )
+            hops[way].append(found)
+    return save(HopsRecord(**head(), hops=hops, absent=absent), out, FILE_NAME)
+
+
+def missing(ways: Mapping[str, str | None]) -> dict[str, str]:
+    """The ways whose library is not installed, and that in words."""
+    return {
         way: f"{library} is not installed"
-        for way, library in WAYS.items()
+        for way, library in ways.items()
         if library and find_spec(library) is None
     }
-    hops: dict[str, list[Hop]] = {way: [] for way in WAYS if way not in absent}
-    shuffled, cores = random.Random(1), cpu.split_cores().client
-    progress = Phases(console)
-    progress.phase("hops", repeats * len(hops))
+
+
+def in_turn(
+    what: str, ways: Sequence[str], repeats: int, console: Console
+) -> Generator[str, None, None]:
+    """Every way once in each repeat, in a random order; shows how far that is, until closed."""
+    shuffled, progress, began = random.Random(1), Phases(console), time.monotonic()
+    turns = [way for _ in range(repeats) for way in shuffled.sample(ways, len(ways))]
+    progress.phase(what, len(turns))
     with closing(progress):
-        for _ in range(repeats):
-            for way in shuffled.sample(list(hops), len(hops)):
-                progress.to(sum(map(len, hops.values())), way)
-                found = Hop(
-                    alone=ask(way, calls),
-                    one=ask(way, calls, core=cores[0]) if cores else None,
-                    many=None if way == SUBMIT else ask(way, calls // AT_ONCE, AT_ONCE),
-                )
-                hops[way].append(found)
-    return save(HopsRecord(**head(), hops=hops, absent=absent), out, FILE_NAME)
+        for done, way in enumerate(turns):
+            pace_s = (time.monotonic() - began) / done if done else None
+            progress.to(done, way, pace_s and pace_s * (len(turns) - done))
+            yield way
 
 
 def ask(way: str, calls: int, at_once: int = 1, core: int | None = None) -> Call:
