@@ -158,6 +158,13 @@ class Server:
             time.sleep(0.01)
         return found
 
+    def traffic(self) -> dict[str, int]:
+        """Bytes and segments of the connections that have ended since the last reset.
+
+        Empty where the server cannot read them (anywhere but Linux).
+        """
+        return self._wait_for_ends().get("traffic") or {}
+
     def warm(self) -> None:
         """Request one page a few hundred times.
 

@@ -388,7 +388,7 @@ def _shade(slide: Slide, axes: Axes, plot: Plot) -> None:
 
 # --- a forest: each label and the one thing it changes, with figures and ratios beside it ---
 
-BAR_SHARE: Final = {"wide": 0.45, "square": 0.3}
+BAR_SHARE: Final = 0.45
 """How much of its panel the longest bar takes; figures and ratios stand right of it."""
 
 SMALL: Final = 0.95
@@ -397,11 +397,11 @@ SMALL: Final = 0.95
 
 def draw_forest(forest: Forest, slide: Slide) -> None:
     """Names and changes on the left, then a panel for each quantity."""
-    wide, number = slide.look.wide, len(forest.rows)
+    number = len(forest.rows)
     text, *panels = slide.panels(
-        1 + len(forest.columns), widths=[1.55 if wide else 1.1, *[1.0] * len(forest.columns)]
+        1 + len(forest.columns), widths=[1.55, *[1.0] * len(forest.columns)]
     )
-    size = slide.label_size(number * 2, 12.0 if wide else 11.0)
+    size = slide.label_size(number * 2, 12.0)
     for axes in (text, *panels):
         axes.set_ylim(number - 0.5, -0.5)
         axes.set_xticks([])
@@ -421,7 +421,7 @@ def draw_forest(forest: Forest, slide: Slide) -> None:
     for column, axes in enumerate(panels):
         spreads = [row[column].spread for row in forest.rows.values()]
         most = max((spread.high for spread in spreads if spread), default=1.0)
-        axes.set_xlim(0, most / BAR_SHARE[slide.look.shape])
+        axes.set_xlim(0, most / BAR_SHARE)
 
 
 def _names(slide: Slide, axes: Axes, place: int, label: str, change: str, size: float) -> None:

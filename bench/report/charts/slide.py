@@ -145,6 +145,7 @@ class Slide:
         columns: int = 1,
         rows: int = 1,
         *,
+        widths: Sequence[float] | None = None,
         right: float = 0.0,
         sharex: bool = False,
     ) -> list[Axes]:
@@ -171,6 +172,7 @@ class Slide:
             columns,
             sharex=sharex,
             squeeze=False,
+            gridspec_kw={"width_ratios": widths},
         )
         return [axes for row in grid for axes in row]
 

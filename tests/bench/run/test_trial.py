@@ -332,7 +332,7 @@ def test_all_of_a_crawl_goes_through_the_proxy(
     forwarded: dict[str, Any], reason: str | None
 ) -> None:
     through = replace(Forwarded(connections=4, up=1000, received=1000), **forwarded)
-    found = void_reason(small.point(), small.RESULT, LEDGER, "d", forwarded=through)
+    found = void_reason(small.point(), small.RESULT, small.LEDGER, "d", forwarded=through)
     assert found == reason
 
 

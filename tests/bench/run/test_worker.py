@@ -25,6 +25,7 @@ from bench.run.protocol import (
     Command,
     Result,
     Schedule,
+    decode,
 )
 from bench.run.servers import Server
 from crawlers import callbacks
