@@ -27,10 +27,11 @@ from bench.costs import record
 from bench.costs import report as costs_report
 from bench.costs.record import Account
 from bench.machine.instruments import INSTRUCTIONS
+from bench.micro.child import KINDS
 from bench.micro.prices import Run
 from bench.micro.report import Found
-from bench.micro.startup import measured
-from bench.micro.tasks import TASKS, Line, lines
+from bench.micro.startup import measured as imported
+from bench.micro.tasks import measured as waiting
 from bench.questions import answers
 from bench.report import cite, markup
 from bench.report.page import Extension, Extra, Section
@@ -165,43 +166,25 @@ def costs(accounts: Sequence[Account], label: str) -> Table:
 def alone(found: Found | None, label: str) -> Table:
     """A task that waits and the import, without any crawl; no rows where neither was measured."""
     tasks, starts = (found.tasks, found.startup) if found else (None, None)
-    of_tasks = [line for line in lines(tasks) if line.kind.backend == label] if tasks else []
-    of_start = list(_start(measured(starts), label)) if starts else []
+    kind = next((each for each in KINDS.values() if each.backend == label), None)
+    of_tasks = list(_single(waiting(tasks), kind.name, kind.title)) if tasks and kind else []
+    of_start = list(_single(imported(starts), label, "a fresh process")) if starts else []
     both: tuple[tuple[Run | None, Sequence[object]], ...] = ((tasks, of_tasks), (starts, of_start))
     used = [record for record, rows in both if record and rows]
     sources = dict.fromkeys(one.stamp for one in used)
     return Table(
         "Tasks and start-up",
-        [name("what"), name("where"), Column("median [lowest–highest; memory of a task: 95 %]")],
-        [*(row for line in of_tasks for row in _task(line)),
-         *of_start],
+        [name("what"), name("where"), Column("median [lowest–highest]")],
+        [*of_tasks, *of_start],
         about=ALONE.format(sources="; ".join(sources)),
-    )  # fmt: skip
+    )
 
 
-def _task(line: Line) -> Iterator[Row]:
-    where = f"{line.kind.title}, up to {count(line.highest)}"
-    if line.total is not None:
-        low, high = line.interval or (None, None)
-        shown = cells.figure(line.total)
-        shown += "" if low is None else f" [{cells.figure(low)}–{cells.figure(high)}]"
-        yield ["a task that waits without a connection, bytes", where, shown]
-        yield ["… in user space", where, cells.figure(line.parts.get("user"))]
-    at = f"of {count(line.at)}"
-    for what, place, spread in (
-        ("to spawn a task, µs", at, line.spawn),
-        ("to switch to a task, µs", f"{count(TASKS)} in turn", line.switch),
-        ("to cancel a task, µs", at, line.cancel),
-    ):
-        if spread is not None:
-            yield [what, place, _spread(spread)]
-
-
-def _start(found: Measured, label: str) -> Iterator[Row]:
+def _single(found: Measured, label: str, where: str) -> Iterator[Row]:
     for key, spread in found.row(label).items():
         measure = found.measures[key]
         unit = "" if key == "modules" else f", {measure.unit.symbol}"
-        yield [f"{measure.what}{unit}", "a fresh process", _spread(spread)]
+        yield [f"{measure.what}{unit}", where, _spread(spread)]
 
 
 def _spread(found: Spread | None) -> str:
