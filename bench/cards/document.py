@@ -383,4 +383,4 @@ def _reader() -> Callable[[str], Markup]:
     return lambda text: markup.read(reader, text)
 
 
-CARDS = Extension({}, extra)
+CARDS = Extension({record.FILE_NAME: "counts of instructions and system calls"}, extra)

@@ -16,10 +16,9 @@ from bench.capacity.report import ADVICE
 from bench.cards.document import CARDS
 from bench.claims.ledger import CLAIMS
 from bench.cli import DONE, options
-from bench.costs.report import COSTS
 from bench.report import page
 
-EXTENSIONS = (ADVICE, CARDS, CLAIMS, COSTS)
+EXTENSIONS = (ADVICE, CARDS, CLAIMS)
 """The parts of a report from other rooms."""
 
 
