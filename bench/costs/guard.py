@@ -1,14 +1,14 @@
 """Does a page take more than it did? Two records compared, and our models with their baseline.
 
-The baseline, ``baseline.json``, is committed. It holds for the interpreters it names and for no
-other: see :mod:`bench.costs.fingerprint`. Anything but more instructions passes, with a message:
+The baseline, ``baseline.json``, is committed. It holds for the builds of interpreters that it names
+and for no other; on processors of two makers it differed by 0.4 %. Anything but more instructions
+passes, with a message:
 a machine without valgrind, an interpreter without a baseline, a crawl that failed.
 """
 
 from __future__ import annotations
 
-import json
-import subprocess
+import platform
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,8 +29,8 @@ from bench.costs.record import (
     differences,
     per_page,
 )
-from bench.launch import OWN_PYTHON, run_module
 from bench.machine import instruments
+from bench.machine.build import python_build
 from bench.machine.instruments import INSTRUCTIONS, WORKING
 from bench.schema import Record
 from bench.text import now
@@ -141,7 +141,6 @@ Threads take turns as the moment has it, and theirs differ by 5 %.
 """
 CROWD: Final[Mapping[str, tuple[str, ...]]] = {"fetch": MODELS, "crawl": ("callbacks",)}
 """Who is counted where: on crawl only the shared parts are new."""
-FINGERPRINT_S = 60.0
 UPDATE = "python -m bench costs --update-baseline"
 
 Status = Literal["passed", "more", "not checked"]
@@ -151,17 +150,13 @@ Count = Callable[[], dict[str, float]]
 class Entry(Record):
     """The baseline of one interpreter: instructions per page, by "fetch callbacks"."""
 
-    python: str
-    tool: str
     created: str
     instructions: dict[str, float]
 
 
 class Baseline(Record):
-    """The committed file: entries by fingerprint."""
+    """The committed file: entries by :func:`interpreter`."""
 
-    pages: int = PAGES
-    slots: int = SLOTS
     entries: dict[str, Entry]
 
 
@@ -181,15 +176,14 @@ def load(file: Path = FILE) -> Baseline:
         raise CostsError(f"{file.name}: {error.errors()[0]['msg']}; renew it: {UPDATE}") from None
 
 
-def fingerprint(tool: str) -> tuple[str, str]:
-    """This interpreter's release and the key of its entry. Raises :class:`CostsError`."""
-    try:
-        done = run_module(OWN_PYTHON, "bench.costs.fingerprint", timeout_s=FINGERPRINT_S)
-        done.check_returncode()
-        found = json.loads(done.stdout)
-    except (OSError, subprocess.SubprocessError, ValueError) as error:
-        raise CostsError(f"this interpreter has no fingerprint: {error}") from None
-    return found["python"], f"{found['digest']} {tool}"
+def interpreter() -> str:
+    """The release and build that count alike, and the tool. Raises :class:`CostsError`."""
+    found, built = instruments.cachegrind(), python_build()
+    if found.missing is not None:
+        raise CostsError(found.missing)
+    release = f"{platform.python_implementation()} {platform.python_version()}"
+    optimised = f"{built['level'] or ''}{' with a profile' if built['pgo'] else ''}"
+    return ", ".join([release, str(built["compiler"]), optimised, platform.machine(), found.tool])
 
 
 def count() -> dict[str, float]:
@@ -240,7 +234,7 @@ def lines(counted: Mapping[str, float], entry: Entry | None) -> list[str]:
 
 def check(file: Path = FILE, count: Count = count) -> Outcome:
     try:
-        python, key = fingerprint(tool())
+        key = interpreter()
     except CostsError as error:
         return Outcome("not checked", (f"instructions are not checked: {error}",))
     entry = load(file).entries.get(key)
@@ -248,7 +242,7 @@ def check(file: Path = FILE, count: Count = count) -> Outcome:
     made = lines(counted, entry)
     if entry is None:
         made.append(
-            f"no baseline for this interpreter ({python}, {key}): nothing to compare with. "
+            f"no baseline for this interpreter ({key}): nothing to compare with. "
             f"To add one: {UPDATE}"
         )
         return Outcome("not checked", tuple(made))
@@ -262,32 +256,24 @@ def check(file: Path = FILE, count: Count = count) -> Outcome:
     return Outcome("more" if names else "passed", tuple(made))
 
 
-def tool() -> str:
-    """What counts instructions. Raises :class:`CostsError` where nothing does."""
-    found = instruments.cachegrind()
-    if found.missing is not None:
-        raise CostsError(found.missing)
-    return found.tool
-
-
 def update(file: Path = FILE, count: Count = count) -> Outcome:
     """Count, and write the baseline of this interpreter.
 
     Entries of other interpreters stay only if nothing here got more expensive: otherwise they
     are of other code. Raises :class:`CostsError` where nothing can be counted.
     """
-    python, key = fingerprint(tool())
+    key = interpreter()
     counted = count()
     wanted = {f"{workload} {who}" for workload, crowd in CROWD.items() for who in crowd}
     if lost := wanted - counted.keys():
         raise CostsError(f"not counted, so the baseline stays as it is: {', '.join(sorted(lost))}")
     old = load(file).entries
     before = old.pop(key, None)
-    made = [*lines(counted, before), f"written: {file.name}, for {python}"]
+    made = [*lines(counted, before), f"written: {file.name}, for {key}"]
     if old and before is not None and exceeding(counted, before):
         made.append(f"{len(old)} entries of other interpreters are gone: they were of other code")
         old = {}
-    entry = Entry(python=python, tool=tool(), created=now()[:10], instructions=counted)
+    entry = Entry(created=now()[:10], instructions=counted)
     baseline = Baseline(entries=dict(sorted({**old, key: entry}.items())))
     filesystem.write_text(file, baseline.model_dump_json(indent=1) + "\n")
     return Outcome("passed", tuple(made))

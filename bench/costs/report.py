@@ -1,7 +1,7 @@
-"""Counted costs for readers: tables, a chart, ``summary.md``, and a section of a report.
+"""Counted costs for readers: tables, a chart and ``summary.md``.
 
-Every table and chart names the interpreter on which it was counted, because a campaign's report
-shows them beside measurements on another one.
+Every table and chart names the interpreter on which it was counted, because cards and documents
+show them with measurements on another one.
 """
 
 from __future__ import annotations
@@ -11,12 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from markupsafe import Markup
 from rich.console import Console
 
-from bench.analysis.analysis import Analysis
 from bench.analysis.stats import Spread
-from bench.costs import record
 from bench.costs.guard import Gate
 from bench.costs.measure import FLOOR, OPENED
 from bench.costs.record import Account, Cost, Costs, Sample, per_page, seed_words, shadow
@@ -24,9 +21,8 @@ from bench.costs.serving import SERVE
 from bench.machine.instruments import INSTRUCTIONS, SYSCALLS, WORKING
 from bench.plan.participants import MAIN_VARIANTS
 from bench.plan.profiles import SERVING
-from bench.report import markup, study
+from bench.report import study
 from bench.report.charts import Design, Skip
-from bench.report.page import Extension, Extra, Section
 from bench.report.study import origin
 from bench.report.tables import section
 from bench.report.tables import show as show_table
@@ -385,31 +381,3 @@ def excerpt(costs: Costs, made: Sequence[Account], chart_file: str | None = None
 def write(costs: Costs, made: Sequence[Account], folder: Path) -> None:
     backends = list(dict.fromkeys(each.backend for each in made))
     study.write(folder, summary(costs, made), [design(costs, made)], backends)
-
-
-def extra(analysis: Analysis, folder: Path) -> Extra:
-    """The section and the charts of a campaign; nothing without a record in its folder.
-
-    The costs have a machine, a time and pages of their own, which the section names.
-    """
-    file = folder / record.FILE_NAME
-    if not file.exists():
-        return Extra()
-    costs = record.load(file)
-    made = record.accounts(costs)
-    body = markup.templates(__name__).get_template("section.html").render(
-        header=costs.header,
-        seeds=seed_words(costs),
-        tables=[table for table in tables(made) if table.rows],
-        lost=lost(costs, made),
-    )  # fmt: skip
-    section = Section(
-        anchor="costs",
-        link="Exact costs",
-        title="What a page costs, counted",
-        body=Markup(body),  # nosec B704: the template escapes all text
-    )
-    return Extra([section], [design(costs, made)])
-
-
-COSTS = Extension({record.FILE_NAME: "counts of instructions, calls and allocations"}, extra)

@@ -68,7 +68,7 @@ def designs(found: Found) -> Iterator[Design | Skip]:
 def further(found: Found) -> list[tables.Table]:
     made = []
     if found.tasks is not None:
-        made += [tasks.memory_table(found.tasks), tasks.times_table(found.tasks)]
+        made += tasks.tables(found.tasks)
     if found.startup is not None:
         made.append(startup.table(found.startup))
     if found.hops is not None:
@@ -105,12 +105,14 @@ def as_json(found: Found) -> dict[str, float]:
     made: dict[str, float] = {}
     if found.prices is not None:
         made |= {name: price.median_us for name, price in found.prices.prices.items()}
-    for line in tasks.lines(found.tasks) if found.tasks else ():
-        if line.total is not None:
-            made[f"tasks.{line.kind.name}.bytes"] = line.total
-        for what in ("spawn", "switch", "cancel"):
-            if (spread := getattr(line, what)) is not None:
-                made[f"tasks.{line.kind.name}.{what}_us"] = spread.median
+    if found.tasks is not None:
+        waiting = tasks.measured(found.tasks)
+        for kind in waiting.values:
+            row = waiting.row(kind)
+            if tasks.TOTAL in row:
+                made[f"tasks.{kind}.bytes"] = row[tasks.TOTAL].median
+            for what in tasks.TIMES.keys() & row.keys():
+                made[f"tasks.{kind}.{what}_us"] = row[what].median
     if found.startup is not None:
         starts = startup.measured(found.startup)
         made |= {f"startup.{each}.cpu_ms": starts.median(each, "cpu") for each in starts.values}

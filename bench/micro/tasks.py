@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import replace
 from itertools import count as counting
 from pathlib import Path
 from typing import Final
@@ -18,7 +18,6 @@ from pydantic import Field
 from rich.console import Console
 
 from bench.analysis import stats
-from bench.analysis.stats import Spread
 from bench.machine import cpu, doctor, memory
 from bench.machine.doctor import Needs, available_bytes, mib
 from bench.machine.memory import Reader, Reading
@@ -28,8 +27,9 @@ from bench.report import study
 from bench.report.charts import Design, Skip
 from bench.run.process import Child
 from bench.schema import Record
-from bench.show.figures import Bars, Figure, Panel, Unit
-from bench.show.table import MISSING, Cell, Column, Table, name, words
+from bench.show.figures import Bars, Figure, Unit
+from bench.show.measured import US, Measure, Measured
+from bench.show.table import Table, name
 from bench.terminal import Phases
 from bench.text import KIB, count, significant
 
@@ -70,73 +70,85 @@ class TasksRecord(Run):
     kinds: dict[str, KindRecord]
 
 
-TITLES: Final = {
-    "user_bytes": "user",
-    "page_table_bytes": "page tables",
-    "kernel_stack_bytes": "kernel stacks",
-    "kernel_other_bytes": "other kernel",
-}
-"""The parts of a task's memory in tables."""
+# --- what is shown -----------------------------------------------------------------------------
+
 FEWEST: Final = 2
 """Numbers of tasks for a slope."""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One kind. ``parts`` and ``total`` are bytes for one more task; times are in microseconds.
-
-    ``at`` is the number of tasks at which spawning and cancelling was timed.
-    """
-
-    kind: Kind
-    parts: dict[str, float]
-    total: float | None
-    interval: tuple[float, float] | None
-    highest: int
-    at: int
-    spawn: Spread | None
-    cancel: Spread | None
-    switch: Spread | None
+def size(size: float) -> str:
+    return f"{count(size)} B" if size < 1000 else f"{significant(size / KIB, 2)} KiB"
 
 
-def lines(record: TasksRecord) -> list[Line]:
-    return [
-        _line(KINDS[name], record)
-        for name, found in record.kinds.items()
-        if name in KINDS and (found.held or found.switches_s)
+def tick(size: float) -> str:
+    return f"{size / KIB:g} KiB"
+
+
+BYTES: Final = Unit("bytes", size, tick)
+TOTAL: Final = "total"
+PARTS: Final = {
+    "user_bytes": Measure("user", "… in user space", BYTES),
+    "page_table_bytes": Measure("page tables", "… in page tables", BYTES),
+    "kernel_stack_bytes": Measure("kernel stack", "… of the kernel's stack", BYTES),
+    "kernel_other_bytes": Measure("other kernel", "… other in the kernel", BYTES),
+}
+MEMORY: Final = {
+    TOTAL: Measure("together", "a task that waits without a connection", BYTES)
+} | PARTS
+TIMES: Final = {
+    "spawn": Measure("spawn", "to spawn a task", US),
+    "switch": Measure("switch", "to switch to a task", US),
+    "cancel": Measure("cancel", "to cancel a task", US),
+}
+OF_MEMORY: Final = (
+    "The slope of memory over numbers of tasks, each number in fresh processes. No task has a "
+    "connection. Medians over repeats and their range."
+)
+OF_TIMES: Final = (
+    "Processor time of the process, all threads; medians over fresh processes and their range. "
+    "Spawned until it waits and cancelled until it has ended, of 10,000 tasks or 1,000 threads. "
+    "100 tasks switch in turn. A thread cannot be cancelled: its Event is set, and it is joined."
+)
+
+
+def measured(record: TasksRecord) -> Measured:
+    """What one more task takes, by the name of its kind, repeat by repeat."""
+    kinds = {name: mine for name, mine in record.kinds.items() if name in KINDS}
+    values = {name: _values(KINDS[name], mine) for name, mine in kinds.items()}
+    return Measured(MEMORY | TIMES, {name: found for name, found in values.items() if found})
+
+
+def _values(kind: Kind, mine: KindRecord) -> dict[str, Mapping[int, float]]:
+    repeats = _repeats(mine.held)
+    slopes = [
+        {part: slope for part in PARTS if (slope := fit(held, part)) is not None}
+        for held in repeats
     ]
-
-
-def _line(kind: Kind, record: TasksRecord) -> Line:
-    mine = record.kinds[kind.name]
-    slopes = {name: slope[0] for name in TITLES if (slope := fit(mine.held, [name]))}
-    whole = fit(mine.held, list(slopes)) if slopes else None
     at = reference(mine.held, kind)
-    return Line(
-        kind=kind,
-        parts={TITLES[name]: slope for name, slope in slopes.items()},
-        total=whole[0] if whole else None,
-        interval=whole[1:] if whole else None,
-        highest=max((each.count for each in mine.held), default=0),
-        at=max((each.count for each in at), default=0),
-        spawn=stats.spread(1e6 * each.spawn_s for each in at),
-        cancel=stats.spread(1e6 * each.cancel_s for each in at),
-        switch=stats.spread(1e6 * each for each in mine.switches_s),
-    )
+    found: dict[str, list[float]] = {
+        TOTAL: [sum(parts.values()) for parts in slopes if parts],
+        **{part: [parts[part] for parts in slopes if part in parts] for part in PARTS},
+        "spawn": [1e6 * each.spawn_s for each in at],
+        "switch": [1e6 * each for each in mine.switches_s],
+        "cancel": [1e6 * each.cancel_s for each in at],
+    }
+    return {key: dict(enumerate(each)) for key, each in found.items() if each}
 
 
-def fit(held: Sequence[Held], names: Sequence[str]) -> tuple[float, float, float] | None:
-    """The slope of these parts together and its interval; None where one was not read."""
-    points = [
-        (each.count, sum(found))
-        for each in held
-        if len(found := [v for name in names if (v := getattr(each, name)) is not None])
-        == len(names)
-    ]
+def _repeats(held: Sequence[Held]) -> list[list[Held]]:
+    """Each repeat had every number of tasks once."""
+    by_count: dict[int, list[Held]] = {}
+    for each in held:
+        by_count.setdefault(each.count, []).append(each)
+    return [list(repeat) for repeat in zip(*by_count.values(), strict=False)]
+
+
+def fit(held: Sequence[Held], part: str) -> float | None:
+    """Bytes of a part for one more task; None where it was not read."""
+    points = [(each.count, size) for each in held if (size := getattr(each, part)) is not None]
     if len({count for count, _ in points}) < FEWEST:
         return None
-    slope, _, low, high = stats.theil_sen([x for x, _ in points], [y for _, y in points])
-    return slope, low, high
+    return max(stats.theil_sen(*zip(*points, strict=True))[0], 0.0)
 
 
 def reference(held: Sequence[Held], kind: Kind) -> list[Held]:
@@ -145,6 +157,67 @@ def reference(held: Sequence[Held], kind: Kind) -> list[Held]:
     at = kind.reference if kind.reference in counts else max(counts, default=0)
     return [each for each in held if each.count == at]
 
+
+def tables(record: TasksRecord) -> list[Table]:
+    """Memory with what was not measured, and times."""
+    found, python = measured(record), record.environment.python
+    kinds = [KINDS[name] for name in found.values]
+    titled = {kind.title: found.values[kind.name] for kind in kinds}
+    waits = "; ".join(f"{kind.title}: {kind.waits_on}" for kind in kinds)
+    yields = "; ".join(f"{kind.title}: {kind.yields}" for kind in kinds)
+    of_memory = [f"It waits on: {waits}.", *absent(record)]
+    made = []
+    for measures, caption, about, notes in (
+        (MEMORY, "Memory of a waiting task", OF_MEMORY, of_memory),
+        (TIMES, "Spawn, switch and cancel a task", OF_TIMES, [f"A switch is: {yields}."]),
+    ):
+        one = Measured(measures, titled).table(f"{caption} ({python})", about)
+        made.append(replace(one, columns=[name("task"), *one.columns[1:]], notes=notes))
+    return made
+
+
+def absent(record: TasksRecord) -> Iterator[str]:
+    for kind, mine in record.kinds.items():
+        title = KINDS[kind].title if kind in KINDS else kind
+        if mine.missing:
+            yield f"{title}: {mine.missing}"
+        for number, reason in mine.refused.items():
+            yield f"{count(number)} × {title}: {reason}"
+
+
+def design(record: TasksRecord) -> Design | Skip:
+    title, found = "Memory of a waiting task", measured(record)
+    rows = {
+        KINDS[name].backend or name: values
+        for name, values in found.values.items()
+        if TOTAL in values
+    }
+    if not rows:
+        return Skip("tasks", title, "no memory of waiting tasks was measured")
+    figure = Figure(
+        name="tasks",
+        title=title,
+        headline=headline(found),
+        subtitle="Slope of memory over the number of tasks that wait without a connection, "
+        "user space and kernel together",
+        data=Bars([replace(found, values=rows).panel("memory of one", TOTAL)]),
+        notes=("Ranges: lowest to highest repeat.",),
+    )
+    return study.drawn(figure, record.below)
+
+
+def headline(found: Measured) -> str | None:
+    names = ("thread", "asyncio", "coroutine")
+    if len(found.with_(TOTAL, names)) < len(names):
+        return None
+    thread, task, coroutine = (found.median(name, TOTAL) for name in names)
+    return (
+        f"A waiting thread uses as much memory as {count(round(thread / task))} asyncio tasks, "
+        f"or {count(round(thread / coroutine))} bare coroutines"
+    )
+
+
+# --- how it is measured ------------------------------------------------------------------------
 
 CHILD = "bench.micro.child"
 PATIENCE_S = 600.0
@@ -249,131 +322,3 @@ def switch_s(kind: Kind, turns: int, cores: list[int]) -> float:
 
 def started(kind: Kind, *words: str) -> Child:
     return Child(f"the process of {kind.name}", ["-m", CHILD, kind.name, *words])
-
-
-def memory_table(record: TasksRecord) -> Table:
-    return Table(
-        f"Memory of a waiting task, bytes ({record.environment.python})",
-        [
-            name("task"),
-            words("waits on", drop=3),
-            Column("user"),
-            Column("page tables", drop=2),
-            Column("kernel stack", drop=2),
-            Column("other kernel", drop=2),
-            Column("together"),
-            Column("interval", drop=1),
-            Column("up to", drop=4),
-        ],
-        [_memory(line) for line in lines(record)],
-        about=(
-            "The slope of memory over numbers of tasks, each number in fresh processes, with its "
-            "95 % interval. No task has a connection."
-        ),
-        notes=notes(record),
-    )
-
-
-def _memory(line: Line) -> list[str]:
-    return [
-        line.kind.title,
-        line.kind.waits_on,
-        *(_bytes(line.parts.get(part)) for part in TITLES.values()),
-        _bytes(line.total),
-        MISSING if line.interval is None else " to ".join(map(_bytes, line.interval)),
-        count(line.highest),
-    ]
-
-
-def _bytes(value: float | None) -> str:
-    return MISSING if value is None else count(max(round(value), 0))
-
-
-def times_table(record: TasksRecord) -> Table:
-    return Table(
-        f"Spawn, switch and cancel a task, µs ({record.environment.python})",
-        [
-            name("task"),
-            Column("spawn"),
-            Column("switch"),
-            Column("cancel"),
-            words("a switch is", drop=2),
-        ],
-        [
-            [
-                line.kind.title,
-                *map(_us, (line.spawn, line.switch, line.cancel)),
-                line.kind.yields,
-            ]
-            for line in lines(record)
-        ],
-        about=(
-            "Processor time of the process, all threads; medians over fresh processes and their "
-            "range. Spawned until it waits and cancelled until it has ended, of 10,000 tasks or "
-            "1,000 threads. 100 tasks switch in turn. A thread cannot be cancelled: its Event is "
-            "set, and it is joined."
-        ),
-    )
-
-
-def _us(found: Spread | None) -> str | Cell:
-    if found is None:
-        return MISSING
-    low, middle, high = (significant(v, 3) for v in (found.low, found.median, found.high))
-    return middle if found.count == 1 else Cell(f"{middle} [{low}–{high}]", middle)
-
-
-def notes(record: TasksRecord) -> list[str]:
-    found = []
-    for kind, mine in record.kinds.items():
-        title = KINDS[kind].title if kind in KINDS else kind
-        if mine.missing:
-            found.append(f"{title}: {mine.missing}")
-        found += [f"{count(n)} × {title}: {reason}" for n, reason in mine.refused.items()]
-    return found
-
-
-def size(kib: float) -> str:
-    """In KiB from a thousand bytes on."""
-    value = kib * KIB
-    return f"{count(round(value))} B" if value < 1000 else f"{significant(kib, 2)} KiB"
-
-
-def tick(kib: float) -> str:
-    return f"{kib:g} KiB"
-
-
-SIZE: Final = Unit("", size, tick)
-
-
-def design(record: TasksRecord) -> Design | Skip:
-    title = "Memory of a waiting task"
-    rows = [line for line in lines(record) if line.total is not None]
-    if not rows:
-        return Skip("tasks", title, "no memory of waiting tasks was measured")
-    bars = {}
-    for row in rows:
-        ends = (row.total or 0.0, *(row.interval or ()))
-        middle, low, high = ends[0] / KIB, min(ends) / KIB, max(ends) / KIB
-        bars[row.kind.backend or row.kind.name] = [Spread(middle, low, high, len(ends))]
-    figure = Figure(
-        name="tasks",
-        title=title,
-        headline=finding(rows),
-        subtitle="Slope of memory over the number of tasks that wait without a connection, "
-        "user space and kernel together",
-        data=Bars([Panel("memory of one", bars, SIZE)]),
-        notes=("Strokes: 95 % intervals of the slope.",),
-    )
-    return study.drawn(figure, record.below)
-
-
-def finding(rows: Sequence[Line]) -> str | None:
-    totals = {row.kind.name: row.total for row in rows}
-    thread, task, coroutine = (totals.get(name) for name in ("thread", "asyncio", "coroutine"))
-    if not thread or not task or not coroutine:
-        return None
-    return (
-        f"A waiting thread uses as much memory as {count(round(thread / task))} asyncio tasks, "
-        f"or {count(round(thread / coroutine))} bare coroutines"
-    )

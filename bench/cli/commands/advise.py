@@ -86,8 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="every backend of the campaign")
     parser.add_argument(
         "--results", type=Path, metavar="DIR",
-        help="a campaign, or a folder of campaigns, whose newest is read "
-        "(default: the reference, or the newest under results)",
+        help="a campaign (default: the reference, or else the newest under results)",
     )  # fmt: skip
     options.add_json(parser)
 
@@ -161,14 +160,7 @@ def campaign_file(given: Path | None) -> Path | None:
     """
     if given is None and store.REFERENCE.is_dir():
         return store.trials_file(store.REFERENCE)
-    if given is None and store.usual(None) is None:
-        return None
-    folder = given or RESULTS
-    names = (store.FILE_NAME, store.PACKED)
-    below = [file for name in names for file in folder.glob(f"*/{name}")]
-    if not below or any((folder / name).is_file() for name in names):
-        return store.trials_file(folder)
-    return max(below, key=lambda file: file.stat().st_mtime)
+    return store.usual(given)
 
 
 def hint(console: Console) -> None:

@@ -15,10 +15,9 @@ from bench import store
 from bench.capacity.report import ADVICE
 from bench.claims.ledger import CLAIMS
 from bench.cli import DONE, options
-from bench.costs.report import COSTS
 from bench.report import page
 
-EXTENSIONS = (ADVICE, CLAIMS, COSTS)
+EXTENSIONS = (ADVICE, CLAIMS)
 """The parts of a report from other rooms."""
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import shutil
 from pathlib import Path
 
@@ -12,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench import store
 from bench.__main__ import main
 from bench.capacity import model, report
 from bench.capacity.advice import BEYOND
@@ -128,16 +126,6 @@ def test_a_campaign_without_servers_cannot_advise_on_one(
 def test_no_campaign_is_a_clear_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["advise", "--results", str(tmp_path)]) == USAGE
     assert "no campaign here" in capsys.readouterr().err
-
-
-def test_the_newest_campaign_of_a_folder_is_read(tmp_path: Path) -> None:
-    for age, name in ((0, "new"), (100, "old")):
-        folder = save(tmp_path / name, campaign(samples=200, workloads=("throughput",), blocks=1))
-        file = folder / store.FILE_NAME
-        then = file.stat().st_mtime - age
-        os.utime(file, (then, then))
-    assert advise.campaign_file(tmp_path) == tmp_path / "new" / store.FILE_NAME
-    assert advise.campaign_file(tmp_path / "old") == tmp_path / "old" / store.FILE_NAME
 
 
 def test_after_the_advice_of_the_reference_your_own_campaign_is_named(

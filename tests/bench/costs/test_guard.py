@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.__main__ import main
-from bench.costs import fingerprint, guard, record
+from bench.costs import guard, record
 from bench.costs.guard import CROWD, Baseline, Entry
 from bench.costs.record import Costs, CostsError
 from bench.machine import instruments
@@ -86,21 +87,21 @@ def test_compare_takes_records_of_costs(tmp_path: Path, capsys: pytest.CaptureFi
     assert "No page needs more." in capsys.readouterr().out
 
 
+HERE = "CPython 3.11.7, tool 1"
 NAMES = [f"{workload} {who}" for workload, crowd in CROWD.items() for who in crowd]
 BEFORE = dict.fromkeys(NAMES, 100_000.0)
 
 
 @pytest.fixture(name="machine")
 def _machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(instruments, "cachegrind", lambda: Instrument("instructions", "tool 1"))
-    monkeypatch.setattr(guard, "fingerprint", lambda tool: ("CPython 3.11.7", f"abc {tool}"))
+    monkeypatch.setattr(guard, "interpreter", lambda: HERE)
 
 
 @pytest.fixture
 def file(tmp_path: Path, machine: None) -> Path:
     """A baseline of this machine and of another."""
-    entry = Entry(python="CPython 3.11.7", tool="tool 1", created="2026-11-22", instructions=BEFORE)
-    made = Baseline(entries={"abc tool 1": entry, "def tool 1": entry})
+    entry = Entry(created="2026-11-22", instructions=BEFORE)
+    made = Baseline(entries={HERE: entry, "another": entry})
     path = tmp_path / "baseline.json"
     path.write_text(made.model_dump_json())
     return path
@@ -133,13 +134,14 @@ def test_the_outcome_says_what_to_do_and_what_was_not_counted(file: Path) -> Non
 def test_another_interpreter_is_recorded_and_passes(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(guard, "fingerprint", lambda _: ("CPython 3.14.0", "0123 tool 1"))
+    monkeypatch.setattr(guard, "interpreter", lambda: "CPython 3.14.0, tool 1")
     outcome = guard.check(file, lambda: dict.fromkeys(NAMES, 9e9))
     assert outcome.status == "not checked"
     assert "no baseline for this interpreter (CPython 3.14.0" in outcome.lines[-1]
 
 
-def test_a_machine_without_valgrind_passes(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_without_valgrind_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "baseline.json"
     gone = Instrument("instructions", "", missing="valgrind is not installed")
     monkeypatch.setattr(instruments, "cachegrind", lambda: gone)
     outcome = guard.check(file, lambda: BEFORE)
@@ -154,10 +156,10 @@ def test_a_machine_without_valgrind_passes(file: Path, monkeypatch: pytest.Monke
 def test_an_update_keeps_others_only_if_nothing_got_more_expensive(file: Path) -> None:
     less = dict.fromkeys(NAMES, 90_000.0)
     guard.update(file, lambda: less)
-    assert set(guard.load(file).entries) == {"abc tool 1", "def tool 1"}
-    assert guard.load(file).entries["abc tool 1"].instructions == less
+    assert set(guard.load(file).entries) == {HERE, "another"}
+    assert guard.load(file).entries[HERE].instructions == less
     outcome = guard.update(file, lambda: dict.fromkeys(NAMES, 120_000.0))
-    assert set(guard.load(file).entries) == {"abc tool 1"}
+    assert set(guard.load(file).entries) == {HERE}
     assert "1 entries of other interpreters are gone" in outcome.lines[-1]
 
 
@@ -174,20 +176,8 @@ def test_the_committed_baseline_is_whole() -> None:
         assert all(value > 1000 for value in entry.instructions.values())
 
 
-def test_a_fingerprint_is_of_code_and_processor(tmp_path: Path) -> None:
-    maps = (
-        "00400000-00401000 r-xp 00000000 08:01 17   /usr/bin/python3.11\n"
-        "00402000-00403000 rw-p 00000000 08:01 17   /usr/bin/data\n"
-        "7f00-7f01 r-xp 00000000 00:00 0            [vdso]\n"
-        "7f02-7f03 r-xp 00000000 08:01 18           /usr/lib/a library.so\n"
-    )
-    files = [Path("/usr/bin/python3.11"), Path("/usr/lib/a library.so")]
-    assert fingerprint.mapped(maps) == files
-    info = "vendor_id\t: AuthenticAMD\nflags\t\t: fpu avx2 sse4_2 mystery\n"
-    assert fingerprint.processor(info) == "AuthenticAMD avx2 sse4_2"
-    assert fingerprint.processor("")
-    library = tmp_path / "library"
-    library.write_bytes(b"one")
-    one = fingerprint.digest([library], ["3.11.7"])
-    library.write_bytes(b"two")
-    assert len({one, fingerprint.digest([library], ["3.11.7"]), fingerprint.digest([], [])}) == 3
+def test_an_interpreter_is_its_release_build_and_tool(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(instruments, "cachegrind", lambda: Instrument("instructions", "tool 1"))
+    here = guard.interpreter()
+    assert platform.python_version() in here
+    assert here.endswith(f"{platform.machine()}, tool 1")

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.costs import record, report
-from bench.costs.record import Costs, CostsError
+from bench.costs.record import Costs
 from bench.report.charts import Design, Skip
 from tests.bench.costs.samples import header, sample
-from tests.bench.synthetic import analysed, campaign, environment
+from tests.bench.synthetic import environment
 
 COUNTED = environment(python="CPython 3.11.2")
 """Another interpreter than the campaign's."""
@@ -132,18 +132,3 @@ def test_the_table_has_multiples_of_the_floor() -> None:
 @given(st.floats(0, 1e9))
 def test_a_figure_is_never_far_from_its_value(value: float) -> None:
     assert float(report.figure(value).replace(",", "")) == pytest.approx(value, rel=0.01, abs=0.006)
-
-
-def test_a_campaign_with_a_record_beside_it_has_a_section(tmp_path: Path) -> None:
-    analysis = analysed(campaign(blocks=1))
-    assert report.extra(analysis, tmp_path).sections == ()
-    bad = sample(status="failed", reason="<b>no</b>", counts={})
-    record.save(Costs(WHOLE.header, (*WHOLE.samples, bad)), tmp_path)
-    found = report.extra(analysis, tmp_path)
-    (section,) = found.sections
-    assert "A page of fetch needs (CPython 3.11.2)" in section.body
-    assert "&lt;b&gt;no" in section.body, "reasons cannot write HTML"
-    assert [design.name for design in found.designs] == ["costs"]
-    (tmp_path / record.FILE_NAME).write_text("<script>")
-    with pytest.raises(CostsError):
-        report.extra(analysis, tmp_path)

@@ -11,25 +11,25 @@ from bench.micro import prices, report, tasks
 from bench.micro.child import KINDS
 from bench.micro.prices import MicroError
 from bench.micro.report import Found
-from bench.micro.tasks import Held, fit, lines, refused
+from bench.micro.tasks import TOTAL, Held, fit, measured, refused
 from bench.report.charts import Design, Skip
 from tests.bench.micro import made
 from tests.bench.synthetic import environment
 
 
 def test_the_slope_leaves_out_what_a_process_takes_once() -> None:
-    found = {line.kind.name: line for line in lines(made.record())}
-    assert list(found) == list(made.BYTES)
+    found = measured(made.record())
+    assert list(found.values) == list(made.BYTES)
     for name, bytes_each in made.BYTES.items():
-        assert found[name].parts["user"] == pytest.approx(bytes_each)
-    assert found["coroutine"].total == pytest.approx(400)
+        assert found.median(name, "user_bytes") == pytest.approx(bytes_each)
+    assert found.median("coroutine", TOTAL) == pytest.approx(400)
     whole = 18_000 + made.STACK + made.TABLES + made.OTHER
-    assert found["thread"].total == pytest.approx(whole)
-    assert found["thread"].interval == pytest.approx((whole, whole))
-    assert found["thread"].highest == 10_000
-    assert "other kernel" not in found["asyncio"].parts
-    rows = {row[0]: row for row in tasks.times_table(made.record()).texts}
-    assert rows["asyncio.Task"][1:4] == ["2.00 [2.00–2.00]", "1.50 [1.00–2.00]", "1.00 [1.00–1.00]"]
+    thread = found.row("thread")[TOTAL]
+    assert (thread.low, thread.high, thread.count) == (*[pytest.approx(whole)] * 2, 2)
+    assert "kernel_other_bytes" not in found.row("asyncio")
+    _, times = tasks.tables(made.record())
+    rows = {row[0]: row for row in times.texts}
+    assert rows["asyncio.Task"][1:] == ["2 [2–2]", "1.5 [1–2]", "1 [1–1]"]
 
 
 def test_what_was_not_read_has_no_slope() -> None:
@@ -37,8 +37,8 @@ def test_what_was_not_read_has_no_slope() -> None:
         Held(**{**made.held("asyncio", count).model_dump(), "user_bytes": None})
         for count in KINDS["asyncio"].counts
     ]
-    assert fit(held, ["user_bytes"]) is None
-    assert fit(held[:1], ["page_table_bytes"]) is None, "one number of tasks is no line"
+    assert fit(held, "user_bytes") is None
+    assert fit(held[:1], "page_table_bytes") is None, "one number of tasks is no line"
 
 
 PATIENCE_S = 280
@@ -47,7 +47,7 @@ pytestmark = pytest.mark.timeout(PATIENCE_S + 20)
 
 @pytest.mark.slow
 def test_threads_take_more_than_generators(tmp_path: Path) -> None:
-    made = tasks.run(
+    record = tasks.run(
         tmp_path,
         1,
         Console(quiet=True),
@@ -55,12 +55,10 @@ def test_threads_take_more_than_generators(tmp_path: Path) -> None:
         lambda kind: (20, 60, 120, 240) if kind.threaded else (5_000, 10_000, 20_000, 40_000),
         turns=20,
     )
-    assert prices.load(tmp_path, tasks.FILE_NAME, tasks.TasksRecord) == made
-    generator, thread = lines(made)
-    assert generator.total is not None
-    assert thread.total is not None
-    assert 100 < generator.total < 1000
-    assert thread.total > 10 * generator.total
+    assert prices.load(tmp_path, tasks.FILE_NAME, tasks.TasksRecord) == record
+    generator, thread = (measured(record).median(kind, TOTAL) for kind in ("generator", "thread"))
+    assert 100 < generator < 1000
+    assert thread > 10 * generator
 
 
 def test_what_does_not_fit_is_refused_with_the_numbers(tmp_path: Path) -> None:
@@ -81,11 +79,11 @@ def test_a_process_that_fails_is_one_clear_line(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_the_table_has_parts_and_what_is_missing() -> None:
-    table = tasks.memory_table(made.record())
-    rows = {row[0]: row for row in table.texts}
-    assert rows["coroutine"][2:7] == ["400", "0", "0", "–", "400"]
-    assert rows["thread"][2:7] == ["18,000", "4,096", "16,384", "6,000", "44,480"]
-    assert table.notes == [
+    table, _ = tasks.tables(made.record())
+    rows = {row[0]: [cell.partition(" ")[0] for cell in row[1:]] for row in table.texts}
+    assert rows["coroutine"] == ["400", "400", "0", "0", "–"]
+    assert rows["thread"] == ["44,480", "18,000", "4,096", "16,384", "6,000"]
+    assert table.notes[1:] == [
         "99,999 × thread: no room",
         "asyncio.Task, eager: eager tasks need Python 3.12; this is 3.11",
     ]
@@ -93,7 +91,7 @@ def test_the_table_has_parts_and_what_is_missing() -> None:
 
 def test_every_table_and_chart_names_its_interpreter() -> None:
     whole = made.record(here=environment(python="CPython 3.11.2"))
-    for table in (tasks.memory_table(whole), tasks.times_table(whole)):
+    for table in tasks.tables(whole):
         assert table.caption.endswith("(CPython 3.11.2)")
     design = tasks.design(whole)
     assert isinstance(design, Design)
@@ -111,7 +109,7 @@ def test_the_chart_says_what_the_record_says(tmp_path: Path) -> None:
     assert "43 KiB" in design.alt
     report.write(Found(tasks=made.record()), tmp_path, Console(quiet=True))
     assert (tmp_path / "charts" / "tasks.svg").stat().st_size > 1000
-    assert "| thread | an Event | 18,000 |" in (tmp_path / "summary.md").read_text()
+    assert "| thread | 44,480 [44,480–44,480] | 18,000 " in (tmp_path / "summary.md").read_text()
 
 
 def test_records_are_read_back_and_parts_may_be_absent(tmp_path: Path) -> None:
