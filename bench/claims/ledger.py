@@ -106,20 +106,6 @@ def interpreters(verdicts: Sequence[Verdict]) -> str:
 # --- the page, the terminal, and a section of a report -----------------------------------------
 
 
-def markdown(
-    verdicts: Sequence[Verdict], evidence: Sequence[Evidence], command: str, picture: str | None
-) -> str:
-    return rendered(
-        PAGE,
-        verdicts=verdicts,
-        command=command,
-        picture=picture,
-        interpreters=interpreters(verdicts),
-        heads=[(one.analysis.campaign, measure.runs(one.measured)[-1:]) for one in evidence],
-        topics=TOPICS,
-    )
-
-
 def rendered(template: str, **names: object) -> str:
     templates = markup.templates(__name__)
     own = (all_stated, anchor, basis, bounds_words, commit_words, machine_words, now, stated)
@@ -167,7 +153,15 @@ def text(
     words = [] if list(folders) == usual() else campaigns
     out = [] if page.parent in folders else ["--out", str(shown(page))]
     command = " ".join(["python -m bench claims", *words, *out])
-    return markdown(verdicts, evidence, command, picture)
+    return rendered(
+        PAGE,
+        verdicts=verdicts,
+        command=command,
+        picture=picture,
+        interpreters=interpreters(verdicts),
+        heads=[(one.analysis.campaign, measure.runs(one.measured)[-1:]) for one in evidence],
+        topics=TOPICS,
+    )
 
 
 def extra(analysis: Analysis, folder: Path) -> Extra:

@@ -5,7 +5,7 @@ A *host* is one dask worker. Its processes are ``bench.run.worker`` and
 places them, carries messages to them, and reports lost hosts.
 
 ================  =================================================================
-``plan.py``       the limits of a host, how a trial is divided, which limits are too low
+``plan.py``       how a trial is divided, and what each machine needs for it
 ``cluster.py``    the dask cluster: hosts, calls with deadlines, lost hosts
 ``host.py``       runs on a host: its servers, its workers, what they report
 ``hold.py``       a trial that holds connections at one barrier, and its records

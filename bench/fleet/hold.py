@@ -27,7 +27,6 @@ from bench.fleet.plan import FleetPlan, Share
 from bench.fleet.records import (
     FleetTrialRecord,
     Growth,
-    HostFacts,
     Sample,
     WorkerRecord,
 )
@@ -73,7 +72,6 @@ def run(
     client: Client,
     plan: FleetPlan,
     known: Backend,
-    facts: Mapping[str, HostFacts],
     number: int,
     progress: Phases,
     answer_s: float,
@@ -81,12 +79,12 @@ def run(
     began, started = time.monotonic(), now()
     state = HoldState()
     try:
-        hosts = Hosts(client, Host, where(client, facts), answer_s)
+        hosts = Hosts(client, Host, where(client, plan), answer_s)
     except FleetFault as fault:
         state.status, state.reason = "failed", str(fault)
     else:
         try:
-            Trial(hosts, plan, facts, state, progress).measure()
+            Trial(hosts, plan, state, progress).measure()
         except FleetFault as fault:
             state.status, state.reason = "void", str(fault)
         finally:
@@ -100,7 +98,7 @@ def run(
             state.reason = f"worker {bad[0].worker} on host {bad[0].host}: {bad[0].reason}"
     merged: dict[str, Any] = {}
     if state.reports:  # these come last, so everything else is there
-        kernels, drop = machine_growth(facts, plan, state.reports)
+        kernels, drop = machine_growth(plan, state.reports)
         merged = {
             "growth": growth([w.growth for w in workers if w.growth is not None], kernels, drop),
             "kernel": kernel_counters([report.counters for report in state.reports]),
@@ -109,12 +107,12 @@ def run(
     return record.model_copy(update={"trial_s": time.monotonic() - began}), workers
 
 
-def where(client: Client, facts: Mapping[str, HostFacts]) -> list[str]:
+def where(client: Client, plan: FleetPlan) -> list[str]:
     there = {name_of(address): address for address in addresses(client)}
-    for host in facts:
-        if host not in there:
-            raise FleetFault(f"host {host} has left the cluster")
-    return [there[host] for host in facts]
+    for one in plan.hosts:
+        if one.host not in there:
+            raise FleetFault(f"host {one.host} has left the cluster")
+    return [there[one.host] for one in plan.hosts]
 
 
 @dataclass(slots=True)
@@ -123,7 +121,6 @@ class Trial:
 
     hosts: Hosts
     plan: FleetPlan
-    facts: Mapping[str, HostFacts]
     state: HoldState
     progress: Phases
 
@@ -198,7 +195,7 @@ class Trial:
         for looks in self._looks():
             at = time.monotonic() - began
             held = sum(sum(one.held.values()) for one in looks)
-            each = zip(self.facts.values(), looks, strict=True)
+            each = zip(self.plan.hosts, looks, strict=True)
             free = {fact.machine: one.free_bytes for fact, one in each}
             total = None if None in free.values() else sum(value or 0 for value in free.values())
             first = total if first is None else first
@@ -282,7 +279,7 @@ def worker_record(share: Share, plan: FleetPlan, number: int, state: HoldState) 
 
 
 def machine_growth(
-    facts: Mapping[str, HostFacts], plan: FleetPlan, reports: Iterable[HostReport]
+    plan: FleetPlan, reports: Iterable[HostReport]
 ) -> tuple[list[memory.KernelGrowth], int | None]:
     """What each machine's kernel gained, and the drop in their free memory together.
 
@@ -291,11 +288,12 @@ def machine_growth(
     """
     growths: dict[int, memory.KernelGrowth] = {}
     drops: list[int | None] = []
-    for fact, report in zip(facts.values(), reports, strict=True):
+    machines = {one.host: one.machine for one in plan.hosts}
+    for fact, report in zip(plan.hosts, reports, strict=True):
         if fact.machine in growths:
             continue
         before, held = report.before, report.held
-        mine = (s.connections for s in plan.shares if facts[s.host].machine == fact.machine)
+        mine = (s.connections for s in plan.shares if machines[s.host] == fact.machine)
         growths[fact.machine] = (
             memory.KernelGrowth()
             if before.slabs is None or held.slabs is None

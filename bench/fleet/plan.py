@@ -16,6 +16,7 @@ from functools import cached_property
 import psutil
 
 from bench.errors import BenchError
+from bench.fleet.records import HostFacts
 from bench.machine import kernel, procfs
 from bench.machine.doctor import (
     BYTES_PER_CONNECTION,
@@ -32,33 +33,26 @@ UNKNOWN = 2**62
 """Stands for a limit that is not set, or that this platform does not show."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What limits a share on one host, and what its record says of it.
+def look(host: str) -> tuple[str, HostFacts]:
+    """This machine's boot id and limits, read on it, as its machine's first host.
 
-    Hosts with the same ``machine`` (the kernel's boot id) share a kernel, and with
-    it memory, the file table and the process table.
+    Changes only this process's soft descriptor limit.
     """
-
-    host: str
-    machine: str
-    cores: int
-    memory_bytes: int
-    descriptors: int  # per process, hard limit
-    ports: int  # per pair of addresses
-
-
-def limits(host: str) -> Limits:
-    """This machine's limits, read on it; changes only this process's soft descriptor limit."""
     _, descriptors = raise_descriptor_limit()
-    return Limits(
+    return procfs.read("proc/sys/kernel/random/boot_id") or host, HostFacts(
         host=host,
-        machine=(procfs.read("proc/sys/kernel/random/boot_id") or host).strip(),
+        machine=0,
         cores=psutil.cpu_count() or 1,
-        memory_bytes=available_bytes(),
         descriptors=descriptors,
         ports=kernel.ephemeral_ports() or UNKNOWN,
+        memory_available_bytes=available_bytes(),
     )
+
+
+def numbered(found: Sequence[tuple[str, HostFacts]]) -> list[HostFacts]:
+    """Hosts with one boot id get one machine: they share a kernel, its memory and its tables."""
+    boots = list(dict.fromkeys(boot for boot, _ in found))
+    return [fact.model_copy(update={"machine": boots.index(boot)}) for boot, fact in found]
 
 
 CONNECTION_BYTES = {
@@ -121,7 +115,7 @@ class FleetPlan:
 
     connections: int
     backend: str
-    hosts: Sequence[Limits]
+    hosts: Sequence[HostFacts]
     largest: int
     ramp_per_s: float
     threads: bool = False
@@ -145,7 +139,7 @@ class FleetPlan:
     @cached_property
     def needs(self) -> dict[str, Needs]:
         """What the hosts of each machine need together, by the first of these hosts."""
-        machines: dict[str, list[str]] = {}
+        machines: dict[int, list[str]] = {}
         for host in self.hosts:
             machines.setdefault(host.machine, []).append(host.host)
         return {group[0]: self._needs(group) for group in machines.values()}
@@ -187,7 +181,7 @@ class FleetPlan:
 def make(
     connections: int,
     backend: str,
-    hosts: Sequence[Limits],
+    hosts: Sequence[HostFacts],
     *,
     threads: bool = False,
     share: int | None = None,

@@ -24,10 +24,7 @@ from bench.text import GIB, KIB, count, listing, markdown_table, size_words
 RAMP: Final = "fleet-ramp"
 MEMORY: Final = "fleet-memory"
 COUNTERS: Final = ("ListenOverflows", "TCPTimeouts", "RetransSegs")
-CLIENT: Final = (
-    *("user_bytes", "page_table_bytes", "kernel_stack_bytes", "send_buffer_bytes"),
-    *("kernel_socket_bytes", "kernel_other_bytes"),
-)
+CLIENT: Final = [part for name, parts in BUDGET if name.startswith("client") for part in parts]
 """The parts of the client's side, including its half of the kernel memory."""
 
 FLAT: Final = 0.1

@@ -12,7 +12,6 @@ import resource
 import shutil
 import subprocess
 import time
-from dataclasses import dataclass
 from functools import cache
 
 from bench.machine import cpu
@@ -30,12 +29,6 @@ class CeilingError(Exception):
     """The ceiling could not be measured; the message says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Saturation:
-    requests_per_s: float
-    errors: int
-
-
 @cache
 def wrk_version() -> str | None:
     if shutil.which("wrk") is None:
@@ -50,15 +43,15 @@ def wrk_version() -> str | None:
     return f"wrk {match.group(1)}" if match else "wrk"
 
 
-def parse_wrk(text: str) -> Saturation:
-    """Read wrk's report. Raises :class:`CeilingError` if there is no rate in it."""
+def parse_wrk(text: str) -> tuple[float, int]:
+    """The rate and the errors of wrk's report. Raises :class:`CeilingError` without a rate."""
     rate = re.search(r"Requests/sec:\s*([1-9]\d{0,8}(\.\d+)?)$", text, re.MULTILINE)
     if rate is None:
         raise CeilingError(f"it gave no rate: {tail(text)}")
     counts = re.findall(
         r"(?:(?:connect|read|write|timeout)|Non-2xx or 3xx responses:) ([0-9]+)", text
     )
-    return Saturation(float(rate[1]), sum(map(int, counts)))
+    return float(rate[1]), sum(map(int, counts))
 
 
 def tail(text: str) -> str:
@@ -123,12 +116,12 @@ def ask(server: Server, cores: list[int], connections: int) -> dict[str, float |
     if client.returncode:
         raise CeilingError(f"it failed: {tail(output)}")
     client_s = children_s() - children_before
-    outcome = parse_wrk(output)
+    rate, errors = parse_wrk(output)
     return {
-        "requests_per_s": outcome.requests_per_s,
+        "requests_per_s": rate,
         "server_cpu_share": min(1.0, (sum(server.cpu()) - server_before) / wall),
         "client_cpu_share": min(1.0, client_s / wall),
-        "errors": outcome.errors,
+        "errors": errors,
     }
 
 

@@ -175,30 +175,36 @@ def pace_of(trial: Trial, result: Result, part: Steady | None) -> tuple[Load, fl
     return Load(client, server, rate, processors=trial.most_busy), elapsed_s
 
 
+AS_SEEN = ("pages", "bytes", "redirects", "statuses", "errors", "digest")
+"""What a result says and a record has under the same name."""
+
+ASIDE = ("call_s", "retries", "switches_voluntary", "switches_involuntary", "page_faults")
+"""The same in a record's ``extra``."""
+
+
+def cpu_of(trial: Trial, client: Result | Loaded) -> Cpu:
+    user_s, system_s = trial.server_cpu
+    return Cpu(
+        client_user_s=client.user_s,
+        client_system_s=client.system_s,
+        server_user_s=user_s,
+        server_system_s=system_s,
+    )
+
+
 def measured(trial: Trial, result: Result, ledger: Ledger) -> dict[str, Any]:
     """The fields of a record that need a result; what has no field goes into ``trial.extra``."""
     point = trial.point
-    user_s, system_s = trial.server_cpu
     part = steady_part(trial, result)
     load, elapsed_s = pace_of(trial, result, part)
     sampled = {"threads_sampled": trial.threads} if trial.threads else {}
     fields: dict[str, Any] = {
+        **{name: getattr(result, name) for name in AS_SEEN},
         "elapsed_s": elapsed_s,
-        "pages": result.pages,
-        "bytes": result.bytes,
         "pages_per_s": result.pages / elapsed_s if elapsed_s else None,
-        "redirects": result.redirects,
-        "statuses": result.statuses,
-        "errors": result.errors,
-        "digest": result.digest,
         "mechanism": {**result.mechanism, **sampled},
         "ledger": ledger,
-        "cpu": Cpu(
-            client_user_s=result.user_s,
-            client_system_s=result.system_s,
-            server_user_s=user_s,
-            server_system_s=system_s,
-        ),
+        "cpu": cpu_of(trial, result),
         "service_time": encode_latency(part.service) if part else service_time(trial, result),
         "fairness": None if point.opening else slots_of(trial.times, result, point.slots),
     }
@@ -206,11 +212,7 @@ def measured(trial: Trial, result: Result, ledger: Ledger) -> dict[str, Any]:
     extra |= {
         "client_share": load.client_share,
         "server_share": load.server_share,
-        "call_s": result.call_s,
-        "retries": result.retries,
-        "switches_voluntary": result.switches_voluntary,
-        "switches_involuntary": result.switches_involuntary,
-        "page_faults": result.page_faults,
+        **{name: getattr(result, name) for name in ASIDE},
         **({} if result.garbage is None else {"garbage": result.garbage}),
         "server_polls": trial.server_polls,
         "server_work_s": trial.server_work_s,
@@ -267,7 +269,6 @@ def under_load(trial: Trial, loaded: Loaded) -> dict[str, Any]:
         "offered_per_s": trial.point.rate,
         "late_starts": loaded.late,
     }
-    user_s, system_s = trial.server_cpu
     return {
         **(on_time if loaded.others else {}),
         "elapsed_s": loaded.requests / rate if rate else loaded.elapsed_s,
@@ -280,12 +281,7 @@ def under_load(trial: Trial, loaded: Loaded) -> dict[str, Any]:
         "digest": loaded.digest,
         "mechanism": {**server.facts, "threads_sampled": trial.threads},
         "ledger": None,
-        "cpu": Cpu(
-            client_user_s=loaded.user_s,
-            client_system_s=loaded.system_s,
-            server_user_s=user_s,
-            server_system_s=system_s,
-        ),
+        "cpu": cpu_of(trial, loaded),
         "service_time": None,
         "limiter": None if share is None else "server" if share >= BUSY else "client",
     }

@@ -15,24 +15,19 @@ from dataclasses import asdict
 
 from rich.console import Console
 
-from bench.cli import DONE, FAILED
-from bench.cli.options import add_json
+from bench.cli import DONE, FAILED, options
 from bench.machine import doctor
 
-
-def number(text: str) -> int:
-    if not (text.isascii() and text.isdigit()):
-        raise argparse.ArgumentTypeError(f"must be a whole number, 0 or more, not {text!r}")
-    return int(text)
+counted = options.number(int, 0, 10**9, "a whole number, 0 or more, at most 1,000,000,000")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     most = doctor.QUICK_CONNECTIONS
     parser.add_argument(
-        "--connections", type=number, default=most, metavar="N", help=f"default: {most:,}"
+        "--connections", type=counted, default=most, metavar="N", help=f"default: {most:,}"
     )
-    parser.add_argument("--threads", type=number, metavar="N", help="default: one per connection")
-    add_json(parser)
+    parser.add_argument("--threads", type=counted, metavar="N", help="default: one per connection")
+    options.add_json(parser)
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:

@@ -30,9 +30,9 @@ from rich.text import Text
 
 from bench.cli import DONE, FAILED
 from bench.cli.command import EXITS
-from bench.cli.options import add_json, blocks, names, positive, seconds
+from bench.cli.options import add_json, names, positive, seconds
 from bench.fleet import cluster, hold, plan
-from bench.fleet.plan import Checked, Limits
+from bench.fleet.plan import Checked
 from bench.fleet.records import (
     FILE_NAME,
     FleetRecord,
@@ -99,7 +99,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for one in (planning, holding):
         one.add_argument(
             "--connections", type=counts, default=[100_000], metavar="N,M",
-            help="how many to hold (default: 100000)",
+            help="how many to hold, each in a trial of its own (default: 100000)",
         )  # fmt: skip
         one.add_argument(
             "--share", type=positive, metavar="N",
@@ -127,9 +127,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="give up a host that does not answer for S seconds (default: %(default)g)",
     )  # fmt: skip
     holding.add_argument(
-        "--repeat", type=blocks, default=1, metavar="N", help="trials of each (default: 1)"
-    )
-    holding.add_argument(
         "--into", type=Path, metavar="FOLDER", help="append to the fleet in this folder"
     )
     holding.add_argument(
@@ -147,9 +144,9 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
 # --- plan ------------------------------------------------------------------------------------
 
 
-def read_limits(client: Client) -> list[Limits]:
+def read_hosts(client: Client) -> list[HostFacts]:
     each = [(address, cluster.name_of(address)) for address in cluster.addresses(client)]
-    return [cluster.ask(client, address, plan.limits, host) for address, host in each]
+    return plan.numbered([cluster.ask(client, address, plan.look, host) for address, host in each])
 
 
 def chosen(arguments: argparse.Namespace) -> list[Backend]:
@@ -166,7 +163,7 @@ def planned(
     made = plan.make(
         connections,
         backend.name,
-        read_limits(client),
+        read_hosts(client),
         threads=backend.family == THREADED,
         share=arguments.share,
         ramp_per_s=arguments.ramp,
@@ -216,22 +213,7 @@ def show_plan(checked: Checked, console: Console) -> None:
 # --- hold ------------------------------------------------------------------------------------
 
 
-def facts_of(hosts: Sequence[Limits]) -> dict[str, HostFacts]:
-    machines = list(dict.fromkeys(host.machine for host in hosts))
-    return {
-        host.host: HostFacts(
-            host=host.host,
-            machine=machines.index(host.machine),
-            cores=host.cores,
-            descriptors=host.descriptors,
-            ports=host.ports,
-            memory_available_bytes=host.memory_bytes,
-        )
-        for host in hosts
-    }
-
-
-def opened(arguments: argparse.Namespace, hosts: Sequence[Limits]) -> tuple[Log, int]:
+def opened(arguments: argparse.Namespace, hosts: Sequence[HostFacts]) -> tuple[Log, int]:
     """The fleet to write to, and how many trials it has."""
     if arguments.into is not None:
         file = arguments.into / FILE_NAME
@@ -250,7 +232,7 @@ def opened(arguments: argparse.Namespace, hosts: Sequence[Limits]) -> tuple[Log,
             created=created.isoformat(timespec="seconds"),
             command=own_command(sys.argv),
             cluster="local" if arguments.scheduler is None else "remote",
-            hosts=list(facts_of(hosts).values()),
+            hosts=list(hosts),
             environment=environment.collect(ROOT),
         )
     )
@@ -278,7 +260,7 @@ def do_hold(arguments: argparse.Namespace, console: Console) -> int:
             progress.close()
             console.print(sentence(trial))
 
-        for connections, backend in once * arguments.repeat:
+        for connections, backend in once:
             checked = planned(arguments, connections, backend, client)
             made = checked.plan
             if not checked.fits:
@@ -286,8 +268,8 @@ def do_hold(arguments: argparse.Namespace, console: Console) -> int:
                 if not (arguments.fit and checked.most):
                     continue
                 made = replace(made, connections=checked.most)
-            facts, number = facts_of(made.hosts), before + len(trials)
-            write(*hold.run(client, made, backend, facts, number, progress, arguments.answer))
+            number = before + len(trials)
+            write(*hold.run(client, made, backend, number, progress, arguments.answer))
     folder, bad = log.path.parent, sum(trial.status != "ok" for trial in trials)
     records = load(folder)
     if any(trial.status == "ok" for trial in records.trials):

@@ -270,5 +270,5 @@ def test_every_number_names_the_interpreter_that_it_was_measured_on() -> None:
         now = of(found, name).judged[0].now
         assert isinstance(now, Number)
         assert now.python == python
-        assert python in ledger.markdown(verdicts, [found], "command", None)
+        assert python in ledger.text([Path("made-up")], PAGE, [found], verdicts)
         assert python in getattr(ledger.design(verdicts), "notes")[0]  # noqa: B009

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
-import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,7 +17,7 @@ import pytest
 from bench import launch, store
 from bench.__main__ import main
 from bench.cli import options
-from bench.launch import PACKAGES, ROOT
+from bench.launch import ROOT
 from bench.run.state import Trial
 from tests.bench.synthetic import campaign
 
@@ -80,33 +77,6 @@ def test_a_locale_without_our_characters_is_no_error(recorded: Path) -> None:
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.isascii()
     assert b"\\xb1" in done.stdout
-
-
-@pytest.mark.parametrize("kind", ["csv", slow("json")])
-def test_an_export_shows_control_characters_on_a_terminal_only(kind: str, tmp_path: Path) -> None:
-    """A reason may hold an escape sequence; a program that reads the table needs it as it is."""
-    reason = "\x9b31m \u202e"
-    records = campaign(samples=1, workloads=["throughput"])
-    lines = [
-        (each.model_copy(update={"reason": reason}) if each.kind == "trial" else each)
-        for each in records
-    ]
-    file = tmp_path / store.FILE_NAME
-    file.write_text("".join(f"{line.model_dump_json()}\n" for line in lines))
-    ours, theirs = os.openpty()
-    command = [*BENCH, "export", str(file), "--format", kind]
-    process = subprocess.Popen(command, cwd=ROOT, stdout=theirs, stderr=subprocess.PIPE)
-    os.close(theirs)
-    shown = b""
-    with suppress(OSError):  # the end of a terminal is an error
-        while data := os.read(ours, 65_536):
-            shown += data
-    os.close(ours)
-    assert process.communicate(timeout=60)[1] == b""
-    assert process.returncode == 0
-    assert rb"\x9b31m \u202e" in shown
-    assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202e]", shown.decode())
-    assert reason in bench("export", str(file), "--format", kind).stdout
 
 
 @pytest.mark.parametrize(
@@ -192,40 +162,7 @@ def test_an_overloaded_machine_is_one_line(
     )
 
 
-# --- installed as a wheel ----------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with our packages alone, as in site-packages."""
-    folder = tmp_path_factory.mktemp("site-packages")
-    for package in PACKAGES:
-        shutil.copytree(
-            ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__")
-        )
-    return folder
-
-
-def installed(site: Path, script: str, cwd: Path) -> str:
-    """What a script prints that is run with the installed packages."""
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=cwd,
-        env=os.environ | {"PYTHONPATH": str(site)},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def test_an_installed_suite_puts_campaigns_in_the_current_folder(
-    site: Path, tmp_path: Path
-) -> None:
-    script = "from bench import launch; print(launch.RESULTS.absolute(), launch.install('bench'))"
-    assert installed(site, script, tmp_path) == (
-        f"{tmp_path / 'results'} in the folder of a clone: python -m pip install '.[bench]'\n"
-    )
+# --- where it puts things ---------------------------------------------------------------
 
 
 def test_a_clone_puts_campaigns_in_the_clone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -243,17 +180,3 @@ def test_paths_are_shown_as_you_would_type_them(
     for path in (tmp_path / "results" / "a", Path("results/a"), Path("x/../results/a")):
         assert launch.shown(path) == Path("results/a")
     assert launch.shown(Path("/elsewhere/a")) == Path("/elsewhere/a")
-
-
-def test_a_missing_library_names_the_extra(site: Path, tmp_path: Path) -> None:
-    script = (
-        "import sys; sys.modules['pydantic'] = None; sys.argv = ['c10k-bench']\n"
-        "from bench.cli import command\n"
-        "sys.stderr = sys.stdout\n"
-        "print(command.main(['cite', 'x']))"
-    )
-    assert installed(site, script, tmp_path).splitlines() == [
-        "c10k-bench: pydantic is not installed: "
-        "in the folder of a clone: python -m pip install '.[bench]'",
-        "2",
-    ]

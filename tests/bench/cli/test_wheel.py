@@ -116,3 +116,23 @@ def test_hints_are_those_of_the_installed_command(
     assert message in done.stderr
     assert "python -m bench" not in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_missing_library_names_the_extra(site: Path, tmp_path: Path) -> None:
+    script = (
+        "import sys; sys.modules['pydantic'] = None; sys.argv = ['c10k-bench', 'cite', 'x']\n"
+        "from bench.cli import command\n"
+        "sys.exit(command.main())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(site)},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (
+        2,
+        "c10k-bench: pydantic is not installed: "
+        "in the folder of a clone: python -m pip install '.[bench]'\n",
+    )

@@ -10,22 +10,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.fleet import plan
-from bench.fleet.plan import FleetPlan, Limits
+from bench.fleet.plan import FleetPlan
+from bench.fleet.records import HostFacts
 from bench.machine.doctor import CheckResult, Needs, examine_limits
 from bench.plan.tls import Tls
 
-HOST = Limits(
+HOST = HostFacts(
     host="10.0.0.1:1",
-    machine="a",
+    machine=0,
     cores=2,
-    memory_bytes=64 << 30,
     descriptors=20_000,
     ports=28_232,
+    memory_available_bytes=64 << 30,
 )
 
 
-def hosts(count: int, machines: int = 1) -> list[Limits]:
-    return [replace(HOST, host=f"10.0.0.{n}:1", machine=f"m{n % machines}") for n in range(count)]
+def hosts(count: int, machines: int = 1) -> list[HostFacts]:
+    return plan.numbered(
+        [
+            (f"m{n % machines}", HOST.model_copy(update={"host": f"10.0.0.{n}:1"}))
+            for n in range(count)
+        ]
+    )
 
 
 def memory(needs: Mapping[str, Needs]) -> dict[str, int]:
@@ -53,7 +59,7 @@ def test_a_share_fits_the_descriptors_and_the_ports() -> None:
     made = plan.make(1_000_000, "callbacks", [HOST])
     assert len(made.shares) == 89
     assert max(part.connections for part in made.shares) < HOST.descriptors
-    few_ports = plan.make(1_000_000, "callbacks", [replace(HOST, ports=4000)])
+    few_ports = plan.make(1_000_000, "callbacks", [HOST.model_copy(update={"ports": 4000})])
     assert max(part.connections for part in few_ports.shares) < 4000 / 2
 
 
@@ -94,7 +100,7 @@ def test_what_does_not_fit_is_refused_with_the_number_that_does(
 
 
 def test_hosts_of_one_machine_share_its_memory() -> None:
-    def needed(found: list[Limits]) -> list[int]:
+    def needed(found: list[HostFacts]) -> list[int]:
         return list(memory(plan.make(100_000, "callbacks", found, share=10_000).needs).values())
 
     (both,) = needed(hosts(2, machines=1))
@@ -110,8 +116,8 @@ def test_threads_are_needed_by_the_share_and_by_the_machine() -> None:
 
 
 def test_this_machine_can_be_read() -> None:
-    here = plan.limits("here")
-    assert here.memory_bytes > 0
+    (here,) = plan.numbered([plan.look("here")])
+    assert here.memory_available_bytes > 0
     assert here.descriptors > 0
     made = plan.make(10, "callbacks", [here])
     assert plan.check(made, lambda needs: {h: examine_limits(n) for h, n in needs.items()}).fits

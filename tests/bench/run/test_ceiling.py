@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench.run import ceiling
-from bench.run.ceiling import CeilingError, Saturation
+from bench.run.ceiling import CeilingError
 from bench.run.servers import Server
 
 WRK = """\
@@ -36,8 +36,8 @@ def server() -> Iterator[Server]:
 
 
 def test_wrk_is_read() -> None:
-    assert ceiling.parse_wrk(WRK) == Saturation(210871.35, 0)
-    assert ceiling.parse_wrk(WRK_ERRORS) == Saturation(12.5, 15)
+    assert ceiling.parse_wrk(WRK) == (210871.35, 0)
+    assert ceiling.parse_wrk(WRK_ERRORS) == (12.5, 15)
     for report in ("unable to connect", "Requests/sec: 0.00\n", "Requests/sec: 1.2.3\n"):
         with pytest.raises(CeilingError, match=report.strip()):
             ceiling.parse_wrk(report)
