@@ -60,8 +60,10 @@ ABOUT: Final = (
 COMMAND: Final = "To measure it: `python -m bench run --profile full --only processors`."
 LAW: Final = (
     "Pages per second on n processors over those on one, in the same block, are fitted with "
-    "n / (1 + σ(n − 1) + κn(n − 1)): contention σ, coherency κ. The lock was off at the end of "
-    "each trial that counts as one without it. To measure it: "
+    "n / (1 + σ(n − 1) + κn(n − 1)): contention σ, coherency κ. "
+)
+PROVED: Final = (
+    "The lock was off at the end of each trial that counts as one without it. To measure it: "
     "`python -m bench interpreters 3.14 3.14t --profile cores`."
 )
 FREE_THREADS: Final = (FREE, "loop_per_thread")
@@ -280,7 +282,7 @@ def scaling_details(found: Sequence[Row], scales: Mapping[str, Law | None]) -> d
             contests[row.label, rival].append(row)
     said = [_law(label, law) for label, law in scales.items()]
     said += [_contest(*sides, rows) for sides, rows in contests.items()]
-    prose, head = f"{'. '.join(said)}. {LAW}", beats_a_loop(contests)
+    prose, head = f"{'. '.join(said)}. {LAW if scales else ''}{PROVED}", beats_a_loop(contests)
     return {"scaling": paragraph(head, prose) if head else prose} if said else {}
 
 

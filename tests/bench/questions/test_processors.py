@@ -348,6 +348,19 @@ def test_two_numbers_of_processors_have_no_law() -> None:
     assert f"`threads@{FREE}` has no law: too few blocks, or processors" in text
 
 
+def test_two_processors_are_compared_without_a_law() -> None:
+    """The small form of the profile: client and server share both."""
+    lines = [
+        line.model_copy(update={"params": {**line.params, "processors": "shared"}})
+        if isinstance(line, TrialRecord)
+        else line
+        for line in scaled({**THREADS, f"threads@{FREE}": (14e3, 0.1, 0.0)}, counts=(2,))
+    ]
+    text = details(lines)
+    assert f"than `async_await@{LOCKED}` on one from 2 processors on** (server on the same" in text
+    assert "σ" not in text
+
+
 def test_a_campaign_with_one_number_apart_says_nothing_of_a_law() -> None:
     assert details(made(SLOWER)) == ""
 
