@@ -11,7 +11,15 @@ from bench.plan.labels import Label
 from bench.plan.participants import MAIN_VARIANTS, Participants
 from bench.plan.plan import PlannedPoint
 from bench.plan.sizes import PAGES_PER_SLOT, pages_of, sized
-from bench.plan.tls import ASYNCIO, EACH_PAGE, KEPT, OPENED, OTHER_TLS, Mode
+from bench.plan.tls import (
+    ASYNCIO,
+    DISTANT,
+    EACH_PAGE,
+    KEPT,
+    OPENED,
+    OTHER_TLS,
+    Mode,
+)
 from bench.plan.workloads import (
     PAGES_OF,
     RAMP_PER_S,
@@ -23,6 +31,7 @@ from bench.plan.workloads import (
     tls_c10k,
     tls_fetch,
     tls_handshake,
+    wire,
 )
 from bench.run.preflight import unable
 from crawlers.backend import Backend
@@ -38,8 +47,9 @@ from crawlers.registry import MODELS, names
         (churn(100, 1000, Participants(2, 2)), OPENED),
         (tls_fetch(10, 1000, Participants(2, 2)), KEPT),
         (tls_handshake(10, 1000, Participants(2, 2)), EACH_PAGE),
+        (wire(5, 40, Participants(2, 2)), DISTANT),
     ],
-    ids=["churn", "tls-fetch", "tls-handshake"],
+    ids=["churn", "tls-fetch", "tls-handshake", "wire"],
 )
 def test_a_block_holds_each_backend_in_each_mode(point: Point, modes: tuple[Mode, ...]) -> None:
     entry = PlannedPoint(point, plan.labels_of(point, ["threads", "trio"]))
