@@ -58,7 +58,10 @@ def test_the_whole_suite(names: Sequence[str]) -> None:
     conformance(names)
 
 
-OTHERS = [name for name in registry.names() if name not in WHOLE]
+SLOWEST = ("processes", "subinterpreters", "partition")
+"""They start an interpreter for each crawl, so they are tested beside each other."""
+
+OTHERS = [*SLOWEST, *(name for name in registry.names() if name not in (*WHOLE, *SLOWEST))]
 
 
 @pytest.mark.slow

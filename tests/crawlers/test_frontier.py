@@ -154,18 +154,6 @@ def test_connection_failures_are_retried_with_growing_waits() -> None:
     assert crawl.retries == 2
 
 
-def test_a_link_restores_the_budget_of_a_redirect() -> None:
-    crawl = frontier(max_redirects=1)
-    crawl.settle(take(crawl), page("r0", "late"), 0.0)
-    r0, late = take(crawl), take(crawl)
-    crawl.settle(r0, redirect("r1"), 0.0)
-    r1 = take(crawl)
-    crawl.settle(r1, redirect("r2"), 0.0)
-    assert crawl.take() is None, "r2 is beyond the budget of r0"
-    crawl.settle(late, page("r1"), 0.0)
-    assert take(crawl).url == "http://site.test/r2"
-
-
 def test_an_open_loop_follows_its_schedule() -> None:
     urls = tuple(f"http://site.test/{n}" for n in range(3))
     crawl = frontier(urls=urls, follow=False, schedule=(0.0, 0.5, 0.7))

@@ -62,32 +62,6 @@ def test_damage_is_left_to_the_parsers(lines: list[bytes], at: int, lost: int, p
     assert outcome(data, []) == by_the_parser(data)
 
 
-def test_an_ordinary_head() -> None:
-    head = b"HTTP/1.1 404 Not Found\r\nServer: x\r\nContent-Type: text/html\r\nContent-Length: 7"
-    kept = {b"content-type": b"text/html", b"content-length": b"7"}
-    assert read_head(head) == (404, 7, kept)
-    assert read_head(head) == (404, 7, kept)
-
-
-@pytest.mark.parametrize(
-    "head",
-    [
-        b"",
-        b"HTTP/1.1 200 OK",
-        b"HTTP/1.0 200 OK\r\nContent-Length: 1",
-        b"HTTP/1.1 100 Continue\r\nContent-Length: 1",
-        b"HTTP/1.1 304 Not Modified\r\nContent-Length: 1",
-        b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked",
-        b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nConnection: close",
-        b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n folded",
-        b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nX: a\nY: b",
-        b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nX : a",
-    ],
-)
-def test_a_head_for_the_parser(head: bytes) -> None:
-    assert read_head(head) is None
-
-
 def test_only_so_many_lines_are_remembered() -> None:
     """A server that never repeats a line, or sends long ones, must not fill the memory."""
     for number in range(2 * REMEMBERED):

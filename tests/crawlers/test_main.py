@@ -167,6 +167,7 @@ def test_conformance_leaves_the_shared_folder_of_pytest_alone(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow  # collecting the suite for all of them takes seconds
 def test_conformance_of_all_is_of_every_backend() -> None:
     done = start("conformance", "all", "--collect-only", "-q", "-k", "many_small or of_its_own")
     assert set(re.findall(r"\[(\w+?)(?:-plain|-tls)?\]", done.stdout)) == set(registry.names()), (

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from crawlers import callbacks, page, work
 from crawlers.http import Exchange
 from crawlers.job import Address, Fetch, Job, Origin, PageResult, Work
-from crawlers.recorder import DueRecorder
 
 ORIGIN = Origin("http://site.test", [Address(0, ())], b"")
 URL = "http://site.test/p/7"
@@ -104,12 +103,3 @@ def test_a_job_without_work_reads_pages_with_the_function_itself() -> None:
     ]
     assert len(readers) >= 2
     assert all(reader is page.read_page for reader in readers)
-
-
-def test_a_response_time_has_its_due_time_beside_it() -> None:
-    recorder = DueRecorder()
-    recorder.record(0, 2.0, 2.5, 3.0)
-    recorder.record(0, 0.0, 2.5, 3.0)
-    assert list(recorder.due) == [2.0]
-    assert list(recorder.response) == [1.0]
-    assert len(recorder.service) == 2

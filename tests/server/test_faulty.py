@@ -8,18 +8,16 @@ import pytest
 
 from tests.server.fixture_server import Running, get, receive, running
 
-TOKEN = "token"
-
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Running]:
     """A server whose pages the tests replace."""
-    with running("--site", "faults:100", token=TOKEN) as found:
+    with running("--site", "faults:100", token="token") as found:
         yield found
 
 
 def load(server: Running, *pages: dict[str, object]) -> None:
-    status, answer = server.control("/faults", {"pages": list(pages)}, token=TOKEN)
+    status, answer = server.control("/faults", {"pages": list(pages)})
     assert status == 200, answer
 
 
@@ -51,7 +49,7 @@ def test_a_fault_ends_after_its_times(server: Running) -> None:
     with server.connect() as sock:
         sock.sendall(get("/"))
         assert receive(sock)[0] == 200
-    assert server.control("/ledger", token=TOKEN)[1]["requests"] == {"/": 3}
+    assert server.control("/ledger")[1]["requests"] == {"/": 3}
 
 
 def test_silence_and_floods_end_with_the_client(server: Running) -> None:
@@ -66,12 +64,7 @@ def test_silence_and_floods_end_with_the_client(server: Running) -> None:
             sock.sendall(get(path))
             if path != "/silent":
                 assert sock.recv(10)
-    status, ledger = server.control("/ledger", token=TOKEN)
-    until = 100
-    while ledger["connections_open"] and until:
-        status, ledger = server.control("/ledger", token=TOKEN)
-        until -= 1
-    assert (status, ledger["connections_open"]) == (200, 0)
+    server.wait_for("/ledger", lambda ledger: ledger["connections_open"] == 0)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +83,7 @@ def test_silence_and_floods_end_with_the_client(server: Running) -> None:
     ],
 )
 def test_what_is_no_page_is_refused(server: Running, page: object) -> None:
-    status, answer = server.control("/faults", {"pages": [page]}, token=TOKEN)
+    status, answer = server.control("/faults", {"pages": [page]})
     assert status == 400
     assert answer["error"]
 

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from server.models.conversation import PART, Conversation
 from server.models.messages import REMEMBERED, Refused, _known, read_head
 from server.models.service import Limits, Service
-from server.models_cli import LIMITS
 from server.sites.specs import make_site
 from tests.server.fixture_server import get
 from tests.server.models.serving import chunked
@@ -134,10 +133,6 @@ def test_the_heads_remembered_are_bounded() -> None:
     for number in range(3 * REMEMBERED):
         read_head(get("/", f"X: {number}"))
     assert len(_known) <= REMEMBERED
-
-
-def test_every_limit_is_explained() -> None:
-    assert list(LIMITS) == list(Limits.__dataclass_fields__)
 
 
 LINES = st.sampled_from([

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import errno
 import json
-import platform
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from server.sites import directory, reference
+from server.sites import reference
 from server.sites.directory import Directory
 from server.sites.site import SiteError
 from server.sites.specs import make_site
@@ -207,29 +205,6 @@ def test_outcomes_are_remembered_until_anything_changes(
     digest()
     digest()
     assert len(crawls) == before + 2, "a page that names this very port is crawled each time"
-
-
-def test_outcomes_are_found_again_after_a_change_of_the_code(
-    folder: Path, tmp_path: Path, crawls: list[object], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (folder / "loop").unlink()
-    (folder / "parent").unlink()
-    package = tmp_path / "sites"
-    shutil.copytree(Path(directory.__file__).parent, package)
-    monkeypatch.setattr(directory, "__file__", str(package / "directory.py"))
-
-    def count() -> int:
-        make_site(f"dir:{folder}", 1, AUTHORITY, tmp_path / "cache")
-        return len(crawls)
-
-    assert (count(), count()) == (1, 1)
-    for number, name in enumerate(("directory", "reference", "site"), start=2):
-        with (package / f"{name}.py").open("a") as source:
-            source.write("# changed\n")
-        assert count() == number
-    # Another release may parse HTML or guess content types in another way.
-    monkeypatch.setattr(platform, "python_version", lambda: "3.99.0")
-    assert (count(), count()) == (5, 5)
 
 
 def test_no_outcome_depends_on_code_outside_the_package_that_is_hashed() -> None:
