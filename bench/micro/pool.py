@@ -160,11 +160,12 @@ ABOUT: Final = (
     f"{PAGES:,} pages of 2 KB over {LIMIT} connections; {PAGES // SHARE:,} with httpx, which waits "
     "for a connection without its timeout. Processor time of the process for one page. Private "
     "memory for each page while all tasks wait. By how many places a page comes later than it was "
-    "asked for, 99 in 100 at most (displacement, RFC 5236). Connections that the server saw; httpx "
-    "closes one that is idle for 5 s. Time from half of the pages until all tasks are cancelled "
-    "and all connections closed; threads finish the pages in flight. Exchanges are those of the "
-    "backends; workers take pages from a queue or a channel. Medians over fresh processes and "
-    "their range. To measure it: python -m bench micro --only pool."
+    "asked for, 99 in 100 at most (displacement, RFC 5236). Connections opened, as the server saw "
+    "them, warm-up included: httpx has a new client in each round, and closes a connection that is "
+    "idle for 5 s. Time from half of the pages until all tasks are cancelled and all connections "
+    "closed; threads finish the pages in flight. Exchanges are those of the backends; workers take "
+    "pages from a queue or a channel. Medians over fresh processes and their range. To measure it: "
+    "python -m bench micro --only pool."
 )
 
 

@@ -111,6 +111,10 @@ async def on_asyncio(make: Callable[[], Pages]) -> Pages:
         with suppress(asyncio.CancelledError):
             await everything
         await asyncio.wait(tasks)
+        if hasattr(pages.shared, "client"):
+            # httpx gives one idle connection to all tasks that start, and all but one try again.
+            await pages.shared.close()
+            pages.shared.client = pages.shared.new_client()
     if hasattr(pages.shared, "close"):  # the pool of a client
         await pages.shared.close()
     await asyncio.sleep(0)  # the loop closes the sockets now
