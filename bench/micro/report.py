@@ -8,9 +8,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench.micro import hops, prices, startup, tasks
+from bench.micro import hops, pool, prices, startup, tasks
 from bench.micro.child import KINDS
 from bench.micro.hops import HopsRecord
+from bench.micro.pool import PoolRecord
 from bench.micro.prices import MicroError, MicroRecord
 from bench.micro.startup import StartupRecord
 from bench.micro.tasks import TasksRecord
@@ -31,6 +32,7 @@ class Found:
     tasks: TasksRecord | None = None
     startup: StartupRecord | None = None
     hops: HopsRecord | None = None
+    pool: PoolRecord | None = None
 
 
 def load(folder: Path) -> Found:
@@ -40,6 +42,7 @@ def load(folder: Path) -> Found:
         prices.load(folder, tasks.FILE_NAME, TasksRecord),
         prices.load(folder, startup.FILE_NAME, StartupRecord),
         prices.load(folder, hops.FILE_NAME, HopsRecord),
+        prices.load(folder, pool.FILE_NAME, PoolRecord),
     )
     if found == Found():
         raise MicroError(
@@ -73,6 +76,8 @@ def further(found: Found) -> list[tables.Table]:
         made.append(startup.table(found.startup))
     if found.hops is not None:
         made.append(hops.table(found.hops))
+    if found.pool is not None:
+        made.append(pool.table(found.pool))
     return made
 
 
@@ -89,7 +94,10 @@ def summary(found: Found) -> str:
             "batches of two passes. Rebuild with `python -m bench micro --redraw`; docs/method.md "
             f"says how they are measured.\n\n{table}\n"
         )
-    parts = {"waiting tasks": found.tasks, "start-up": found.startup, "hops": found.hops}
+    parts = {
+        "waiting tasks": found.tasks, "start-up": found.startup, "hops": found.hops,
+        "pool": found.pool,
+    }  # fmt: skip
     records = {part: record.stamp for part, record in parts.items() if record is not None}
     if records:
         text += (
@@ -101,7 +109,7 @@ def summary(found: Found) -> str:
 
 
 def as_json(found: Found) -> dict[str, float]:
-    """Medians by name: microseconds, bytes of a task, ms of an import, µs of a hop."""
+    """Medians by name: microseconds, bytes of a task, ms of an import, µs of a hop or page."""
     made: dict[str, float] = {}
     if found.prices is not None:
         made |= {name: price.median_us for name, price in found.prices.prices.items()}
@@ -119,6 +127,9 @@ def as_json(found: Found) -> dict[str, float]:
     if found.hops is not None:
         calls = hops.measured(found.hops)
         made |= {f"hops.{way}.cpu_us": calls.median(way, "alone") for way in calls.values}
+    if found.pool is not None:
+        pages = pool.measured(found.pool)
+        made |= {f"pool.{way}.cpu_us": pages.median(way, "cpu") for way in pages.values}
     return made
 
 

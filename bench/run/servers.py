@@ -17,6 +17,7 @@ from typing import Any, Self
 
 import psutil
 
+from bench.errors import BenchError
 from bench.machine import cpu, procfs
 from bench.plan.tls import Tls
 from bench.plan.workloads import SITE_SEED
@@ -31,7 +32,7 @@ WARM_REQUESTS = 300
 WARM_S = 0.2
 
 
-class ServerError(Exception):
+class ServerError(BenchError):
     """The fixture server did not start or did not answer."""
 
 

@@ -1,12 +1,13 @@
-"""Time single operations, waiting tasks, start-up, and calls from a loop to a thread.
+"""Time single operations, waiting tasks, start-up, calls to a thread, and pools.
 
 Runs bench/micro with pytest-benchmark, twice, and keeps the price of each operation. Then it holds
 up to 100,000 tasks of each library, and up to 10,000 threads, each number in a process of its own:
 memory of one, and what it takes to spawn, switch and cancel it. Then it imports each backend in
-fresh processes. At last a loop calls a thread, in every way that libraries offer.
+fresh processes. Then a loop calls a thread, in every way that libraries offer. At last 10,000 pages
+come over 100 connections, limited by a semaphore, by workers, or by the client itself.
 
-  python -m bench micro                      takes about a quarter of an hour
-  python -m bench micro --only tasks         a part: prices, tasks, startup, hops
+  python -m bench micro                      takes under half an hour
+  python -m bench micro --only tasks         a part: prices, tasks, startup, hops, pool
   python -m bench micro --redraw             rebuild tables and charts from the records in DIR
 """
 
@@ -22,10 +23,10 @@ from bench import filesystem
 from bench.cli import DONE
 from bench.cli.options import add_json, blocks, names, positive
 from bench.launch import RESULTS
-from bench.micro import hops, prices, report, startup, tasks
+from bench.micro import hops, pool, prices, report, startup, tasks
 from bench.micro.prices import MicroError
 
-PARTS = ("prices", "tasks", "startup", "hops")
+PARTS = ("prices", "tasks", "startup", "hops", "pool")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,8 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--repeats", type=positive, default=3, metavar="N",
-        help="processes of each kind of task and number, and twice as many of each import and hop "
-        "(default: 3)",
+        help="processes of each kind of task and number, and twice as many of each import, hop "
+        "and pool (default: 3)",
     )  # fmt: skip
     parser.add_argument(
         "--rounds", type=blocks, default=100, metavar="N",
@@ -63,6 +64,8 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
             startup.run(out, 2 * arguments.repeats, console)
         if "hops" in parts:
             hops.run(out, 2 * arguments.repeats, console)
+        if "pool" in parts:
+            pool.run(out, 2 * arguments.repeats, console)
     found = report.load(out)
     report.write(found, out, console)
     console.print(f"records, summary and charts: {out}")

@@ -1,0 +1,213 @@
+"""Ten thousand pages over a hundred connections: semaphore, workers, or the client's own limit.
+
+Each way in fresh processes (:mod:`bench.micro.pool_child`). The fixture server holds its answers
+until all tasks wait, and their memory is read from outside.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from statistics import quantiles
+from typing import Any, Final
+
+from rich.console import Console
+
+from bench.machine import cpu, memory
+from bench.micro.hops import in_turn, missing
+from bench.micro.prices import MicroError, Run, answer, head, save
+from bench.questions.question import few
+from bench.run.process import Child, interruptible
+from bench.run.servers import Server
+from bench.schema import Record
+from bench.show.figures import Unit
+from bench.show.measured import MS, US, Measure, Measured
+from bench.show.table import Table, name
+from bench.text import KIB, listing, number
+
+FILE_NAME: Final = "pool.json"
+CHILD: Final = "bench.micro.pool_child"
+WAYS: Final = {
+    "asyncio with a semaphore": ("async_await", "semaphore"),
+    "asyncio with workers": ("async_await", "workers"),
+    "aiohttp with its limit": ("variants.aiohttp", "own limit"),
+    "aiohttp with workers": ("variants.aiohttp", "workers"),
+    "httpx with its limit": ("variants.httpx", "own limit"),
+    "httpx with workers": ("variants.httpx", "workers"),
+    "trio with a limiter": ("variants.trio", "limiter"),
+    "trio with workers": ("variants.trio", "workers"),
+    "threads in an executor": ("threads", "executor"),
+}
+"""The backend whose exchange it is, and what limits its connections."""
+PAGES, LIMIT, BYTES, SHARE = 10_000, 100, 2048, 10
+"""httpx gets one page in ten: for each it goes through all tasks that wait for a connection."""
+PATIENCE_S, POLL_S = 300.0, 0.1
+
+
+class Sample(Record):
+    """One process."""
+
+    pages: int
+    cpu_s: float  # for one page
+    waiting_bytes: float | None  # for one page
+    late: float  # places
+    connections: int  # opened; never more than allowed at once
+    cancel_s: float
+    left: dict[str, int]
+
+
+class PoolRecord(Run):
+    samples: dict[str, list[Sample]]
+    void: dict[str, list[str]]  # way -> why processes of it do not count
+    absent: dict[str, str]  # way -> why it cannot be measured
+
+
+def run(
+    out: Path, repeats: int, console: Console, pages: int = PAGES, limit: int = LIMIT
+) -> PoolRecord:
+    """Every way once in each repeat, in a random order. Raises :class:`MicroError`."""
+    absent = missing({way: backend.partition(".")[2] for way, (backend, _) in WAYS.items()})
+    samples: dict[str, list[Sample]] = {way: [] for way in WAYS if way not in absent}
+    void: dict[str, list[str]] = {}
+    with (
+        Server(f"tree:{pages}:10:{BYTES}", seed=1, cores=cpu.split_cores().server) as server,
+        closing(in_turn("pool", list(samples), repeats, console)) as turns,
+    ):
+        site = server.ask("GET", "/site")["expected"].items()
+        known = [(target, int(crc, 16)) for target, (status, crc) in site if status == 200]
+        for way in turns:
+            mine = known[: pages // SHARE] if "httpx" in way else known
+            try:
+                samples[way].append(sample(way, server, mine, limit))
+            except MicroError as error:
+                void.setdefault(way, []).append(str(error))
+    return save(PoolRecord(**head(), samples=samples, void=void, absent=absent), out, FILE_NAME)
+
+
+def sample(way: str, server: Server, pages: Sequence[tuple[str, int]], limit: int) -> Sample:
+    """One process. Raises :class:`MicroError` if it does not count."""
+    count, pinning = len(pages), cpu.split_cores()
+    server.reset()
+    with Child(f"the process of {way}", ["-m", CHILD, *WAYS[way], str(limit)]) as child:
+        cpu.pin(child.pid, (pinning.unpinned() if "threads" in way else pinning).client)
+        child.send(json.dumps([server.prefix + target for target, _ in pages]))
+        play(child, server, limit)
+        grown, whole = play(child, server, limit)
+        ledger = server.ledger()
+        _, half = play(child, server, limit)
+        opened, ended = server.ended()
+    check(whole["came"], pages, count)
+    check(half["came"], pages, count // 2)
+    seen = ledger.peak_connections, ledger.requests
+    if seen != (limit, limit + count):
+        raise MicroError(f"the server saw {seen[0]} connections at once and {seen[1]} requests")
+    return Sample(
+        pages=count,
+        cpu_s=whole["cpu_s"] / count,
+        waiting_bytes=None if grown is None else grown / count,
+        late=late(whole["came"]),
+        connections=ledger.connections_opened,
+        cancel_s=max(half["ended_s"], *(ended or ())) - half["half_s"],
+        left=Counter(half["left"]) + Counter({"connection at the server": opened}),
+    )
+
+
+def play(child: Child, server: Server, limit: int) -> tuple[int | None, dict[str, Any]]:
+    """A round: the memory that it adds until all of its tasks wait, and what the child tells."""
+    before, deadline = memory.user_memory(child.pid)[0], time.monotonic() + PATIENCE_S
+    server.hold()
+    child.send("")
+    held, used, earlier = 0, 0.0, -1.0
+    while child.process.poll() is None and (held < limit or used > earlier):
+        if time.monotonic() > deadline:
+            raise MicroError(f"{child.what} did not ask for all pages in {PATIENCE_S:.0f} s")
+        with interruptible():
+            time.sleep(POLL_S)
+        held, used, earlier = server.barrier()[0], cpu.used_s(child.pid), used
+    grown = memory.gain(before, memory.user_memory(child.pid)[0])
+    server.release()
+    return grown, json.loads(answer(child, PATIENCE_S))
+
+
+def check(came: Sequence[tuple[int, int]], pages: Sequence[tuple[str, int]], least: int) -> None:
+    """Raises :class:`MicroError` unless enough pages came, each once, with the site's bytes."""
+    if len({number for number, _ in came}) < max(least, len(came)):
+        raise MicroError(f"{len(came)} pages came, some of them twice, or fewer than {least}")
+    if wrong := [number for number, checksum in came if checksum != pages[number][1]]:
+        raise MicroError(f"{pages[wrong[0]][0]} has other bytes than on the site")
+
+
+def late(came: Sequence[tuple[int, int]]) -> float:
+    """By how many places a page comes later than it was asked for, for 99 in 100 at most."""
+    places = [place - page for place, (page, _) in enumerate(came)]
+    return quantiles(places, n=100, method="inclusive")[-1]
+
+
+TITLE: Final = "Many pages over few connections"
+MEASURES: Final = {
+    "cpu": Measure("a page", "a page of many over few connections, processor time", US),
+    "memory": Measure("waiting", "… its memory while it waits", Unit("KiB", number, number)),
+    "late": Measure("late by", "… how late it comes", Unit("places", number, number)),
+    "opened": Measure("opened", "… connections opened for it", Unit("count", number, number)),
+    "cancel": Measure("cancelled in", "… to cancel half of them", MS),
+}
+ABOUT: Final = (
+    f"{PAGES:,} pages of 2 KB over {LIMIT} connections; {PAGES // SHARE:,} with httpx, which waits "
+    "for a connection without its timeout. Processor time of the process for one page. Private "
+    "memory for each page while all tasks wait. By how many places a page comes later than it was "
+    "asked for, 99 in 100 at most (displacement, RFC 5236). Connections opened, as the server saw "
+    "them, warm-up included: httpx has a new client in each round, and closes a connection that is "
+    "idle for 5 s. Time from half of the pages until all tasks are cancelled and all connections "
+    "closed; threads finish the pages in flight. Exchanges are those of the backends; workers take "
+    "pages from a queue or a channel. Medians over fresh processes and their range. To measure it: "
+    "python -m bench micro --only pool."
+)
+
+
+def measured(record: PoolRecord) -> Measured:
+    values: dict[str, dict[str, dict[int, float]]] = {}
+    for way, samples in record.samples.items():
+        for block, each in enumerate(samples):
+            found = {"cpu": 1e6 * each.cpu_s, "late": each.late, "opened": each.connections}
+            found["cancel"] = 1e3 * each.cancel_s
+            if each.waiting_bytes is not None:
+                found["memory"] = each.waiting_bytes / KIB
+            for key, value in found.items():
+                values.setdefault(way, {}).setdefault(key, {})[block] = value
+    return Measured(MEASURES, values)
+
+
+def table(record: PoolRecord) -> Table:
+    found = measured(record)
+    about = ". ".join(filter(None, [headline(found), ABOUT]))
+    made = found.table(f"{TITLE} ({record.environment.python})", about)
+    notes = [f"{way}: {why}" for way, why in record.absent.items()]
+    for way, reasons in record.void.items():
+        notes += [f"{way}, void: {why}" for why in reasons]
+    for way, samples in record.samples.items():
+        if left := sorted({what for each in samples for what in each.left}):
+            notes.append(f"{way} leaves behind: {listing(left)}")
+    return replace(made, columns=[name("way"), *made.columns[1:]], notes=notes)
+
+
+def headline(found: Measured) -> str | None:
+    """The two ways of one client that differ most, if they do."""
+    clients = dict.fromkeys(way.split()[0] for way in found.values)
+    ways = [[way for way in found.values if way.split()[0] == client] for client in clients]
+    pairs = [found.with_("cpu", both) for both in ways if len(both) == 2]
+    if not pairs:
+        return None
+    most, least = max(
+        pairs, key=lambda pair: found.median(pair[0], "cpu") / found.median(pair[1], "cpu")
+    )
+    compared = {(c.label, c.base): c.ratio for c in found.compared("cpu", found.values)}
+    only = few(compared[most, least].blocks)
+    if not only and not compared[most, least].shown:
+        return "A page costs about as much with a semaphore, workers or the client's own limit"
+    words = {way: US.words(found.median(way, "cpu")) for way in (most, least)}
+    return f"A page costs {words[most]} over {most}, {words[least]} over {least}{only}"
