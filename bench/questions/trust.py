@@ -226,8 +226,8 @@ def _left_out(floor: NoiseFloor) -> str:
         for why, group in sorted(groups.items(), reverse=True)
     ]
     return (
-        f" Not in it: {'; '.join(parts)}. A difference from these counts there if it exceeds "
-        "what they differed from themselves, too."
+        f" They are {'; '.join(parts)}. A difference from these counts there if it exceeds what "
+        "they differed from themselves, too."
     )
 
 
