@@ -153,7 +153,7 @@ def test_a_campaign_without_trials_enough_has_a_page_too(tmp_path: Path) -> None
 def test_the_page_has_every_table_of_the_summary(folder: Path) -> None:
     text = (folder / files.PAGE).read_text()
     tables = summary.tables(Analysis(store.load(folder)))
-    assert len(tables) == 5
+    assert len(tables) == 4
     for table in tables:
         start = text.index(f"<caption>{escape(table.caption)}</caption>")
         end = text.index("</table>", start)
