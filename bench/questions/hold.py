@@ -14,7 +14,7 @@ from bench.analysis.analysis import Analysis
 from bench.plan.profiles import SERVING
 from bench.questions.question import Answer, of_models
 from bench.schema import TrialRecord
-from bench.show.figures import Bars, Figure, Unit
+from bench.show.figures import Bars, Figure, Panel, Unit
 from bench.show.measured import Measure, Measured, Value, by_label
 from bench.show.words import of_blocks
 from bench.text import GIB, KIB, MIB, count, number, significant
@@ -114,6 +114,26 @@ def measured(analysis: Analysis) -> Measured:
     return Measured(MEASURES, {label: mine for label, mine in rows.items() if mine})
 
 
+def both_ends(analysis: Analysis, servers: Measured) -> Figure | None:
+    """An idle connection at either end; None unless the campaign has both for some model."""
+    rows = {
+        label: [stats.spread([analysis.memory[label].total / KIB]), spread]
+        for label in servers.values
+        if label in analysis.memory and (spread := servers.spread(label, PLAIN))
+    }
+    if not rows:
+        return None
+    return Figure(
+        name="both-ends",
+        title="Memory of an idle connection at either end",
+        headline=None,
+        subtitle="User and kernel memory of a crawler that waits for an answer, and of a server "
+        "that waits for a request",
+        data=Bars([Panel("KiB for each connection", rows, KIB_EACH)], "crawler", "server"),
+        notes=("Ranges: lowest to highest block.",),
+    )
+
+
 def connections(analysis: Analysis, workload: str) -> int:
     """How many were held; 0 if none."""
     trials = largest(stats.trials_of(analysis.records, workload, twins=False))
@@ -131,6 +151,7 @@ def answer(analysis: Analysis) -> Answer | None:
     drawn = sorted(every, key=lambda label: label not in SERVING)[:MOST_DRAWN]
     servers = Measured(MEASURES, {label: found.values[label] for label in drawn})
     keys = (PLAIN, TLS) if tls else (PLAIN,)
+    ends = both_ends(analysis, servers)
     return Answer(
         found,
         headline,
@@ -158,5 +179,6 @@ def answer(analysis: Analysis) -> Answer | None:
                     + " The table has more servers." * (len(every) > len(drawn)),
                 ),
             ),
+            *([ends] if ends else []),
         ],
     )

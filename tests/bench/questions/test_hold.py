@@ -65,6 +65,23 @@ def test_a_chart_has_servers_whichever_were_measured(names: Sequence[str]) -> No
     assert "more servers" not in " ".join(figure.notes)
 
 
+def test_both_ends_are_in_one_chart_where_both_were_measured() -> None:
+    """At the client's end as much as the memory chart says."""
+    assert not [f for f in _figures(holding(blocks=2)) if f.name == "both-ends"]
+    crawls = [
+        one for one in campaign(workloads=("c10k",), blocks=2) if isinstance(one, TrialRecord)
+    ]
+    analysis = analysed([*holding(blocks=2), *crawls])
+    (figure,) = (f for f in _figures([*holding(blocks=2), *crawls]) if f.name == "both-ends")
+    assert isinstance(figure.data, Bars)
+    (panel,) = figure.data.panels
+    assert list(panel.rows) == list(MODELS)
+    for label, (client, server) in panel.rows.items():
+        assert client is not None
+        assert client.median == pytest.approx(analysis.memory[label].total / KIB)
+        assert server == hold.measured(analysis).spread(label, hold.PLAIN)
+
+
 def _figures(records: list[AnyRecord]) -> Sequence[Figure]:
     answer = hold.answer(analysed(records))
     assert answer is not None
