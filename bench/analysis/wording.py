@@ -13,7 +13,7 @@ from bench.text import listing, plural, times
 from crawlers.registry import MODELS
 
 #: Names that take a plural verb.
-PLURALS: Final = frozenset(MODELS) - {"async_await"}
+PLURALS: Final = frozenset({*MODELS, "processes", "subinterpreters"} - {"async_await"})
 #: From this ratio up, people say "twice as much" and not "100 % more".
 TIMES_FROM: Final = 1.995
 

@@ -44,3 +44,4 @@ def test_names_agree_with_their_verbs() -> None:
     assert says("threads", "fetch") == "threads fetch"
     assert says("async_await", "fetch") == "async/await fetches"
     assert says("uvloop", "need") == "uvloop needs"
+    assert says("processes", "crawl") == "processes crawl"
