@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 
@@ -36,7 +37,7 @@ KINDS = frozenset({
 
 def count() -> Counter[str]:
     gc.collect()
-    found = Counter(f"descriptor {_target(entry)}" for entry in _descriptors())
+    found = Counter(f"descriptor {target}" for target in _targets())
     found.update(f"thread {thread.name}" for thread in threading.enumerate())
     children = Path(f"/proc/self/task/{os.getpid()}/children")
     found["child"] = len(children.read_text(encoding="ascii").split()) if children.exists() else 0
@@ -88,9 +89,13 @@ class Watch:
         )
 
 
-def _descriptors() -> list[Path]:
+def _targets() -> Iterator[str]:
+    """What each open descriptor is; libffi keeps its own file open from its first closure on."""
     folder = Path("/proc/self/fd")
-    return [folder / name for name in os.listdir(folder)] if folder.exists() else []
+    for name in os.listdir(folder) if folder.exists() else []:
+        target = _target(folder / name)
+        if ".so" not in Path(target).suffixes:
+            yield target
 
 
 def _target(descriptor: Path) -> str:
