@@ -282,9 +282,13 @@ class DistantServer(Server):
         super().__init__(site, seed=SITE_SEED, cores=cores, tls=tls)
         arguments = ["-m", "bench.run.proxy", self.listening, str(round_trip_ms)]
         self._proxy = Child("the proxy", arguments)
-        if cores:
-            cpu.pin(self._proxy.pid, cores)
-        self.prefix = self.prefix.replace(self.listening, self._said()["listening"])
+        try:
+            if cores:
+                cpu.pin(self._proxy.pid, cores)
+            self.prefix = self.prefix.replace(self.listening, self._said()["listening"])
+        except BaseException:
+            self.stop()
+            raise
 
     def _said(self) -> dict[str, Any]:
         try:

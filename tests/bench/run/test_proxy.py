@@ -13,6 +13,7 @@ from pathlib import Path
 from threading import Thread
 from typing import cast
 
+import psutil
 import pytest
 
 from bench import store
@@ -24,7 +25,7 @@ from bench.plan.tls import DISTANT, WAYS, Mode, Tls, Way
 from bench.plan.workloads import wire
 from bench.run.campaign import start
 from bench.run.process import Child
-from bench.run.servers import DistantServer, Server
+from bench.run.servers import DistantServer, Server, ServerError
 from bench.run.state import Bench
 from bench.run.trial import run
 from bench.schema import TrialRecord
@@ -238,3 +239,14 @@ def test_a_proxy_that_is_gone_fails_the_trial(bench: Bench) -> None:
     record = crawled(bench, "callbacks", "plain", kill)
     assert record.status == "failed"
     assert record.reason == "the proxy ended: killed by SIGKILL"
+
+
+def test_a_proxy_that_does_not_start_leaves_no_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    def silent(server: DistantServer) -> None:
+        raise ServerError("no answer")
+
+    monkeypatch.setattr(DistantServer, "_said", silent)
+    before = set(psutil.Process().children())
+    with pytest.raises(ServerError, match="no answer"):
+        DistantServer("list:10:100", 10.0, [], None)
+    assert set(psutil.Process().children()) <= before
