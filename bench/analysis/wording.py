@@ -25,9 +25,13 @@ def prose(label: str) -> str:
 
 def says(label: str, verb: str) -> str:
     """A backend with its verb: "threads fetch", "async/await fetches"."""
+    return f"{prose(label)} {conjugated(label, verb)}"
+
+
+def conjugated(label: str, verb: str) -> str:
     if label in PLURALS:
-        return f"{prose(label)} {verb}"
-    return f"{prose(label)} {verb}{'es' if verb.endswith('ch') else 's'}"
+        return verb
+    return f"{verb}{'es' if verb.endswith('ch') else 's'}"
 
 
 def change(ratio: float, less: str = "less") -> str:

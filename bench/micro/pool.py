@@ -210,4 +210,4 @@ def headline(found: Measured) -> str | None:
     if not only and not compared[most, least].shown:
         return "A page costs about as much with a semaphore, workers or the client's own limit"
     words = {way: US.words(found.median(way, "cpu")) for way in (most, least)}
-    return f"A page costs {words[most]} over {most}, {words[least]} over {least}{only}"
+    return f"A page costs {words[most]} by {most} and {words[least]} by {least}{only}"

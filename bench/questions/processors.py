@@ -26,7 +26,7 @@ from bench.analysis.analysis import Analysis
 from bench.analysis.scaling import Law, Parameter
 from bench.analysis.stats import Comparison, Ratio, Spread
 from bench.analysis.summary import processors as processors_of
-from bench.analysis.wording import against, interval
+from bench.analysis.wording import against, conjugated, interval
 from bench.plan.labels import Label
 from bench.plan.participants import BASE, FREE, SPREADING
 from bench.questions.question import Answer, Headline, paragraph
@@ -255,7 +255,8 @@ def headline(number: int, spread: Sequence[Row]) -> Headline:
     base = f"`{best.base}` on one"
     much = against(best.ratio.value or 0.0, "fewer", "pages per second", base)
     behind = f"{interval(best)}, {plural(best.ratio.blocks, 'block')}"
-    return Headline(f"On {on}, `{best.label}` crawls {much}", behind, [best])
+    verb = conjugated(best.label, "crawl")
+    return Headline(f"On {on}, `{best.label}` {verb} {much}", behind, [best])
 
 
 def laws(analysis: Analysis) -> dict[str, Law | None]:

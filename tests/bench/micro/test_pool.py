@@ -66,7 +66,7 @@ def test_the_headline_compares_two_ways_of_one_client() -> None:
     record = made()
     samples = [each.model_copy(update={"cpu_s": 2 * each.cpu_s}) for each in record.samples[HTTPX]]
     worse = record.model_copy(update={"samples": record.samples | {HTTPX: samples}})
-    words = "A page costs 205 µs over httpx with its limit, 82.5 µs over httpx with workers"
+    words = "A page costs 205 µs by httpx with its limit and 82.5 µs by httpx with workers"
     assert pool.headline(pool.measured(worse)) == words
     assert len(words.split()) <= 20
     assert (pool.headline(pool.measured(made(2))) or "").endswith(", in 2 trials each")
@@ -91,7 +91,7 @@ def test_table_summary_and_json_say_it(tmp_path: Path) -> None:
     summary = (tmp_path / "summary.md").read_text()
     assert "\nPool: 2026-11-25, CPython 3.11.9.\n" in summary
     assert f"## {pool.TITLE}" in summary
-    assert "\nA page costs 102 µs over " in summary
+    assert "\nA page costs 102 µs by " in summary
     assert report.as_json(found)[f"pool.{HTTPX}.cpu_us"] == pytest.approx(102.5)
 
 

@@ -124,10 +124,10 @@ def test_ratios_are_to_the_base_in_the_same_blocks() -> None:
     ("rate", "head"),
     [
         (14_000.0, "no backend clearly crawls more pages per second than `callbacks` on one"),
-        (26_000.0, "`processes` crawls 29 % more pages per second than `callbacks` on one"),
+        (26_000.0, "`processes` crawl 29 % more pages per second than `callbacks` on one"),
         (
             50_000.0,
-            "`processes` crawls 2.5 times as many pages per second as `callbacks` on one",
+            "`processes` crawl 2.5 times as many pages per second as `callbacks` on one",
         ),
     ],
 )
