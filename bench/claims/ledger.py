@@ -209,26 +209,26 @@ def design(verdicts: Sequence[Verdict]) -> Design | Skip:
     rows = rows_of(verdicts)
     if not rows:
         return Skip(CHART, TITLE, "no claim has a number then and a number now")
-    said: dict[str, str] = {}
     estimates: dict[str, list[Estimate]] = {}
     told: list[str] = []
     for claim, judged, then, now in rows:
         numbers = "–".join(f"{value:g}" for value in dict.fromkeys(then))
-        numbers = f"{numbers} → {significant(now.value, 3)} {judged.reading.unit}"
-        before = sum(name.startswith(claim.title) for name in said)
-        place = f"{claim.title} ({before + 1})" if before else claim.title
-        said[place] = f"{numbers}, {judged.words}"
+        unit = judged.reading.unit.removesuffix(" the processor time")  # its claim says so
+        numbers = f"{numbers} → {significant(now.value, 3)} {unit}"
+        meant = judged.reading.meant.removeprefix("you measure ").removeprefix("it is ")
+        place = f"{claim.title}: {meant}" if len(claim.reading) > 1 else claim.title
         of = sqrt(then[0] * then[1])
-        ends = now.value / of, now.low / of, now.high / of
-        estimates[place] = [Estimate(Spread(*ends, 2))]
-        told.append(f"“{claim.sentence}” {said[place]}.")
+        spread = Spread(now.value / of, now.low / of, now.high / of, 2)
+        verdict = PHRASES[judged.position].removesuffix(" here")
+        estimates[place] = [Estimate(spread, words=f"{numbers}: {verdict}")]
+        told.append(f"“{claim.sentence}” {numbers}, {judged.words}.")
     figure = Figure(
         name=CHART,
         title=TITLE,
         headline=tally(rows) if len(rows) > 1 else None,
-        subtitle="The number now, as a multiple of the number given (the middle of a range), with "
-        "its 95 % interval",
-        data=Forest({"now ÷ then": TIMES}, said, estimates),
+        subtitle="The number now, as a multiple of the number given (the middle of a range, the "
+        "line), with its 95 % interval",
+        data=Forest({"now ÷ then": TIMES}, {}, estimates, at=1.0),
         notes=(
             "Where an author's experiment was run, other readings are on the page only. "
             f"{interpreters(verdicts)}",

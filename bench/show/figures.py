@@ -142,15 +142,17 @@ class Estimate:
     spread: Spread | None
     ratio: Ratio | None = None
     missing: str = ""
+    words: str = ""  # in place of the figure
 
 
 @dataclass(frozen=True, slots=True)
 class Forest:
-    """Each label with the one thing it changes, and what that does to each quantity."""
+    """Each label with the one thing it changes, if any, and what that does to each quantity."""
 
     columns: Mapping[str, Unit]  # title of a quantity -> how its values are written
     changes: Mapping[str, str]
     rows: Mapping[str, Sequence[Estimate]]
+    at: float | None = None  # what the figures are compared with
 
 
 @dataclass(frozen=True, slots=True)

@@ -398,10 +398,11 @@ SMALL: Final = 0.95
 def draw_forest(forest: Forest, slide: Slide) -> None:
     """Names and changes on the left, then a panel for each quantity."""
     number = len(forest.rows)
+    left = 1.55 if forest.changes else 1.3
     text, *panels = slide.panels(
-        1 + len(forest.columns), widths=[1.55, *[1.0] * len(forest.columns)]
+        1 + len(forest.columns), widths=[left, *[1.0] * len(forest.columns)]
     )
-    size = slide.label_size(number * 2, 12.0)
+    size = slide.label_size(number * 2, 12.0) if forest.changes else slide.label_size(number, 10.5)
     for axes in (text, *panels):
         axes.set_ylim(number - 0.5, -0.5)
         axes.set_xticks([])
@@ -410,11 +411,13 @@ def draw_forest(forest: Forest, slide: Slide) -> None:
         axes.spines["bottom"].set_visible(False)
     for axes, title in zip(panels, forest.columns, strict=True):
         axes.set_title(title.replace(", ", "\n"), fontsize=13)
+        if forest.at is not None:
+            axes.axvline(forest.at, color=slide.palette.grid, linewidth=1.4, zorder=1)
     text.set_axis_off()
     slide.settle()
     room = text.get_window_extent().width
     for place, (label, estimates) in enumerate(forest.rows.items()):
-        change = fitted(slide, forest.changes[label], size * SMALL, room)
+        change = fitted(slide, forest.changes.get(label, ""), size * SMALL, room)
         _names(slide, text, place, label, change, size)
         for axes, estimate, unit in zip(panels, estimates, forest.columns.values(), strict=True):
             _bar(slide, axes, place, label, estimate, unit, size)
@@ -425,8 +428,9 @@ def draw_forest(forest: Forest, slide: Slide) -> None:
 
 
 def _names(slide: Slide, axes: Axes, place: int, label: str, change: str, size: float) -> None:
+    where, larger = ("bottom", 1.15) if change else ("center", 1.0)
     for words, shift, side, scale, colour, weight in (
-        (label, 0.0, "bottom", 1.15, slide.palette.ink, "bold" if label in MODELS else "normal"),
+        (label, 0.0, where, larger, slide.palette.ink, "bold" if label in MODELS else "normal"),
         (change, 0.03, "top", SMALL, slide.palette.muted, "normal"),
     ):
         axes.annotate(
@@ -464,7 +468,7 @@ def _bar(
         axes.plot([spread.low, spread.high], [place, place], color=ink, linewidth=1.6, zorder=5)
     change, ratio = cells.change(estimate.ratio), estimate.ratio
     for text, shift, tone, weight in (
-        (unit.words(spread.median), 0.55 if change else 0.0, ink, "bold"),
+        (estimate.words or unit.words(spread.median), 0.55 if change else 0.0, ink, "bold"),
         (change, -0.55, ink if ratio and ratio.shown else muted, "normal"),
     ):
         axes.annotate(

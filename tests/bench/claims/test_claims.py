@@ -33,6 +33,8 @@ from bench.claims.verdict import (
     of_campaign,
 )
 from bench.launch import ROOT
+from bench.report.charts import Design
+from tests.bench.report.looks import crowded
 from tests.bench.synthetic import analysed, campaign, measured
 
 PAGE = ROOT / "docs" / "notebook" / "claims.md"
@@ -221,6 +223,13 @@ def test_bad_usage_is_one_line(arguments: list[str], capsys: pytest.CaptureFixtu
     printed = capsys.readouterr().err.strip()
     assert printed.startswith("python -m bench: ")
     assert "\n" not in printed
+
+
+def test_the_committed_chart_can_be_read_from_the_last_row() -> None:
+    """Its claims and their conditions were 8 pixels high on a slide."""
+    drawing = ledger.design(judge([Evidence.load(each) for each in ledger.usual()]))
+    assert isinstance(drawing, Design)
+    assert crowded(drawing, [], ["footer"]) == []
 
 
 def test_the_documented_ledger_is_what_the_committed_campaigns_say() -> None:
