@@ -163,11 +163,6 @@ class Histogram:
         rank = max(1, int(min(percentile, 100.0) * self.count / 100 + 0.5))
         return float(self._us[int(np.searchsorted(self._below, rank))]) / 1000
 
-    @property
-    def highest_percentile(self) -> float:
-        """The last percentile with at least :data:`MIN_BEYOND` samples beyond it."""
-        return 100.0 * (1.0 - MIN_BEYOND / self.count) if self.count > MIN_BEYOND else 0.0
-
     def curve(self, points_per_decade: int = 24) -> tuple[FloatArray, FloatArray]:
         """Percentiles and values in ms, evenly spaced on the axis log 1/(1 - p).
 
