@@ -8,12 +8,8 @@ machine, as programs run, and on one, where nothing wakes another processor.
 from __future__ import annotations
 
 import json
-import random
-import time
-from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
@@ -21,7 +17,7 @@ from pydantic import Field
 from rich.console import Console
 
 from bench.machine import cpu
-from bench.micro.prices import Run, answer, head, save
+from bench.micro.prices import Run, answer, head, in_turn, missing, save
 from bench.questions.question import few
 from bench.report import study
 from bench.report.charts import Design, Skip
@@ -30,7 +26,6 @@ from bench.schema import Record
 from bench.show.figures import Bars, Figure
 from bench.show.measured import US, Measure, Measured
 from bench.show.table import Table, name
-from bench.terminal import Phases
 from bench.text import plural
 
 FILE_NAME: Final = "hops.json"
@@ -90,29 +85,6 @@ def run(out: Path, repeats: int, console: Console, calls: int = CALLS) -> HopsRe
             )
             hops[way].append(found)
     return save(HopsRecord(**head(), hops=hops, absent=absent), out, FILE_NAME)
-
-
-def missing(ways: Mapping[str, str | None]) -> dict[str, str]:
-    """The ways whose library is not installed, and that in words."""
-    return {
-        way: f"{library} is not installed"
-        for way, library in ways.items()
-        if library and find_spec(library) is None
-    }
-
-
-def in_turn(
-    what: str, ways: Sequence[str], repeats: int, console: Console
-) -> Generator[str, None, None]:
-    """Every way once in each repeat, in a random order; shows how far that is, until closed."""
-    shuffled, progress, began = random.Random(1), Phases(console), time.monotonic()
-    turns = [way for _ in range(repeats) for way in shuffled.sample(ways, len(ways))]
-    progress.phase(what, len(turns))
-    with closing(progress):
-        for done, way in enumerate(turns):
-            pace_s = (time.monotonic() - began) / done if done else None
-            progress.to(done, way, pace_s and pace_s * (len(turns) - done))
-            yield way
 
 
 def ask(way: str, calls: int, at_once: int = 1, core: int | None = None) -> Call:

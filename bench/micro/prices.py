@@ -6,11 +6,14 @@ If the machine drifts between the passes, the quartiles of the prices show it.
 from __future__ import annotations
 
 import json
+import random
 import re
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
+from importlib.util import find_spec
 from pathlib import Path
 from statistics import quantiles
 from typing import Any, TypeVar
@@ -26,6 +29,7 @@ from bench.report.study import origin
 from bench.run.process import Child, ProcessError
 from bench.run.runner import own_command
 from bench.schema import Environment, Record
+from bench.terminal import Phases
 from bench.text import now
 
 FILE_NAME = "micro.json"
@@ -95,6 +99,32 @@ def load(folder: Path, name: str, kind: type[T]) -> T | None:
         raise MicroError(
             f"{file}: not a record of bench micro: {error.errors()[0]['msg']}"
         ) from None
+
+
+def missing(ways: Mapping[str, str | None]) -> dict[str, str]:
+    """The ways whose library is not installed, and that in words."""
+    return {
+        way: f"{library} is not installed"
+        for way, library in ways.items()
+        if library and find_spec(library) is None
+    }
+
+
+Way = TypeVar("Way")
+
+
+def in_turn(
+    what: str, ways: Sequence[Way], repeats: int, console: Console, said: Callable[[Way], str] = str
+) -> Generator[Way, None, None]:
+    """Every way once in each repeat, in a random order; shows how far that is, until closed."""
+    shuffled, progress, began = random.Random(1), Phases(console), time.monotonic()
+    turns = [way for _ in range(repeats) for way in shuffled.sample(ways, len(ways))]
+    progress.phase(what, len(turns))
+    with closing(progress):
+        for done, way in enumerate(turns):
+            pace_s = (time.monotonic() - began) / done if done else None
+            progress.to(done, said(way), pace_s and pace_s * (len(turns) - done))
+            yield way
 
 
 def answer(child: Child, patience_s: float) -> str:

@@ -6,11 +6,9 @@ A fresh process (:mod:`bench.micro.child`) for each kind and number, read from o
 from __future__ import annotations
 
 import json
-import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
-from itertools import count as counting
 from pathlib import Path
 from typing import Final
 
@@ -22,7 +20,7 @@ from bench.machine import cpu, doctor, memory
 from bench.machine.doctor import Needs, available_bytes, mib
 from bench.machine.memory import Reader, Reading
 from bench.micro.child import KINDS, Kind
-from bench.micro.prices import Run, answer, head, save
+from bench.micro.prices import Run, answer, head, in_turn, save
 from bench.report import study
 from bench.report.charts import Design, Skip
 from bench.run.process import Child
@@ -30,7 +28,6 @@ from bench.schema import Record
 from bench.show.figures import Bars, Figure, Unit
 from bench.show.measured import US, Measure, Measured
 from bench.show.table import Table, name
-from bench.terminal import Phases
 from bench.text import KIB, count, significant
 
 FILE_NAME: Final = "tasks.json"
@@ -260,22 +257,20 @@ def run(
                 kinds[kind.name].refused[wanted] = reason
             else:
                 todo.append((kind, wanted))
-    shuffled = random.Random(1)
-    pinning = cpu.split_cores()
-    progress, done = Phases(console), counting()
-    progress.phase("waiting tasks", repeats * len(todo))
-    with closing(progress):
-        for _ in range(repeats):
-            shuffled.shuffle(todo)
-            for kind, number in todo:
-                what = "switch" if number is None else f"{number:,}"
-                progress.to(next(done), f"{kind.name} {what}")
-                mine = kinds[kind.name]
-                if number is None:
-                    mine.switches_s.append(switch_s(kind, turns, pinning.client))
-                else:
-                    mine.held.append(hold(kind, number, pinning.client))
+    cores = cpu.split_cores().client
+    with closing(in_turn("waiting tasks", todo, repeats, console, _said)) as turned:
+        for kind, number in turned:
+            mine = kinds[kind.name]
+            if number is None:
+                mine.switches_s.append(switch_s(kind, turns, cores))
+            else:
+                mine.held.append(hold(kind, number, cores))
     return save(TasksRecord(**head(), sources=SOURCES, kinds=kinds), out, FILE_NAME)
+
+
+def _said(one: tuple[Kind, int | None]) -> str:
+    kind, number = one
+    return f"{kind.name} switch" if number is None else f"{kind.name} {number:,}"
 
 
 def refused(kind: Kind, count: int, folder: Path) -> str | None:
