@@ -134,8 +134,6 @@ def labels_of(
     found |= {replace(label, wide=True): chosen[label] for label in wide}
     if point.flip:
         found |= {replace(label, flipped=True): n for label, n in chosen.items()}
-    if point.asleep:
-        return found | {replace(label, asleep=True): n for label, n in chosen.items()}
     # Companions: in as many blocks as what shares the server's processor.
     most = max((n for label, n in chosen.items() if label.name in sharing), default=0)
     compares = most and point.polls and point.compares

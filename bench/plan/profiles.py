@@ -4,10 +4,9 @@ A *profile* is a set of points, each with the number of blocks that a group of
 backends takes part in: ``Participants(models, main variants, all others)``. Profiles
 are sized for two processors; a slower machine gets fewer blocks, see
 :mod:`bench.plan.budget`. Pages are chosen so that
-``callbacks`` works for about 0.6 s in each block of a point in turns of the full profile, which is
-sixty turns, and twice as long with a thousand slots, where a single turn says least; every
-other label gets fewer pages (:mod:`bench.plan.sizes`). Whole trials of a model backend
-take half a second to two seconds. Blocks and pages come from the scatter of the A/A pairs
+``callbacks`` works for about 0.3 s in each block of a point in turns of the full profile, which is
+thirty turns; every other label gets a site on which it works for as long
+(:mod:`bench.plan.sizes`). Whole trials of a model backend take half a second to two seconds. Blocks and pages come from the scatter of the A/A pairs
 in a reference campaign (docs/notebook/method-studies.md, "How many blocks, and how long").
 """
 
@@ -28,7 +27,6 @@ from bench.plan.workloads import (
     SMALL_BUFFER,
     Point,
     accept,
-    awake,
     bodies,
     c10k,
     cancel,
@@ -66,10 +64,7 @@ from bench.schema import Spread
 from crawlers.registry import MODELS
 from server.models.catalogue import SERVERS
 
-REGIME = (
-    *((1, 1, 300), (10, 1, 1500), (100, 1, 4000), (1000, 1, 4000)),
-    *((1, 10, 40), (10, 10, 250), (100, 10, 2000)),
-)
+REGIME = ((10, 10, 250), (100, 10, 2000))
 """Slots, delay in ms, pages: the cells between throughput (no delay) and waiting (50 ms)."""
 
 CROSSOVER = ((1000, 100, 2500), (3000, 1000, 2000))
@@ -195,41 +190,38 @@ def full() -> Profile:
     """
     return Profile(
         "full",
-        "under 50 minutes: every backend, five blocks or more in turns; what a talk should cite",
+        "under 35 minutes: every backend, five blocks in turns; what a talk should cite",
         points=(
-            fetch(10, 50000, Participants(5, 5)),
-            fetch(100, 50000, Participants(6, 6, also=BARRED)),
-            fetch(1000, 70000, Participants(5, 5)),
-            replace(throughput(1, 20000, Participants(7)), twins=TWINS),
-            replace(throughput(10, 28000, Participants(7, 7)), twins=TWINS),
-            throughput(100, 36000, Participants(6, 6, also=MAPPED[:1])),
-            throughput(1000, 42000, Participants(5, 5)),
+            fetch(10, 28000, Participants(5, 5)),
+            fetch(100, 28000, Participants(5, 5, also=BARRED)),
+            fetch(1000, 42000, Participants(5, 5)),
+            replace(throughput(10, 14000, Participants(5, 5)), twins=TWINS),
+            throughput(100, 16000, Participants(5, 5, also=MAPPED[:1])),
+            throughput(1000, 26000, Participants(5, 5)),
             whole(100, 4000, Participants(5, 5)),
-            whole(1000, 8000, Participants(5)),
-            waiting(1, 8, Participants(5)),
             waiting(10, 80, Participants(5)),
             waiting(100, 800, Participants(5, 5)),
             waiting(1000, 3000, Participants(5, 5)),
             *(regime(*cell, Participants(5)) for cell in REGIME),
             with_long_switch(regime(1000, 10, 4000, Participants(5))),
             *(crossover(*cell, Participants(5, rest=3)) for cell in CROSSOVER),
-            ladder(100, 27500, Participants(5, 5, 5)),
+            ladder(100, 6500, Participants(5, 5, 5)),
             switch(1000, 6000, Participants(5, 5, 5)),
             fairness(1000, 20000, Participants(5)),
-            c10k(100, Participants(2, 2, 1)),
-            c10k(1000, Participants(3, 3, 3)),
-            c10k(2500, Participants(2, 2, 1)),
-            c10k(10000, Participants(2, 2)),
-            tls_fetch(10, 28000, Participants(5, 5, 1)),
-            tls_handshake(10, 28000, Participants(5, 5, 1)),
-            churn(100, 27500, Participants(5, 5)),
+            c10k(100, Participants(2, 2)),
+            c10k(300, Participants(1, 1)),
+            c10k(1000, Participants(2, 2, 1)),
+            c10k(10000, Participants(2, 1)),
+            tls_fetch(10, 20000, Participants(5, 5, 1)),
+            tls_handshake(10, 20000, Participants(5, 5, 1)),
+            churn(100, 16000, Participants(5, 5)),
             wire(5, 40, Participants(1, 1, 1)),
             garbage(100, 2000, Participants(1, 1, also=("httpx",))),
             *(
                 tls_c10k(connections, Participants(1, 1, also=SMALL_BUFFER))
-                for connections in (100, 300)
+                for connections in (100, 1000, 3000)
             ),
-            tls_c10k(1000, Participants(1, 1, 1)),
+            tls_c10k(300, Participants(1, 1, 1)),
             cancel(1, Participants(1, 1)),
             cancel(1000, Participants(5, 5)),
             *(openloop(rate, 0.8, Participants(5)) for rate in (1000, 4000, 16000, 32000)),
@@ -238,46 +230,39 @@ def full() -> Profile:
             *(processors(how, 10000, Participants(5, 0, 5)) for how in SPREADS),
             *scaling(10000, 5),
             *real(Participants(5, 5)),
-            recorder_cost(44000, 10),
-            pinning(26000, 5),
-            *(awake(slots, pages, 5) for slots, pages in ((1, 14000), (100, 28000))),
-            serve(100, 40, SERVED_BY),
-            accept(100, 30, replace(SERVED_BY, variants=2, rest=1)),
+            recorder_cost(20000, 6),
+            pinning(13000, 5),
+            serve(100, 20, SERVED_BY),
+            accept(100, 15, Participants(5, 5, 5, only=SERVING)),
             mixed_server(10, 400, 3.0, Participants(1, 1, 1, only=(*SERVING, *REMEDIES[:2]))),
             slow_readers(1000, 50, Participants(1, 1, 1, only=SERVING)),
-            hold(1000, replace(SERVED_BY, models=2, variants=2, rest=1)),
-            hold(1000, replace(SERVED_BY, models=1, variants=1, rest=1), Tls()),
+            hold(1000, replace(SERVED_BY, models=1, variants=1, rest=1)),
+            hold(1000, Participants(1, 1, 1, only=SERVING), Tls()),
         ),
         backends=None,
-        budget_s=2940.0,
+        budget_s=2100.0,
     )
 
 
 def reference() -> Profile:
-    """All of the full profile, and what takes minutes to answer one question.
-
-    Ten thousand handshakes need 10 s of a processor for each backend. Of ten thousand threads
-    that crawl behind a delay, one crawl took 6 s and another 40.
-    """
+    """All of the full profile, and what takes minutes to answer one question."""
     return Profile(
         "reference",
-        "about an hour: full, with 10,000 connections over TLS and ten thousand threads",
+        "about forty minutes: full, with large pages, and 10,000 connections of a server",
         points=(
             *full().points,
-            tls_c10k(10000, Participants(1, 1)),
             *(
                 bodies(size, urls, Participants(5, 5, only=LARGE_PAGES))
-                for size, urls in ((65_536, 18000), (2**20, 2000))
+                for size, urls in ((65_536, 7000), (2**20, 700))
             ),
-            crossover(10_000, 1000, 5000, Participants(3, only=MODELS)),
-            cancel(10000, Participants(1, 1)),
+            cancel(10000, Participants(1)),
             mixed(100, 50, 2.5, Participants(1, 1, 1, only=FEWER_MIXED)),
-            serve(10, 40, SERVED_BY),
-            serve(1000, 40, SERVED_BY),
-            hold(10000, replace(SERVED_BY, models=2, variants=2, rest=1)),
+            serve(10, 20, Participants(5, 5, 5, only=SERVING)),
+            serve(1000, 20, Participants(5, 5, 5, only=SERVING)),
+            hold(10000, Participants(1, 1, 1, only=SERVING)),
         ),
         backends=None,
-        budget_s=3660.0,
+        budget_s=2700.0,
     )
 
 

@@ -7,7 +7,8 @@ page fetches an eighth of the pages meanwhile, so it gets a smaller site: with e
 its crawl would go on, uncounted, for seven times as long as was measured. Every label has
 a server of its own, so each crawl is still whole, and is checked page by page.
 
-The pages that fill and empty the slots do not count, so every label has them on top.
+The pages that fill and empty the slots do not count, so every label has them on top. Nor do those
+that a label with many threads fetches in each turn until it works as it does without stops.
 
 The weights (weights.toml) need not be exact. If one is wrong, a crawl ends early, and the turns of
 its block with it. The others' crawls then go on uncounted, and that time is lost. Where the first
@@ -38,7 +39,6 @@ class Weights:
     many: float = 1.0
     many_crawled: float = 1.0
     few: float = 1.0
-    alone: float = 1.0
     opened: float | None = None
 
 
@@ -51,9 +51,8 @@ DILUTED = 0.6
 
 MANY_SLOTS, FEW_SLOTS = 1000, 10
 
-ASLEEP = {1: 1.9}
 AWAKENED = 1.2
-"""What a page takes from a server that sleeps: by slots, and with any other number of them."""
+"""What a page takes from a server that sleeps."""
 
 EDGES = 4
 """Pages for each slot that do not count: while slots fill up, and while the work runs out."""
@@ -65,13 +64,14 @@ PAGES_PER_SLOT = 6
 IN_MODES: dict[Mode, tuple[float, float]] = {
     "tls": (0.2, 0.1),
     "churn": (3.0, 2.0),
-    "handshake": (64.0, 1.5),
-    "tickets": (64.0, 1.5),
+    "handshake": (83.0, 0.1),
+    "tickets": (83.0, 0.1),
 }
 """What a mode adds to a page: a fixed part, and a part that grows with the page's weight."""
 
+LARGE_PAGE = 65536
 LEFT_IN_LARGE = 0.25
-"""How much of a difference between backends is left where pages have 64 KB or more."""
+"""How much of a difference between backends is left where pages have 64 KB."""
 
 HELD_OVER_TLS = 0.12
 """How much of a difference between backends is left where each connection needs a handshake."""
@@ -116,13 +116,15 @@ def round_s(point: Point, label: Label) -> float:
 def weight(point: Point, label: Label) -> float:
     """How long a page of this point takes with this label, in multiples of ``callbacks``."""
     mine = WEIGHTS.get(label.name, OTHER)
-    listed = mine.listed * (mine.few if point.slots <= FEW_SLOTS else 1.0)
+    few = mine.few if point.slots <= FEW_SLOTS else 1.0
+    listed = mine.listed * few
     if point.tls is not None:
         return 1 + HELD_OVER_TLS * (listed - 1)
     if point.workload == "bodies":
-        return 1 + LEFT_IN_LARGE * (listed - 1)
+        size = int(point.site.rpartition(":")[2])
+        return 1 + LEFT_IN_LARGE * (listed - 1) * LARGE_PAGE / size
     if point.urls is None:
-        found = mine.crawled or 1 + DILUTED * (listed - 1)
+        found = mine.crawled * few if mine.crawled else 1 + DILUTED * (listed - 1)
     elif label.mode == "churn" and mine.opened:
         found = mine.opened
     else:
@@ -130,9 +132,7 @@ def weight(point: Point, label: Label) -> float:
         found = listed + fixed + growing * listed
     if point.slots >= MANY_SLOTS:
         found *= mine.many if point.urls else mine.many_crawled
-    if point.slots == 1:
-        found *= mine.alone
-    return found * (ASLEEP.get(point.slots, AWAKENED) if label.asleep else 1.0)
+    return found * (AWAKENED if label.asleep else 1.0)
 
 
 def pages_of(point: Point) -> int:
@@ -147,16 +147,15 @@ def sized(point: Point, label: Label) -> Point:
         return point
     kind, _, rest = point.site.split(":", 2)
     edges = EDGES * point.slots
-    longer = round_s(point, label) / round_s(point, Label(BASE))
-    counted = round(longer * max(pages_of(point) - edges, 0) / weight(point, label))
-    pages = max(edges + counted, PAGES_PER_SLOT * point.slots)
+    inner = max(pages_of(point) - edges, 0)
+    rounds = point.work_s * inner / pages_of(point) / round_s(point, Label(BASE))
+    counted = rounds * round_s(point, label) * pages_of(point) / point.work_s / weight(point, label)
+    aside = rounds * point.slots if once(label) else 0.0
+    pages = max(edges + round(counted + aside), PAGES_PER_SLOT * point.slots)
     site = f"{kind}:{pages}:{rest}"
     if label.flipped:
         site = flipped_site(point.flip, site)
     return replace(point, site=site, urls=None if point.urls is None else pages)
-
-
-LARGE_PAGE = 65536
 
 
 def flipped_site(flip: str, site: str) -> str:

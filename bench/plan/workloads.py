@@ -174,7 +174,6 @@ class Point:
     twins: tuple[str, ...] = (BASE,)  # run twice in a block, as A/A pairs
     recorder: Literal["times", "slots"] = "times"
     null_recorder: bool = False  # each has a second trial whose recorder keeps nothing
-    asleep: bool = False  # each has a second trial whose server sleeps between requests
     controls: tuple[str, ...] = ()  # measured in the same blocks (:mod:`bench.controls`)
     ceiling: bool = False  # measures the server's
     # The labels of a block are alive together and take turns (:mod:`bench.run.turns`); otherwise
@@ -444,12 +443,6 @@ def pinning(pages: int, blocks: int) -> Point:
     who = Participants(blocks, blocks, blocks, only=("threads", PINNED, *loops))
     point = closed_loop("pinning", REFERENCE_SLOTS, pages, who)
     return replace(point, wide=loops, twins=(), interleaved=True, sole=True)
-
-
-def awake(slots: int, pages: int, blocks: int) -> Point:
-    """The same crawl in turns, from a server that polls and from one that sleeps."""
-    who = Participants(blocks, only=(BASE,))
-    return replace(closed_loop("awake", slots, pages, who), asleep=True, interleaved=True)
 
 
 QUIET_S: Final = 0.3

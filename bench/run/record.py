@@ -52,7 +52,7 @@ NO_RESULT: dict[str, Any] = {
 
 def identity(point: Point, turn: Turn, backend: Backend, number: int) -> dict[str, Any]:
     return {
-        "kind": kind_of(point, turn, backend),
+        "kind": kind_of(turn, backend),
         "trial": number,
         "block": turn.block,
         "position": turn.position,
@@ -66,11 +66,11 @@ def identity(point: Point, turn: Turn, backend: Backend, number: int) -> dict[st
     }
 
 
-def kind_of(point: Point, turn: Turn, backend: Backend) -> Kind:
+def kind_of(turn: Turn, backend: Backend) -> Kind:
     """Whether this is a trial, or only there for others to be compared with."""
     if backend.family == controls.FAMILY:
         return "control"
-    return "companion" if turn.label.asleep and not point.asleep else "trial"
+    return "companion" if turn.label.asleep else "trial"
 
 
 def refused(point: Point, turn: Turn, backend: Backend, number: int, reason: str) -> TrialRecord:
@@ -89,8 +89,13 @@ def refused(point: Point, turn: Turn, backend: Backend, number: int, reason: str
     )
 
 
-def finish(trial: Trial) -> TrialRecord:
-    """Judge the trial, wait for its sockets to close, and write it all down."""
+def drained() -> int | None:
+    """Wait for sockets to close; returns how many are left in ``TIME_WAIT``."""
+    return kernel.drain(DRAIN_S, TIME_WAIT_ALLOWED)
+
+
+def finish(trial: Trial, time_wait: int | None) -> TrialRecord:
+    """Judge the trial and write it all down; ``time_wait`` is what its sockets left behind."""
     bench, point, server = trial.bench, trial.point, trial.server
     seeds = {"hash": trial.hash_seed, "site": SITE_SEED, "campaign": bench.seed}
     if point.kind == "openloop":
@@ -124,7 +129,7 @@ def finish(trial: Trial) -> TrialRecord:
         if trial.reason is None and trial.turns is not None and not trial.turns.counted:
             trial.reason = NO_TURN_LOADED
         trial.status = "ok" if trial.reason is None else "void"
-    trial.extra["time_wait_left"] = kernel.drain(DRAIN_S, TIME_WAIT_ALLOWED)
+    trial.extra["time_wait_left"] = time_wait
     return TrialRecord(
         **identity(point, trial.turn, trial.backend, trial.number),
         **fields,

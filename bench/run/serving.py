@@ -89,7 +89,7 @@ def run(bench: Bench, point: Point, turn: Turn, number: int) -> TrialRecord:
                 trial.status, trial.reason = "failed", str(error)
                 if not isinstance(error, ServerError):
                     trial.stderr = server.stderr_tail()
-        return record.finish(trial)
+        return record.finish(trial, record.drained())
 
 
 def listen(trial: Trial, server: ModelServer, worker: WorkerProcess, progress: Progress) -> None:

@@ -205,8 +205,8 @@ def recorder(point: Point, turn: Turn) -> Literal["times", "slots", "null"]:
 def params(point: Point, turn: Turn) -> Params:
     """The point's parameters as recorded, with what is particular to this turn."""
     own: Params = {"recorder": recorder(point, turn)}
-    if point.asleep or turn.label.asleep:
-        own["server"] = "asleep" if turn.label.asleep else "awake"
+    if turn.label.asleep:
+        own["server"] = "asleep"
     if turn.label.wide:
         own["processors"] = "all"
     if turn.label.flipped:

@@ -127,11 +127,11 @@ def run(
                 member.end()
     # The machine keeps these for all processes together.
     moved, after = kernel.delta(before, kernel.counters()), host.finish(noise)
-    records = []
+    records, time_wait = [], record.drained()
     for place, member in enumerate(members):
         member.trial.kernel, member.trial.host = moved, after
         member.trial.turns = summary(taken, place, member.trial)
-        records.append(record.finish(member.trial))
+        records.append(record.finish(member.trial, time_wait))
         member.forget()
     # Each has its share of the time that they spent together.
     share = (time.monotonic() - began) / len(records)

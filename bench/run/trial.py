@@ -49,7 +49,7 @@ def run(bench: Bench, point: Point, turn: Turn, server: Server, number: int) -> 
         if trial.status == "failed":
             worker.end(0.5)
             trial.stderr = worker.stderr_tail()
-    return record.finish(trial)
+    return record.finish(trial, record.drained())
 
 
 def command(
