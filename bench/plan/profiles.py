@@ -6,8 +6,9 @@ are sized for two processors; a slower machine gets fewer blocks, see
 :mod:`bench.plan.budget`. Pages are chosen so that
 ``callbacks`` works for about 0.3 s in each block of a point in turns of the full profile, which is
 thirty turns; every other label gets a site on which it works for as long
-(:mod:`bench.plan.sizes`). Whole trials of a model backend take half a second to two seconds. Blocks and pages come from the scatter of the A/A pairs
-in a reference campaign (docs/notebook/method-studies.md, "How many blocks, and how long").
+(:mod:`bench.plan.sizes`). Whole trials of a model backend take half a second to two seconds.
+Blocks and pages come from the scatter of the A/A pairs in a reference campaign
+(docs/notebook/method-studies.md, "How many blocks, and how long").
 """
 
 from __future__ import annotations
@@ -195,6 +196,7 @@ def full() -> Profile:
             fetch(10, 28000, Participants(5, 5)),
             fetch(100, 28000, Participants(5, 5, also=BARRED)),
             fetch(1000, 42000, Participants(5, 5)),
+            replace(throughput(1, 9000, Participants(5)), twins=TWINS),
             replace(throughput(10, 14000, Participants(5, 5)), twins=TWINS),
             throughput(100, 16000, Participants(5, 5, also=MAPPED[:1])),
             throughput(1000, 26000, Participants(5, 5)),
@@ -248,13 +250,14 @@ def reference() -> Profile:
     """All of the full profile, and what takes minutes to answer one question."""
     return Profile(
         "reference",
-        "about forty minutes: full, with large pages, and 10,000 connections of a server",
+        "about forty minutes: full, with large pages, and ten thousand threads",
         points=(
             *full().points,
             *(
                 bodies(size, urls, Participants(5, 5, only=LARGE_PAGES))
                 for size, urls in ((65_536, 7000), (2**20, 700))
             ),
+            crossover(10_000, 1000, 5000, Participants(2, only=MODELS)),
             cancel(10000, Participants(1)),
             mixed(100, 50, 2.5, Participants(1, 1, 1, only=FEWER_MIXED)),
             serve(10, 20, Participants(5, 5, 5, only=SERVING)),

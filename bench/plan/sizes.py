@@ -39,6 +39,7 @@ class Weights:
     many: float = 1.0
     many_crawled: float = 1.0
     few: float = 1.0
+    alone: float = 1.0
     opened: float | None = None
 
 
@@ -51,8 +52,9 @@ DILUTED = 0.6
 
 MANY_SLOTS, FEW_SLOTS = 1000, 10
 
+ASLEEP = {1: 1.9}
 AWAKENED = 1.2
-"""What a page takes from a server that sleeps."""
+"""What a page takes from a server that sleeps: by slots, and with any other number of them."""
 
 EDGES = 4
 """Pages for each slot that do not count: while slots fill up, and while the work runs out."""
@@ -132,7 +134,9 @@ def weight(point: Point, label: Label) -> float:
         found = listed + fixed + growing * listed
     if point.slots >= MANY_SLOTS:
         found *= mine.many if point.urls else mine.many_crawled
-    return found * (AWAKENED if label.asleep else 1.0)
+    if point.slots == 1:
+        found *= mine.alone
+    return found * (ASLEEP.get(point.slots, AWAKENED) if label.asleep else 1.0)
 
 
 def pages_of(point: Point) -> int:

@@ -48,9 +48,9 @@ def test_an_empty_or_unknown_selection_is_refused() -> None:
 
 
 def test_the_user_may_set_the_number_of_blocks() -> None:
-    (held,) = plan.select("full", [*MODELS, "trio", "curio"], only=["c10k-1000"], blocks=10)
+    (held,) = plan.select("full", [*MODELS, "trio", "curio"], only=["ladder-100"], blocks=10)
     assert set(held.labels.values()) == {10}
-    (held,) = plan.select("full", [*MODELS, "curio"], only=["c10k-2500"], blocks=7)
+    (held,) = plan.select("full", [*MODELS, "curio"], only=["c10k-1000"], blocks=7)
     assert held.labels[Label("threads")] == 7
     assert held.labels[Label("curio")] == 1
 
