@@ -191,7 +191,7 @@ def full() -> Profile:
     """
     return Profile(
         "full",
-        "under 35 minutes: every backend, five blocks in turns; what a talk should cite",
+        "under 40 minutes: every backend, five blocks in turns; what a talk should cite",
         points=(
             fetch(10, 28000, Participants(5, 5)),
             fetch(100, 28000, Participants(5, 5, also=BARRED)),
@@ -207,7 +207,7 @@ def full() -> Profile:
             *(regime(*cell, Participants(5)) for cell in REGIME),
             with_long_switch(regime(1000, 10, 4000, Participants(5))),
             *(crossover(*cell, Participants(5, rest=3)) for cell in CROSSOVER),
-            ladder(100, 6500, Participants(5, 5, 5)),
+            ladder(100, 9000, Participants(5, 5, 5)),
             switch(1000, 6000, Participants(5, 5, 5)),
             fairness(1000, 20000, Participants(5)),
             c10k(100, Participants(2, 2)),
@@ -242,7 +242,7 @@ def full() -> Profile:
             hold(1000, Participants(1, 1, 1, only=SERVING), Tls()),
         ),
         backends=None,
-        budget_s=2100.0,
+        budget_s=2400.0,
     )
 
 
@@ -250,7 +250,7 @@ def reference() -> Profile:
     """All of the full profile, and what takes minutes to answer one question."""
     return Profile(
         "reference",
-        "about forty minutes: full, with large pages, and ten thousand threads",
+        "about 45 minutes: full, with large pages, and ten thousand threads",
         points=(
             *full().points,
             *(

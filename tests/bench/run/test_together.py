@@ -64,6 +64,17 @@ def test_every_crawl_is_complete_and_checked(block: Block) -> None:
         assert record.ledger.connections_opened == 10
 
 
+def test_a_block_waits_for_its_sockets_once(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each label waited for as long as all sockets together: half a minute in each block."""
+    drained = mock.Mock(return_value=7)
+    monkeypatch.setattr("bench.run.record.drained", drained)
+    records, _ = together.run(bench, POINT, turns("callbacks", "callbacks#2"))
+    assert drained.call_count == 1
+    assert [record.extra["time_wait_left"] for record in records] == [7, 7]
+
+
 @pytest.mark.parametrize(("code", "counted"), [(0, 1), (1, 2)])
 def test_a_crawl_that_ended_in_its_turn_counts_up_to_the_same_place(
     code: int, counted: int
