@@ -30,8 +30,6 @@ class Row:
     reason: str = ""  # why not
     total_us: float | None = None  # of the processor, for a page
     processors: float | None = None
-    low: float | None = None  # 95 % interval of the processors, over blocks
-    high: float | None = None
     processes: int | None = None
     in_use: float | None = None  # connections
     rate: float | None = None  # pages per second: as asked, or as many as one process can do
@@ -100,16 +98,11 @@ def weigh(costs: Costs, backend: Backend, need: Need) -> Row:
         needs = f"This rate and delay need {plural(math.ceil(in_use), 'connection')}"
         advised = f"--connections {math.ceil(in_use)}, or at most --rate {most.replace(',', '')}"
         return Row(backend.name, "no", f"{needs}: ask for {advised}.")
-    blocks = _blocks(backend, need, in_use / processes)
-    half = half_width(costs, [math.log(value) for value in blocks.values()])
-    processors = need.rate * total / 1e6 / need.load
     row = Row(
         backend.name,
         "yes",
         total_us=total,
-        processors=processors,
-        low=None if half is None else processors * math.exp(-half),
-        high=None if half is None else processors * math.exp(half),
+        processors=need.rate * total / 1e6 / need.load,
         processes=processes,
         in_use=in_use,
         rate=need.rate,

@@ -13,6 +13,8 @@ The costs are those that the report has: each is read from the same answers.
 from __future__ import annotations
 
 import math
+import sys
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
@@ -223,13 +225,7 @@ def processes_for(backend: Backend, need: Need, added: float) -> int:
         total, _ = settled(backend, need, added, processes)
         return rate * total / 1e6 / need.load <= processes * ROUNDED
 
-    few, many = 0, 1
-    while not carry(many):
-        few, many = many, 2 * many
-    while many - few > 1:
-        middle = (few + many) // 2
-        few, many = (few, middle) if carry(middle) else (middle, many)
-    return many
+    return 1 + bisect_left(range(1, sys.maxsize), True, key=carry)
 
 
 def waiting_s(rate: float, page_s: float, work_s: float, share: float) -> float:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
@@ -24,7 +23,6 @@ from bench.capacity import model
 from bench.capacity.advice import BEYOND, Advice, Row, advise
 from bench.capacity.model import EXAMPLE, MOST_LOAD, PLAIN, Costs, Need
 from bench.machine.doctor import SPARE_DESCRIPTORS
-from bench.questions import mixed
 from bench.report import markup, tables
 from bench.report.page import Extension, Extra, Section
 from bench.show.table import MISSING, Column, Table, name
@@ -35,9 +33,6 @@ PEOPLE: Final = (
     *("trio", "gevent", "aiohttp", "httpx", "requests"),
 )
 """What people choose between; all others are shown if they are asked for."""
-
-BESIDE: Final = mixed.NAME
-"""The question whose finding says what work on a part of the pages does to the others."""
 
 WIDTH: Final = 80
 LIGHT: Final = 0.1
@@ -76,12 +71,12 @@ def _wait(row: Row) -> str:
     return "< 1 µs" if row.wait_ms < 1e-3 else duration(row.wait_ms)
 
 
-def show(advice: Advice, costs: Costs, beside: Sequence[str], console: Console) -> None:
+def show(advice: Advice, costs: Costs, console: Console) -> None:
     """Print the advice: the answer, a table, and what to know about it."""
     console.width = min(WIDTH, console.width)
     console.print(Text(answer(advice), style="bold"))
     tables.show(able_table(advice), console)
-    for line in (*beside, *_left(advice.rows), *remarks(costs, advice)):
+    for line in (*_left(advice.rows), *remarks(costs, advice)):
         console.print(Text.assemble(("• ", "dim"), line))
     console.print(
         Text(
@@ -128,21 +123,6 @@ def answer(advice: Advice) -> str:
 # --- what to know about it ---------------------------------------------------------------
 
 
-def beside(found: str | None, need: Need) -> list[str]:
-    """What work on a part of the pages does to the others, by the finding about it.
-
-    Nothing for another need.
-    """
-    if not need.work_s or need.share == 1:
-        return []
-    if found is None:
-        return [
-            "A thread or a pool of processes for the work lets the other pages go on. Measure it: "
-            "python -m bench run --only mixed."
-        ]
-    return [re.sub(r"\*\*|`", "", found.partition("** ")[0]) + " (workload mixed)"]
-
-
 def _left(rows: Sequence[Row]) -> Iterator[str]:
     # Who does not carry it or is left out, and what was not measured; each thing once.
     said: dict[str, list[str]] = defaultdict(list)
@@ -175,9 +155,9 @@ def remarks(costs: Costs, advice: Advice) -> Iterator[str]:
 # --- JSON --------------------------------------------------------------------------------
 
 
-def as_json(advice: Advice, beside: Sequence[str]) -> dict[str, Any]:
+def as_json(advice: Advice) -> dict[str, Any]:
     """The advice with its numbers, not rounded."""
-    return {**asdict(advice), "answer": answer(advice), "beside": list(beside)}
+    return {**asdict(advice), "answer": answer(advice)}
 
 
 def chosen(costs: Costs, named: Sequence[str] | None = None, *, everything: bool) -> list[str]:

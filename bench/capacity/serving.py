@@ -7,9 +7,9 @@ connection. There is no queue and no delay in it: a server has as much to do as 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Final
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
 
 from bench.analysis.analysis import Analysis
 from bench.capacity.model import Need
@@ -47,11 +47,6 @@ def _needs(name: str, asked: Measured, held: Measured, need: Need) -> Serving:
     processes = max(1, math.ceil(processors or 0))
     whole = mib + processes * program.median if mib is not None and program else None
     return Serving(name, us, processors, mib, whole)
-
-
-def as_json(found: Sequence[Serving]) -> list[Mapping[str, Any]]:
-    """Not rounded."""
-    return [asdict(one) for one in found]
 
 
 def table(found: Sequence[Serving], need: Need) -> str:

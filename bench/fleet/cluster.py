@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -129,13 +129,10 @@ def uninterrupted() -> Iterator[ExitStack]:
             signal.signal(number, handler)
 
 
-def addresses(client: Client) -> list[str]:
-    return sorted(client.scheduler_info(n_workers=-1)["workers"])
-
-
-def name_of(address: str) -> str:
-    """A host's name: ``10.0.0.2:4321`` for ``tcp://10.0.0.2:4321``."""
-    return address.partition("://")[2]
+def addresses(client: Client) -> dict[str, str]:
+    """Host -> its address; ``10.0.0.2:4321`` is the name of ``tcp://10.0.0.2:4321``."""
+    every = sorted(client.scheduler_info(n_workers=-1)["workers"])
+    return {address.partition("://")[2]: address for address in every}
 
 
 def ask(client: Client, address: str, function: Callable[[Asked], Answer], what: Asked) -> Answer:
@@ -152,16 +149,14 @@ class Hosts:
     """
 
     def __init__(
-        self, client: Client, maker: type, where: Sequence[str], answer_s: float = ANSWER_S
+        self, client: Client, maker: type, where: Mapping[str, str], answer_s: float = ANSWER_S
     ) -> None:
         self.answer_s = answer_s
         self._actors: dict[str, Any] = {}
         self.lost: set[str] = set()
         futures = {
-            name_of(address): client.submit(
-                maker, name_of(address), actor=True, workers=[address], pure=False
-            )
-            for address in where
+            name: client.submit(maker, name, actor=True, workers=[address], pure=False)
+            for name, address in where.items()
         }
         for name, future in futures.items():
             self._actors[name] = self._answer(name, future, START_S)

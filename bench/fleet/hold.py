@@ -11,26 +11,17 @@ A trial's record adds what its workers' records have, and never averages it.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bench.fleet.cluster import START_S, FleetFault, HostCall, Hosts, addresses, name_of
-from bench.fleet.host import (
-    READY_S,
-    Host,
-    HostReport,
-    HostStatus,
-    Served,
-)
+from bench.fleet.cluster import START_S, FleetFault, HostCall, Hosts, addresses
+from bench.fleet.host import READY_S, Host, HostReport, HostStatus, Served
 from bench.fleet.plan import FleetPlan, Share
-from bench.fleet.records import (
-    FleetTrialRecord,
-    Growth,
-    Sample,
-    WorkerRecord,
-)
+from bench.fleet.records import FleetTrialRecord, Growth, Sample, WorkerRecord
 from bench.machine import memory
+from bench.machine.memory import added
 from bench.plan.participants import Participants
 from bench.plan.workloads import HOLD_SWITCH_S, PAGE_BYTES, Point
 from bench.run.judge import void_reason
@@ -107,12 +98,12 @@ def run(
     return record.model_copy(update={"trial_s": time.monotonic() - began}), workers
 
 
-def where(client: Client, plan: FleetPlan) -> list[str]:
-    there = {name_of(address): address for address in addresses(client)}
+def where(client: Client, plan: FleetPlan) -> dict[str, str]:
+    there = addresses(client)
     for one in plan.hosts:
         if one.host not in there:
             raise FleetFault(f"host {one.host} has left the cluster")
-    return [there[one.host] for one in plan.hosts]
+    return {one.host: there[one.host] for one in plan.hosts}
 
 
 @dataclass(slots=True)
@@ -194,12 +185,11 @@ class Trial:
         first: int | None = None
         for looks in self._looks():
             at = time.monotonic() - began
-            held = sum(sum(one.held.values()) for one in looks)
+            held = sum(one.held for one in looks)
             each = zip(self.plan.hosts, looks, strict=True)
-            free = {fact.machine: one.free_bytes for fact, one in each}
-            total = None if None in free.values() else sum(value or 0 for value in free.values())
-            first = total if first is None else first
-            used = None if total is None or first is None else first - total
+            free = added({fact.machine: one.free_bytes for fact, one in each}.values())
+            first = free if first is None else first
+            used = memory.gain(free, first)
             state.samples.append(Sample(at_s=at, connections=held, used_bytes=used))
             state.held = held
             self.progress.to(held)
@@ -279,35 +269,24 @@ def worker_record(share: Share, plan: FleetPlan, number: int, state: HoldState) 
 
 
 def machine_growth(
-    plan: FleetPlan, reports: Iterable[HostReport]
+    plan: FleetPlan, reports: Sequence[HostReport]
 ) -> tuple[list[memory.KernelGrowth], int | None]:
     """What each machine's kernel gained, and the drop in their free memory together.
 
     Hosts that share a kernel all report the same growth, so only the first one's
     reading counts, for the connections of all of them.
     """
-    growths: dict[int, memory.KernelGrowth] = {}
-    drops: list[int | None] = []
-    machines = {one.host: one.machine for one in plan.hosts}
+    machines = {fact.host: fact.machine for fact in plan.hosts}
+    connections: Counter[int] = Counter()
+    for share in plan.shares:
+        connections[machines[share.host]] += share.connections
+    first: dict[int, HostReport] = {}
     for fact, report in zip(plan.hosts, reports, strict=True):
-        if fact.machine in growths:
-            continue
-        before, held = report.before, report.held
-        mine = (s.connections for s in plan.shares if machines[s.host] == fact.machine)
-        growths[fact.machine] = (
-            memory.KernelGrowth()
-            if before.slabs is None or held.slabs is None
-            else memory.from_slabs(before.slabs, held.slabs, sum(mine))
-        )
-        drops.append(memory.gain(held.free, before.free))
-    return list(growths.values()), added(drops)
-
-
-def added(values: Iterable[int | None]) -> int | None:
-    """The sum; None without any value, or if one of them is unknown."""
-    every = list(values)
-    known = [value for value in every if value is not None]
-    return sum(known) if known and len(known) == len(every) else None
+        first.setdefault(fact.machine, report)
+    return [
+        memory.kernel_growth(one.before.slabs, one.held.slabs, connections[machine])
+        for machine, one in first.items()
+    ], added(memory.gain(one.held.free, one.before.free) for one in first.values())
 
 
 def trial_record(

@@ -17,15 +17,17 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import psutil
+
 from bench.fleet.cluster import FleetFault
 from bench.machine import kernel, memory
-from bench.machine.memory import OwnMemory, Slabs
+from bench.machine.memory import Slabs
 from bench.plan import workloads
 from bench.plan.tls import Tls
 from bench.run.process import ProcessError, WorkerError, WorkerProcess
 from bench.run.protocol import Command, Result
 from bench.run.servers import Server, ServerError
-from bench.schema import Ledger
+from bench.schema import Ledger, MemoryParts
 
 LOOK_S = 0.001
 READY_S = 120.0
@@ -45,9 +47,9 @@ class Served:
 
 @dataclass(frozen=True, slots=True)
 class HostStatus:
-    """A host at one moment: connections held per server, results so far, and faults."""
+    """A host at one moment: connections held, results so far, and faults."""
 
-    held: dict[int, int]
+    held: int
     results: int
     free_bytes: int | None
     faults: list[str]
@@ -59,7 +61,7 @@ class Reading:
 
     slabs: Slabs | None = None
     free: int | None = None
-    own: dict[int, OwnMemory | None] = field(default_factory=dict)
+    own: dict[int, MemoryParts] = field(default_factory=dict)
 
 
 Grown = dict[str, int | None]
@@ -103,7 +105,7 @@ def fleet_faults() -> Iterator[None]:
     """Turn the errors of this host's processes into :class:`FleetFault`."""
     try:
         yield
-    except (WorkerError, ServerError, ProcessError, OSError) as error:
+    except (WorkerError, ServerError, ProcessError, OSError, psutil.Error) as error:
         # OSError includes TimeoutError: a worker that was not ready in time.
         raise FleetFault(str(error)) from None
 
@@ -121,6 +123,7 @@ class Host:
         # are started by the actor's own thread, because they end with the thread.
         self.pool = ThreadPoolExecutor(POOL_SIZE, thread_name_prefix="ask")
         self.before = self.held = Reading()
+        self.stack_bytes = memory.kernel_stack_bytes()
         self.counters: dict[str, int | None] = {}
 
     def serve(self, number: int, site: str, tls: Tls | None = None) -> Served:
@@ -168,8 +171,8 @@ class Host:
             for server in self.servers.values():
                 server.reset()
                 server.hold()
-        memory.wait_until_settled()
-        self.before, self.counters = self._reading(), kernel.counters()
+            memory.wait_until_settled()
+            self.before, self.counters = self._reading(), kernel.counters()
 
     def _reading(self) -> Reading:
         slabs, free = memory.read_slabs(), memory.free_memory(or_anonymous=True)
@@ -177,19 +180,20 @@ class Host:
             *(worker.child.pid for worker in self.workers.values()),
             *(server.pid for server in self.servers.values()),
         ]
-        return Reading(slabs, free, {pid: memory.own_memory(pid) for pid in pids})
+        own = {pid: memory.process_parts(psutil.Process(pid), self.stack_bytes) for pid in pids}
+        return Reading(slabs, free, own)
 
     def go(self) -> None:
         for worker in self.workers.values():
             worker.child.go()
 
     def look(self) -> HostStatus:
+        held = 0
         faults: list[str] = []
-        held: dict[int, int] = {}
         asked = {n: self.pool.submit(server.barrier) for n, server in self.servers.items()}
         for number, answer in asked.items():
             try:
-                held[number], _ = answer.result()
+                held += answer.result()[0]
             except ServerError as error:
                 faults.append(f"the server of worker {number}: {error}")
         for number, worker in self.workers.items():
@@ -203,7 +207,8 @@ class Host:
         return HostStatus(held, results, memory.free_memory(), faults)
 
     def read(self) -> None:
-        self.held = self._reading()
+        with fleet_faults():
+            self.held = self._reading()
 
     def release(self, per_s: float) -> None:
         """Release the held answers, ``per_s`` per second from each server."""
@@ -220,7 +225,7 @@ class Host:
                 number: ServerReport(
                     server.digest,
                     by_number[number],
-                    {f"server_{name}": gain for name, gain in self._grown(server.pid)[0].items()},
+                    {f"server_{name}": gain for name, gain in self._grown(server.pid).items()},
                 )
                 for number, server in self.servers.items()
             },
@@ -231,21 +236,15 @@ class Host:
 
     def _worker(self, worker: FleetWorker) -> WorkerReport:
         assert worker.result is not None
-        grown, threads = self._grown(worker.child.pid)
-        if threads is not None:
-            stack = memory.kernel_stack_bytes()
-            grown["kernel_stack_bytes"] = None if stack is None else threads * stack
-            grown["send_buffer_bytes"] = min(threads, worker.connections) * memory.send_buffer()
+        pid = worker.child.pid
+        both = self.before.own[pid], self.held.own[pid]
+        grown = self._grown(pid) | memory.grown(*both, ("kernel_stack_bytes",))
+        grown["send_buffer_bytes"] = memory.send_buffers(*both, worker.connections)
         return WorkerReport(worker.result, grown)
 
-    def _grown(self, pid: int) -> tuple[Grown, int | None]:
-        # What a process took by itself, and the threads that it started; None if it has ended.
-        before, held = self.before.own.get(pid), self.held.own.get(pid)
-        if before is None or held is None:
-            return {}, None
-        parts = ("user_bytes", "page_table_bytes")
-        grown = {name: memory.gain(getattr(before, name), getattr(held, name)) for name in parts}
-        return grown, held.threads - before.threads
+    def _grown(self, pid: int) -> Grown:
+        names = ("user_bytes", "page_table_bytes")
+        return memory.grown(self.before.own[pid], self.held.own[pid], names)
 
     def stop(self) -> None:
         ends: list[Callable[[], None]] = [

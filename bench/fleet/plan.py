@@ -9,6 +9,7 @@ for its own doctor to say (:mod:`bench.machine.doctor`).
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -231,7 +232,7 @@ class Checked:
 
 
 def check(made: FleetPlan, ask: Doctors) -> Checked:
-    """Ask the doctors; if they refuse, find out by bisection how many connections fit."""
+    """Ask the doctors; if they refuse, find out how many connections fit."""
 
     def found(connections: int) -> dict[str, list[CheckResult]]:
         return ask(replace(made, connections=connections).needs)
@@ -239,9 +240,7 @@ def check(made: FleetPlan, ask: Doctors) -> Checked:
     def fits(results: Mapping[str, Sequence[CheckResult]]) -> bool:
         return all(one.level != "refusal" for each in results.values() for one in each)
 
-    first = found(made.connections)
-    low, high = made.connections if fits(first) else 0, made.connections
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if fits(found(middle)) else (low, middle - 1)
-    return Checked(made, first, low)
+    first, most = found(made.connections), made.connections
+    if not fits(first):
+        most = bisect(range(1, most), False, key=lambda fewer: not fits(found(fewer)))
+    return Checked(made, first, most)

@@ -71,6 +71,16 @@ def bad(case: str, **numbers: object) -> CheckResult:
     return replace(said, found=said.found.format(**numbers), fix=said.fix.format(**numbers))
 
 
+def judged(is_bad: bool, case: str, found: str, **numbers: object) -> CheckResult:
+    return bad(case, found=found, **numbers) if is_bad else ok(case.partition("-")[0], found)
+
+
+def too_few(case: str, most: int | None, needed: int, used: int = 0) -> Iterator[CheckResult]:
+    """A finding where a limit of the kernel, if there is one, leaves less than is needed."""
+    if most is not None and most - used < needed:
+        yield bad(case, left=most - used, needed=needed, most=used + needed)
+
+
 BYTES_PER_CONNECTION = 32 * KIB  # both ends, the most expensive model without its threads
 
 
@@ -141,7 +151,6 @@ SPARE_DESCRIPTORS = 128  # standard streams, modules, the control plane, epoll
 SPARE_TASKS = 64
 SPARE_MAPS = 1000  # libraries, heaps and arenas of an interpreter
 MAPS_PER_THREAD = 2  # a stack and its guard page
-THREAD_STACK_BYTES = 8 << 20  # address space, unless RLIMIT_STACK says otherwise
 MAX_MAP_COUNT = "vm.max_map_count"
 
 
@@ -168,17 +177,12 @@ def check_descriptors(needs: Needs) -> Iterator[CheckResult]:
     found = f"soft limit {after:,}"
     if after != before:
         found += f", raised from {before:,}"
-    if after < needed:
-        yield bad("descriptors", found=found, needed=needed)
-    else:
-        yield ok("descriptors", found)
-    used, most = kernel.files()
+    yield judged(after < needed, "descriptors", found, needed=needed)
+    used = procfs.to_int((procfs.read("proc/sys/fs/file-nr") or "").partition("\t")[0]) or 0
     files = 2 * (needs.connections + needs.shares * SPARE_DESCRIPTORS)
-    if used is not None and most is not None and most - used < files:
-        yield bad("files", left=most - used, needed=files, most=used + files)
+    yield from too_few("files", procfs.read_int("proc/sys/fs/file-max"), files, used)
     watches = procfs.read_int("proc/sys/fs/epoll/max_user_watches")
-    if watches is not None and watches < 2 * needs.connections:
-        yield bad("watches", there=watches, needed=2 * needs.connections)
+    yield from too_few("watches", watches, 2 * needs.connections)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,8 +199,7 @@ class ThreadLimit:
 
 
 def thread_limits() -> Iterator[ThreadLimit]:
-    tasks = (procfs.read("proc/loadavg") or "").split()
-    running = (procfs.to_int(tasks[3].partition("/")[2]) or 0) if len(tasks) > 3 else 0
+    running = procfs.tasks() or 0
     for name in ("threads-max", "pid_max"):
         most = procfs.read_int(f"proc/sys/kernel/{name}")
         if most is not None:
@@ -216,11 +219,6 @@ def thread_limits() -> Iterator[ThreadLimit]:
         own = [info for info in every if info["uids"] and info["uids"].real == os.getuid()]
         threads = sum(info["num_threads"] or 0 for info in own)
         yield ThreadLimit("RLIMIT_NPROC", processes - threads, "ulimit -u {}")
-    if procfs.read_int("proc/sys/vm/overcommit_memory") == 2:
-        fields = procfs.kib_fields(procfs.read("proc/meminfo") or "")
-        room = fields.get("CommitLimit", 0) - fields.get("Committed_AS", 0)
-        fit = room // THREAD_STACK_BYTES
-        yield ThreadLimit("strict overcommit", fit, "sysctl vm.overcommit_memory=0")
 
 
 def check_threads(needs: Needs) -> Iterator[CheckResult]:
@@ -270,17 +268,11 @@ def check_memory(needs: Needs) -> Iterator[CheckResult]:
     swap = psutil.swap_memory()
     if swap.used:
         yield bad("swap", used=mib(swap.used), total=mib(swap.total))
-    yield from check_paging()
-
-
-def check_paging() -> Iterator[CheckResult]:
-    """Kernel features that make a process look larger or smaller than it is."""
-    text = procfs.read("sys/kernel/mm/transparent_hugepage/enabled") or ""
-    if "[always]" in text:
-        yield bad("huge pages")
-    elif text:
-        chosen = text.partition("[")[2].partition("]")[0]
-        yield ok("huge pages", f"transparent huge pages: {chosen}")
+    pages = procfs.read("sys/kernel/mm/transparent_hugepage/enabled") or ""
+    if pages:
+        chosen = pages.partition("[")[2].partition("]")[0]
+        found = f"transparent huge pages: {chosen}"
+        yield judged(chosen == "always", "huge pages", found)
 
 
 # --- ports, queues and connection tracking -----------------------------------------------
@@ -297,11 +289,9 @@ def check_ports(needs: Needs) -> Iterator[CheckResult]:
     ports = kernel.ephemeral_ports()
     if ports is None:
         return
-    found = f"{ports:,} ephemeral ports, {kernel.time_wait() or 0:,} in TIME_WAIT"
-    if (needed := needs.of_share(needs.connections)) > ports:
-        yield bad("ports", found=found, needed=needed)
-    else:
-        yield ok("ports", found)
+    found = f"{ports:,} ephemeral ports, {kernel.tcp_sockets().get('tw', 0):,} in TIME_WAIT"
+    needed = needs.of_share(needs.connections)
+    yield judged(needed > ports, "ports", found, needed=needed)
 
 
 def check_backlog(needs: Needs) -> Iterator[CheckResult]:
@@ -310,14 +300,10 @@ def check_backlog(needs: Needs) -> Iterator[CheckResult]:
     if somaxconn is None:
         return
     needed = needs.connections
-    if needed > somaxconn:
-        yield bad("backlog", somaxconn=somaxconn, needed=needed)
-    else:
-        yield ok("backlog", f"somaxconn {somaxconn:,}")
-    conntrack = procfs.read_int("proc/sys/net/netfilter/nf_conntrack_max")
+    yield judged(needed > somaxconn, "backlog", f"somaxconn {somaxconn:,}", needed=needed)
     tracked = procfs.read_int("proc/sys/net/netfilter/nf_conntrack_count") or 0
-    if conntrack is not None and needed > conntrack - tracked:
-        yield bad("conntrack", left=conntrack - tracked, needed=needed, most=2 * needed + tracked)
+    most = procfs.read_int("proc/sys/net/netfilter/nf_conntrack_max")
+    yield from too_few("conntrack", most, needed, tracked)
 
 
 # --- processors --------------------------------------------------------------------------
@@ -330,67 +316,40 @@ STEAL_CHECK_S = 0.5
 
 def check_processors(needs: Needs) -> Iterator[CheckResult]:
     pinning, usable = cpu.split_cores(), len(cpu.usable_cores())
-    if not pinning.client:
-        yield bad("processors", usable=usable, reason=pinning.reason)
-    elif pinning.reason is not None:
-        yield bad("processors-shared", usable=usable, reason=pinning.reason)
-    else:
+    if pinning.reason is None:
         found = f"{usable} usable; client on {pinning.client}, server on {pinning.server}"
         yield ok("processors", found)
+    else:
+        case = "processors-shared" if pinning.client else "processors"
+        yield bad(case, usable=usable, reason=pinning.reason)
     quota = procfs.cpu_quota()
     if quota is not None and quota < 2:
         yield bad("quota", quota=quota)
 
 
 def check_noise(needs: Needs) -> Iterator[CheckResult]:
-    """Other programs, other guests, and a clock speed that changes."""
+    """Other programs, other guests, and a governor that speeds the processor up under load."""
     load = os.getloadavg()[0]
-    if load > BUSY_LOAD:
-        yield bad("load", load=load, most=BUSY_LOAD)
-    else:
-        yield ok("load", f"load average {load:.2f}")
+    yield judged(load > BUSY_LOAD, "load", f"load average {load:.2f}", most=BUSY_LOAD)
     before = host.steal()
     if before is not None:
         time.sleep(STEAL_CHECK_S)
         stolen = ((host.steal() or before) - before) / STEAL_CHECK_S / (os.cpu_count() or 1)
         up = time.clock_gettime(time.CLOCK_BOOTTIME) * (os.cpu_count() or 1)
         share = max(stolen, before / up)
-        if share > STEAL_SHARE:
-            yield bad("steal", share=share)
-        else:
-            yield ok("steal", f"{share:.1%} of processor time stolen")
-    yield from check_frequency()
-
-
-def check_frequency() -> Iterator[CheckResult]:
-    """A governor that ramps up makes the first trial of a block slow; turbo makes it fast."""
+        yield judged(share > STEAL_SHARE, "steal", f"{share:.1%} of processor time stolen")
     governor = procfs.read("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
-    if governor is None:  # usual in a virtual machine; a probe around each trial shows changes
-        return
-    if governor.strip() != "performance":
-        yield bad("frequency", governor=governor.strip())
-    else:
-        yield ok("frequency", "governor performance")
-    no_turbo = procfs.read_int("sys/devices/system/cpu/intel_pstate/no_turbo")
-    boost = procfs.read_int("sys/devices/system/cpu/cpufreq/boost")
-    if no_turbo == 0 or boost == 1:
-        yield bad("turbo")
+    if governor is not None:  # None is usual in a virtual machine; probes show changes there
+        found = f"governor {governor.strip()}"
+        yield judged(governor.strip() != "performance", "frequency", found)
 
 
 def check_interpreter(needs: Needs) -> Iterator[CheckResult]:
-    """Two builds of the same version can differ by a third."""
-    built = build.python_build()
-    here = (
+    found = (
         f"{platform.python_implementation()} {platform.python_version()}, "
         f"interpreter lock {switches.gil()}, JIT {switches.jit()}"
     )
-    if built["debug"]:
-        yield bad("interpreter", here=here)
-    elif built["pgo"] is False:
-        yield bad("interpreter-plain", here=here)
-    else:
-        optimised = ": built with profile-guided optimisation" if built["pgo"] else ""
-        yield ok("interpreter", here + optimised)
+    yield judged(bool(build.python_build()["debug"]), "interpreter", found)
 
 
 # --- platform, disk and programs ---------------------------------------------------------
@@ -404,40 +363,22 @@ def check_platform(needs: Needs) -> Iterator[CheckResult]:
     """How much of memory can be attributed depends on what can be read from /proc."""
     if procfs.read("proc/self/status") is None:
         yield bad("proc", platform=sys.platform)
-        return
-    if procfs.read("proc/slabinfo") is None:
+    elif procfs.read("proc/slabinfo") is None:
         yield bad("proc-slabinfo")
     else:
         yield ok("proc", "slabinfo is readable")
 
 
-def check_container(needs: Needs) -> Iterator[CheckResult]:
-    """Some limits can only be changed from outside the container."""
-    marks = ("/.dockerenv", "/run/.containerenv")
-    if any((procfs.ROOT / mark.lstrip("/")).exists() for mark in marks):
-        yield bad("container")
-
-
 def check_disk(needs: Needs) -> Iterator[CheckResult]:
     folders = (needs.folder, *needs.folder.absolute().parents)
     free = shutil.disk_usage(next(path for path in folders if path.exists())).free
-    if free < DISK_WARNING:
-        yield bad("disk" if free < DISK_REFUSAL else "disk-low", free=mib(free))
-    else:
-        yield ok("disk", f"{mib(free)} free")
+    case = "disk" if free < DISK_REFUSAL else "disk-low"
+    yield judged(free < DISK_WARNING, case, f"{mib(free)} free")
 
 
 def check_tools(needs: Needs) -> Iterator[CheckResult]:
-    yield ok("wrk", "installed") if shutil.which("wrk") else bad("wrk")
-
-
-def check_tls(needs: Needs) -> Iterator[CheckResult]:
-    try:
-        import ssl
-    except ImportError:
-        yield bad("TLS")
-    else:
-        yield ok("TLS", ssl.OPENSSL_VERSION)
+    found = shutil.which("wrk") is not None
+    yield judged(not found, "wrk", "installed" if found else "not installed")
 
 
 CHECKS: tuple[Callable[[Needs], Iterator[CheckResult]], ...] = (
@@ -451,9 +392,7 @@ CHECKS: tuple[Callable[[Needs], Iterator[CheckResult]], ...] = (
     check_memory,
     check_disk,
     check_tools,
-    check_tls,
     check_interpreter,
-    check_container,
 )
 
 # Checks that can refuse a workload. They are quick, and run again before each workload.

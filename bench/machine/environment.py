@@ -47,6 +47,14 @@ SYSCTL = {
 }
 """Name in ``Environment.limits`` → file under /proc/sys."""
 
+REASONS = {
+    "commit": "not a git work tree, or git is missing",
+    "dirty": "not a git work tree, or git status failed",
+    "cpu_model": "the platform does not report its processor",
+    "cpu_quota": "no quota is set, or there is no cpu control group",
+}
+"""Why a value of an environment may be None."""
+
 GIT_TIMEOUT_S = 20
 
 
@@ -116,33 +124,23 @@ def limits() -> dict[str, int | str | None]:
     return found | {name: procfs.read_int(f"proc/sys/{path}") for name, path in SYSCTL.items()}
 
 
-def collect(repository: Path | None = None) -> Environment:
+def collect(repository: Path) -> Environment:
     """Describe this machine, interpreter and commit.
 
     ``repository`` is the work tree whose commit is recorded (its path is not).
     Files under its ``results`` do not make it dirty. Takes about a tenth of a second
     and changes nothing.
     """
-    reasons: dict[str, str] = {}
-    commit = dirty = None
-    if repository is None:
-        reasons["commit"] = "no repository given"
-    elif head := git(repository, "rev-parse", "HEAD"):
-        commit = head.strip()
-        status = git(repository, "status", "--porcelain", "--", ".", ":(exclude)results")
-        dirty = None if status is None else bool(status.strip())
-    else:
-        reasons["commit"] = "not a git work tree, or git is missing"
-    if dirty is None and commit is not None:
-        reasons["dirty"] = "git status failed"
-    model = cpu_model()
-    if model is None:
-        reasons["cpu_model"] = "the platform does not report its processor"
-    quota = procfs.cpu_quota()
-    if quota is None:
-        has_cpu = procfs.control_group("cpu") is not None
-        reasons["cpu_quota"] = "no quota is set" if has_cpu else "no cpu control group"
+    head = git(repository, "rev-parse", "HEAD")
+    changed = git(repository, "status", "--porcelain", "--", ".", ":(exclude)results")
+    known: dict[str, Any] = {
+        "commit": head.strip() if head else None,
+        "dirty": None if changed is None else bool(changed.strip()),
+        "cpu_model": cpu_model(),
+        "cpu_quota": procfs.cpu_quota(),
+    }
     found = limits()
+    reasons = {name: why for name, why in REASONS.items() if known[name] is None}
     for name in sorted(name for name, value in found.items() if value is None):
         without = "no limit is set" if name.startswith("cgroup") else "not found in /proc/sys"
         reasons[f"limits.{name}"] = without
@@ -151,17 +149,14 @@ def collect(repository: Path | None = None) -> Environment:
         python_build=python_build(),
         implementation=sys.implementation.name,
         packages=packages(),
-        commit=commit,
-        dirty=dirty,
         os=os_name(),
         kernel=f"{platform.system()} {platform.release()}",
         machine=platform.machine(),
-        cpu_model=model,
         cpu_count=len(cpu.usable_cores()),
-        cpu_quota=quota,
         memory_total_bytes=int(psutil.virtual_memory().total),
         limits=found,
         openssl=openssl(),
+        **known,
         reasons=reasons,
     )
 

@@ -11,6 +11,7 @@ import time
 from collections.abc import Mapping
 
 from bench.machine import procfs
+from bench.machine.memory import gain
 
 NETSTAT = {
     "ListenOverflows": "TcpExt",  # connections turned away: accept queue full
@@ -33,21 +34,17 @@ NETSTAT = {
 POLL_S = 0.1
 
 
-def parse_counters(netstat: str, snmp: str) -> dict[str, int | None]:
-    groups = procfs.paired_lines(netstat) | procfs.paired_lines(snmp)
-    return {name: groups.get(group, {}).get(name) for name, group in NETSTAT.items()}
-
-
 def counters() -> dict[str, int | None]:
     """The counters now, cumulative; all None where there is no /proc/net (macOS)."""
-    return parse_counters(procfs.read("proc/net/netstat") or "", procfs.read("proc/net/snmp") or "")
+    files = ("proc/net/netstat", "proc/net/snmp")
+    groups = procfs.paired_lines("".join(procfs.read(file) or "" for file in files))
+    return {name: groups.get(group, {}).get(name) for name, group in NETSTAT.items()}
 
 
 def delta(
     before: Mapping[str, int | None], after: Mapping[str, int | None]
 ) -> dict[str, int | None]:
-    both = {name: (before.get(name), value) for name, value in after.items()}
-    return {n: None if a is None or b is None else b - a for n, (a, b) in both.items()}
+    return {name: gain(before.get(name), value) for name, value in after.items()}
 
 
 def tcp_sockets() -> dict[str, int]:
@@ -62,22 +59,6 @@ def ephemeral_ports() -> int | None:
     if len(ends) != 2 or ends[0] is None or ends[1] is None:
         return None
     return ends[1] - ends[0] + 1
-
-
-def files() -> tuple[int | None, int | None]:
-    """Open files on this machine, and how many there may be (fs.file-max)."""
-    used = procfs.to_int((procfs.read("proc/sys/fs/file-nr") or "").partition("\t")[0])
-    return used, procfs.read_int("proc/sys/fs/file-max")
-
-
-def time_wait() -> int | None:
-    """Sockets in TIME_WAIT now; each keeps an ephemeral port for 60 s."""
-    return tcp_sockets().get("tw")
-
-
-def sockets_in_use() -> int | None:
-    """TCP sockets in use (IPv4), TIME_WAIT not counted; both ends of a loopback pair count."""
-    return tcp_sockets().get("inuse")
 
 
 def drain(deadline_s: float, below: int = 0) -> int | None:

@@ -5,9 +5,9 @@ A worker holds its connections open while the server withholds the answers.
 :func:`memory` reports what grew, by owner:
 
 =====================  ==========================================================
-part                   source, best first
+part                   source
 =====================  ==========================================================
-user                   smaps_rollup Pss_Anon + SwapPss; status RssAnon
+user                   smaps_rollup Pss_Anon + SwapPss
 page tables            status VmPTE
 kernel stacks          threads × the kernel's stack size
 kernel sockets         slabinfo (root)
@@ -38,14 +38,14 @@ machine's free memory, which does not add up without it.
 Two traps if you change this file: listing /proc/PID/fd or /proc/PID/task makes
 the kernel keep nearly 1 KB of inode and dentry per entry, which the next reading
 then counts; and MemAvailable treats the inodes and dentries of open sockets as
-reclaimable, which they are not (see :func:`machine_free`).
+reclaimable, which they are not (see :func:`free_memory`).
 
 Two more in /proc/slabinfo, which requires root:
 
 * **Merged caches.** The allocator merges caches of one size under the name of
   one of them: ``eventpoll_epi`` may hold every ``tcp_bind_bucket`` too and then
   grows three times as fast as epoll items do. The aliases are the symbolic
-  links in /sys/kernel/slab; :func:`resolve` follows them, so a merged cache is
+  links in /sys/kernel/slab; :func:`cache_id` follows them, so a merged cache is
   counted once.
 * **Objects not yet used.** ``active`` counts every object in the slabs that a
   processor holds ready, so it moves in steps of a slab (13 sockets, say) and
@@ -60,9 +60,10 @@ import os
 import platform
 import re
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Final
 
 import psutil
 
@@ -70,6 +71,29 @@ from bench.machine import procfs
 from bench.machine.procfs import Slab
 from bench.schema import Memory, MemoryParts
 from bench.text import KIB
+
+NO_PROC: Final = "this platform has no /proc"
+NO_SLABINFO: Final = "/proc/slabinfo is readable by root only"
+
+PARTS: Final = {
+    "user_bytes": ("smaps_rollup Pss_Anon", NO_PROC),
+    "page_table_bytes": ("status VmPTE", NO_PROC),
+    "kernel_stack_bytes": ("threads × kernel stack", "the size of a kernel stack is unknown here"),
+    "send_buffer_bytes": ("calculated: threads that sent × send buffer", NO_PROC),
+    "kernel_socket_bytes": ("slabinfo TCP, half of both ends", NO_SLABINFO),
+    "kernel_other_bytes": (
+        "slabinfo: half of socket inodes with file and dentry; "
+        "epoll items, ports, tasks and mappings less those of the other end",
+        NO_SLABINFO,
+    ),
+    "server_socket_bytes": ("slabinfo TCP, half of both ends", NO_SLABINFO),
+    "machine_drop_bytes": (
+        "meminfo MemFree + Buffers + Cached, the processors' own free pages, "
+        "and other programs' anonymous memory",
+        NO_PROC,
+    ),
+}
+"""Part -> its source, and the reason where it has none."""
 
 # --- one process -------------------------------------------------------------------------
 
@@ -80,37 +104,18 @@ STACK_BYTES = {"x86_64": 16 * KIB, "aarch64": 16 * KIB}
 SEND_BUFFER_BYTES = 32 * KIB
 """SKB_FRAG_PAGE_ORDER in bytes; one page where that is larger or high orders are disabled."""
 
-NO_PROC = "this platform has no /proc"
-
-
-@dataclass(frozen=True, slots=True)
-class OwnMemory:
-    """What a process holds for itself at one moment; None where unknown."""
-
-    user_bytes: int | None
-    page_table_bytes: int | None
-    threads: int
-
-
-def stack_size(meminfo: str, loadavg: str, machine: str) -> int | None:
-    """Bytes of one kernel stack: KernelStack ÷ tasks, to the nearest power of two.
-
-    ``loadavg`` holds the number of tasks ("1/89"). Falls back to
-    :data:`STACK_BYTES` if the quotient is out of bounds; None if unknown.
-    """
-    total = procfs.kib_fields(meminfo).get("KernelStack")
-    words = loadavg.split()
-    tasks = procfs.to_int(words[3].partition("/")[2]) if len(words) > 3 else None
-    if total and tasks:
-        size = 2 ** round(math.log2(total / tasks))
-        if 4096 <= size <= 65536:
-            return int(size)
-    return STACK_BYTES.get(machine)
-
 
 def kernel_stack_bytes() -> int | None:
-    meminfo, loadavg = procfs.read("proc/meminfo") or "", procfs.read("proc/loadavg") or ""
-    return stack_size(meminfo, loadavg, platform.machine() if meminfo else "")
+    """Bytes of one kernel stack: KernelStack ÷ tasks, to the nearest power of two.
+
+    Falls back to :data:`STACK_BYTES` if the quotient is out of bounds; None if unknown.
+    """
+    stacks = procfs.kib_fields(procfs.read("proc/meminfo") or "").get("KernelStack")
+    tasks = procfs.tasks()
+    if not stacks or not tasks:
+        return None
+    size = int(2 ** round(math.log2(stacks / tasks)))
+    return size if 4 * KIB <= size <= 64 * KIB else STACK_BYTES.get(platform.machine())
 
 
 def send_buffer() -> int:
@@ -121,27 +126,17 @@ def send_buffer() -> int:
     return max(SEND_BUFFER_BYTES, page)
 
 
-def user_memory(pid: int) -> tuple[int | None, str]:
-    """Private anonymous bytes of a process, and the source or the reason for its absence."""
+def user_memory(pid: int) -> int | None:
+    """Private anonymous bytes of a process; None without smaps_rollup."""
     fields = procfs.kib_fields(procfs.read(f"proc/{pid}/smaps_rollup") or "")
-    if "Pss_Anon" in fields:
-        # Swapped memory still belongs to the process; most machines show 0 here.
-        return fields["Pss_Anon"] + fields.get("SwapPss", 0), "smaps_rollup Pss_Anon"
-    # Without smaps_rollup: of another user's process, or before Linux 5.4.
-    found = procfs.status(pid).get("RssAnon")
-    return found, "smaps_rollup and RssAnon are unreadable" if found is None else "status RssAnon"
-
-
-def own_memory(pid: int) -> OwnMemory | None:
-    """What a process holds for itself now; None if it has ended."""
-    status = procfs.status(pid)
-    if "VmPTE" not in status:  # ended, and perhaps not collected yet
+    if "Pss_Anon" not in fields:
         return None
-    return OwnMemory(user_memory(pid)[0], status["VmPTE"], status.get("Threads", 1))
+    # Swapped memory still belongs to the process; most machines show 0 here.
+    return fields["Pss_Anon"] + fields.get("SwapPss", 0)
 
 
-def descriptors(process: psutil.Process) -> tuple[int | None, str]:
-    """Open descriptors of a process, and the source or the reason for its absence.
+def descriptors(process: psutil.Process) -> int:
+    """Open descriptors of a process.
 
     On Linux 6.2 and later, the size of the folder is their number. Listing the
     folder would leave an inode and a dentry behind for every entry, so that is the
@@ -149,50 +144,31 @@ def descriptors(process: psutil.Process) -> tuple[int | None, str]:
     """
     with suppress(OSError):
         if size := os.stat(procfs.ROOT / f"proc/{process.pid}/fd").st_size:
-            return size, "size of /proc/PID/fd"
-    try:
-        return int(process.num_fds()), "list of /proc/PID/fd"
-    except psutil.AccessDenied:
-        return None, "descriptors of another user's process"
+            return size
+    return int(process.num_fds())
 
 
-def process_parts(
-    process: psutil.Process,
-    stack: int | None,
-    sources: dict[str, str],
-    reasons: dict[str, str],
-) -> MemoryParts:
+def process_parts(process: psutil.Process, stack: int | None) -> MemoryParts:
     """What belongs to one process, whose threads have kernel stacks of ``stack`` bytes."""
-    found: dict[str, int | None] = dict.fromkeys(MemoryParts.model_fields)
-
-    def note(name: str, value: int | None, source: str, reason: str) -> None:
-        found[name] = value
-        (reasons if value is None else sources)[name] = reason if value is None else source
-
-    status = procfs.status(process.pid)
-    threads = status.get("Threads") or int(process.num_threads())
-    user, where = user_memory(process.pid)
-    note("user_bytes", user, where, where)
-    note("page_table_bytes", status.get("VmPTE"), "status VmPTE", NO_PROC)
-    opened, where = descriptors(process)
-    note("descriptors", opened, where, where)
-    note(
-        "kernel_stack_bytes",
-        None if stack is None else threads * stack,
-        f"threads × {(stack or 0) // KIB} KiB",
-        "the size of a kernel stack is unknown here",
-    )
-    found["rss_bytes"] = status.get("VmRSS") or int(process.memory_info().rss)
-    found["threads"] = threads
-    return MemoryParts.model_validate(found)
+    threads = int(process.num_threads())
+    own = {
+        "user_bytes": user_memory(process.pid),
+        "rss_bytes": int(process.memory_info().rss),
+        "page_table_bytes": procfs.status(process.pid).get("VmPTE"),
+        "kernel_stack_bytes": None if stack is None else threads * stack,
+        "threads": threads,
+        "descriptors": descriptors(process),
+    }
+    return MemoryParts.model_validate(dict.fromkeys(MemoryParts.model_fields) | own)
 
 
 def total(processes: Sequence[MemoryParts]) -> MemoryParts:
-    def add(name: str) -> int | None:
-        values = [getattr(parts, name) for parts in processes]
-        return None if None in values else sum(values)
-
-    return processes[0].model_copy(update={name: add(name) for name in MemoryParts.model_fields})
+    return MemoryParts.model_validate(
+        {
+            name: added(getattr(each, name) for each in processes)
+            for name in MemoryParts.model_fields
+        }
+    )
 
 
 # --- the machine -------------------------------------------------------------------------
@@ -202,55 +178,42 @@ SETTLE_POLL_S = 0.1
 SETTLED_BYTES = 128 * KIB
 
 
-def parse_cached_pages(zoneinfo: str) -> int:
-    """Free pages on the processors' own lists, which MemFree leaves out."""
-    return sum(map(int, re.findall(r"^\s+count: +(\d{1,18})$", zoneinfo, re.MULTILINE | re.ASCII)))
+def free_memory(or_anonymous: bool = False) -> int | None:
+    """Bytes of this machine that are free now, or free or anonymous; None without /proc.
 
-
-def machine_free(meminfo: str, zoneinfo: str, page: int) -> int | None:
-    """Free bytes, page cache included.
-
-    Not MemAvailable, which counts half or all of SReclaimable: that includes the
-    inodes and dentries of open sockets, though nothing can reclaim them. Not
+    Page cache counts as free. Not MemAvailable, which counts half or all of SReclaimable: that
+    includes the inodes and dentries of open sockets, though nothing can reclaim them. Not
     MemFree alone, which leaves out the free pages that each processor keeps for
     itself: tens of megabytes, which the next program uses up first.
-    """
-    fields = procfs.kib_fields(meminfo)
-    if not {"MemFree", "Buffers", "Cached"} <= fields.keys():
-        return None
-    free = fields["MemFree"] + fields["Buffers"] + fields["Cached"]
-    return free + parse_cached_pages(zoneinfo) * page
-
-
-def free_memory(or_anonymous: bool = False) -> int | None:
-    """Bytes of this machine that are free now, or free or anonymous.
 
     Counting anonymous memory as free hides what other programs do meanwhile; the
-    caller adds back what its own processes took. None without /proc.
+    caller adds back what its own processes took.
     """
-    meminfo, zoneinfo = procfs.read("proc/meminfo") or "", procfs.read("proc/zoneinfo") or ""
-    free = machine_free(meminfo, zoneinfo, os.sysconf("SC_PAGE_SIZE"))
-    if free is None or not or_anonymous:
-        return free
-    return free + procfs.kib_fields(meminfo).get("AnonPages", 0)
+    fields = procfs.kib_fields(procfs.read("proc/meminfo") or "")
+    counted = ("MemFree", "Buffers", "Cached", *(["AnonPages"] if or_anonymous else []))
+    if not {*counted} <= fields.keys():
+        return None
+    of_processors = re.findall(
+        r"^\s+count: +(\d{1,18})$", procfs.read("proc/zoneinfo") or "", re.MULTILINE | re.ASCII
+    )
+    free = sum(fields[name] for name in counted)
+    return free + sum(map(int, of_processors)) * os.sysconf("SC_PAGE_SIZE")
 
 
-def wait_until_settled(deadline_s: float = 3.0) -> float:
-    """Wait until the kernel has freed the last trial's memory; returns the seconds waited.
+def wait_until_settled(deadline_s: float = 3.0) -> None:
+    """Wait until the kernel has freed the last trial's memory.
 
     Sockets, files and stacks are freed after a grace period (RCU), in batches, so
     call this before the ``before`` reading. Memory has settled when unreclaimable
     slabs and kernel stacks moved by less than 128 KiB within 0.1 s, twice in a row.
     Returns at once where there is no /proc.
     """
-    started, last, calm = time.monotonic(), math.inf, 0
-    while True:
-        fields = procfs.kib_fields(procfs.read("proc/meminfo") or "")
-        waited = time.monotonic() - started
+    until, last, calm = time.monotonic() + deadline_s, math.inf, 0
+    while fields := procfs.kib_fields(procfs.read("proc/meminfo") or ""):
         now = fields.get("SUnreclaim", 0) + fields.get("KernelStack", 0)
         calm = calm + 1 if abs(now - last) < SETTLED_BYTES else 0
-        if not fields or calm == 2 or waited >= deadline_s:
-            return waited
+        if calm == 2 or time.monotonic() >= until:
+            return
         last = now
         time.sleep(SETTLE_POLL_S)
 
@@ -291,66 +254,44 @@ OTHER = (
 NAMES = (*SOCKET, INODE, *FILE, *OTHER)
 
 
-def aliases(names: Iterable[str]) -> dict[str, str]:
-    """Cache → the id of the physical cache behind it (``:A-0000128``), else its own name."""
-    found = {}
-    for name in names:
-        try:
-            found[name] = os.readlink(procfs.ROOT / "sys/kernel/slab" / name)
-        except OSError:
-            found[name] = name
-    return found
-
-
-def resolve(caches: Iterable[str], links: Mapping[str, str]) -> dict[str, str]:
-    """Wanted name → the name its cache is listed under; leaves out names without a cache.
-
-    ``caches`` are the listed names; ``links`` comes from :func:`aliases` for these and
-    the wanted names.
-    """
-    own = set(caches)
-    behind = {links[name]: name for name in sorted(own) if name in links}
-    found = {}
-    for name, link in links.items():
-        if name in own:
-            found[name] = name
-        elif link in behind:
-            found[name] = behind[link]
-    return found
+def cache_id(name: str) -> str:
+    """The physical cache behind a name (``:A-0000128``), else the name itself."""
+    try:
+        return os.readlink(procfs.ROOT / "sys/kernel/slab" / name)
+    except OSError:
+        return name
 
 
 @dataclass(frozen=True, slots=True)
 class Slabs:
-    caches: dict[str, Slab]  # listed name -> cache
-    listed: dict[str, str]  # wanted name -> listed name; merged caches share one
+    caches: dict[str, Slab]  # physical cache -> its objects
+    behind: dict[str, str]  # wanted name -> physical cache; merged ones share it
 
     def size(self, names: Iterable[str]) -> int:
-        return sum(self.caches[self.listed[name]].size for name in names if name in self.listed)
+        return sum(self.caches[self.behind[name]].size for name in names if name in self.behind)
 
     def growth(self, before: Slabs, names: Iterable[str]) -> int:
-        distinct = {self.listed[name] for name in names if name in self.listed}
         return sum(
-            self.caches[name].bytes - before.caches[name].bytes
-            for name in distinct
-            if name in before.caches
+            self.caches[cache].bytes - before.caches[cache].bytes
+            for cache in {self.behind[name] for name in names if name in self.behind}
+            if cache in before.caches
         )
 
     def grown(self, before: Slabs, name: str) -> int:
-        listed = self.listed.get(name)
-        if listed is None or listed not in before.caches:
+        cache = self.behind.get(name)
+        if cache is None or cache not in before.caches:
             return 0
-        return self.caches[listed].active - before.caches[listed].active
+        return self.caches[cache].active - before.caches[cache].active
 
 
 def read_slabs() -> Slabs | None:
     """Read the caches now; None if slabinfo cannot be read (not root, not Linux)."""
-    text = procfs.read("proc/slabinfo")
-    found = procfs.slabinfo(text) if text else {}
+    found = procfs.slabinfo(procfs.read("proc/slabinfo") or "")
     if not found:
         return None
-    listed = resolve(found, aliases({*NAMES, *found}))
-    listed = {name: listed[name] for name in NAMES if name in listed}
-    return Slabs({name: found[name] for name in set(listed.values())}, listed)
+    caches = {cache_id(name): slab for name, slab in found.items()}
+    behind = {name: cache for name in NAMES if (cache := cache_id(name)) in caches}
+    return Slabs({cache: caches[cache] for cache in behind.values()}, behind)
 
 
 # --- a reading ---------------------------------------------------------------------------
@@ -360,35 +301,21 @@ def read_slabs() -> Slabs | None:
 class Reading:
     """Memory at one moment.
 
-    Machine-wide parts of ``parts`` are None here: only the difference of two
-    readings means anything (:func:`memory`).
+    The parts that only the kernel counts are None in ``own``: the difference of two
+    readings has them (:func:`memory`).
     """
 
-    parts: MemoryParts
-    sources: dict[str, str]
-    reasons: dict[str, str]
-    machine_free_bytes: int | None  # the second method; see others_anonymous
+    own: MemoryParts
+    other: MemoryParts | None = None  # the process at the other end
+    free: int | None = None  # of the machine, anonymous memory included
     slabs: Slabs | None = None
-    server: OwnMemory | None = None
-
-
-def others_anonymous(meminfo: str, parts: MemoryParts, server: OwnMemory | None) -> int:
-    """Anonymous bytes of every program except the worker and its server.
-
-    Added to the free memory, so that other programs that start or end during a
-    trial do not change it. 0 if one of the three is unknown.
-    """
-    machine = procfs.kib_fields(meminfo).get("AnonPages")
-    if machine is None or parts.user_bytes is None or server is None or server.user_bytes is None:
-        return 0
-    return machine - parts.user_bytes - server.user_bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Reader:
     """Reads the memory of a worker with its children and, if given, of its server.
 
-    ``read`` raises psutil.NoSuchProcess if the worker has ended. It takes a few
+    ``read`` raises psutil.NoSuchProcess if one of them has ended. It takes a few
     milliseconds, more with thousands of threads, and changes nothing.
     """
 
@@ -399,36 +326,43 @@ class Reader:
 
     def read(self) -> Reading:
         """Look at the machine first, then at the processes."""
-        sources: dict[str, str] = {}
-        reasons: dict[str, str] = {}
-        counted = read_slabs()
-        meminfo, free = procfs.read("proc/meminfo") or "", free_memory()
-        parts = self._own(sources, reasons)
-        server = None if self.server_pid is None else own_memory(self.server_pid)
-        if free is not None:
-            free += others_anonymous(meminfo, parts, server)
-        return Reading(
-            parts=parts,
-            sources=sources,
-            reasons=reasons,
-            machine_free_bytes=free,
-            slabs=counted,
-            server=server,
-        )
-
-    def _own(self, sources: dict[str, str], reasons: dict[str, str]) -> MemoryParts:
+        slabs, free = read_slabs(), free_memory(or_anonymous=True)
         worker = psutil.Process(self.worker_pid)
-        found = [
-            process_parts(process, self.stack_bytes, sources, reasons)
-            for process in (worker, *worker.children(recursive=True))
-        ]
-        return found[0] if len(found) == 1 else total(found)
+        family = (worker, *worker.children(recursive=True))
+        own = total([process_parts(each, self.stack_bytes) for each in family])
+        other = None
+        if self.server_pid is not None:
+            other = process_parts(psutil.Process(self.server_pid), self.stack_bytes)
+        return Reading(own, other, free, slabs)
 
 
 # --- what grew ---------------------------------------------------------------------------
 
 
-NO_SLABINFO = "/proc/slabinfo is readable by root only"
+def gain(before: int | None, after: int | None) -> int | None:
+    return None if before is None or after is None else after - before
+
+
+def grown(before: MemoryParts, held: MemoryParts, names: Iterable[str]) -> dict[str, int | None]:
+    return {name: gain(getattr(before, name), getattr(held, name)) for name in names}
+
+
+def added(values: Iterable[int | None]) -> int | None:
+    """The sum; None without any value, or if one of them is unknown."""
+    every = list(values)
+    known = [value for value in every if value is not None]
+    return sum(known) if known and len(known) == len(every) else None
+
+
+def send_buffers(before: MemoryParts, held: MemoryParts, connections: int) -> int | None:
+    """What the threads keep that were started for these connections; None without /proc.
+
+    At the barrier every thread with a connection has sent its request. A thread
+    that serves all connections was there before, and keeps one buffer.
+    """
+    if held.page_table_bytes is None:
+        return None
+    return max(0, min(held.threads - before.threads, connections)) * send_buffer()
 
 
 @dataclass(frozen=True, slots=True)
@@ -439,119 +373,57 @@ class KernelGrowth:
     other: int | None = None  # the client's
     server_sockets: int | None = None
     server_other: int | None = None
-    sources: dict[str, str] = field(default_factory=dict)
-    reasons: dict[str, str] = field(default_factory=dict)
 
 
-KERNEL_PARTS = ("kernel_socket_bytes", "kernel_other_bytes", "server_socket_bytes")
-"""The parts that only the kernel's own accounts show."""
-
-
-def from_slabs(
-    before: Slabs, held: Slabs, connections: int, theirs: Sequence[str] = WATCH
+def kernel_growth(
+    before: Slabs | None, held: Slabs | None, connections: int, theirs: Sequence[str] = WATCH
 ) -> KernelGrowth:
     """Split the growth of the slabs over both ends of ``connections`` loopback connections.
 
     The other end has one of each of ``theirs``: a fixture server watches each connection, and the
     load of a server under test has a port for it.
     """
-    sockets = held.growth(before, SOCKET)
-    inodes = held.grown(before, INODE)
-    files = inodes * held.size((INODE, *FILE))
+    if before is None or held is None:
+        return KernelGrowth()
+    sockets = held.growth(before, SOCKET) // 2
+    files = held.grown(before, INODE) * held.size((INODE, *FILE)) // 2
     beyond = connections * held.size(theirs)
     rest = held.growth(before, OTHER)
-    halved = "slabinfo TCP, half of both ends"
-    return KernelGrowth(
-        sockets=sockets // 2,
-        other=files // 2 + rest - beyond,
-        server_sockets=sockets // 2,
-        server_other=files // 2 + beyond,
-        sources={
-            "kernel_socket_bytes": halved,
-            "server_socket_bytes": halved,
-            "kernel_other_bytes": "slabinfo: half of socket inodes with file and dentry; "
-            "epoll items, ports, tasks and mappings less the "
-            + ("server's epoll items" if theirs == WATCH else "load's ports"),
-        },
-    )
+    return KernelGrowth(sockets, files + rest - beyond, sockets, files + beyond)
 
 
-def kernel_growth(
-    before: Reading, held: Reading, connections: int, theirs: Sequence[str] = WATCH
-) -> KernelGrowth:
-    if before.slabs is not None and held.slabs is not None:
-        return from_slabs(before.slabs, held.slabs, connections, theirs)
-    why = NO_PROC if held.parts.page_table_bytes is None else NO_SLABINFO
-    return KernelGrowth(reasons=dict.fromkeys(KERNEL_PARTS, why))
+def second_method(before: Reading, held: Reading) -> int | None:
+    """How much the machine's free memory shrank, whatever other programs did meanwhile.
 
-
-def gain(before: int | None, after: int | None) -> int | None:
-    return None if before is None or after is None else after - before
+    Anonymous memory counts as free in a reading, so that of the two processes is added.
+    """
+    if before.other is None or held.other is None:
+        return None
+    both = ((before.own, held.own), (before.other, held.other))
+    users = (gain(one.user_bytes, other.user_bytes) for one, other in both)
+    return added((gain(held.free, before.free), *users))
 
 
 def memory(
     before: Reading, held: Reading, connections: int, theirs: Sequence[str] = WATCH
 ) -> Memory:
-    """What holding the connections added; ``theirs`` is as in :func:`from_slabs`."""
-    growth = kernel_growth(before, held, connections, theirs)
-    # At the barrier every thread with a connection has sent its request. A thread
-    # that serves all connections was there before, and keeps one buffer.
-    senders = max(0, min(held.parts.threads - before.parts.threads, connections))
-    linux = held.parts.page_table_bytes is not None
+    """What holding the connections added; ``theirs`` is as in :func:`kernel_growth`."""
+    kernel = kernel_growth(before.slabs, held.slabs, connections, theirs)
     gained = {
-        "send_buffer_bytes": senders * send_buffer() if linux else None,
-        "kernel_socket_bytes": growth.sockets,
-        "kernel_other_bytes": growth.other,
-        "server_socket_bytes": growth.server_sockets,
+        "send_buffer_bytes": send_buffers(before.own, held.own, connections),
+        "kernel_socket_bytes": kernel.sockets,
+        "kernel_other_bytes": kernel.other,
+        "server_socket_bytes": kernel.server_sockets,
     }
     start = {name: None if value is None else 0 for name, value in gained.items()}
-    sources = held.sources | growth.sources
-    reasons = held.reasons | growth.reasons
-    if linux:
-        sources["send_buffer_bytes"] = f"calculated: threads that sent × {send_buffer() // KIB} KiB"
-    else:
-        reasons["send_buffer_bytes"] = NO_PROC
-    drop = gain(held.machine_free_bytes, before.machine_free_bytes)
-    if drop is None:
-        reasons["machine_drop_bytes"] = NO_PROC
-    else:
-        sources["machine_drop_bytes"] = (
-            "meminfo MemFree + Buffers + Cached, the processors' own free pages, "
-            "and other programs' anonymous memory"
-        )
+    parts = held.own.model_copy(update=gained)
+    drop = second_method(before, held)
+    known = parts.model_dump() | {"machine_drop_bytes": drop}
     return Memory(
         connections=connections,
-        before=before.parts.model_copy(update=start),
-        held=held.parts.model_copy(update=gained),
+        before=before.own.model_copy(update=start),
+        held=parts,
         machine_drop_bytes=drop,
-        sources=sources,
-        reasons=reasons,
+        sources={name: said for name, (said, _) in PARTS.items() if known[name] is not None},
+        reasons={name: why for name, (_, why) in PARTS.items() if known[name] is None},
     )
-
-
-def agreement(
-    before: Reading, held: Reading, connections: int, theirs: Sequence[str] = WATCH
-) -> dict[str, float | None]:
-    """What the second method says: for the ``extra`` of a record.
-
-    ``memory_agreement`` is the sum of the parts of both sides over the drop in the machine's
-    free memory. 1 is perfect; 0.9 to 1.05 is usual with thousands of connections. With hundreds,
-    other changes on the machine (page cache, other programs' kernel memory) are too large a share
-    of the drop. None if a part is missing or the drop is not positive. ``server_growth_bytes`` is
-    the server's side of it apart from sockets: user memory, page tables, files.
-    """
-    measured, server = memory(before, held, connections, theirs), None
-    if before.server is not None and held.server is not None:
-        user = gain(before.server.user_bytes, held.server.user_bytes)
-        tables = gain(before.server.page_table_bytes, held.server.page_table_bytes)
-        other = kernel_growth(before, held, connections, theirs).server_other
-        server = sum(part or 0 for part in (user, tables, other))
-    own = ("user_bytes", "page_table_bytes", "kernel_stack_bytes", "send_buffer_bytes")
-    parts = [
-        gain(getattr(measured.before, name), getattr(measured.held, name))
-        for name in (*own, *KERNEL_PARTS)
-    ]
-    drop, share = measured.machine_drop_bytes, None
-    if drop is not None and drop > 0 and None not in parts:
-        share = sum(part or 0 for part in (server, *parts)) / drop
-    return {"server_growth_bytes": server, "memory_agreement": share}

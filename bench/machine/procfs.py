@@ -8,9 +8,9 @@ Documentation/filesystems/proc.rst, and cgroup-v1 and cgroup-v2.rst in its admin
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from bench.text import KIB
 
@@ -63,6 +63,12 @@ def kib_fields(text: str) -> dict[str, int]:
 
 def status(pid: int) -> dict[str, int]:
     return kib_fields(read(f"proc/{pid}/status") or "")
+
+
+def tasks() -> int | None:
+    """Threads on this machine: 89 where loadavg says "0.07 0.20 0.18 1/89 23069"."""
+    words = (read("proc/loadavg") or "").split()
+    return to_int(words[3].partition("/")[2]) if len(words) > 3 else None
 
 
 def paired_lines(text: str) -> dict[str, dict[str, int]]:
@@ -136,25 +142,6 @@ def processor_list(text: str) -> list[int]:
 UNLIMITED = 1 << 62  # version 1 says "no limit" with a number near 2**63
 
 
-@dataclass(frozen=True, slots=True)
-class ControlGroup:
-    version: int  # 1 or 2
-    mount: str  # where the hierarchy is mounted
-    path: str  # the group's folder, below or equal to mount
-
-    def upward(self, name: str) -> list[str]:
-        """The file's text in this group and in every group above it: all of their limits apply."""
-        texts = []
-        folder = self.path
-        while True:
-            text = read(f"{folder}/{name}")
-            if text is not None:
-                texts.append(text.strip())
-            if folder == self.mount or "/" not in folder.lstrip("/"):
-                return texts
-            folder = folder.rsplit("/", 1)[0]
-
-
 def cgroup_mounts(text: str) -> dict[str, tuple[int, str]]:
     """Parse /proc/self/mounts into ``{controller: (1, mount)}``; version 2 is ``""``."""
     found: dict[str, tuple[int, str]] = {}
@@ -181,63 +168,44 @@ def cgroup_membership(text: str) -> dict[str, str]:
     return found
 
 
-def control_group(controller: str) -> ControlGroup | None:
-    """The group of this process for ``controller`` ("memory", "cpu", "pids"), None without one.
+def cgroup_limits(
+    controller: str, first: Sequence[str], second: Sequence[str]
+) -> Iterator[list[int]]:
+    """The numbers in files of this process's group, and of every group above: all limits apply.
 
-    If the controller is mounted as version 1, that is used: a controller belongs to
+    ``first`` and ``second`` are the names of the files in each version. A group without a limit
+    is left out. If the controller is mounted as version 1, that is used: a controller belongs to
     one hierarchy only. In a container without its own cgroup namespace, the path is
     the host's and does not exist here; the mount itself is then the group.
     """
     mounted = cgroup_mounts(read("proc/self/mounts") or "")
     groups = cgroup_membership(read("proc/self/cgroup") or "")
-    for name in (controller, ""):
-        if name in mounted and name in groups:
-            version, mount = mounted[name]
-            path = mount + groups[name].rstrip("/")
-            if not (ROOT / path.lstrip("/")).is_dir():
-                path = mount
-            return ControlGroup(version, mount, path)
-    return None
-
-
-def quota(texts: list[str]) -> float | None:
-    """The tightest of several ``cpu.max`` texts (``"150000 100000"``), in processors."""
-    shares = []
-    for text in texts:
-        words = text.split()
-        limit, period = (to_int(w) for w in words) if len(words) == 2 else (None, None)
-        if limit is not None and period and limit > 0:
-            shares.append(limit / period)
-    return min(shares, default=None)
+    name = next((name for name in (controller, "") if name in mounted and name in groups), None)
+    if name is None:
+        return
+    version, mount = mounted[name]
+    below = PurePosixPath(groups[name].lstrip("/"))
+    if not (ROOT / mount.lstrip("/") / below).is_dir():
+        below = PurePosixPath()
+    for folder in (below, *below.parents):
+        texts = [read(f"{mount}/{folder}/{file}") for file in (first if version == 1 else second)]
+        numbers = [to_int(word) for text in texts for word in (text or "max").split()]
+        known = [number for number in numbers if number is not None]
+        if len(known) == len(numbers):
+            yield known
 
 
 def cpu_quota() -> float | None:
-    group = control_group("cpu")
-    if group is None:
-        return None
-    if group.version == 2:
-        return quota(group.upward("cpu.max"))
-    limits = group.upward("cpu.cfs_quota_us")
-    periods = group.upward("cpu.cfs_period_us")
-    return quota([f"{a} {b}" for a, b in zip(limits, periods, strict=False)])
+    """The tightest limit, in processors."""
+    found = cgroup_limits("cpu", ("cpu.cfs_quota_us", "cpu.cfs_period_us"), ("cpu.max",))
+    return min((limit / period for limit, period in found if limit > 0), default=None)
 
 
 def memory_limit() -> int | None:
-    group = control_group("memory")
-    if group is None:
-        return None
-    texts = group.upward("memory.max" if group.version == 2 else "memory.limit_in_bytes")
-    limits = [limit for text in texts if (limit := to_int(text)) is not None]
-    return min((limit for limit in limits if limit < UNLIMITED), default=None)
+    found = cgroup_limits("memory", ("memory.limit_in_bytes",), ("memory.max",))
+    return min((limit for (limit,) in found if limit < UNLIMITED), default=None)
 
 
 def tasks_left() -> int | None:
-    group = control_group("pids")
-    if group is None:
-        return None
-    left = []
-    for limit, used in zip(group.upward("pids.max"), group.upward("pids.current"), strict=False):
-        most, now = to_int(limit), to_int(used)
-        if most is not None and now is not None:
-            left.append(most - now)
-    return min(left, default=None)
+    files = ("pids.max", "pids.current")
+    return min((most - now for most, now in cgroup_limits("pids", files, files)), default=None)

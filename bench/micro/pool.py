@@ -118,7 +118,7 @@ def sample(way: str, server: Server, pages: Sequence[tuple[str, int]], limit: in
 
 def play(child: Child, server: Server, limit: int) -> tuple[int | None, dict[str, Any]]:
     """A round: the memory that it adds until all of its tasks wait, and what the child tells."""
-    before, deadline = memory.user_memory(child.pid)[0], time.monotonic() + PATIENCE_S
+    before, deadline = memory.user_memory(child.pid), time.monotonic() + PATIENCE_S
     server.hold()
     child.send("")
     held, used, earlier = 0, 0.0, -1.0
@@ -128,7 +128,7 @@ def play(child: Child, server: Server, limit: int) -> tuple[int | None, dict[str
         with interruptible():
             time.sleep(POLL_S)
         held, used, earlier = server.barrier()[0], cpu.used_s(child.pid), used
-    grown = memory.gain(before, memory.user_memory(child.pid)[0])
+    grown = memory.gain(before, memory.user_memory(child.pid))
     server.release()
     return grown, json.loads(answer(child, PATIENCE_S))
 

@@ -101,7 +101,7 @@ def start(name: str, cores: list[int]) -> Start:
         cpu.pin(child.pid, cores)
         used, modules = json.loads(answer(child, PATIENCE_S))
         ready = time.monotonic() - began
-        parts = memory.Reader(child.pid).read().parts
+        parts = memory.Reader(child.pid).read().own
     return Start(
         ready_s=ready,
         cpu_s=used,

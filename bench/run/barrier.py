@@ -71,7 +71,6 @@ class Barrier:
         self._watch.opens()
         self._release()
         trial.memory = memory.memory(self._before, full, trial.point.slots)
-        trial.extra |= memory.agreement(self._before, full, trial.point.slots)
 
     def look(self) -> None:
         if self._watch is not None:

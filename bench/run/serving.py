@@ -129,4 +129,3 @@ def hold(trial: Trial, server: ModelServer, worker: WorkerProcess, progress: Pro
     full = reader.read()
     progress.stop()
     trial.memory = memory.memory(before, full, slots, memory.PORT)
-    trial.extra |= memory.agreement(before, full, slots, memory.PORT)

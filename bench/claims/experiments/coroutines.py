@@ -186,9 +186,9 @@ async def wait_for(future: asyncio.Future[None], started: list[int]) -> None:
 def chapter_kib() -> float | None:
     """KiB of user memory for each of them; None off Linux."""
     gc.collect()
-    before = user_memory(os.getpid())[0]
+    before = user_memory(os.getpid())
     made = chapter()
-    return each_kib(before, user_memory(os.getpid())[0], len(made))
+    return each_kib(before, user_memory(os.getpid()), len(made))
 
 
 def each_kib(before: int | None, after: int | None, count: int) -> float | None:
@@ -199,7 +199,7 @@ async def asyncio_tasks(count: int) -> tuple[float | None, int, float]:
     """KiB per suspended task, how many were suspended at once, and seconds until all ended."""
     started, future = [0], asyncio.get_running_loop().create_future()
     gc.collect()
-    before = user_memory(os.getpid())[0]
+    before = user_memory(os.getpid())
     began = perf_counter()
     tasks = []
     for number in range(count):
@@ -207,7 +207,7 @@ async def asyncio_tasks(count: int) -> tuple[float | None, int, float]:
             break
         tasks.append(asyncio.create_task(wait_for(future, started)))
     await asyncio.sleep(0)
-    after, suspended = user_memory(os.getpid())[0], started[0]
+    after, suspended = user_memory(os.getpid()), started[0]
     future.set_result(None)
     await asyncio.gather(*tasks)
     return each_kib(before, after, len(tasks)), suspended, perf_counter() - began

@@ -19,9 +19,9 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import re
-from dataclasses import fields, replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, fields, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Final
@@ -36,7 +36,6 @@ from bench.capacity.advice import advise
 from bench.capacity.model import MOST_LOAD, Costs, Need
 from bench.cli import DONE, FAILED, options, reference
 from bench.launch import RESULTS, shown
-from bench.questions import finding
 
 DEFAULT: Final = Need()
 MOST: Final = 1e9
@@ -44,8 +43,9 @@ MOST: Final = 1e9
 
 MOST_S: Final = 86_400.0
 SCALES: Final = {"": 1.0, "k": 1e3, "m": 1e6}
+SHARES: Final = {"": 1.0, "%": 0.01}
 UNITS: Final = {"us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0}
-_AMOUNT: Final = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*([a-zµμ%]*)", re.IGNORECASE | re.ASCII)
+AMOUNT: Final = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*([a-zµμ%]*)", re.IGNORECASE | re.ASCII)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -96,7 +96,7 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     file = campaign_file(arguments.results)
     if arguments.serve:
         return served(file, asked, arguments.json)
-    costs, mixed_finding = known(file)
+    costs = known(file)
     wanted = report.chosen(costs, arguments.backends, everything=arguments.all or arguments.json)
     measured_ones = {backend.name for backend in costs.backends}
     if unknown := [name for name in wanted if name not in measured_ones]:
@@ -106,11 +106,10 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
         )
     shown_costs = replace(costs, backends=[costs.of(name) for name in wanted])
     found = advise(shown_costs, asked)
-    remedies = report.beside(mixed_finding, asked)
     if arguments.json:
-        print(json.dumps(report.as_json(found, remedies)))
+        print(json.dumps(report.as_json(found)))
     else:
-        report.show(found, costs, remedies, console)
+        report.show(found, costs, console)
         if file is None or (file.parent == store.REFERENCE and arguments.results is None):
             hint(console)
     return DONE if any(row.can == "yes" for row in found.rows) else FAILED
@@ -124,21 +123,19 @@ def served(file: Path | None, asked: Need, as_json: bool) -> int:
             "this campaign did not measure servers; measure them with "
             "python -m bench run --profile servers, and name it with --results"
         )
-    print(json.dumps(serving.as_json(found)) if as_json else serving.table(found, asked))
+    print(json.dumps([asdict(one) for one in found]) if as_json else serving.table(found, asked))
     return DONE
 
 
-def known(file: Path | None) -> tuple[Costs, str | None]:
-    """The costs of a campaign, and what it found about mixed load.
+def known(file: Path | None) -> Costs:
+    """The costs of a campaign.
 
     Without a file, what the package carries of the reference. Raises
     :class:`bench.store.StoreError` where a campaign cannot compare backends.
     """
     if file is None:
-        kept = reference.carried()
-        return kept.costs, kept.findings.get(report.BESIDE)
-    analysis = Analysis.load(file)
-    costs = model.costs(analysis)
+        return reference.carried().costs
+    costs = model.costs(Analysis.load(file))
     if costs is None:
         raise store.StoreError(
             f"{file.parent}: this campaign compares interpreters, or has no trials; "
@@ -149,7 +146,7 @@ def known(file: Path | None) -> tuple[Costs, str | None]:
             f"{file.parent}: this campaign has no crawl that compares what a page takes; measure "
             "one with python -m bench run, or leave out --results to use the reference"
         )
-    return costs, finding(analysis, report.BESIDE)
+    return costs
 
 
 def campaign_file(given: Path | None) -> Path | None:
@@ -175,68 +172,35 @@ def hint(console: Console) -> None:
 # --- how people write a load: 5k, 200ms, 10% ---------------------------------------------
 
 
-def amount(text: str, units: dict[str, float]) -> float | None:
-    """A number and its unit; None if it is not one."""
-    found = _AMOUNT.fullmatch(text.strip())
-    if found is None or found[2].lower() not in units:
-        return None
-    # In decimals: as a float, 95 times 0.01 is more than 0.95.
-    value = float(Decimal(found[1]) * Decimal(str(units[found[2].lower()])))
-    return value if math.isfinite(value) else None
+def quantity(
+    units: Mapping[str, float], least: float, most: float, words: str, *, whole: bool = False
+) -> Callable[[str], float]:
+    """What reads a number of this range with one of these units; ``words`` name it in errors."""
+
+    def read(text: str) -> float:
+        found = AMOUNT.fullmatch(text.strip())
+        if found is not None and (unit := found[2].lower()) in units:
+            # In decimals: as a float, 95 times 0.01 is more than 0.95.
+            value = float(Decimal(found[1]) * Decimal(str(units[unit])))
+            if least <= value <= most and not (whole and value % 1):
+                return value
+        raise argparse.ArgumentTypeError(f"must be {words}, not {text!r}")
+
+    return read
+
+
+rate = quantity(SCALES, options.ABOVE_0, MOST, "pages per second above 0, such as 2000 or 2k")
+duration = quantity(
+    UNITS, 0.0, MOST_S, "a time with its unit, at most a day, such as 250us, 200ms or 1s"
+)
+share = quantity(SHARES, options.ABOVE_0, 1.0, "a share above 0 and at most 1, such as 0.1 or 10%")
+load = quantity(
+    SHARES, options.ABOVE_0, MOST_LOAD, f"a share above 0 and at most {100 * MOST_LOAD:.0f}%"
+)
+whole = quantity(
+    SCALES, 1.0, MOST, "a whole number from 1 to 1,000M, such as 5000 or 5k", whole=True
+)
 
 
 def count(text: str) -> int:
-    """A whole number above 0: ``5000``, ``5k``, ``1.5k``, ``1M``."""
-    value = amount(text.replace(",", "").replace("_", ""), SCALES)
-    if value is None or not 1 <= value <= MOST or not near_whole(value):
-        raise argparse.ArgumentTypeError(
-            f"must be a whole number from 1 to 1,000M, such as 5000 or 5k, not {text!r}"
-        )
-    return round(value)
-
-
-def near_whole(value: float) -> bool:
-    """Whether a product such as 1.1 times 1000 was meant as a whole number."""
-    return abs(value - round(value)) < 1e-6
-
-
-def rate(text: str) -> float:
-    """Pages per second: ``2000``, ``2k``, ``0.5``."""
-    value = amount(text.removesuffix("/s").replace(",", "").replace("_", ""), SCALES)
-    if value is None or not 0 < value <= MOST:
-        raise argparse.ArgumentTypeError(
-            f"must be pages per second above 0, such as 2000 or 2k, not {text!r}"
-        )
-    return value
-
-
-def duration(text: str) -> float:
-    """A time in seconds: ``200ms``, ``1s``, ``250us``; 0 needs no unit."""
-    value = amount(text, UNITS)
-    if value is None and (plain := amount(text, {"": 1.0})) is not None:
-        if plain == 0:
-            return 0.0
-        raise argparse.ArgumentTypeError(f"needs a unit: {text}us, {text}ms or {text}s")
-    if value is None or value > MOST_S:
-        raise argparse.ArgumentTypeError(
-            f"must be a time of at most a day, such as 250us, 200ms or 1s, not {text!r}"
-        )
-    return value
-
-
-def share(text: str) -> float:
-    """A share above 0 and at most 1: ``10%`` or ``0.1``."""
-    value = amount(text, {"": 1.0, "%": 0.01})
-    if value is None or not 0 < value <= 1:
-        raise argparse.ArgumentTypeError(
-            f"must be a share above 0 and at most 1, such as 0.1 or 10%, not {text!r}"
-        )
-    return value
-
-
-def load(text: str) -> float:
-    """The share of a processor that you plan to use."""
-    value = share(text)
-    if value > MOST_LOAD:
-        raise argparse.ArgumentTypeError(f"must be at most {100 * MOST_LOAD:.0f}%, not {text!r}")
-    return value
+    return int(whole(text))

@@ -145,8 +145,8 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
 
 
 def read_hosts(client: Client) -> list[HostFacts]:
-    each = [(address, cluster.name_of(address)) for address in cluster.addresses(client)]
-    return plan.numbered([cluster.ask(client, address, plan.look, host) for address, host in each])
+    there = cluster.addresses(client)
+    return plan.numbered([cluster.ask(client, there[host], plan.look, host) for host in there])
 
 
 def chosen(arguments: argparse.Namespace) -> list[Backend]:
@@ -169,7 +169,7 @@ def planned(
         ramp_per_s=arguments.ramp,
         tls=Tls() if arguments.tls else None,
     )
-    there = {cluster.name_of(address): address for address in cluster.addresses(client)}
+    there = cluster.addresses(client)
 
     def doctors(needs: Mapping[str, Needs]) -> dict[str, list[CheckResult]]:
         return {

@@ -18,7 +18,6 @@ from bench.cli.commands import advise
 from tests.bench import committed
 from tests.bench.cli.test_cli import DONE, FAILED, USAGE, save
 from tests.bench.synthetic import MODELS, campaign, rungs
-from tests.bench.worked import worked
 
 EXAMPLE = ("--connections", "5000", "--rate", "2000", "--delay", "200ms", "--tls", "--work", "1ms")
 
@@ -68,19 +67,6 @@ def test_json_is_one_object_with_every_backend(
         assert row["can"] in ("yes", "left out", "no")
         assert bool(row["reason"]) == (row["can"] != "yes")
         assert (row["processors"] is None) == (row["can"] != "yes")
-
-
-def test_work_on_a_part_of_the_pages_names_the_remedies(
-    small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    asked = ["--rate", "20", "--work", "10ms", "--share", "10%"]
-    assert main(["advise", "--results", str(small), *asked]) == DONE
-    assert "python -m bench run --only mixed" in unwrapped(capsys.readouterr().out)
-    mixed = save(tmp_path / "mixed", worked(samples=200, workloads=("throughput",)))
-    assert main(["advise", "--results", str(mixed), *asked]) == DONE
-    said = unwrapped(capsys.readouterr().out)
-    assert "While others compute 10 ms, pages take" in said
-    assert "with async_await" in said
 
 
 def test_nothing_that_carries_the_load_is_a_failure(

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.machine import build, cpu, environment, host, kernel, memory, procfs
+from bench.machine import build, cpu, environment, host, kernel, procfs
 from bench.machine.procfs import Slab
 from bench.schema import Environment, HostNoise
 from bench.text import KIB
@@ -54,39 +54,12 @@ class TestParsers:
             procfs.slabinfo,
             procfs.cgroup_mounts,
             procfs.cgroup_membership,
-            memory.parse_cached_pages,
             build.configure_flags,
         ):
             parse(text)
-        kernel.parse_counters(text, text)
-        memory.stack_size(text, text, "unknown")
-        memory.machine_free(text, text, 4096)
 
 
 class TestCgroups:
-    def test_mounts_and_membership(self) -> None:
-        mounts = procfs.cgroup_mounts(
-            "cgroup /sys/fs/cgroup/cpu,cpuacct cgroup rw,cpu,cpuacct 0 0\n"
-            "cgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n"
-        )
-        assert mounts["cpuacct"] == (1, "/sys/fs/cgroup/cpu,cpuacct")
-        assert mounts[""] == (2, "/sys/fs/cgroup/unified")
-        assert procfs.cgroup_membership("4:memory:/a/b\n0::/c\n") == {"memory": "/a/b", "": "/c"}
-
-    @pytest.mark.parametrize(
-        ("texts", "quota"),
-        [
-            (["max 100000"], None),
-            (["150000 100000"], 1.5),
-            (["400000 100000", "max 100000", "50000 100000"], 0.5),
-            (["-1 100000"], None),
-            ([""], None),
-            ([], None),
-        ],
-    )
-    def test_quota(self, texts: list[str], quota: float | None) -> None:
-        assert procfs.quota(texts) == quota
-
     @pytest.mark.parametrize(
         ("files", "quota", "memory", "tasks"),
         [
@@ -105,17 +78,28 @@ class TestCgroups:
             (
                 {
                     "proc/self/mounts": "cgroup /sys/fs/cgroup/memory cgroup rw,memory 0 0\n"
-                    "cgroup /sys/fs/cgroup/cpu cgroup rw,cpu 0 0\n",
-                    "proc/self/cgroup": "4:memory:/a\n1:cpu:/elsewhere\n",  # the host's path
+                    "cgroup /sys/fs/cgroup/cpu cgroup rw,cpu,cpuacct 0 0\n"
+                    "cgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n",
+                    # The second is the host's path.
+                    "proc/self/cgroup": "4:memory:/a\n1:cpu,cpuacct:/elsewhere\n0::/c\n",
                     "sys/fs/cgroup/memory/a/memory.limit_in_bytes": f"{(1 << 63) - 4096}\n",
                     "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "50000\n",
                     "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n",
                 },
                 *(0.5, None, None),
             ),
+            (
+                {
+                    "proc/self/mounts": "cgroup /sys/fs/cgroup/cpu cgroup rw,cpu 0 0\n",
+                    "proc/self/cgroup": "1:cpu:/\n",
+                    "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1\n",
+                    "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n",
+                },
+                *(None, None, None),
+            ),
             ({}, None, None, None),
         ],
-        ids=["version 2", "version 1", "none at all"],
+        ids=["version 2", "version 1", "no quota", "none at all"],
     )
     def test_the_tightest_limit_of_all_groups_counts(
         self,
@@ -148,8 +132,11 @@ class TestHost:
 
 
 class TestKernel:
-    def test_counters(self) -> None:
-        found = kernel.parse_counters(NETSTAT, SNMP)
+    def test_counters(self, empty: Path) -> None:
+        assert set(kernel.counters().values()) == {None}
+        put(empty, "proc/net/netstat", NETSTAT)
+        put(empty, "proc/net/snmp", SNMP)
+        found = kernel.counters()
         assert found["ListenOverflows"] == 2641
         assert found["ActiveOpens"] == 10
         assert found["TCPSynRetrans"] is None  # this kernel does not have it
@@ -173,14 +160,8 @@ class TestKernel:
         gained = kernel.delta(before, kernel.counters())
         assert (gained["ActiveOpens"] or 0) >= 5
         assert (gained["PassiveOpens"] or 0) >= 5
-        assert all(
-            isinstance(value, int) for value in (kernel.time_wait(), kernel.sockets_in_use())
-        )
 
-    def test_without_proc(self, empty: Path) -> None:
-        assert set(kernel.counters().values()) == {None}
-        assert kernel.time_wait() is None
-        assert kernel.sockets_in_use() is None
+    def test_drain_without_proc_does_not_wait(self, empty: Path) -> None:
         assert kernel.drain(5) is None
 
     def test_drain_waits(self, empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,19 +197,13 @@ class TestEnvironment:
         assert here.python_build["debug"] is hasattr(sys, "gettotalrefcount")
         json.loads(here.model_dump_json())
 
-    def test_what_is_missing_has_a_reason(self, empty: Path) -> None:
-        found = environment.collect(None)
-        assert found.commit is None
-        assert found.reasons["commit"] == "no repository given"
+    def test_what_is_missing_has_a_reason(self, tmp_path: Path, empty: Path) -> None:
+        found = environment.collect(tmp_path)
+        assert (found.commit, found.dirty, found.cpu_quota) == (None, None, None)
+        assert "git" in found.reasons["commit"]
+        assert {"dirty", "cpu_quota"} <= found.reasons.keys()
         for name, value in found.limits.items():
             assert value is not None or f"limits.{name}" in found.reasons
-        assert found.cpu_quota is None
-        assert "cpu_quota" in found.reasons
-
-    def test_a_folder_that_is_no_repository(self, tmp_path: Path) -> None:
-        found = environment.collect(tmp_path)
-        assert found.commit is None
-        assert "git" in found.reasons["commit"]
 
     def test_results_do_not_make_it_dirty(self, tmp_path: Path) -> None:
         def git(*arguments: str) -> None:
