@@ -17,7 +17,7 @@ from pydantic import Field
 from rich.console import Console
 
 from bench.machine import cpu
-from bench.micro.prices import Run, answer, head, in_turn, missing, save
+from bench.micro.study import Run, answer, head, in_turn, missing, save
 from bench.questions.question import few
 from bench.report import study
 from bench.report.charts import Design, Skip
@@ -70,7 +70,7 @@ class HopsRecord(Run):
 def run(out: Path, repeats: int, console: Console, calls: int = CALLS) -> HopsRecord:
     """Every way once in each repeat, in a random order.
 
-    Raises :class:`bench.micro.prices.MicroError` if a process fails, as it does after a wrong
+    Raises :class:`bench.micro.study.MicroError` if a process fails, as it does after a wrong
     result.
     """
     absent = missing(WAYS)

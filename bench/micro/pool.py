@@ -19,7 +19,7 @@ from typing import Any, Final
 from rich.console import Console
 
 from bench.machine import cpu, memory
-from bench.micro.prices import MicroError, Run, answer, head, in_turn, missing, save
+from bench.micro.study import MicroError, Run, answer, head, in_turn, missing, save
 from bench.questions.question import few
 from bench.run.process import Child, interruptible
 from bench.run.servers import Server

@@ -8,19 +8,20 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench.micro import hops, pool, prices, startup, tasks
+from bench.micro import hops, pool, startup, tasks
+from bench.micro import study as studies
 from bench.micro.child import KINDS
 from bench.micro.hops import HopsRecord
 from bench.micro.pool import PoolRecord
-from bench.micro.prices import MicroError, MicroRecord
 from bench.micro.startup import StartupRecord
+from bench.micro.study import MicroError
 from bench.micro.tasks import TasksRecord
 from bench.plan.participants import MAIN_VARIANTS
 from bench.report import study
 from bench.report.charts import Design, Skip
-from bench.report.tables import grid, section, show
+from bench.report.tables import section, show
 from bench.show import table as tables
-from bench.text import capital, listing, significant
+from bench.text import capital, listing
 from crawlers.registry import MODELS
 
 
@@ -28,7 +29,6 @@ from crawlers.registry import MODELS
 class Found:
     """The records of a folder; None for what was not measured."""
 
-    prices: MicroRecord | None = None
     tasks: TasksRecord | None = None
     startup: StartupRecord | None = None
     hops: HopsRecord | None = None
@@ -38,17 +38,13 @@ class Found:
 def load(folder: Path) -> Found:
     """The records in a folder. Raises :class:`MicroError` if there is none at all."""
     found = Found(
-        prices.load(folder, prices.FILE_NAME, MicroRecord),
-        prices.load(folder, tasks.FILE_NAME, TasksRecord),
-        prices.load(folder, startup.FILE_NAME, StartupRecord),
-        prices.load(folder, hops.FILE_NAME, HopsRecord),
-        prices.load(folder, pool.FILE_NAME, PoolRecord),
+        studies.load(folder, tasks.FILE_NAME, TasksRecord),
+        studies.load(folder, startup.FILE_NAME, StartupRecord),
+        studies.load(folder, hops.FILE_NAME, HopsRecord),
+        studies.load(folder, pool.FILE_NAME, PoolRecord),
     )
     if found == Found():
-        raise MicroError(
-            f"{folder / prices.FILE_NAME}: no such file; measure with python -m bench micro "
-            f"--out {folder}"
-        )
+        raise MicroError(f"{folder}: no records; measure with python -m bench micro --out {folder}")
     return found
 
 
@@ -56,8 +52,7 @@ def write(found: Found, folder: Path, console: Console) -> None:
     kinds = (kind.backend or kind.name for kind in KINDS.values())
     coloured = dict.fromkeys((*MODELS, *MAIN_VARIANTS, *kinds))
     study.write(folder, summary(found), designs(found), list(coloured))
-    prices = [prices_table(found.prices)] if found.prices else []
-    for each in (*prices, *further(found)):
+    for each in further(found):
         show(each, console)
 
 
@@ -82,18 +77,10 @@ def further(found: Found) -> list[tables.Table]:
 
 
 def summary(found: Found) -> str:
-    text = "# What single operations cost\n\n"
-    if found.prices is None:
-        text += "Their prices were not measured.\n"
-    else:
-        machine = found.prices.environment
-        table = "\n".join(grid(prices_table(found.prices)))
-        text += (
-            f"{found.prices.created[:10]}, {machine.cpu_model or machine.machine}, "
-            f"{machine.python}. Microseconds of processor time (user and system), over all "
-            "batches of two passes. Rebuild with `python -m bench micro --redraw`; docs/method.md "
-            f"says how they are measured.\n\n{table}\n"
-        )
+    text = (
+        "# What single operations cost\n\nRebuild with `python -m bench micro --redraw`; "
+        "docs/method.md says how they are measured.\n"
+    )
     parts = {
         "waiting tasks": found.tasks, "start-up": found.startup, "hops": found.hops,
         "pool": found.pool,
@@ -109,10 +96,8 @@ def summary(found: Found) -> str:
 
 
 def as_json(found: Found) -> dict[str, float]:
-    """Medians by name: microseconds, bytes of a task, ms of an import, µs of a hop or page."""
+    """Medians by name: bytes and µs of a task, ms of an import, µs of a hop or page."""
     made: dict[str, float] = {}
-    if found.prices is not None:
-        made |= {name: price.median_us for name, price in found.prices.prices.items()}
     if found.tasks is not None:
         waiting = tasks.measured(found.tasks)
         for kind in waiting.values:
@@ -131,16 +116,3 @@ def as_json(found: Found) -> dict[str, float]:
         pages = pool.measured(found.pool)
         made |= {f"pool.{way}.cpu_us": pages.median(way, "cpu") for way in pages.values}
     return made
-
-
-def prices_table(record: MicroRecord) -> tables.Table:
-    rows = []
-    for key, price in sorted(record.prices.items(), key=lambda item: (item[1].group, item[0])):
-        where, _, test = key.partition(".")
-        inside = test[test.index("[") :] if "[" in test else ""
-        quartiles = f"{significant(price.q1_us, 3)} to {significant(price.q3_us, 3)}"
-        middle, least = significant(price.median_us, 3), significant(price.min_us, 3)
-        rows.append([f"{price.group}{inside}", where, middle, quartiles, least])
-    heads = [tables.Column(title) for title in ("median µs", "quartiles", "least")]
-    columns = [tables.name("operation"), tables.name("where"), *heads]
-    return tables.Table(f"Processor time of one operation, µs ({record.stamp})", columns, rows)

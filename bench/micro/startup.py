@@ -15,7 +15,7 @@ from pydantic import Field
 from rich.console import Console
 
 from bench.machine import cpu, memory
-from bench.micro.prices import MicroError, Run, answer, head, save
+from bench.micro.study import MicroError, Run, answer, head, save
 from bench.run.process import Child
 from bench.schema import Record
 from bench.show.figures import Unit
@@ -67,7 +67,7 @@ def run(
 
     Each repeat has all of them once, in a random order, after a first one that does not count:
     it reads the files from disk and writes compiled modules. Raises
-    :class:`bench.micro.prices.MicroError` if a process fails.
+    :class:`bench.micro.study.MicroError` if a process fails.
     """
     names = list(backends or registry.names())
     absent = {name: why for name in names if (why := registry.about(name).missing)}

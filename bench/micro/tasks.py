@@ -20,7 +20,7 @@ from bench.machine import cpu, doctor, memory
 from bench.machine.doctor import Needs, available_bytes, mib
 from bench.machine.memory import Reader, Reading
 from bench.micro.child import KINDS, Kind
-from bench.micro.prices import Run, answer, head, in_turn, save
+from bench.micro.study import Run, answer, head, in_turn, save
 from bench.report import study
 from bench.report.charts import Design, Skip
 from bench.run.process import Child
@@ -245,7 +245,7 @@ def run(
     """Measure every kind, and write the record at the end.
 
     Each repeat has every kind at every number in a random order. Raises
-    :class:`bench.micro.prices.MicroError` if a process fails.
+    :class:`bench.micro.study.MicroError` if a process fails.
     """
     doctor.raise_descriptor_limit()
     kinds = {name: KindRecord(missing=KINDS[name].missing) for name in names}

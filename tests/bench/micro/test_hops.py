@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from bench.micro import hop_child, hops, prices, report
+from bench.micro import hop_child, hops, report, study
 from bench.micro.hops import CHILD, SUBMIT, WAYS, Call, Hop, HopsRecord
-from bench.micro.prices import MicroError, answer
 from bench.micro.report import Found
+from bench.micro.study import MicroError, answer
 from bench.report.charts import Design, Skip
 from bench.run.process import Child
 from tests.bench.synthetic import environment
@@ -116,7 +116,7 @@ def test_a_real_run_is_kept_and_a_way_that_fails_is_one_line(
 ) -> None:
     monkeypatch.setattr(hops, "WAYS", {SUBMIT: None, "to_thread": None, "x": "no_such_library"})
     found = hops.run(tmp_path, 1, Console(quiet=True), calls=200)
-    assert prices.load(tmp_path, hops.FILE_NAME, HopsRecord) == found
+    assert study.load(tmp_path, hops.FILE_NAME, HopsRecord) == found
     assert set(found.hops) == {SUBMIT, "to_thread"}
     assert found.hops["to_thread"][0].many is not None
     assert found.absent == {"x": "no_such_library is not installed"}

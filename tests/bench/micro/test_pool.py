@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from bench.micro import pool, prices, report
+from bench.micro import pool, report, study
 from bench.micro.pool import WAYS, PoolRecord, Sample
-from bench.micro.prices import MicroError
 from bench.micro.report import Found
+from bench.micro.study import MicroError
 from bench.run.process import Child
 from bench.run.servers import Server
 from tests.bench.synthetic import environment
@@ -174,7 +174,7 @@ def test_a_real_run_is_kept_with_what_is_void(
     ways = {"asyncio with workers": WAYS["asyncio with workers"], "x": ("variants.no_such", "x")}
     monkeypatch.setattr(pool, "WAYS", ways | {"broken": ("no_such_backend", "workers")})
     found = pool.run(tmp_path, 1, Console(quiet=True), PAGES, LIMIT)
-    assert prices.load(tmp_path, pool.FILE_NAME, PoolRecord) == found
+    assert study.load(tmp_path, pool.FILE_NAME, PoolRecord) == found
     assert {way: len(samples) for way, samples in found.samples.items()} == {
         "asyncio with workers": 1, "broken": 0,
     }  # fmt: skip

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from bench.micro import prices, report, startup
+from bench.micro import report, startup, study
 from bench.micro.report import Found
 from bench.micro.startup import BARE, Start, StartupRecord
 from bench.text import MIB
@@ -60,7 +60,7 @@ def test_the_tables_and_the_summary_say_it(tmp_path: Path) -> None:
 @pytest.mark.timeout(300)
 def test_a_real_import_takes_more_than_none(tmp_path: Path) -> None:
     found = startup.run(tmp_path, 1, Console(quiet=True), ("callbacks", ABSENT))
-    assert prices.load(tmp_path, startup.FILE_NAME, StartupRecord) == found
+    assert study.load(tmp_path, startup.FILE_NAME, StartupRecord) == found
     assert set(found.starts) == {BARE, "callbacks"}
     each = startup.measured(found).row("callbacks")
     assert each["modules"].median > 20

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from bench.micro import prices, report, tasks
+from bench.micro import report, study, tasks
 from bench.micro.child import KINDS
-from bench.micro.prices import MicroError
 from bench.micro.report import Found
+from bench.micro.study import MicroError
 from bench.micro.tasks import TOTAL, Held, fit, measured, refused
 from bench.report.charts import Design, Skip
 from tests.bench.micro import made
@@ -55,7 +55,7 @@ def test_threads_take_more_than_generators(tmp_path: Path) -> None:
         lambda kind: (20, 60, 120, 240) if kind.threaded else (5_000, 10_000, 20_000, 40_000),
         turns=20,
     )
-    assert prices.load(tmp_path, tasks.FILE_NAME, tasks.TasksRecord) == record
+    assert study.load(tmp_path, tasks.FILE_NAME, tasks.TasksRecord) == record
     generator, thread = (measured(record).median(kind, TOTAL) for kind in ("generator", "thread"))
     assert 100 < generator < 1000
     assert thread > 10 * generator
@@ -115,11 +115,9 @@ def test_the_chart_says_what_the_record_says(tmp_path: Path) -> None:
 def test_records_are_read_back_and_parts_may_be_absent(tmp_path: Path) -> None:
     with pytest.raises(MicroError, match="measure with python -m bench micro"):
         report.load(tmp_path)
-    prices.save(made.record(), tmp_path, tasks.FILE_NAME)
+    study.save(made.record(), tmp_path, tasks.FILE_NAME)
     found = report.load(tmp_path)
     assert found == Found(tasks=made.record())
-    text = report.summary(found)
-    assert "prices were not measured" in text
     assert report.as_json(found)["tasks.asyncio.bytes"] == pytest.approx(1000)
     (tmp_path / tasks.FILE_NAME).write_text("{}")
     with pytest.raises(MicroError, match="not a record"):

@@ -1,21 +1,14 @@
-"""The price of each operation: runs the micro-benchmarks in two passes, and keeps ``micro.json``.
-
-If the machine drifts between the passes, the quartiles of the prices show it.
-"""
+"""What all studies share: their record, and turns of fresh processes."""
 
 from __future__ import annotations
 
-import json
 import random
-import re
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
-from statistics import quantiles
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
@@ -23,7 +16,7 @@ from rich.console import Console
 
 from bench import filesystem
 from bench.errors import BenchError
-from bench.launch import OWN_PYTHON, ROOT, run_module
+from bench.launch import ROOT
 from bench.machine import environment
 from bench.report.study import origin
 from bench.run.process import Child, ProcessError
@@ -32,22 +25,9 @@ from bench.schema import Environment, Record
 from bench.terminal import Phases
 from bench.text import now
 
-FILE_NAME = "micro.json"
-
 
 class MicroError(BenchError):
-    """Operations cannot be timed, or a record not be read; the message says what to do."""
-
-
-class Price(Record):
-    """The cost of one operation in microseconds of processor time: quartiles over batches."""
-
-    group: str
-    median_us: float
-    q1_us: float
-    q3_us: float
-    min_us: float
-    batches: int
+    """Nothing can be measured, or a record cannot be read; the message says what to do."""
 
 
 class Run(Record):
@@ -66,10 +46,6 @@ class Run(Record):
 
 
 T = TypeVar("T", bound=Run)
-
-
-class MicroRecord(Run):
-    prices: dict[str, Price]
 
 
 def head() -> dict[str, Any]:
@@ -134,70 +110,3 @@ def answer(child: Child, patience_s: float) -> str:
     except (TimeoutError, ProcessError) as error:
         last = (child.stderr_tail() or "").splitlines()[-1:]
         raise MicroError(": ".join([str(error), *last])) from None
-
-
-PASS_S = 1800.0
-"""How long one pass of all micro-benchmarks may take."""
-TROUBLE = re.compile(r"^(FAILED|ERROR)|error:")
-US = 1e6
-
-Times = dict[str, tuple[str, list[float]]]
-"""Name of a micro-benchmark → its group, and the seconds per operation of each batch."""
-
-
-def benchmarks(rounds: int, console: Console, phase: str) -> Times:
-    """One pass of all micro-benchmarks, in a process of its own."""
-    if not console.is_terminal:
-        console.print(phase)
-    with tempfile.TemporaryDirectory(prefix="c10k-") as folder, console.status(phase):
-        saved = Path(folder) / "saved.json"
-        arguments = [str(ROOT / "bench" / "micro"), "-q"]
-        arguments += ["--rounds", str(rounds), "--benchmark-json", str(saved)]
-        done = run_module(OWN_PYTHON, "pytest", *arguments, timeout_s=PASS_S)
-        if done.returncode:
-            lines = [*done.stdout.splitlines(), *done.stderr.splitlines()]
-            named = [line for line in lines if TROUBLE.search(line)]
-            raise MicroError(
-                f"the micro-benchmarks failed: {named[-1] if named else 'no reason given'}; "
-                "run python -m pytest bench/micro"
-            )
-        return read(json.loads(saved.read_text(encoding="utf-8")))
-
-
-def read(saved: Mapping[str, Any]) -> Times:
-    """The times in pytest-benchmark's file, by name: ``asyncio.resume_at_depth[10]``."""
-    found: Times = {}
-    for row in saved["benchmarks"]:
-        parameters = dict(row["params"] or {})
-        file = row["fullname"].partition("::")[0]
-        where = parameters.pop("model", Path(file).stem.removeprefix("test_"))
-        inside = "".join(f"[{value}]" for value in parameters.values())
-        name = f"{where}.{row['group'].replace(' ', '_')}{inside}"
-        found[name] = row["group"], row["stats"]["data"]
-    return found
-
-
-def price(group: str, batches: Sequence[float]) -> Price:
-    q1, q2, q3 = quantiles(batches, n=4, method="inclusive")
-    return Price(
-        group=group,
-        median_us=q2 * US,
-        q1_us=q1 * US,
-        q3_us=q3 * US,
-        min_us=min(batches) * US,
-        batches=len(batches),
-    )
-
-
-def run(out: Path, rounds: int, console: Console) -> MicroRecord:
-    """Measure everything in two passes and write the record at the end.
-
-    Raises :class:`MicroError` if a micro-benchmark fails.
-    """
-    rounds = max(rounds // 2, 1)
-    times = benchmarks(rounds, console, "first pass")
-    later = benchmarks(rounds, console, "second pass")
-    for name, (_, more) in later.items():
-        times[name][1].extend(more)
-    prices = {name: price(group, batches) for name, (group, batches) in times.items()}
-    return save(MicroRecord(**head(), prices=prices), out, FILE_NAME)
