@@ -93,26 +93,3 @@ def summary(found: Found) -> str:
     for each in further(found):
         text += "\n" + "\n".join(section(each)).rstrip("\n") + "\n"
     return text
-
-
-def as_json(found: Found) -> dict[str, float]:
-    """Medians by name: bytes and µs of a task, ms of an import, µs of a hop or page."""
-    made: dict[str, float] = {}
-    if found.tasks is not None:
-        waiting = tasks.measured(found.tasks)
-        for kind in waiting.values:
-            row = waiting.row(kind)
-            if tasks.TOTAL in row:
-                made[f"tasks.{kind}.bytes"] = row[tasks.TOTAL].median
-            for what in tasks.TIMES.keys() & row.keys():
-                made[f"tasks.{kind}.{what}_us"] = row[what].median
-    if found.startup is not None:
-        starts = startup.measured(found.startup)
-        made |= {f"startup.{each}.cpu_ms": starts.median(each, "cpu") for each in starts.values}
-    if found.hops is not None:
-        calls = hops.measured(found.hops)
-        made |= {f"hops.{way}.cpu_us": calls.median(way, "alone") for way in calls.values}
-    if found.pool is not None:
-        pages = pool.measured(found.pool)
-        made |= {f"pool.{way}.cpu_us": pages.median(way, "cpu") for way in pages.values}
-    return made

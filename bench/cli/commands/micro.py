@@ -13,14 +13,13 @@ backend in fresh processes. Then a loop calls a thread, in every way that librar
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
 from rich.console import Console
 
 from bench import filesystem
 from bench.cli import DONE
-from bench.cli.options import add_json, names, positive
+from bench.cli.options import names, positive
 from bench.launch import RESULTS
 from bench.micro import hops, pool, report, startup, tasks
 from bench.micro.study import MicroError
@@ -42,7 +41,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="processes of each kind of task and number, and twice as many of each import, hop "
         "and pool (default: 3)",
     )  # fmt: skip
-    add_json(parser)
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
@@ -62,6 +60,4 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     found = report.load(out)
     report.write(found, out, console)
     console.print(f"records, summary and charts: {out}")
-    if arguments.json:
-        print(json.dumps(report.as_json(found)))
     return DONE

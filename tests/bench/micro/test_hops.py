@@ -79,7 +79,6 @@ def test_table_chart_summary_and_json_say_it(tmp_path: Path) -> None:
     summary = (tmp_path / "summary.md").read_text()
     assert "\nHops: 2026-11-25, CPython 3.11.9.\n" in summary
     assert f"## {hops.TITLE}" in summary
-    assert report.as_json(found)["hops.to_thread.cpu_us"] == pytest.approx(62.5)
 
 
 @pytest.mark.parametrize("at_once", [1, 3])

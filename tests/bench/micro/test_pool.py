@@ -92,7 +92,6 @@ def test_table_summary_and_json_say_it(tmp_path: Path) -> None:
     assert "\nPool: 2026-11-25, CPython 3.11.9.\n" in summary
     assert f"## {pool.TITLE}" in summary
     assert "\nA page costs 102 µs by " in summary
-    assert report.as_json(found)[f"pool.{HTTPX}.cpu_us"] == pytest.approx(102.5)
 
 
 def test_a_page_is_late_by_the_places_of_those_that_came_before_it() -> None:
