@@ -2,94 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 from rich.console import Console
 
-from bench.micro import hops, pool, startup, tasks
-from bench.micro import study as studies
-from bench.micro.child import KINDS
 from bench.micro.hops import HopsRecord
 from bench.micro.pool import PoolRecord
 from bench.micro.startup import StartupRecord
-from bench.micro.study import MicroError
-from bench.micro.tasks import TasksRecord
+from bench.micro.study import MicroError, Study
+from bench.micro.tasks import KINDS, TasksRecord
 from bench.plan.participants import MAIN_VARIANTS
 from bench.report import study
-from bench.report.charts import Design, Skip
 from bench.report.tables import section, show
-from bench.show import table as tables
 from bench.text import capital, listing
 from crawlers.registry import MODELS
 
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The records of a folder; None for what was not measured."""
-
-    tasks: TasksRecord | None = None
-    startup: StartupRecord | None = None
-    hops: HopsRecord | None = None
-    pool: PoolRecord | None = None
+STUDIES: Final[tuple[type[Study], ...]] = (TasksRecord, StartupRecord, HopsRecord, PoolRecord)
+"""In the order of the command and of the summary."""
 
 
-def load(folder: Path) -> Found:
+def load(folder: Path) -> list[Study]:
     """The records in a folder. Raises :class:`MicroError` if there is none at all."""
-    found = Found(
-        studies.load(folder, tasks.FILE_NAME, TasksRecord),
-        studies.load(folder, startup.FILE_NAME, StartupRecord),
-        studies.load(folder, hops.FILE_NAME, HopsRecord),
-        studies.load(folder, pool.FILE_NAME, PoolRecord),
-    )
-    if found == Found():
+    found = [record for each in STUDIES if (record := each.load(folder)) is not None]
+    if not found:
         raise MicroError(f"{folder}: no records; measure with python -m bench micro --out {folder}")
     return found
 
 
-def write(found: Found, folder: Path, console: Console) -> None:
+def write(found: Sequence[Study], folder: Path, console: Console) -> None:
     kinds = (kind.backend or kind.name for kind in KINDS.values())
     coloured = dict.fromkeys((*MODELS, *MAIN_VARIANTS, *kinds))
-    study.write(folder, summary(found), designs(found), list(coloured))
-    for each in further(found):
-        show(each, console)
+    designs = (design for record in found for design in record.designs())
+    study.write(folder, summary(found), designs, list(coloured))
+    for record in found:
+        for table in record.tables():
+            show(table, console)
 
 
-def designs(found: Found) -> Iterator[Design | Skip]:
-    if found.tasks is not None:
-        yield tasks.design(found.tasks)
-    if found.hops is not None:
-        yield hops.design(found.hops)
-
-
-def further(found: Found) -> list[tables.Table]:
-    made = []
-    if found.tasks is not None:
-        made += tasks.tables(found.tasks)
-    if found.startup is not None:
-        made.append(startup.table(found.startup))
-    if found.hops is not None:
-        made.append(hops.table(found.hops))
-    if found.pool is not None:
-        made.append(pool.table(found.pool))
-    return made
-
-
-def summary(found: Found) -> str:
+def summary(found: Sequence[Study]) -> str:
+    stamps = "; ".join(sorted({record.stamp for record in found}))
     text = (
-        "# What single operations cost\n\nRebuild with `python -m bench micro --redraw`; "
-        "docs/method.md says how they are measured.\n"
+        "# What single operations cost\n\n"
+        "Rebuild with `python -m bench micro --redraw`; docs/method.md says how they are "
+        f"measured.\n\n{capital(listing([record.WHAT for record in found]))}: {stamps}.\n"
     )
-    parts = {
-        "waiting tasks": found.tasks, "start-up": found.startup, "hops": found.hops,
-        "pool": found.pool,
-    }  # fmt: skip
-    records = {part: record.stamp for part, record in parts.items() if record is not None}
-    if records:
-        text += (
-            f"\n{capital(listing(list(records)))}: {'; '.join(sorted(set(records.values())))}.\n"
-        )
-    for each in further(found):
-        text += "\n" + "\n".join(section(each)).rstrip("\n") + "\n"
+    for record in found:
+        for table in record.tables():
+            text += "\n" + "\n".join(section(table)).rstrip("\n") + "\n"
     return text

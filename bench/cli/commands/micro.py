@@ -21,10 +21,10 @@ from bench import filesystem
 from bench.cli import DONE
 from bench.cli.options import names, positive
 from bench.launch import RESULTS
-from bench.micro import hops, pool, report, startup, tasks
+from bench.micro import report
 from bench.micro.study import MicroError
 
-PARTS = ("tasks", "startup", "hops", "pool")
+PARTS = [study.NAME for study in report.STUDIES]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,20 +44,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
-    parts, out = tuple(arguments.only or PARTS), arguments.out
+    parts, out = arguments.only or PARTS, arguments.out
     if unknown := set(parts) - set(PARTS):
         raise MicroError(f"no part {sorted(unknown)[0]!r}: choose from {', '.join(PARTS)}")
     if not arguments.redraw:
         filesystem.make_folder(out)
-        if "tasks" in parts:
-            tasks.run(out, arguments.repeats, console)
-        if "startup" in parts:
-            startup.run(out, 2 * arguments.repeats, console)
-        if "hops" in parts:
-            hops.run(out, 2 * arguments.repeats, console)
-        if "pool" in parts:
-            pool.run(out, 2 * arguments.repeats, console)
-    found = report.load(out)
-    report.write(found, out, console)
+        for study in report.STUDIES:
+            if study.NAME in parts:
+                study.measure(study.PROCESSES * arguments.repeats, console).save(out)
+    report.write(report.load(out), out, console)
     console.print(f"records, summary and charts: {out}")
     return DONE
