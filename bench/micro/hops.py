@@ -7,7 +7,6 @@ machine, as programs run, and on one, where nothing wakes another processor.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final, Self
 
 from pydantic import Field
@@ -15,12 +14,9 @@ from rich.console import Console
 
 from bench.machine import cpu
 from bench.micro.study import Process, Study, apart, by_repeat, head, in_turn, missing
-from bench.report.charts import Design
 from bench.schema import Record
-from bench.show.figures import Bars, Figure
 from bench.show.measured import US, Measure, Measured
 from bench.show.table import Table
-from bench.text import plural
 
 SUBMIT: Final = "submit"
 WAYS: Final = {
@@ -105,22 +101,10 @@ class HopsRecord(Study):
         return Measured(MEASURES, by_repeat(self.hops, Hop.values))
 
     def tables(self) -> list[Table]:
-        notes = [f"{way}: {why}" for way, why in self.absent.items()]
-        return [self.table(self.measured(), TITLE, ABOUT, "by", notes)]
-
-    def designs(self) -> Iterator[Design]:
         found = self.measured()
-        if found.values:
-            figure = Figure(
-                name=self.NAME,
-                title=TITLE,
-                headline=headline(found),
-                subtitle="Processor time for one call, one at a time on all processors; median of "
-                f"{plural(max(found.blocks()), 'repeat')}, a fresh process each",
-                data=Bars([found.panel("processor time per call", "alone")]),
-                notes=("Ranges: lowest to highest process. submit has no loop.",),
-            )
-            yield self.drawn(figure)
+        about = ". ".join(filter(None, [headline(found), ABOUT]))
+        notes = [f"{way}: {why}" for way, why in self.absent.items()]
+        return [self.table(found, TITLE, about, "by", notes)]
 
 
 def ask(way: str, calls: int, at_once: int = 1, cores: list[int] | None = None) -> Call:

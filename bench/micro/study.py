@@ -22,12 +22,10 @@ from bench.errors import BenchError
 from bench.launch import ROOT
 from bench.machine import cpu, environment
 from bench.questions.question import few
-from bench.report import study
 from bench.report.charts import Design
 from bench.run.process import Child, ProcessError
 from bench.run.runner import own_command
 from bench.schema import Environment, Record
-from bench.show.figures import Figure
 from bench.show.measured import Measured
 from bench.show.table import Table, name
 from bench.terminal import Phases
@@ -56,9 +54,6 @@ class Study(Record):
     @abstractmethod
     def measure(cls, repeats: int, console: Console) -> Self:
         """Measure every way in this many processes. Raises :class:`MicroError`."""
-
-    @abstractmethod
-    def measured(self) -> Measured: ...
 
     @abstractmethod
     def tables(self) -> list[Table]: ...
@@ -98,10 +93,6 @@ class Study(Record):
         """A table that names its interpreter; ``first`` heads the column of names."""
         made = found.table(f"{title} ({self.environment.python})", about)
         return replace(made, columns=[name(first), *made.columns[1:]], notes=notes)
-
-    def drawn(self, figure: Figure) -> Design:
-        below = study.origin("python -m bench micro", self.environment, self.created)
-        return study.drawn(figure, below)
 
 
 def head() -> dict[str, Any]:

@@ -20,6 +20,7 @@ from bench.machine import cpu, doctor, memory
 from bench.machine.doctor import Needs, available_bytes, mib
 from bench.machine.memory import Reader, Reading
 from bench.micro.study import Process, Study, by_repeat, head, in_turn, missing
+from bench.report import study
 from bench.report.charts import Design
 from bench.schema import Record
 from bench.show.figures import Bars, Figure, Unit
@@ -65,13 +66,8 @@ KINDS: Final = {
     for kind in (
         Kind("generator", "generator", "yield", "next()"),
         Kind("coroutine", "coroutine", "an awaitable that yields", "send()"),
-        Kind(
-            "generator_task",
-            "Task of generators",
-            "a Future of the hand-built loop",
-            "a Future that the loop resolves soon",
-            backend="generators",
-        ),
+        Kind("generator_task", "Task of generators", "a Future of the hand-built loop",
+             "a Future that the loop resolves soon", backend="generators"),
         Kind("asyncio", "asyncio.Task", *_ASYNCIO, backend="async_await"),
         Kind("asyncio_pure", "asyncio.Task in Python", *_ASYNCIO, backend="asyncio_pure"),
         Kind("asyncio_eager", "asyncio.Task, eager", *_ASYNCIO, backend="asyncio_eager",
@@ -237,7 +233,8 @@ class TasksRecord(Study):
                 data=Bars([replace(found, values=rows).panel("memory of one", TOTAL)]),
                 notes=("Ranges: lowest to highest repeat.",),
             )
-            yield self.drawn(figure)
+            below = study.origin("python -m bench micro", self.environment, self.created)
+            yield study.drawn(figure, below)
 
 
 # --- what is shown -----------------------------------------------------------------------------
