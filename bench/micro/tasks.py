@@ -336,9 +336,7 @@ def hold(kind: Kind, count: int, cores: list[int]) -> Held:
 def parts(kind: Kind, before: Reading, held: Reading) -> Mapping[str, int | None]:
     """The bytes by which each part grew; None where it is unknown or not its own."""
     both = memory.memory(before, held, 0)
-    grown = {
-        name: memory.gain(getattr(both.before, name), getattr(both.held, name)) for name in SOURCES
-    }
+    grown = memory.grown(both.before, both.held, SOURCES)
     if not kind.threaded:
         grown["kernel_other_bytes"] = None  # other programs', not this one's
     return grown
