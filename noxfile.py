@@ -51,7 +51,7 @@ def bench(session: nox.Session) -> None:
 
 @nox.session
 def micro(session: nox.Session) -> None:
-    """Time single operations: a task switch, a lock, a send."""
+    """Measure waiting tasks, imports, calls to a thread, and pools: -- --only hops."""
     bench_environment(session)
     session.run("python", "-m", "bench", "micro", *session.posargs)
 

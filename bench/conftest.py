@@ -12,11 +12,7 @@ from bench.cli.pytest_front import (
 )
 from bench.machine.environment import pytest_benchmark_generate_machine_info
 
-# Micro-benchmarks run under pytest alone and are not part of a campaign.
-collect_ignore = ["micro"]
-
 __all__ = [
-    "collect_ignore",
     "pytest_addoption",
     "pytest_benchmark_generate_machine_info",
     "pytest_collection_finish",

@@ -1,31 +1,29 @@
 """A call from a loop to a thread and back, in the process that is measured.
 
-``python -m bench.micro.hop_child WAY CALLS AT_ONCE [PROCESSOR]`` prints a JSON object: seconds of
-processor time, of all threads, and seconds on the wall for one call, and how many threads did the
-work. AT_ONCE tasks call one after the other, each until its call is back. The work is one addition.
-The process fails if a result is wrong or if the work ran in the thread of the caller.
-
-A library is imported in its own function only, so that the process has no other.
+``python -m bench.micro.hop_child WAY CALLS AT_ONCE`` waits for a line; by then it is pinned. It
+prints a JSON object: seconds of processor time, of all threads, and seconds on the wall for one
+call, and how many threads did the work. AT_ONCE tasks call one after the other, each until its call
+is back. The work is one addition. The process fails if a result is wrong or if the work ran in the
+thread of the caller.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-import os
 import sys
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
 from queue import SimpleQueue
 from typing import Any, Final
 
+from bench.micro import libraries
+
 Hop = Callable[[int], Awaitable[int]]
-Many = Callable[[int], Awaitable[None]]
 WARM, FEWEST = 200, 5
 """Calls beforehand, of all tasks and of each. They start the threads that a library wants."""
 
@@ -43,7 +41,9 @@ async def call(hop: Hop, calls: int) -> None:
             raise RuntimeError("a call returned the result of another")
 
 
-async def measure(many: Many, calls: int, at_once: int) -> dict[str, float]:
+async def measure(
+    many: Callable[[int], Awaitable[None]], calls: int, at_once: int
+) -> dict[str, float]:
     await many(max(WARM // at_once, FEWEST))
     _threads.clear()
     wall, cpu = time.perf_counter(), time.process_time()
@@ -55,18 +55,27 @@ async def measure(many: Many, calls: int, at_once: int) -> dict[str, float]:
     return {"cpu_s": cpu / done, "wall_s": wall / done, "threads": len(_threads)}
 
 
-# --- asyncio ---------------------------------------------------------------------------------
+# --- the ways --------------------------------------------------------------------------------
 
 
-@contextmanager
-def by_hand() -> Iterator[Hop]:
+def submit() -> Hop:
+    """From thread to thread, without a loop: the caller blocks until the result is there."""
+    pool = ThreadPoolExecutor()
+
+    async def hop(number: int) -> int:
+        return pool.submit(work, number).result()
+
+    return hop
+
+
+def by_hand() -> Hop:
     """One thread and one queue; the result comes back with ``call_soon_threadsafe``."""
     loop = asyncio.get_running_loop()
-    asked: SimpleQueue[tuple[int, asyncio.Future[int]] | None] = SimpleQueue()
+    asked: SimpleQueue[tuple[int, asyncio.Future[int]]] = SimpleQueue()
 
     def serve() -> None:
-        while (item := asked.get()) is not None:
-            number, future = item
+        while True:
+            number, future = asked.get()
             loop.call_soon_threadsafe(future.set_result, work(number))
 
     async def hop(number: int) -> int:
@@ -74,105 +83,59 @@ def by_hand() -> Iterator[Hop]:
         asked.put((number, future))
         return await future
 
-    thread = threading.Thread(target=serve)
-    thread.start()
-    try:
-        yield hop
-    finally:
-        asked.put(None)
-        thread.join()
+    threading.Thread(target=serve, daemon=True).start()
+    return hop
 
 
-@contextmanager
-def in_executor() -> Iterator[Hop]:
+def in_executor() -> Hop:
     loop = asyncio.get_running_loop()
 
     async def hop(number: int) -> int:
         return await loop.run_in_executor(None, work, number)
 
-    yield hop
+    return hop
 
 
-@contextmanager
-def to_thread() -> Iterator[Hop]:
-    async def hop(number: int) -> int:
-        return await asyncio.to_thread(work, number)
-
-    yield hop
+async def to_thread(number: int) -> int:
+    return await asyncio.to_thread(work, number)
 
 
-ON_ASYNCIO: Final = {
-    "call_soon_threadsafe": (by_hand, "asyncio:SelectorEventLoop"),
-    "run_in_executor": (in_executor, "asyncio:SelectorEventLoop"),
-    "to_thread": (to_thread, "asyncio:SelectorEventLoop"),
-    "to_thread on uvloop": (to_thread, "uvloop:new_event_loop"),
-}
-
-
-def on_asyncio(name: str, calls: int, at_once: int) -> dict[str, float]:
-    way, loop = ON_ASYNCIO[name]
-    module, _, factory = loop.partition(":")
-
-    async def main() -> dict[str, float]:
-        with way() as hop:
-
-            async def many(calls: int) -> None:
-                await asyncio.gather(*(call(hop, calls) for _ in range(at_once)))
-
-            return await measure(many, calls, at_once)
-
-    with asyncio.Runner(loop_factory=getattr(import_module(module), factory)) as runner:
-        return runner.run(main())
-
-
-# --- others ----------------------------------------------------------------------------------
-
-
-def in_group(name: str, calls: int, at_once: int) -> dict[str, float]:
+def in_library(name: str) -> Hop:
     """``to_thread.run_sync`` of trio, or of anyio on asyncio."""
-    library: Any = import_module(name)
-    run_sync = import_module(f"{name}.to_thread").run_sync
-    open_group = library.create_task_group if name == "anyio" else library.open_nursery
+    run_sync: Any = import_module(f"{name}.to_thread").run_sync
 
     async def hop(number: int) -> int:
         found: int = await run_sync(work, number)
         return found
 
-    async def many(calls: int) -> None:
-        async with open_group() as group:
-            for _ in range(at_once):
-                group.start_soon(call, hop, calls)
+    return hop
 
-    found: dict[str, float] = library.run(measure, many, calls, at_once)
+
+WAYS: Final[dict[str, tuple[str, Callable[[], Hop]]]] = {
+    "call_soon_threadsafe": ("asyncio", by_hand),
+    "run_in_executor": ("asyncio", in_executor),
+    "to_thread": ("asyncio", lambda: to_thread),
+    "to_thread on uvloop": ("uvloop", lambda: to_thread),
+    "trio": ("trio", partial(in_library, "trio")),
+    "anyio": ("anyio", partial(in_library, "anyio")),
+}
+"""The library of the loop, and what makes the call in it."""
+
+
+def measured(way: str, calls: int, at_once: int) -> dict[str, float]:
+    if way == "submit":
+        return libraries.straight(measure(partial(call, submit()), calls, 1))
+    name, make = WAYS[way]
+    library = libraries.chosen(name)
+
+    async def whole() -> dict[str, float]:
+        many = partial(library.together, call, at_once, make())
+        return await measure(many, calls, at_once)
+
+    found: dict[str, float] = library.run(whole())
     return found
 
 
-def submit(calls: int) -> dict[str, float]:
-    """From thread to thread, without a loop: the caller blocks until the result is there."""
-
-    async def hop(number: int) -> int:
-        return pool.submit(work, number).result()
-
-    with ThreadPoolExecutor() as pool:
-        try:
-            measure(partial(call, hop), calls, 1).send(None)
-        except StopIteration as done:
-            found: dict[str, float] = done.value
-            return found
-    raise RuntimeError("it waited, and there is no loop here")
-
-
-def main(name: str, calls: int, at_once: int, core: int | None = None) -> None:
-    if core is not None:
-        os.sched_setaffinity(0, {core})
-    if name == "submit":
-        found = submit(calls)
-    elif name in ON_ASYNCIO:
-        found = on_asyncio(name, calls, at_once)
-    else:
-        found = in_group(name, calls, at_once)
-    print(json.dumps(found), flush=True)
-
-
 if __name__ == "__main__":
-    main(sys.argv[1], *map(int, sys.argv[2:]))
+    sys.stdin.readline()
+    print(json.dumps(measured(sys.argv[1], *map(int, sys.argv[2:]))), flush=True)

@@ -7,34 +7,23 @@ machine, as programs run, and on one, where nothing wakes another processor.
 
 from __future__ import annotations
 
-import json
-from contextlib import closing
-from dataclasses import replace
-from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 from pydantic import Field
 from rich.console import Console
 
 from bench.machine import cpu
-from bench.micro.prices import Run, answer, head, in_turn, missing, save
-from bench.questions.question import few
-from bench.report import study
-from bench.report.charts import Design, Skip
-from bench.run.process import Child
+from bench.micro.study import Process, Study, apart, by_repeat, head, in_turn, missing
 from bench.schema import Record
-from bench.show.figures import Bars, Figure
 from bench.show.measured import US, Measure, Measured
-from bench.show.table import Table, name
-from bench.text import plural
+from bench.show.table import Table
 
-FILE_NAME: Final = "hops.json"
 SUBMIT: Final = "submit"
 WAYS: Final = {
-    SUBMIT: None,
-    "call_soon_threadsafe": None,
-    "run_in_executor": None,
-    "to_thread": None,
+    SUBMIT: "",
+    "call_soon_threadsafe": "",
+    "run_in_executor": "",
+    "to_thread": "",
     "to_thread on uvloop": "uvloop",
     "trio": "trio",
     "anyio": "anyio",
@@ -43,59 +32,7 @@ WAYS: Final = {
 CALLS, AT_ONCE = 10_000, 100
 """Calls of a process, and tasks that share them when they call at once."""
 CHILD: Final = "bench.micro.hop_child"
-PATIENCE_S = 120.0
 
-
-class Call(Record):
-    """One process: seconds for one call, and the threads that did the work."""
-
-    cpu_s: float
-    wall_s: float
-    threads: int
-
-
-class Hop(Record):
-    """One way in one repeat; ``many`` is None without a loop, as there are no tasks."""
-
-    alone: Call  # one at a time, on all processors
-    one: Call | None  # … on one processor; None where nothing can be pinned
-    many: Call | None  # a hundred tasks at once, on all processors
-
-
-class HopsRecord(Run):
-    hops: dict[str, list[Hop]]
-    absent: dict[str, str] = Field(default_factory=dict)  # way -> why it cannot be measured
-
-
-def run(out: Path, repeats: int, console: Console, calls: int = CALLS) -> HopsRecord:
-    """Every way once in each repeat, in a random order.
-
-    Raises :class:`bench.micro.prices.MicroError` if a process fails, as it does after a wrong
-    result.
-    """
-    absent = missing(WAYS)
-    hops: dict[str, list[Hop]] = {way: [] for way in WAYS if way not in absent}
-    cores = cpu.split_cores().client
-    with closing(in_turn("hops", list(hops), repeats, console)) as turns:
-        for way in turns:
-            found = Hop(
-                alone=ask(way, calls),
-                one=ask(way, calls, core=cores[0]) if cores else None,
-                many=None if way == SUBMIT else ask(way, calls // AT_ONCE, AT_ONCE),
-            )
-            hops[way].append(found)
-    return save(HopsRecord(**head(), hops=hops, absent=absent), out, FILE_NAME)
-
-
-def ask(way: str, calls: int, at_once: int = 1, core: int | None = None) -> Call:
-    """One process; it pins itself before it has threads, if it is to have one processor."""
-    pinned = [] if core is None else [str(core)]
-    arguments = ["-m", CHILD, way, str(calls), str(at_once), *pinned]
-    with Child(f"the calls of {way}", arguments) as child:
-        return Call(**json.loads(answer(child, PATIENCE_S)))
-
-
-NAME: Final = "hops"
 TITLE: Final = "A call from a loop to a thread and back"
 MEASURES: Final = {
     "alone": Measure("one at a time", "a call to a thread and back, processor time", US),
@@ -113,43 +50,67 @@ ABOUT: Final = (
 )
 
 
-def measured(record: HopsRecord) -> Measured:
-    values = {}
-    for way, hops in record.hops.items():
-        found = {
-            "alone": [hop.alone.cpu_s for hop in hops],
-            "one": [hop.one.cpu_s for hop in hops if hop.one],
-            "wall": [hop.alone.wall_s for hop in hops],
-            "many": [hop.many.cpu_s for hop in hops if hop.many],
+class Call(Record):
+    """One process: seconds for one call, and the threads that did the work."""
+
+    cpu_s: float
+    wall_s: float
+    threads: int
+
+
+class Hop(Record):
+    """One way in one repeat; ``many`` is None without a loop, as there are no tasks."""
+
+    alone: Call  # one at a time, on all processors
+    one: Call | None  # … on one processor; None where nothing can be pinned
+    many: Call | None  # a hundred tasks at once, on all processors
+
+    def values(self) -> dict[str, float | None]:
+        return {
+            "alone": 1e6 * self.alone.cpu_s,
+            "one": 1e6 * self.one.cpu_s if self.one else None,
+            "wall": 1e6 * self.alone.wall_s,
+            "many": 1e6 * self.many.cpu_s if self.many else None,
         }
-        values[way] = {
-            key: {n: 1e6 * seconds for n, seconds in enumerate(times)}
-            for key, times in found.items()
-            if times
-        }
-    return Measured(MEASURES, values)
 
 
-def table(record: HopsRecord) -> Table:
-    made = measured(record).table(f"{TITLE} ({record.environment.python})", ABOUT)
-    notes = [f"{way}: {why}" for way, why in record.absent.items()]
-    return replace(made, columns=[name("by"), *made.columns[1:]], notes=notes)
+class HopsRecord(Study):
+    NAME = WHAT = "hops"
+
+    hops: dict[str, list[Hop]]
+    absent: dict[str, str] = Field(default_factory=dict)  # way -> why it cannot be measured
+
+    @classmethod
+    def measure(cls, repeats: int, console: Console) -> Self:
+        """Measure all ways. A process fails after a wrong result."""
+        absent = {way: why for way, library in WAYS.items() if (why := missing(library))}
+        cores = cpu.split_cores().client
+
+        def hop(way: str) -> Hop:
+            return Hop(
+                alone=ask(way, CALLS),
+                one=ask(way, CALLS, cores=cores) if cores else None,
+                many=None if way == SUBMIT else ask(way, CALLS // AT_ONCE, AT_ONCE),
+            )
+
+        usable = [way for way in WAYS if way not in absent]
+        hops = in_turn(cls.WHAT, usable, repeats, console, hop)
+        return cls(**head(), hops=hops, absent=absent)
+
+    def measured(self) -> Measured:
+        return Measured(MEASURES, by_repeat(self.hops, Hop.values))
+
+    def tables(self) -> list[Table]:
+        found = self.measured()
+        about = ". ".join(filter(None, [headline(found), ABOUT]))
+        notes = [f"{way}: {why}" for way, why in self.absent.items()]
+        return [self.table(found, TITLE, about, "by", notes)]
 
 
-def design(record: HopsRecord) -> Design | Skip:
-    found = measured(record)
-    if not found.values:
-        return Skip(NAME, TITLE, "no call was measured")
-    figure = Figure(
-        name=NAME,
-        title=TITLE,
-        headline=headline(found),
-        subtitle="Processor time for one call, one at a time on all processors; median of "
-        f"{plural(max(found.blocks()), 'repeat')}, a fresh process each",
-        data=Bars([found.panel("processor time per call", "alone")]),
-        notes=("Ranges: lowest to highest process. submit has no loop.",),
-    )
-    return study.drawn(figure, record.below)
+def ask(way: str, calls: int, at_once: int = 1, cores: list[int] | None = None) -> Call:
+    """One process, on all processors or on these."""
+    with Process(way, ["-m", CHILD, way, str(calls), str(at_once)], cores or []) as child:
+        return Call(**child.ask())
 
 
 def headline(found: Measured) -> str | None:
@@ -158,9 +119,8 @@ def headline(found: Measured) -> str | None:
     if len(ranked) < 2:
         return None
     most, least = ranked[0], ranked[-1]
-    compared = {(c.label, c.base): c.ratio for c in found.compared("alone", ranked)}
-    only = few(compared[most, least].blocks)
-    if not only and not compared[most, least].shown:
+    only = apart(found, "alone", (most, least), ranked)
+    if only is None:
         return "A call to a thread and back costs about as much in every way"
     words = {way: US.words(found.median(way, "alone")) for way in (most, least)}
     return f"A call to a thread costs {words[most]} with {most}, {words[least]} with {least}{only}"

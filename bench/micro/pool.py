@@ -10,26 +10,31 @@ import json
 import time
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import closing
-from dataclasses import replace
-from pathlib import Path
 from statistics import quantiles
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from rich.console import Console
 
 from bench.machine import cpu, memory
-from bench.micro.prices import MicroError, Run, answer, head, in_turn, missing, save
-from bench.questions.question import few
-from bench.run.process import Child, interruptible
+from bench.micro.study import (
+    PATIENCE_S,
+    MicroError,
+    Process,
+    Study,
+    apart,
+    by_repeat,
+    head,
+    in_turn,
+    missing,
+)
+from bench.run.process import interruptible
 from bench.run.servers import Server
 from bench.schema import Record
 from bench.show.figures import Unit
 from bench.show.measured import MS, US, Measure, Measured
-from bench.show.table import Table, name
+from bench.show.table import Table
 from bench.text import KIB, listing, number
 
-FILE_NAME: Final = "pool.json"
 CHILD: Final = "bench.micro.pool_child"
 WAYS: Final = {
     "asyncio with a semaphore": ("async_await", "semaphore"),
@@ -45,107 +50,7 @@ WAYS: Final = {
 """The backend whose exchange it is, and what limits its connections."""
 PAGES, LIMIT, BYTES, SHARE = 10_000, 100, 2048, 10
 """httpx gets one page in ten: for each it goes through all tasks that wait for a connection."""
-PATIENCE_S, POLL_S = 300.0, 0.1
-
-
-class Sample(Record):
-    """One process."""
-
-    pages: int
-    cpu_s: float  # for one page
-    waiting_bytes: float | None  # for one page
-    late: float  # places
-    connections: int  # opened; never more than allowed at once
-    cancel_s: float
-    left: dict[str, int]
-
-
-class PoolRecord(Run):
-    samples: dict[str, list[Sample]]
-    void: dict[str, list[str]]  # way -> why processes of it do not count
-    absent: dict[str, str]  # way -> why it cannot be measured
-
-
-def run(
-    out: Path, repeats: int, console: Console, pages: int = PAGES, limit: int = LIMIT
-) -> PoolRecord:
-    """Every way once in each repeat, in a random order. Raises :class:`MicroError`."""
-    absent = missing({way: backend.partition(".")[2] for way, (backend, _) in WAYS.items()})
-    samples: dict[str, list[Sample]] = {way: [] for way in WAYS if way not in absent}
-    void: dict[str, list[str]] = {}
-    with (
-        Server(f"tree:{pages}:10:{BYTES}", seed=1, cores=cpu.split_cores().server) as server,
-        closing(in_turn("pool", list(samples), repeats, console)) as turns,
-    ):
-        site = server.ask("GET", "/site")["expected"].items()
-        known = [(target, int(crc, 16)) for target, (status, crc) in site if status == 200]
-        for way in turns:
-            mine = known[: pages // SHARE] if "httpx" in way else known
-            try:
-                samples[way].append(sample(way, server, mine, limit))
-            except MicroError as error:
-                void.setdefault(way, []).append(str(error))
-    return save(PoolRecord(**head(), samples=samples, void=void, absent=absent), out, FILE_NAME)
-
-
-def sample(way: str, server: Server, pages: Sequence[tuple[str, int]], limit: int) -> Sample:
-    """One process. Raises :class:`MicroError` if it does not count."""
-    count, pinning = len(pages), cpu.split_cores()
-    server.reset()
-    with Child(f"the process of {way}", ["-m", CHILD, *WAYS[way], str(limit)]) as child:
-        cpu.pin(child.pid, (pinning.unpinned() if "threads" in way else pinning).client)
-        child.send(json.dumps([server.prefix + target for target, _ in pages]))
-        play(child, server, limit)
-        grown, whole = play(child, server, limit)
-        ledger = server.ledger()
-        _, half = play(child, server, limit)
-        opened, ended = server.ended()
-    check(whole["came"], pages, count)
-    check(half["came"], pages, count // 2)
-    seen = ledger.peak_connections, ledger.requests
-    if seen != (limit, limit + count):
-        raise MicroError(f"the server saw {seen[0]} connections at once and {seen[1]} requests")
-    return Sample(
-        pages=count,
-        cpu_s=whole["cpu_s"] / count,
-        waiting_bytes=None if grown is None else grown / count,
-        late=late(whole["came"]),
-        connections=ledger.connections_opened,
-        cancel_s=max(half["ended_s"], *(ended or ())) - half["half_s"],
-        left=Counter(half["left"]) + Counter({"connection at the server": opened}),
-    )
-
-
-def play(child: Child, server: Server, limit: int) -> tuple[int | None, dict[str, Any]]:
-    """A round: the memory that it adds until all of its tasks wait, and what the child tells."""
-    before, deadline = memory.user_memory(child.pid), time.monotonic() + PATIENCE_S
-    server.hold()
-    child.send("")
-    held, used, earlier = 0, 0.0, -1.0
-    while child.process.poll() is None and (held < limit or used > earlier):
-        if time.monotonic() > deadline:
-            raise MicroError(f"{child.what} did not ask for all pages in {PATIENCE_S:.0f} s")
-        with interruptible():
-            time.sleep(POLL_S)
-        held, used, earlier = server.barrier()[0], cpu.used_s(child.pid), used
-    grown = memory.gain(before, memory.user_memory(child.pid))
-    server.release()
-    return grown, json.loads(answer(child, PATIENCE_S))
-
-
-def check(came: Sequence[tuple[int, int]], pages: Sequence[tuple[str, int]], least: int) -> None:
-    """Raises :class:`MicroError` unless enough pages came, each once, with the site's bytes."""
-    if len({number for number, _ in came}) < max(least, len(came)):
-        raise MicroError(f"{len(came)} pages came, some of them twice, or fewer than {least}")
-    if wrong := [number for number, checksum in came if checksum != pages[number][1]]:
-        raise MicroError(f"{pages[wrong[0]][0]} has other bytes than on the site")
-
-
-def late(came: Sequence[tuple[int, int]]) -> float:
-    """By how many places a page comes later than it was asked for, for 99 in 100 at most."""
-    places = [place - page for place, (page, _) in enumerate(came)]
-    return quantiles(places, n=100, method="inclusive")[-1]
-
+POLL_S: Final = 0.1
 
 TITLE: Final = "Many pages over few connections"
 MEASURES: Final = {
@@ -168,30 +73,127 @@ ABOUT: Final = (
 )
 
 
-def measured(record: PoolRecord) -> Measured:
-    values: dict[str, dict[str, dict[int, float]]] = {}
-    for way, samples in record.samples.items():
-        for block, each in enumerate(samples):
-            found = {"cpu": 1e6 * each.cpu_s, "late": each.late, "opened": each.connections}
-            found["cancel"] = 1e3 * each.cancel_s
-            if each.waiting_bytes is not None:
-                found["memory"] = each.waiting_bytes / KIB
-            for key, value in found.items():
-                values.setdefault(way, {}).setdefault(key, {})[block] = value
-    return Measured(MEASURES, values)
+class Sample(Record):
+    """One process."""
+
+    pages: int
+    cpu_s: float  # for one page
+    waiting_bytes: float | None  # for one page
+    late: float  # places
+    connections: int  # opened; never more than allowed at once
+    cancel_s: float
+    left: dict[str, int]
+
+    def values(self) -> dict[str, float | None]:
+        return {
+            "cpu": 1e6 * self.cpu_s,
+            "memory": None if self.waiting_bytes is None else self.waiting_bytes / KIB,
+            "late": self.late,
+            "opened": self.connections,
+            "cancel": 1e3 * self.cancel_s,
+        }
 
 
-def table(record: PoolRecord) -> Table:
-    found = measured(record)
-    about = ". ".join(filter(None, [headline(found), ABOUT]))
-    made = found.table(f"{TITLE} ({record.environment.python})", about)
-    notes = [f"{way}: {why}" for way, why in record.absent.items()]
-    for way, reasons in record.void.items():
-        notes += [f"{way}, void: {why}" for why in reasons]
-    for way, samples in record.samples.items():
-        if left := sorted({what for each in samples for what in each.left}):
-            notes.append(f"{way} leaves behind: {listing(left)}")
-    return replace(made, columns=[name("way"), *made.columns[1:]], notes=notes)
+class PoolRecord(Study):
+    NAME = WHAT = "pool"
+
+    samples: dict[str, list[Sample]]
+    void: dict[str, list[str]]  # way -> why processes of it do not count
+    absent: dict[str, str]  # way -> why it cannot be measured
+
+    @classmethod
+    def measure(cls, repeats: int, console: Console) -> Self:
+        """Measure all ways. A process that does not count is void, and the others go on."""
+        libraries = {way: backend.partition(".")[2] for way, (backend, _) in WAYS.items()}
+        absent = {way: why for way, library in libraries.items() if (why := missing(library))}
+        samples: dict[str, list[Sample]] = {way: [] for way in WAYS if way not in absent}
+        void: dict[str, list[str]] = {}
+        with Server(f"tree:{PAGES}:10:{BYTES}", seed=1, cores=cpu.split_cores().server) as server:
+            site = server.ask("GET", "/site")["expected"].items()
+            known = [(target, int(crc, 16)) for target, (status, crc) in site if status == 200]
+
+            def one(way: str) -> None:
+                mine = known[: PAGES // SHARE] if "httpx" in way else known
+                try:
+                    samples[way].append(sample(way, server, mine))
+                except MicroError as error:
+                    void.setdefault(way, []).append(str(error))
+
+            in_turn(cls.WHAT, list(samples), repeats, console, one)
+        return cls(**head(), samples=samples, void=void, absent=absent)
+
+    def measured(self) -> Measured:
+        return Measured(MEASURES, by_repeat(self.samples, Sample.values))
+
+    def tables(self) -> list[Table]:
+        found = self.measured()
+        about = ". ".join(filter(None, [headline(found), ABOUT]))
+        notes = [f"{way}: {why}" for way, why in self.absent.items()]
+        for way, reasons in self.void.items():
+            notes += [f"{way}, void: {why}" for why in reasons]
+        for way, samples in self.samples.items():
+            if left := sorted({what for each in samples for what in each.left}):
+                notes.append(f"{way} leaves behind: {listing(left)}")
+        return [self.table(found, TITLE, about, "way", notes)]
+
+
+def sample(way: str, server: Server, pages: Sequence[tuple[str, int]]) -> Sample:
+    """One process. Raises :class:`MicroError` if it does not count."""
+    count, pinning = len(pages), cpu.split_cores()
+    cores = (pinning.unpinned() if "threads" in way else pinning).client
+    server.reset()
+    with Process(way, ["-m", CHILD, *WAYS[way], str(LIMIT)], cores) as child:
+        child.send(json.dumps([server.prefix + target for target, _ in pages]))
+        play(child, server)
+        grown, whole = play(child, server)
+        ledger = server.ledger()
+        _, half = play(child, server)
+        opened, ended = server.ended()
+    check(whole["came"], pages, count)
+    check(half["came"], pages, count // 2)
+    seen = ledger.peak_connections, ledger.requests
+    if seen != (LIMIT, LIMIT + count):
+        raise MicroError(f"the server saw {seen[0]} connections at once and {seen[1]} requests")
+    return Sample(
+        pages=count,
+        cpu_s=whole["cpu_s"] / count,
+        waiting_bytes=None if grown is None else grown / count,
+        late=late(whole["came"]),
+        connections=ledger.connections_opened,
+        cancel_s=max(half["ended_s"], *(ended or ())) - half["half_s"],
+        left=Counter(half["left"]) + Counter({"connection at the server": opened}),
+    )
+
+
+def play(child: Process, server: Server) -> tuple[int | None, dict[str, Any]]:
+    """A round: the memory that it adds until all of its tasks wait, and what the child tells."""
+    before, deadline = memory.user_memory(child.pid), time.monotonic() + PATIENCE_S
+    server.hold()
+    child.send("")
+    held, used, earlier = 0, 0.0, -1.0
+    while child.process.poll() is None and (held < LIMIT or used > earlier):
+        if time.monotonic() > deadline:
+            raise MicroError(f"{child.what} did not ask for all pages in {PATIENCE_S:.0f} s")
+        with interruptible():
+            time.sleep(POLL_S)
+        held, used, earlier = server.barrier()[0], cpu.used_s(child.pid), used
+    grown = memory.gain(before, memory.user_memory(child.pid))
+    server.release()
+    return grown, child.answer()
+
+
+def check(came: Sequence[tuple[int, int]], pages: Sequence[tuple[str, int]], least: int) -> None:
+    """Raises :class:`MicroError` unless enough pages came, each once, with the site's bytes."""
+    if len({number for number, _ in came}) < max(least, len(came)):
+        raise MicroError(f"{len(came)} pages came, some of them twice, or fewer than {least}")
+    if wrong := [number for number, checksum in came if checksum != pages[number][1]]:
+        raise MicroError(f"{pages[wrong[0]][0]} has other bytes than on the site")
+
+
+def late(came: Sequence[tuple[int, int]]) -> float:
+    """By how many places a page comes later than it was asked for, for 99 in 100 at most."""
+    places = [place - page for place, (page, _) in enumerate(came)]
+    return quantiles(places, n=100, method="inclusive")[-1]
 
 
 def headline(found: Measured) -> str | None:
@@ -204,9 +206,8 @@ def headline(found: Measured) -> str | None:
     most, least = max(
         pairs, key=lambda pair: found.median(pair[0], "cpu") / found.median(pair[1], "cpu")
     )
-    compared = {(c.label, c.base): c.ratio for c in found.compared("cpu", found.values)}
-    only = few(compared[most, least].blocks)
-    if not only and not compared[most, least].shown:
+    only = apart(found, "cpu", (most, least), found.values)
+    if only is None:
         return "A page costs about as much with a semaphore, workers or the client's own limit"
     words = {way: US.words(found.median(way, "cpu")) for way in (most, least)}
     return f"A page costs {words[most]} by {most} and {words[least]} by {least}{only}"

@@ -2,145 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 from rich.console import Console
 
-from bench.micro import hops, pool, prices, startup, tasks
-from bench.micro.child import KINDS
 from bench.micro.hops import HopsRecord
 from bench.micro.pool import PoolRecord
-from bench.micro.prices import MicroError, MicroRecord
 from bench.micro.startup import StartupRecord
-from bench.micro.tasks import TasksRecord
+from bench.micro.study import MicroError, Study
+from bench.micro.tasks import KINDS, TasksRecord
 from bench.plan.participants import MAIN_VARIANTS
 from bench.report import study
-from bench.report.charts import Design, Skip
-from bench.report.tables import grid, section, show
-from bench.show import table as tables
-from bench.text import capital, listing, significant
+from bench.report.tables import section, show
+from bench.text import capital, listing
 from crawlers.registry import MODELS
 
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The records of a folder; None for what was not measured."""
-
-    prices: MicroRecord | None = None
-    tasks: TasksRecord | None = None
-    startup: StartupRecord | None = None
-    hops: HopsRecord | None = None
-    pool: PoolRecord | None = None
+STUDIES: Final[tuple[type[Study], ...]] = (TasksRecord, StartupRecord, HopsRecord, PoolRecord)
+"""In the order of the command and of the summary."""
 
 
-def load(folder: Path) -> Found:
+def load(folder: Path) -> list[Study]:
     """The records in a folder. Raises :class:`MicroError` if there is none at all."""
-    found = Found(
-        prices.load(folder, prices.FILE_NAME, MicroRecord),
-        prices.load(folder, tasks.FILE_NAME, TasksRecord),
-        prices.load(folder, startup.FILE_NAME, StartupRecord),
-        prices.load(folder, hops.FILE_NAME, HopsRecord),
-        prices.load(folder, pool.FILE_NAME, PoolRecord),
-    )
-    if found == Found():
-        raise MicroError(
-            f"{folder / prices.FILE_NAME}: no such file; measure with python -m bench micro "
-            f"--out {folder}"
-        )
+    found = [record for each in STUDIES if (record := each.load(folder)) is not None]
+    if not found:
+        raise MicroError(f"{folder}: no records; measure with python -m bench micro --out {folder}")
     return found
 
 
-def write(found: Found, folder: Path, console: Console) -> None:
+def write(found: Sequence[Study], folder: Path, console: Console) -> None:
     kinds = (kind.backend or kind.name for kind in KINDS.values())
     coloured = dict.fromkeys((*MODELS, *MAIN_VARIANTS, *kinds))
-    study.write(folder, summary(found), designs(found), list(coloured))
-    prices = [prices_table(found.prices)] if found.prices else []
-    for each in (*prices, *further(found)):
-        show(each, console)
+    designs = (design for record in found for design in record.designs())
+    study.write(folder, summary(found), designs, list(coloured))
+    for record in found:
+        for table in record.tables():
+            show(table, console)
 
 
-def designs(found: Found) -> Iterator[Design | Skip]:
-    if found.tasks is not None:
-        yield tasks.design(found.tasks)
-    if found.hops is not None:
-        yield hops.design(found.hops)
-
-
-def further(found: Found) -> list[tables.Table]:
-    made = []
-    if found.tasks is not None:
-        made += tasks.tables(found.tasks)
-    if found.startup is not None:
-        made.append(startup.table(found.startup))
-    if found.hops is not None:
-        made.append(hops.table(found.hops))
-    if found.pool is not None:
-        made.append(pool.table(found.pool))
-    return made
-
-
-def summary(found: Found) -> str:
-    text = "# What single operations cost\n\n"
-    if found.prices is None:
-        text += "Their prices were not measured.\n"
-    else:
-        machine = found.prices.environment
-        table = "\n".join(grid(prices_table(found.prices)))
-        text += (
-            f"{found.prices.created[:10]}, {machine.cpu_model or machine.machine}, "
-            f"{machine.python}. Microseconds of processor time (user and system), over all "
-            "batches of two passes. Rebuild with `python -m bench micro --redraw`; docs/method.md "
-            f"says how they are measured.\n\n{table}\n"
-        )
-    parts = {
-        "waiting tasks": found.tasks, "start-up": found.startup, "hops": found.hops,
-        "pool": found.pool,
-    }  # fmt: skip
-    records = {part: record.stamp for part, record in parts.items() if record is not None}
-    if records:
-        text += (
-            f"\n{capital(listing(list(records)))}: {'; '.join(sorted(set(records.values())))}.\n"
-        )
-    for each in further(found):
-        text += "\n" + "\n".join(section(each)).rstrip("\n") + "\n"
+def summary(found: Sequence[Study]) -> str:
+    stamps = "; ".join(sorted({record.stamp for record in found}))
+    text = (
+        "# What single operations cost\n\n"
+        "Rebuild with `python -m bench micro --redraw`; docs/method.md says how they are "
+        f"measured.\n\n{capital(listing([record.WHAT for record in found]))}: {stamps}.\n"
+    )
+    for record in found:
+        for table in record.tables():
+            text += "\n" + "\n".join(section(table)).rstrip("\n") + "\n"
     return text
-
-
-def as_json(found: Found) -> dict[str, float]:
-    """Medians by name: microseconds, bytes of a task, ms of an import, µs of a hop or page."""
-    made: dict[str, float] = {}
-    if found.prices is not None:
-        made |= {name: price.median_us for name, price in found.prices.prices.items()}
-    if found.tasks is not None:
-        waiting = tasks.measured(found.tasks)
-        for kind in waiting.values:
-            row = waiting.row(kind)
-            if tasks.TOTAL in row:
-                made[f"tasks.{kind}.bytes"] = row[tasks.TOTAL].median
-            for what in tasks.TIMES.keys() & row.keys():
-                made[f"tasks.{kind}.{what}_us"] = row[what].median
-    if found.startup is not None:
-        starts = startup.measured(found.startup)
-        made |= {f"startup.{each}.cpu_ms": starts.median(each, "cpu") for each in starts.values}
-    if found.hops is not None:
-        calls = hops.measured(found.hops)
-        made |= {f"hops.{way}.cpu_us": calls.median(way, "alone") for way in calls.values}
-    if found.pool is not None:
-        pages = pool.measured(found.pool)
-        made |= {f"pool.{way}.cpu_us": pages.median(way, "cpu") for way in pages.values}
-    return made
-
-
-def prices_table(record: MicroRecord) -> tables.Table:
-    rows = []
-    for key, price in sorted(record.prices.items(), key=lambda item: (item[1].group, item[0])):
-        where, _, test = key.partition(".")
-        inside = test[test.index("[") :] if "[" in test else ""
-        quartiles = f"{significant(price.q1_us, 3)} to {significant(price.q3_us, 3)}"
-        middle, least = significant(price.median_us, 3), significant(price.min_us, 3)
-        rows.append([f"{price.group}{inside}", where, middle, quartiles, least])
-    heads = [tables.Column(title) for title in ("median µs", "quartiles", "least")]
-    columns = [tables.name("operation"), tables.name("where"), *heads]
-    return tables.Table(f"Processor time of one operation, µs ({record.stamp})", columns, rows)

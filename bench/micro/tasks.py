@@ -1,16 +1,16 @@
 """Waiting tasks: memory of one that has no connection, and its spawn, switch and cancel.
 
-A fresh process (:mod:`bench.micro.child`) for each kind and number, read from outside.
+A fresh process (:mod:`bench.micro.task_child`) for each kind and number, read from outside.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
-from dataclasses import replace
-from pathlib import Path
-from typing import Final
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby, zip_longest
+from operator import attrgetter
+from typing import Final, Self
 
 from pydantic import Field
 from rich.console import Console
@@ -19,55 +19,72 @@ from bench.analysis import stats
 from bench.machine import cpu, doctor, memory
 from bench.machine.doctor import Needs, available_bytes, mib
 from bench.machine.memory import Reader, Reading
-from bench.micro.child import KINDS, Kind
-from bench.micro.prices import Run, answer, head, in_turn, save
+from bench.micro.study import Process, Study, by_repeat, head, in_turn, missing
 from bench.report import study
-from bench.report.charts import Design, Skip
-from bench.run.process import Child
+from bench.report.charts import Design
 from bench.schema import Record
 from bench.show.figures import Bars, Figure, Unit
 from bench.show.measured import US, Measure, Measured
-from bench.show.table import Table, name
+from bench.show.table import Table
 from bench.text import KIB, count, significant
 
-FILE_NAME: Final = "tasks.json"
+COUNTS: Final = (1_000, 10_000, 30_000, 100_000)
+"""Numbers of tasks over which memory is fitted."""
+THREAD_COUNTS: Final = (100, 1_000, 3_000, 10_000)
+"""Numbers of threads."""
 
 
-class Held(Record):
-    """One process that held so many tasks: bytes that they added, seconds for one of them.
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One way to wait."""
 
-    ``kernel_other_bytes`` is read for threads only: the machine's own counters, of which a quiet
-    machine is a condition.
-    """
+    name: str
+    title: str
+    waits_on: str  # what its library means by waiting forever
+    yields: str  # what a switch is
+    library: str = ""  # that must be installed
+    backend: str = ""  # whose connections it carries
+    threaded: bool = False  # each needs a thread, which a machine limits
+    since: int = 11  # the first Python 3 that has it
 
-    count: int
-    user_bytes: int | None
-    page_table_bytes: int | None
-    kernel_stack_bytes: int | None
-    kernel_other_bytes: int | None
-    spawn_s: float
-    cancel_s: float
+    @property
+    def counts(self) -> tuple[int, ...]:
+        return THREAD_COUNTS if self.threaded else COUNTS
 
-
-class KindRecord(Record):
-    """Everything about one kind; ``missing`` says why there is nothing."""
-
-    missing: str | None = None
-    held: list[Held] = Field(default_factory=list)
-    refused: dict[int, str] = Field(default_factory=dict)  # number of tasks -> why
-    switches_s: list[float] = Field(default_factory=list)
-    # Records of before 1.0 have the instructions of a switch.
-    instructions: float | None = None
-    not_counted: str | None = None
+    @property
+    def missing(self) -> str | None:
+        """Why it cannot be measured on this interpreter; None if it can."""
+        if sys.version_info < (3, self.since):
+            return f"it needs Python 3.{self.since}; this is 3.{sys.version_info.minor}"
+        return missing(self.library)
 
 
-class TasksRecord(Run):
-    tool: str | None = None  # what counted the instructions
-    sources: dict[str, str]  # part of the memory -> where it was read
-    kinds: dict[str, KindRecord]
+_ASYNCIO = ("a Future of the loop", "asyncio.sleep(0)")
 
-
-# --- what is shown -----------------------------------------------------------------------------
+KINDS: Final = {
+    kind.name: kind
+    for kind in (
+        Kind("generator", "generator", "yield", "next()"),
+        Kind("coroutine", "coroutine", "an awaitable that yields", "send()"),
+        Kind("generator_task", "Task of generators", "a Future of the hand-built loop",
+             "a Future that the loop resolves soon", backend="generators"),
+        Kind("asyncio", "asyncio.Task", *_ASYNCIO, backend="async_await"),
+        Kind("asyncio_pure", "asyncio.Task in Python", *_ASYNCIO, backend="asyncio_pure"),
+        Kind("asyncio_eager", "asyncio.Task, eager", *_ASYNCIO, backend="asyncio_eager",
+             since=12),
+        Kind("uvloop", "asyncio.Task on uvloop", *_ASYNCIO, "uvloop", "uvloop"),
+        Kind("anyio", "anyio task", "anyio.sleep_forever()", "anyio.lowlevel.checkpoint()",
+             "anyio", "anyio"),
+        Kind("trio", "trio task", "trio.sleep_forever()", "trio.lowlevel.checkpoint()",
+             "trio", "trio"),
+        Kind("gevent", "gevent greenlet", "an Event", "gevent.sleep(0)", "gevent", "gevent"),
+        Kind("thread", "thread", "an Event", "a lock handed over", backend="threads",
+             threaded=True),
+        Kind("thread_small", "thread, stack of 64 KiB", "an Event", "a lock handed over",
+             backend="threads_small_stack", threaded=True),
+    )
+}  # fmt: skip
+"""By name, in the order of tables and charts."""
 
 FEWEST: Final = 2
 """Numbers of tasks for a slope."""
@@ -108,36 +125,144 @@ OF_TIMES: Final = (
 )
 
 
-def measured(record: TasksRecord) -> Measured:
-    """What one more task takes, by the name of its kind, repeat by repeat."""
-    kinds = {name: mine for name, mine in record.kinds.items() if name in KINDS}
-    values = {name: _values(KINDS[name], mine) for name, mine in kinds.items()}
-    return Measured(MEMORY | TIMES, {name: found for name, found in values.items() if found})
+class Held(Record):
+    """One process that held so many tasks: bytes that they added, seconds for one of them.
+
+    ``kernel_other_bytes`` is read for threads only: the machine's own counters, of which a quiet
+    machine is a condition.
+    """
+
+    count: int
+    user_bytes: int | None
+    page_table_bytes: int | None
+    kernel_stack_bytes: int | None
+    kernel_other_bytes: int | None
+    spawn_s: float
+    cancel_s: float
 
 
-def _values(kind: Kind, mine: KindRecord) -> dict[str, Mapping[int, float]]:
-    repeats = _repeats(mine.held)
-    slopes = [
-        {part: slope for part in PARTS if (slope := fit(held, part)) is not None}
-        for held in repeats
-    ]
-    at = reference(mine.held, kind)
-    found: dict[str, list[float]] = {
-        TOTAL: [sum(parts.values()) for parts in slopes if parts],
-        **{part: [parts[part] for parts in slopes if part in parts] for part in PARTS},
-        "spawn": [1e6 * each.spawn_s for each in at],
-        "switch": [1e6 * each for each in mine.switches_s],
-        "cancel": [1e6 * each.cancel_s for each in at],
+class KindRecord(Record):
+    """Everything about one kind; ``missing`` says why there is nothing."""
+
+    missing: str | None = None
+    held: list[Held] = Field(default_factory=list)
+    refused: dict[int, str] = Field(default_factory=dict)  # number of tasks -> why
+    switches_s: list[float] = Field(default_factory=list)
+    # Records of before 1.0 have the instructions of a switch.
+    instructions: float | None = None
+    not_counted: str | None = None
+
+
+class TasksRecord(Study):
+    NAME, WHAT = "tasks", "waiting tasks"
+    PROCESSES = 1
+
+    tool: str | None = None  # what counted the instructions
+    sources: dict[str, str]  # part of the memory -> where it was read
+    kinds: dict[str, KindRecord]
+
+    @classmethod
+    def measure(cls, repeats: int, console: Console) -> Self:
+        """Measure every kind at every number that this machine can hold."""
+        doctor.raise_descriptor_limit()
+        kinds = {name: KindRecord(missing=KINDS[name].missing) for name in KINDS}
+        usable = [KINDS[name] for name, found in kinds.items() if found.missing is None]
+        todo: list[tuple[Kind, int | None]] = [(kind, None) for kind in usable]
+        for kind in usable:
+            for wanted in kind.counts:
+                if reason := refused(kind, wanted):
+                    kinds[kind.name].refused[wanted] = reason
+                else:
+                    todo.append((kind, wanted))
+        cores = cpu.split_cores().client
+
+        def one(turn: tuple[Kind, int | None]) -> None:
+            kind, number = turn
+            if number is None:
+                kinds[kind.name].switches_s.append(switch_s(kind, cores))
+            else:
+                kinds[kind.name].held.append(hold(kind, number, cores))
+
+        in_turn(cls.WHAT, todo, repeats, console, one, _said)
+        return cls(**head(), sources=SOURCES, kinds=kinds)
+
+    def measured(self) -> Measured:
+        """What one more task takes, by the name of its kind, repeat by repeat."""
+        repeats = {name: _repeats(mine) for name, mine in self.kinds.items() if name in KINDS}
+        return Measured(MEMORY | TIMES, by_repeat(repeats, _values))
+
+    def tables(self) -> list[Table]:
+        """Memory with what was not measured, and times."""
+        values = self.measured().values
+        kinds = [KINDS[name] for name in values]
+        titled = {kind.title: values[kind.name] for kind in kinds}
+        waits = "; ".join(f"{kind.title}: {kind.waits_on}" for kind in kinds)
+        yields = "; ".join(f"{kind.title}: {kind.yields}" for kind in kinds)
+        of_memory, of_times = Measured(MEMORY, titled), Measured(TIMES, titled)
+        notes = [f"It waits on: {waits}.", *self.absent()]
+        return [
+            self.table(of_memory, "Memory of a waiting task", OF_MEMORY, "task", notes),
+            self.table(
+                of_times, "Spawn, switch and cancel a task", OF_TIMES, "task",
+                [f"A switch is: {yields}."],
+            ),
+        ]  # fmt: skip
+
+    def absent(self) -> Iterator[str]:
+        for kind, mine in self.kinds.items():
+            title = KINDS[kind].title if kind in KINDS else kind
+            if mine.missing:
+                yield f"{title}: {mine.missing}"
+            for number, reason in mine.refused.items():
+                yield f"{count(number)} × {title}: {reason}"
+
+    def designs(self) -> Iterator[Design]:
+        found = self.measured()
+        rows = {
+            KINDS[name].backend or name: values
+            for name, values in found.values.items()
+            if TOTAL in values
+        }
+        if rows:
+            figure = Figure(
+                name=self.NAME,
+                title="Memory of a waiting task",
+                headline=headline(found),
+                subtitle="Slope of memory over the number of tasks that wait without a "
+                "connection, user space and kernel together",
+                data=Bars([replace(found, values=rows).panel("memory of one", TOTAL)]),
+                notes=("Ranges: lowest to highest repeat.",),
+            )
+            below = study.origin("python -m bench micro", self.environment, self.created)
+            yield study.drawn(figure, below)
+
+
+# --- what is shown -----------------------------------------------------------------------------
+
+
+Repeat = tuple[Sequence[Held] | None, float | None]
+"""The processes that held tasks, the fewest first, and seconds for a switch."""
+
+
+def _repeats(mine: KindRecord) -> list[Repeat]:
+    in_order = sorted(mine.held, key=attrgetter("count"))
+    by_count = [list(same) for _, same in groupby(in_order, attrgetter("count"))]
+    return list(zip_longest(zip(*by_count, strict=False), mine.switches_s))
+
+
+def _values(repeat: Repeat) -> dict[str, float | None]:
+    held, switch_s = repeat[0] or (), repeat[1]
+    slopes = {part: fit(held, part) for part in PARTS}
+    known = [slope for slope in slopes.values() if slope is not None]
+    found = {
+        TOTAL: sum(known) if known else None,
+        **slopes,
+        "switch": switch_s and 1e6 * switch_s,
     }
-    return {key: dict(enumerate(each)) for key, each in found.items() if each}
-
-
-def _repeats(held: Sequence[Held]) -> list[list[Held]]:
-    """Each repeat had every number of tasks once."""
-    by_count: dict[int, list[Held]] = {}
-    for each in held:
-        by_count.setdefault(each.count, []).append(each)
-    return [list(repeat) for repeat in zip(*by_count.values(), strict=False)]
+    if held:
+        second = held[min(1, len(held) - 1)]  # 10,000 tasks, or 1,000 threads
+        found |= {"spawn": 1e6 * second.spawn_s, "cancel": 1e6 * second.cancel_s}
+    return found
 
 
 def fit(held: Sequence[Held], part: str) -> float | None:
@@ -146,61 +271,6 @@ def fit(held: Sequence[Held], part: str) -> float | None:
     if len({count for count, _ in points}) < FEWEST:
         return None
     return max(stats.theil_sen(*zip(*points, strict=True))[0], 0.0)
-
-
-def reference(held: Sequence[Held], kind: Kind) -> list[Held]:
-    """The runs at which times are read: of one number of tasks, the same for all but threads."""
-    counts = {each.count for each in held}
-    at = kind.reference if kind.reference in counts else max(counts, default=0)
-    return [each for each in held if each.count == at]
-
-
-def tables(record: TasksRecord) -> list[Table]:
-    """Memory with what was not measured, and times."""
-    found, python = measured(record), record.environment.python
-    kinds = [KINDS[name] for name in found.values]
-    titled = {kind.title: found.values[kind.name] for kind in kinds}
-    waits = "; ".join(f"{kind.title}: {kind.waits_on}" for kind in kinds)
-    yields = "; ".join(f"{kind.title}: {kind.yields}" for kind in kinds)
-    of_memory = [f"It waits on: {waits}.", *absent(record)]
-    made = []
-    for measures, caption, about, notes in (
-        (MEMORY, "Memory of a waiting task", OF_MEMORY, of_memory),
-        (TIMES, "Spawn, switch and cancel a task", OF_TIMES, [f"A switch is: {yields}."]),
-    ):
-        one = Measured(measures, titled).table(f"{caption} ({python})", about)
-        made.append(replace(one, columns=[name("task"), *one.columns[1:]], notes=notes))
-    return made
-
-
-def absent(record: TasksRecord) -> Iterator[str]:
-    for kind, mine in record.kinds.items():
-        title = KINDS[kind].title if kind in KINDS else kind
-        if mine.missing:
-            yield f"{title}: {mine.missing}"
-        for number, reason in mine.refused.items():
-            yield f"{count(number)} × {title}: {reason}"
-
-
-def design(record: TasksRecord) -> Design | Skip:
-    title, found = "Memory of a waiting task", measured(record)
-    rows = {
-        KINDS[name].backend or name: values
-        for name, values in found.values.items()
-        if TOTAL in values
-    }
-    if not rows:
-        return Skip("tasks", title, "no memory of waiting tasks was measured")
-    figure = Figure(
-        name="tasks",
-        title=title,
-        headline=headline(found),
-        subtitle="Slope of memory over the number of tasks that wait without a connection, "
-        "user space and kernel together",
-        data=Bars([replace(found, values=rows).panel("memory of one", TOTAL)]),
-        notes=("Ranges: lowest to highest repeat.",),
-    )
-    return study.drawn(figure, record.below)
 
 
 def headline(found: Measured) -> str | None:
@@ -216,9 +286,7 @@ def headline(found: Measured) -> str | None:
 
 # --- how it is measured ------------------------------------------------------------------------
 
-CHILD = "bench.micro.child"
-PATIENCE_S = 600.0
-"""The longest that a process may take for one step; ten thousand threads take their time."""
+CHILD = "bench.micro.task_child"
 
 MOST_BYTES = 16 * KIB
 """What a task may take, with some to spare, when it is decided whether so many fit."""
@@ -234,86 +302,46 @@ SOURCES = {
 }
 
 
-def run(
-    out: Path,
-    repeats: int,
-    console: Console,
-    names: Sequence[str] = tuple(KINDS),
-    counts: Callable[[Kind], Sequence[int]] = lambda kind: kind.counts,
-    turns: int = TURNS,
-) -> TasksRecord:
-    """Measure every kind, and write the record at the end.
-
-    Each repeat has every kind at every number in a random order. Raises
-    :class:`bench.micro.prices.MicroError` if a process fails.
-    """
-    doctor.raise_descriptor_limit()
-    kinds = {name: KindRecord(missing=KINDS[name].missing) for name in names}
-    usable = [KINDS[name] for name, found in kinds.items() if found.missing is None]
-    todo: list[tuple[Kind, int | None]] = [(kind, None) for kind in usable]
-    for kind in usable:
-        for wanted in counts(kind):
-            if reason := refused(kind, wanted, out):
-                kinds[kind.name].refused[wanted] = reason
-            else:
-                todo.append((kind, wanted))
-    cores = cpu.split_cores().client
-    with closing(in_turn("waiting tasks", todo, repeats, console, _said)) as turned:
-        for kind, number in turned:
-            mine = kinds[kind.name]
-            if number is None:
-                mine.switches_s.append(switch_s(kind, turns, cores))
-            else:
-                mine.held.append(hold(kind, number, cores))
-    return save(TasksRecord(**head(), sources=SOURCES, kinds=kinds), out, FILE_NAME)
-
-
-def _said(one: tuple[Kind, int | None]) -> str:
-    kind, number = one
+def _said(turn: tuple[Kind, int | None]) -> str:
+    kind, number = turn
     return f"{kind.name} switch" if number is None else f"{kind.name} {number:,}"
 
 
-def refused(kind: Kind, count: int, folder: Path) -> str | None:
+def refused(kind: Kind, count: int) -> str | None:
     """Why this machine cannot hold so many, with what they need; None if it can."""
     if kind.threaded:
-        return doctor.refuse(Needs(threads=count, folder=folder))
+        return doctor.refuse(Needs(threads=count))
     needed, left = count * MOST_BYTES, available_bytes()
     if needed <= left:
         return None
     return f"{mib(needed)} of memory may be needed, {mib(left)} are available"
 
 
+def started(kind: Kind, cores: list[int], *words: object) -> Process:
+    return Process(kind.name, ["-m", CHILD, kind.name, *map(str, words)], cores)
+
+
 def hold(kind: Kind, count: int, cores: list[int]) -> Held:
     """One process that holds so many tasks, between two readings of its memory."""
-    with started(kind, "hold", str(count)) as child:
-        cpu.pin(child.pid, cores)
-        answer(child, PATIENCE_S)  # it is ready
+    with started(kind, cores, "hold", count) as child:
+        child.answer()  # it is ready
         reader = Reader(child.pid)
         before = reader.read()
-        child.send("spawn")
-        answer(child, PATIENCE_S)  # they are held
+        child.ask()  # they are held
         held = reader.read()
-        child.send("cancel")
-        times = json.loads(answer(child, PATIENCE_S))
+        times = child.ask()
     return Held(count=count, **parts(kind, before, held), **times)
 
 
 def parts(kind: Kind, before: Reading, held: Reading) -> Mapping[str, int | None]:
     """The bytes by which each part grew; None where it is unknown or not its own."""
     both = memory.memory(before, held, 0)
-    grown = {
-        name: memory.gain(getattr(both.before, name), getattr(both.held, name)) for name in SOURCES
-    }
+    grown = memory.grown(both.before, both.held, SOURCES)
     if not kind.threaded:
         grown["kernel_other_bytes"] = None  # other programs', not this one's
     return grown
 
 
-def switch_s(kind: Kind, turns: int, cores: list[int]) -> float:
-    with started(kind, "switch", str(TASKS), str(turns)) as child:
-        cpu.pin(child.pid, cores)
-        return float(json.loads(answer(child, PATIENCE_S))["switch_s"])
-
-
-def started(kind: Kind, *words: str) -> Child:
-    return Child(f"the process of {kind.name}", ["-m", CHILD, kind.name, *words])
+def switch_s(kind: Kind, cores: list[int]) -> float:
+    with started(kind, cores, "switch", TASKS, TURNS) as child:
+        return float(child.answer()["switch_s"])

@@ -1,32 +1,30 @@
-"""Time single operations, waiting tasks, start-up, calls to a thread, and pools.
+"""Measure waiting tasks, start-up, calls to a thread, and pools.
 
-Runs bench/micro with pytest-benchmark, twice, and keeps the price of each operation. Then it holds
-up to 100,000 tasks of each library, and up to 10,000 threads, each number in a process of its own:
-memory of one, and what it takes to spawn, switch and cancel it. Then it imports each backend in
-fresh processes. Then a loop calls a thread, in every way that libraries offer. At last 10,000 pages
-come over 100 connections, limited by a semaphore, by workers, or by the client itself.
+Holds up to 100,000 tasks of each library, and up to 10,000 threads, each number in a process of
+its own: memory of one, and what it takes to spawn, switch and cancel it. Then it imports each
+backend in fresh processes. Then a loop calls a thread, in every way that libraries offer. At last
+10,000 pages come over 100 connections, limited by a semaphore, by workers, or by the client itself.
 
   python -m bench micro                      takes under half an hour
-  python -m bench micro --only tasks         a part: prices, tasks, startup, hops, pool
+  python -m bench micro --only tasks         a part: tasks, startup, hops, pool
   python -m bench micro --redraw             rebuild tables and charts from the records in DIR
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
 from rich.console import Console
 
 from bench import filesystem
 from bench.cli import DONE
-from bench.cli.options import add_json, blocks, names, positive
+from bench.cli.options import names, positive
 from bench.launch import RESULTS
-from bench.micro import hops, pool, prices, report, startup, tasks
-from bench.micro.prices import MicroError
+from bench.micro import report
+from bench.micro.study import MicroError
 
-PARTS = ("prices", "tasks", "startup", "hops", "pool")
+PARTS = [study.NAME for study in report.STUDIES]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,32 +41,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="processes of each kind of task and number, and twice as many of each import, hop "
         "and pool (default: 3)",
     )  # fmt: skip
-    parser.add_argument(
-        "--rounds", type=blocks, default=100, metavar="N",
-        help="batches of each micro-benchmark (default: 100)",
-    )  # fmt: skip
-    add_json(parser)
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
-    parts, out = tuple(arguments.only or PARTS), arguments.out
+    parts, out = arguments.only or PARTS, arguments.out
     if unknown := set(parts) - set(PARTS):
         raise MicroError(f"no part {sorted(unknown)[0]!r}: choose from {', '.join(PARTS)}")
     if not arguments.redraw:
         filesystem.make_folder(out)
-        if "prices" in parts:
-            prices.run(out, arguments.rounds, console)
-        if "tasks" in parts:
-            tasks.run(out, arguments.repeats, console)
-        if "startup" in parts:
-            startup.run(out, 2 * arguments.repeats, console)
-        if "hops" in parts:
-            hops.run(out, 2 * arguments.repeats, console)
-        if "pool" in parts:
-            pool.run(out, 2 * arguments.repeats, console)
-    found = report.load(out)
-    report.write(found, out, console)
+        for study in report.STUDIES:
+            if study.NAME in parts:
+                study.measure(study.PROCESSES * arguments.repeats, console).save(out)
+    report.write(report.load(out), out, console)
     console.print(f"records, summary and charts: {out}")
-    if arguments.json:
-        print(json.dumps(report.as_json(found)))
     return DONE

@@ -126,7 +126,7 @@ def test_bad_usage_is_one_line_and_exit_code_2(
         ["run", "--blocks", "x"],
         ["run", "--only", ","],
         ["run", "--blocks", "9" * 19],
-        ["micro", "--rounds", "9" * 19],
+        ["micro", "--repeats", "9" * 19],
         ["claims", "--repeats", "9" * 19],
         ["doctor", "--connections", "x"],
         ["doctor", "--threads", "-1"],

@@ -1,15 +1,24 @@
-"""Made-up records of waiting tasks, whose slopes are known."""
+"""Made-up records of the studies, whose numbers are known."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any, Final
 
-from bench.micro.child import KINDS
-from bench.micro.tasks import Held, KindRecord, TasksRecord
-from bench.schema import Environment
+from bench.micro.hops import SUBMIT, Call, Hop, HopsRecord
+from bench.micro.pool import WAYS, PoolRecord, Sample
+from bench.micro.startup import BARE, Start, StartupRecord
+from bench.micro.tasks import KINDS, Held, KindRecord, TasksRecord
+from bench.text import MIB
 from tests.bench.synthetic import environment
 
-BYTES = {"coroutine": 400, "asyncio": 1000, "trio": 1900, "thread": 18_000}
+HEAD: Final[dict[str, Any]] = {
+    "created": "2026-11-25T02:00:00.000+00:00",
+    "command": ["bench", "micro"],
+    "environment": environment(),
+}
+
+BYTES: Final = {"coroutine": 400, "asyncio": 1000, "trio": 1900, "thread": 18_000}
 STACK, TABLES, OTHER, FIXED = 16_384, 4096, 6000, 50_000
 
 
@@ -22,29 +31,84 @@ def held(name: str, count: int) -> Held:
         page_table_bytes=TABLES * count if threaded else 0,
         kernel_stack_bytes=STACK * count if threaded else 0,
         kernel_other_bytes=OTHER * count if threaded else None,
-        spawn_s=3e-6 if count != KINDS[name].reference else 2e-6,
+        spawn_s=3e-6 if count != KINDS[name].counts[1] else 2e-6,
         cancel_s=1e-6,
     )
 
 
-def record(
-    names: Mapping[str, int] = BYTES, here: Environment | None = None, repeats: int = 2
-) -> TasksRecord:
-    """A run of these kinds, one that is missing, and one number that was refused."""
+def tasks(names: Mapping[str, int] = BYTES) -> TasksRecord:
+    """Two repeats of these kinds, one that is missing, and one number that was refused."""
     kinds = {
         name: KindRecord(
-            held=[held(name, count) for _ in range(repeats) for count in KINDS[name].counts],
+            held=[held(name, count) for _ in range(2) for count in KINDS[name].counts],
             switches_s=[1e-6, 2e-6, 1.5e-6],
+            refused={99_999: "no room"} if name == "thread" else {},
         )
         for name in names
     }
     kinds["asyncio_eager"] = KindRecord(missing="eager tasks need Python 3.12; this is 3.11")
-    if "thread" in kinds:
-        kinds["thread"] = kinds["thread"].model_copy(update={"refused": {99_999: "no room"}})
-    return TasksRecord(
-        created="2026-11-22T02:00:00.000+00:00",
-        command=["bench", "micro"],
-        environment=here or environment(),
-        sources={},
-        kinds=kinds,
+    return TasksRecord(**HEAD, sources={}, kinds=kinds)
+
+
+def start(cpu_s: float, mib: float | None, modules: int) -> Start:
+    size = None if mib is None else round(mib * MIB)
+    return Start(ready_s=2 * cpu_s, cpu_s=cpu_s, rss_bytes=size, user_bytes=size, modules=modules)
+
+
+def startup(unread: bool = False) -> StartupRecord:
+    """Every repeat is slower than the one before, the bare interpreter too."""
+    starts = {BARE: [start(0.02 + 0.01 * n, 5, 70) for n in range(3)]}
+    for place, name in enumerate(("threads", "callbacks", "aiohttp")):
+        extra = 0.05 * (place + 1)
+        mib = None if unread else 10.0 + place
+        starts[name] = [start(0.02 + 0.01 * n + extra, mib, 200 + place) for n in range(3)]
+    return StartupRecord(**HEAD, starts=starts, absent={"curio": "curio 1.6 does not import"})
+
+
+def call(us: float) -> Call:
+    return Call(cpu_s=us / 1e6, wall_s=3 * us / 1e6, threads=2)
+
+
+def hops(repeats: int = 6, gap: float = 20, pinned: bool = True) -> HopsRecord:
+    """Each way costs ``gap`` µs more than the one before, and each repeat 1 µs more."""
+    found = {}
+    for place, way in enumerate(("submit", "call_soon_threadsafe", "to_thread", "anyio")):
+        found[way] = [
+            Hop(
+                alone=call(us),
+                one=call(us / 2) if pinned else None,
+                many=None if way == SUBMIT else call(us / 4),
+            )
+            for us in (20 + gap * place + repeat for repeat in range(repeats))
+        ]
+    return HopsRecord(**HEAD, hops=found, absent={"trio": "trio is not installed"})
+
+
+def page(way: str, us: float) -> Sample:
+    return Sample(
+        pages=10_000,
+        cpu_s=us / 1e6,
+        waiting_bytes=None if "threads" in way else 2048.0,
+        late=7.0,
+        connections=100,
+        cancel_s=0.25,
+        left={"socket": 2} if "executor" in way else {},
+    )
+
+
+def pool(repeats: int = 6, gap: float = 20, httpx: float = 1) -> PoolRecord:
+    """The second way of a client costs ``gap`` µs less for a page; each repeat costs 1 µs more.
+
+    The first way of httpx costs ``httpx`` times as much as the others.
+    """
+    samples = {}
+    for way in WAYS:
+        if not way.startswith("trio"):
+            less, factor = gap * ("workers" in way), httpx if way == "httpx with its limit" else 1
+            samples[way] = [page(way, factor * (100 + n - less)) for n in range(repeats)]
+    return PoolRecord(
+        **HEAD,
+        samples=samples,
+        void={"asyncio with workers": ["/p has other bytes than on the site"]},
+        absent={"trio with workers": "trio is not installed"},
     )

@@ -3,58 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
-from rich.console import Console
 
-from bench.micro import pool, prices, report
-from bench.micro.pool import WAYS, PoolRecord, Sample
-from bench.micro.prices import MicroError
-from bench.micro.report import Found
-from bench.run.process import Child
+from bench.micro import pool
+from bench.micro.pool import WAYS
+from bench.micro.study import MicroError, Process, missing
 from bench.run.servers import Server
-from tests.bench.synthetic import environment
+from tests.bench.micro import made
 
 PAGES, LIMIT = 60, 5
 INSTALLED = [
-    way
-    for way, (backend, _) in WAYS.items()
-    if not (library := backend.partition(".")[2]) or find_spec(library)
+    way for way, (backend, _) in WAYS.items() if missing(backend.partition(".")[2]) is None
 ]
 
 
-def made(repeats: int = 6, gap: float = 20) -> PoolRecord:
-    """The second way of a client costs ``gap`` µs less for a page; each repeat costs 1 µs more."""
-    samples = {
-        way: [
-            Sample(
-                pages=10_000,
-                cpu_s=(100 + repeat - (gap if "workers" in way else 0)) / 1e6,
-                waiting_bytes=None if "threads" in way else 2048.0,
-                late=7.0,
-                connections=100,
-                cancel_s=0.25,
-                left={"socket": 2} if "executor" in way else {},
-            )
-            for repeat in range(repeats)
-        ]
-        for way in WAYS
-        if not way.startswith("trio")
-    }
-    return PoolRecord(
-        created="2026-11-25T02:00:00.000+00:00",
-        command=["bench", "micro"],
-        environment=environment(),
-        samples=samples,
-        void={"asyncio with workers": ["/p has other bytes than on the site"]},
-        absent={"trio with workers": "trio is not installed"},
-    )
-
-
 def test_every_measure_has_its_unit() -> None:
-    found = pool.measured(made())
+    found = made.pool().measured()
     assert {key: found.median("aiohttp with its limit", key) for key in pool.MEASURES} == {
         "cpu": pytest.approx(102.5), "memory": 2.0, "late": 7.0,
         "opened": 100, "cancel": 250.0,
@@ -63,36 +28,24 @@ def test_every_measure_has_its_unit() -> None:
 
 
 def test_the_headline_compares_two_ways_of_one_client() -> None:
-    record = made()
-    samples = [each.model_copy(update={"cpu_s": 2 * each.cpu_s}) for each in record.samples[HTTPX]]
-    worse = record.model_copy(update={"samples": record.samples | {HTTPX: samples}})
     words = "A page costs 205 µs by httpx with its limit and 82.5 µs by httpx with workers"
-    assert pool.headline(pool.measured(worse)) == words
+    assert pool.headline(made.pool(httpx=2).measured()) == words
     assert len(words.split()) <= 20
-    assert (pool.headline(pool.measured(made(2))) or "").endswith(", in 2 trials each")
+    assert (pool.headline(made.pool(2).measured()) or "").endswith(", in 2 trials each")
     even = "A page costs about as much with a semaphore, workers or the client's own limit"
-    assert pool.headline(pool.measured(made(gap=0))) == even
-    assert pool.headline(pool.measured(made().model_copy(update={"samples": {}}))) is None
+    assert pool.headline(made.pool(gap=0).measured()) == even
+    assert pool.headline(made.pool(0).measured()) is None
 
 
-HTTPX = "httpx with its limit"
-
-
-def test_table_summary_and_json_say_it(tmp_path: Path) -> None:
-    table = pool.table(made())
+def test_the_table_has_the_headline_and_what_does_not_count() -> None:
+    (table,) = made.pool().tables()
+    assert table.about.startswith("A page costs 102 µs by ")
     assert {row[0]: row[2] for row in table.texts}["threads in an executor"] == "–"
     assert table.notes == [
         "trio with workers: trio is not installed",
         "asyncio with workers, void: /p has other bytes than on the site",
         "threads in an executor leaves behind: socket",
     ]
-    found = Found(pool=made())
-    report.write(found, tmp_path, Console(quiet=True))
-    summary = (tmp_path / "summary.md").read_text()
-    assert "\nPool: 2026-11-25, CPython 3.11.9.\n" in summary
-    assert f"## {pool.TITLE}" in summary
-    assert "\nA page costs 102 µs by " in summary
-    assert report.as_json(found)[f"pool.{HTTPX}.cpu_us"] == pytest.approx(102.5)
 
 
 def test_a_page_is_late_by_the_places_of_those_that_came_before_it() -> None:
@@ -116,6 +69,14 @@ def test_pages_that_are_missing_doubled_or_changed_do_not_count() -> None:
         pool.check([(1, 1)], PLAYED, 1)
 
 
+# --- real ones -------------------------------------------------------------------------------
+
+
+@pytest.fixture(autouse=True)
+def few_connections(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "LIMIT", LIMIT)
+
+
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
     with Server(f"tree:{PAGES}:10:2048", seed=1, cores=[]) as server:
@@ -132,7 +93,7 @@ def pages(server: Server) -> list[tuple[str, int]]:
 def test_every_way_has_equal_work_and_leaves_nothing_when_cancelled(
     way: str, server: Server, pages: list[tuple[str, int]]
 ) -> None:
-    found = pool.sample(way, server, pages, LIMIT)
+    found = pool.sample(way, server, pages)
     assert (found.pages, found.left) == (PAGES, {})
     assert found.connections == LIMIT or (way.startswith("httpx") and found.connections > LIMIT)
     assert found.cpu_s > 0
@@ -140,43 +101,17 @@ def test_every_way_has_equal_work_and_leaves_nothing_when_cancelled(
     assert found.cancel_s > 0
 
 
-def test_more_connections_than_allowed_do_not_count(
-    server: Server, pages: list[tuple[str, int]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    one_more = ["-m", pool.CHILD, "threads", "executor", str(LIMIT + 1)]
-    monkeypatch.setattr(pool, "Child", lambda what, _: Child(what, one_more))
-    with pytest.raises(MicroError, match=f"saw {LIMIT + 1} connections at once"):
-        pool.sample("threads in an executor", server, pages, LIMIT)
-
-
-def test_other_bytes_and_a_process_that_fails_do_not_count(
+def test_more_connections_or_other_bytes_or_no_rest_do_not_count(
     server: Server, pages: list[tuple[str, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wrong = [*pages[:-1], (pages[-1][0], 0)]
     with pytest.raises(MicroError, match="has other bytes"):
-        pool.sample("asyncio with workers", server, wrong, LIMIT)
-    monkeypatch.setitem(pool.WAYS, "none", ("no_such_backend", "workers"))
-    with pytest.raises(MicroError, match=r"No module named 'crawlers\.no_such_backend'"):
-        pool.sample("none", server, pages, LIMIT)
-
-
-def test_a_process_that_does_not_come_to_rest_is_given_up(
-    server: Server, pages: list[tuple[str, int]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+        pool.sample("asyncio with workers", server, wrong)
+    one_more = ["-m", pool.CHILD, "threads", "executor", str(LIMIT + 1)]
+    with monkeypatch.context() as patched:
+        patched.setattr(pool, "Process", lambda way, _, cores: Process(way, one_more, cores))
+        with pytest.raises(MicroError, match=f"saw {LIMIT + 1} connections at once"):
+            pool.sample("threads in an executor", server, pages)
     monkeypatch.setattr(pool, "PATIENCE_S", 0.0)
     with pytest.raises(MicroError, match="did not ask for all pages"):
-        pool.sample("asyncio with workers", server, pages, LIMIT)
-
-
-def test_a_real_run_is_kept_with_what_is_void(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ways = {"asyncio with workers": WAYS["asyncio with workers"], "x": ("variants.no_such", "x")}
-    monkeypatch.setattr(pool, "WAYS", ways | {"broken": ("no_such_backend", "workers")})
-    found = pool.run(tmp_path, 1, Console(quiet=True), PAGES, LIMIT)
-    assert prices.load(tmp_path, pool.FILE_NAME, PoolRecord) == found
-    assert {way: len(samples) for way, samples in found.samples.items()} == {
-        "asyncio with workers": 1, "broken": 0,
-    }  # fmt: skip
-    assert found.absent == {"x": "no_such is not installed"}
-    assert "no_such_backend" in found.void["broken"][0]
+        pool.sample("asyncio with workers", server, pages)

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import sys
+from itertools import pairwise
 
 import pytest
 from rich.console import Console
 
-from bench.micro import prices, report, tasks
-from bench.micro.child import KINDS
-from bench.micro.prices import MicroError
-from bench.micro.report import Found
-from bench.micro.tasks import TOTAL, Held, fit, measured, refused
-from bench.report.charts import Design, Skip
+from bench.analysis.stats import MIN_CONNECTION_COUNTS
+from bench.micro import tasks
+from bench.micro.tasks import KINDS, TOTAL, Held, Kind, TasksRecord, fit, refused
+from crawlers.registry import names
 from tests.bench.micro import made
-from tests.bench.synthetic import environment
 
 
 def test_the_slope_leaves_out_what_a_process_takes_once() -> None:
-    found = measured(made.record())
+    found = made.tasks().measured()
     assert list(found.values) == list(made.BYTES)
     for name, bytes_each in made.BYTES.items():
         assert found.median(name, "user_bytes") == pytest.approx(bytes_each)
@@ -27,9 +25,19 @@ def test_the_slope_leaves_out_what_a_process_takes_once() -> None:
     thread = found.row("thread")[TOTAL]
     assert (thread.low, thread.high, thread.count) == (*[pytest.approx(whole)] * 2, 2)
     assert "kernel_other_bytes" not in found.row("asyncio")
-    _, times = tasks.tables(made.record())
-    rows = {row[0]: row for row in times.texts}
-    assert rows["asyncio.Task"][1:] == ["2 [2–2]", "1.5 [1–2]", "1 [1–1]"]
+
+
+def test_the_tables_have_parts_times_and_what_is_missing() -> None:
+    memory, times = made.tasks().tables()
+    rows = {row[0]: [cell.partition(" ")[0] for cell in row[1:]] for row in memory.texts}
+    assert rows["coroutine"] == ["400", "400", "0", "0", "–"]
+    assert rows["thread"] == ["44,480", "18,000", "4,096", "16,384", "6,000"]
+    assert memory.notes[1:] == [
+        "99,999 × thread: no room",
+        "asyncio.Task, eager: eager tasks need Python 3.12; this is 3.11",
+    ]
+    rows = {row[0]: row[1:] for row in times.texts}
+    assert rows["asyncio.Task"] == ["2 [2–2]", "1.5 [1–2]", "1 [1–1]"]
 
 
 def test_what_was_not_read_has_no_slope() -> None:
@@ -41,86 +49,47 @@ def test_what_was_not_read_has_no_slope() -> None:
     assert fit(held[:1], "page_table_bytes") is None, "one number of tasks is no line"
 
 
-PATIENCE_S = 280
-pytestmark = pytest.mark.timeout(PATIENCE_S + 20)
-
-
-@pytest.mark.slow
-def test_threads_take_more_than_generators(tmp_path: Path) -> None:
-    record = tasks.run(
-        tmp_path,
-        1,
-        Console(quiet=True),
-        ("generator", "thread"),
-        lambda kind: (20, 60, 120, 240) if kind.threaded else (5_000, 10_000, 20_000, 40_000),
-        turns=20,
-    )
-    assert prices.load(tmp_path, tasks.FILE_NAME, tasks.TasksRecord) == record
-    generator, thread = (measured(record).median(kind, TOTAL) for kind in ("generator", "thread"))
-    assert 100 < generator < 1000
-    assert thread > 10 * generator
-
-
-def test_what_does_not_fit_is_refused_with_the_numbers(tmp_path: Path) -> None:
-    assert refused(KINDS["trio"], 1000, tmp_path) is None
-    reason = refused(KINDS["trio"], 10**12, tmp_path)
-    assert reason is not None
-    assert "GiB of memory may be needed" in reason
-    threads = refused(KINDS["thread"], 10**9, tmp_path)
-    assert threads is not None
-    assert "threads" in threads
-    assert "needed" in threads
-
-
-def test_a_process_that_fails_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tasks, "CHILD", "bench.micro.nonesuch")
-    with pytest.raises(MicroError, match=r"the process of trio ended: .*nonesuch"):
-        tasks.hold(KINDS["trio"], 10, [])
-
-
-def test_the_table_has_parts_and_what_is_missing() -> None:
-    table, _ = tasks.tables(made.record())
-    rows = {row[0]: [cell.partition(" ")[0] for cell in row[1:]] for row in table.texts}
-    assert rows["coroutine"] == ["400", "400", "0", "0", "–"]
-    assert rows["thread"] == ["44,480", "18,000", "4,096", "16,384", "6,000"]
-    assert table.notes[1:] == [
-        "99,999 × thread: no room",
-        "asyncio.Task, eager: eager tasks need Python 3.12; this is 3.11",
-    ]
-
-
-def test_every_table_and_chart_names_its_interpreter() -> None:
-    whole = made.record(here=environment(python="CPython 3.11.2"))
-    for table in tasks.tables(whole):
-        assert table.caption.endswith("(CPython 3.11.2)")
-    design = tasks.design(whole)
-    assert isinstance(design, Design)
-    assert "CPython 3.11.2" in design.footer[0]
-    assert isinstance(tasks.design(made.record({})), Skip)
-
-
-def test_the_chart_says_what_the_record_says(tmp_path: Path) -> None:
-    design = tasks.design(made.record())
-    assert isinstance(design, Design)
+def test_the_chart_says_what_the_record_says() -> None:
+    (design,) = made.tasks().designs()
     assert design.finding == (
         "A waiting thread uses as much memory as 44 asyncio tasks, or 111 bare coroutines"
     )
     assert "400 B" in design.alt
     assert "43 KiB" in design.alt
-    report.write(Found(tasks=made.record()), tmp_path, Console(quiet=True))
-    assert (tmp_path / "charts" / "tasks.svg").stat().st_size > 1000
-    assert "| thread | 44,480 [44,480–44,480] | 18,000 " in (tmp_path / "summary.md").read_text()
+    assert list(made.tasks({}).designs()) == []
 
 
-def test_records_are_read_back_and_parts_may_be_absent(tmp_path: Path) -> None:
-    with pytest.raises(MicroError, match="measure with python -m bench micro"):
-        report.load(tmp_path)
-    prices.save(made.record(), tmp_path, tasks.FILE_NAME)
-    found = report.load(tmp_path)
-    assert found == Found(tasks=made.record())
-    text = report.summary(found)
-    assert "prices were not measured" in text
-    assert report.as_json(found)["tasks.asyncio.bytes"] == pytest.approx(1000)
-    (tmp_path / tasks.FILE_NAME).write_text("{}")
-    with pytest.raises(MicroError, match="not a record"):
-        report.load(tmp_path)
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_threads_take_more_than_generators(monkeypatch: pytest.MonkeyPatch) -> None:
+    two = {name: KINDS[name] for name in ("generator", "thread")}
+    counts = {"COUNTS": (5_000, 10_000, 20_000, 40_000), "THREAD_COUNTS": (20, 60, 120, 240)}
+    for name, value in ({"KINDS": two, "TURNS": 20} | counts).items():
+        monkeypatch.setattr(tasks, name, value)
+    found = TasksRecord.measure(1, Console(quiet=True)).measured()
+    assert 100 < found.median("generator", TOTAL) < 1000
+    assert found.median("thread", TOTAL) > 10 * found.median("generator", TOTAL)
+    assert all(found.spread(name, key) for name in two for key in tasks.TIMES)
+
+
+def test_what_does_not_fit_is_refused_with_the_numbers() -> None:
+    assert refused(KINDS["trio"], 1000) is None
+    assert "GiB of memory may be needed" in (refused(KINDS["trio"], 10**12) or "")
+    threads = refused(KINDS["thread"], 10**9) or ""
+    assert "threads" in threads
+    assert "needed" in threads
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.name)
+def test_every_kind_has_numbers_for_a_slope_and_a_backend_that_exists(kind: Kind) -> None:
+    assert len(kind.counts) >= MIN_CONNECTION_COUNTS
+    assert all(a < b for a, b in pairwise(kind.counts))
+    assert kind.backend == "" or kind.backend in names()
+
+
+def test_what_is_missing_says_why() -> None:
+    assert (KINDS["asyncio_eager"].missing is None) == (sys.version_info >= (3, 12))
+    later = Kind("x", "x", "", "", since=99)
+    assert (later.missing or "").startswith("it needs Python 3.99; this is 3.")
+    absent = Kind("x", "x", "", "", library="no_such_library_here")
+    assert absent.missing == "no_such_library_here is not installed"

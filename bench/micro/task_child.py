@@ -1,10 +1,10 @@
-"""What waits: the kinds of tasks, and the process that is measured.
+"""Tasks that wait, in the process that is measured.
 
-``python -m bench.micro.child KIND hold COUNT`` says ``ready`` when its library is imported and has
-spawned and ended some tasks, and ``held`` when COUNT tasks wait. After each it waits for a line,
-while its memory is read from outside. At last it prints a JSON object: seconds of processor time,
-of all its threads, for one task to spawn and to cancel. ``KIND switch TASKS TURNS`` prints those of
-one switch.
+``python -m bench.micro.task_child KIND hold COUNT`` prints ``"ready"`` when its library is imported
+and has spawned and ended some tasks, and ``"held"`` when COUNT tasks wait. After each it waits for
+a line, while its memory is read from outside. At last it prints a JSON object: seconds of processor
+time, of all its threads, for one task to spawn and to cancel. ``KIND switch TASKS TURNS`` prints
+those of one switch.
 
 A library is imported in its own function only, so that the process has no other.
 """
@@ -22,120 +22,35 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
-from importlib.util import find_spec
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from bench.micro import libraries
+from bench.micro.libraries import GROUPS, LOOPS, straight
 
 if TYPE_CHECKING:
     import asyncio
 
-COUNTS: Final = (1_000, 10_000, 30_000, 100_000)
-"""Numbers of tasks over which memory is fitted."""
-
-THREAD_COUNTS: Final = (100, 1_000, 3_000, 10_000)
-"""Numbers of threads."""
-
 SMALL_STACK: Final = 64 * 1024
 """Bytes of a thread's stack in ``thread_small``, as in the backend ``threads_small_stack``."""
 
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """One way to wait."""
-
-    name: str
-    title: str
-    waits_on: str  # what its library means by waiting forever
-    yields: str  # what a switch is
-    library: str = ""  # that must be installed
-    backend: str = ""  # whose connections it carries
-    threaded: bool = False  # each needs a thread, which a machine limits
-    unfit: Callable[[], str | None] = lambda: None
-
-    @property
-    def reference(self) -> int:
-        """The number of tasks at which the times of spawning and cancelling are read."""
-        return self.counts[1]
-
-    @property
-    def counts(self) -> tuple[int, ...]:
-        return THREAD_COUNTS if self.threaded else COUNTS
-
-    @property
-    def missing(self) -> str | None:
-        """Why it cannot be measured on this interpreter; None if it can."""
-        if self.library and find_spec(self.library) is None:
-            return f"{self.library} is not installed"
-        return self.unfit()
-
-
-def no_eager_tasks() -> str | None:
-    if sys.version_info >= (3, 12):
-        return None
-    return (
-        f"eager tasks need Python 3.12; this is {sys.version_info.major}.{sys.version_info.minor}"
-    )
-
-
-_ASYNCIO = ("a Future of the loop", "asyncio.sleep(0)")
-
-KINDS: Final = {
-    kind.name: kind
-    for kind in (
-        Kind("generator", "generator", "yield", "next()"),
-        Kind("coroutine", "coroutine", "an awaitable that yields", "send()"),
-        Kind(
-            "generator_task",
-            "Task of generators",
-            "a Future of the hand-built loop",
-            "a Future that the loop resolves soon",
-            backend="generators",
-        ),
-        Kind("asyncio", "asyncio.Task", *_ASYNCIO, backend="async_await"),
-        Kind("asyncio_pure", "asyncio.Task in Python", *_ASYNCIO, backend="asyncio_pure"),
-        Kind("asyncio_eager", "asyncio.Task, eager", *_ASYNCIO, unfit=no_eager_tasks,
-             backend="asyncio_eager"),
-        Kind("uvloop", "asyncio.Task on uvloop", *_ASYNCIO, "uvloop", "uvloop"),
-        Kind("anyio", "anyio task", "anyio.sleep_forever()", "anyio.lowlevel.checkpoint()",
-             "anyio", "anyio"),
-        Kind("trio", "trio task", "trio.sleep_forever()", "trio.lowlevel.checkpoint()",
-             "trio", "trio"),
-        Kind("gevent", "gevent greenlet", "an Event", "gevent.sleep(0)", "gevent", "gevent"),
-        Kind("thread", "thread", "an Event", "a lock handed over", backend="threads",
-             threaded=True),
-        Kind("thread_small", "thread, stack of 64 KiB", "an Event", "a lock handed over",
-             backend="threads_small_stack", threaded=True),
-    )
-}  # fmt: skip
-"""By name, in the order of tables and charts."""
-
-
-# --- how each is spawned, cancelled and switched ---------------------------------------------
-#
-# Every kind has the same four functions. ``spawn`` returns when all tasks wait. ``cancel`` returns
-# when all have ended. ``switch`` lets ``tasks`` tasks yield ``turns`` times each. They are
-# coroutine functions, so that a library's loop can run them; those without a loop never wait.
-
-POLL_S = 0.001
+POLL_S: Final = 0.001
 """How often it is asked whether all threads have started."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ways:
-    """How one kind is spawned, cancelled and switched, and what runs these functions."""
+    """How one kind is spawned, cancelled and switched, and what runs these functions.
+
+    ``spawn`` returns when all tasks wait. ``cancel`` returns when all have ended. ``switch`` lets
+    so many tasks yield so often each. They are coroutine functions, so that a library's loop can
+    run them; those without a loop never wait.
+    """
 
     spawn: Callable[[int], Awaitable[Any]]
     cancel: Callable[[Any], Awaitable[None]]
     switch: Callable[[int, int], Awaitable[None]]
-    run: Callable[[Coroutine[Any, Any, None]], object]
-
-
-def straight(work: Coroutine[Any, Any, None]) -> None:
-    try:
-        work.send(None)
-    except StopIteration:
-        return
-    raise RuntimeError("it waited, and there is no loop here")
+    run: Callable[[Coroutine[Any, Any, Any]], Any]
 
 
 # --- suspended functions, without any task ----------------------------------------------------
@@ -339,9 +254,10 @@ def gevent() -> Ways:
 # wait.
 
 
-def on_asyncio(make_loop: Callable[[], asyncio.AbstractEventLoop]) -> Ways:
+def on_asyncio(name: str) -> Ways:
     import asyncio
 
+    library = libraries.chosen(name)
     started: list[None] = []
 
     async def wait() -> None:
@@ -367,34 +283,19 @@ def on_asyncio(make_loop: Callable[[], asyncio.AbstractEventLoop]) -> Ways:
         for _ in range(turns):
             await asyncio.sleep(0)
 
-    async def switch(tasks: int, turns: int) -> None:
-        loop = asyncio.get_running_loop()
-        for each in [loop.create_task(yields(turns)) for _ in range(tasks)]:
-            await each
-
-    def run(work: Coroutine[Any, Any, None]) -> None:
-        loop = make_loop()
-        try:
-            loop.run_until_complete(work)
-        finally:
-            loop.close()
-
-    return Ways(spawn, cancel, switch, run)
+    return Ways(spawn, cancel, partial(library.together, yields), library.run)
 
 
-async def whole(work: Coroutine[Any, Any, None]) -> None:
-    """Await it: trio and anyio run a function and not a coroutine."""
-    await work
-
-
-def in_group(library: Any, open_group: Callable[[], Any]) -> Ways:  # noqa: ANN401
+def in_group(name: str) -> Ways:
     """A task of trio or anyio: in a nursery or a task group, which is cancelled as a whole."""
-    checkpoint = library.lowlevel.checkpoint
+    library, open_group = libraries.chosen(name), resolve_name(GROUPS[name])
+    sleep_forever = resolve_name(f"{name}:sleep_forever")
+    checkpoint = import_module(f"{name}.lowlevel").checkpoint
     started: list[None] = []
 
     async def wait() -> None:
         started.append(None)
-        await library.sleep_forever()
+        await sleep_forever()
 
     async def spawn(count: int) -> tuple[Any, Any]:
         started.clear()
@@ -415,12 +316,7 @@ def in_group(library: Any, open_group: Callable[[], Any]) -> Ways:  # noqa: ANN4
         for _ in range(turns):
             await checkpoint()
 
-    async def switch(tasks: int, turns: int) -> None:
-        async with open_group() as group:
-            for _ in range(tasks):
-                group.start_soon(yields, turns)
-
-    return Ways(spawn, cancel, switch, lambda work: library.run(whole, work))
+    return Ways(spawn, cancel, partial(library.together, yields), library.run)
 
 
 # --- the process -----------------------------------------------------------------------------
@@ -429,76 +325,49 @@ WARM, WARM_TURNS = 100, 10
 """Tasks that are spawned and ended beforehand, and turns that are taken."""
 
 
-LOOPS: Final = {
-    "asyncio": "asyncio:SelectorEventLoop",
-    "asyncio_pure": "crawlers.variants.asyncio_pure:PureLoop",
-    "asyncio_eager": "crawlers.variants.asyncio_eager:make_loop",
-    "uvloop": "uvloop:new_event_loop",
-}
-GROUPS: Final = {"anyio": "create_task_group", "trio": "open_nursery"}
-
-
 def ways(name: str) -> Ways:
     """The functions of a kind; imports its library and no other."""
     if name in LOOPS:
-        return on_asyncio(resolve_name(LOOPS[name]))
+        return on_asyncio(name)
     if name in GROUPS:
-        import_module(f"{name}.lowlevel")
-        library = import_module(name)
-        return in_group(library, getattr(library, GROUPS[name]))
+        return in_group(name)
     made: Ways = globals()[name]()
     return made
 
 
 def pause(word: str) -> None:
-    print(word, flush=True)
+    print(json.dumps(word), flush=True)
     sys.stdin.readline()
 
 
-def hold(kind: Ways, count: int, at: Callable[[str], None]) -> dict[str, float]:
+async def hold(kind: Ways, count: int, at: Callable[[str], None]) -> dict[str, float]:
     """Spawn, hold and cancel so many tasks; seconds of processor time for one of them."""
-    found = {}
-
-    async def work() -> None:
-        await kind.cancel(await kind.spawn(WARM))
-        gc.collect()
-        at("ready")
-        began = time.process_time()
-        made = await kind.spawn(count)
-        found["spawn_s"] = (time.process_time() - began) / count
-        at("held")
-        began = time.process_time()
-        await kind.cancel(made)
-        found["cancel_s"] = (time.process_time() - began) / count
-
-    kind.run(work())
-    return found
+    await kind.cancel(await kind.spawn(WARM))
+    gc.collect()
+    at("ready")
+    began = time.process_time()
+    made = await kind.spawn(count)
+    spawned = time.process_time() - began
+    at("held")
+    began = time.process_time()
+    await kind.cancel(made)
+    cancelled = time.process_time() - began
+    return {"spawn_s": spawned / count, "cancel_s": cancelled / count}
 
 
-def switch(kind: Ways, tasks: int, turns: int) -> dict[str, float]:
+async def switch(kind: Ways, tasks: int, turns: int) -> dict[str, float]:
     """Let so many tasks yield in turn; seconds of processor time for one switch."""
-    found = {}
-
-    async def work() -> None:
-        await kind.switch(tasks, WARM_TURNS)
-        began = time.process_time()
-        await kind.switch(tasks, turns)
-        found["switch_s"] = (time.process_time() - began) / (tasks * turns)
-
-    kind.run(work())
-    return found
+    await kind.switch(tasks, WARM_TURNS)
+    began = time.process_time()
+    await kind.switch(tasks, turns)
+    return {"switch_s": (time.process_time() - began) / (tasks * turns)}
 
 
-def main(arguments: list[str]) -> int:
-    name, what, *numbers = arguments
+def main(name: str, what: str, *numbers: int) -> None:
     kind = ways(name)
-    if what == "hold":
-        found = hold(kind, int(numbers[0]), pause)
-    else:
-        found = switch(kind, int(numbers[0]), int(numbers[1]))
-    print(json.dumps(found), flush=True)
-    return 0
+    work = hold(kind, numbers[0], pause) if what == "hold" else switch(kind, *numbers)
+    print(json.dumps(kind.run(work)), flush=True)
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+    main(sys.argv[1], sys.argv[2], *map(int, sys.argv[3:]))

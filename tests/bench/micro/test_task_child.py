@@ -1,4 +1,4 @@
-"""Every kind spawns, waits, ends and yields in a process of its own; their table is whole."""
+"""Every kind spawns, waits, ends and yields in a process of its own."""
 
 from __future__ import annotations
 
@@ -6,15 +6,12 @@ import json
 import subprocess
 import sys
 import threading
-from itertools import pairwise
 
 import pytest
 
-from bench.analysis.stats import MIN_CONNECTION_COUNTS
 from bench.launch import ROOT
-from bench.micro import child
-from bench.micro.child import KINDS, SMALL_STACK, Kind
-from crawlers.registry import names
+from bench.micro import task_child
+from bench.micro.tasks import KINDS
 from tests.bench import small
 
 PATIENCE_S = 280
@@ -25,7 +22,7 @@ USABLE = [name for name, kind in KINDS.items() if kind.missing is None]
 def run(*words: str, lines: str = "") -> list[str]:
     """What the process prints."""
     done = subprocess.run(
-        [sys.executable, "-m", "bench.micro.child", *words],
+        [sys.executable, "-m", "bench.micro.task_child", *words],
         cwd=ROOT, env=small.environment(), input=lines, capture_output=True, text=True,
         timeout=PATIENCE_S,
     )  # fmt: skip
@@ -36,22 +33,22 @@ def run(*words: str, lines: str = "") -> list[str]:
 
 @pytest.mark.parametrize("name", USABLE)
 def test_a_kind_holds_ends_and_switches(name: str) -> None:
-    ready, held, times = run(name, "hold", "150", lines="\n\n")
+    ready, held, times = map(json.loads, run(name, "hold", "150", lines="\n\n"))
     assert (ready, held) == ("ready", "held")
-    assert set(json.loads(times)) == {"spawn_s", "cancel_s"}
-    assert all(value > 0 for value in json.loads(times).values())
+    assert set(times) == {"spawn_s", "cancel_s"}
+    assert all(value > 0 for value in times.values())
     (line,) = run(name, "switch", "5", "20")
     assert json.loads(line)["switch_s"] > 0
 
 
 def test_threads_all_wait_at_the_barrier_and_are_gone_afterwards() -> None:
     before = threading.active_count()
-    seen = {}
+    kind, seen = task_child.thread(), {}
 
     def at(word: str) -> None:
         seen[word] = threading.active_count() - before
 
-    child.hold(child.thread(), 40, at)
+    kind.run(task_child.hold(kind, 40, at))
     assert seen == {"ready": 0, "held": 40}
     assert threading.active_count() == before
 
@@ -59,14 +56,14 @@ def test_threads_all_wait_at_the_barrier_and_are_gone_afterwards() -> None:
 def test_small_stacks_are_small() -> None:
     before = threading.stack_size()
     try:
-        child.thread_small()
-        assert threading.stack_size() == SMALL_STACK
+        task_child.thread_small()
+        assert threading.stack_size() == task_child.SMALL_STACK
     finally:
         threading.stack_size(before)
 
 
 def test_all_hand_built_tasks_wait_when_they_are_held() -> None:
-    ways = child.generator_task()
+    ways = task_child.generator_task()
     made = []
 
     async def work() -> None:
@@ -77,17 +74,3 @@ def test_all_hand_built_tasks_wait_when_they_are_held() -> None:
 
     ways.run(work())
     assert len(made) == 30
-
-
-@pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.name)
-def test_every_kind_has_numbers_for_a_slope_and_a_backend_that_exists(kind: Kind) -> None:
-    assert len(kind.counts) >= MIN_CONNECTION_COUNTS
-    assert all(a < b for a, b in pairwise(kind.counts))
-    assert kind.reference in kind.counts
-    assert kind.backend == "" or kind.backend in names()
-
-
-def test_what_is_missing_says_why() -> None:
-    assert (KINDS["asyncio_eager"].missing is None) == (sys.version_info >= (3, 12))
-    absent = Kind("x", "x", "", "", library="no_such_library_here")
-    assert absent.missing == "no_such_library_here is not installed"
