@@ -64,9 +64,7 @@ def test_every_crawl_is_complete_and_checked(block: Block) -> None:
         assert record.ledger.connections_opened == 10
 
 
-def test_a_block_waits_for_its_sockets_once(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_block_waits_for_its_sockets_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each label waited for as long as all sockets together: half a minute in each block."""
     drained = mock.Mock(return_value=7)
     monkeypatch.setattr("bench.run.record.drained", drained)
