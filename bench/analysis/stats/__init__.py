@@ -93,6 +93,7 @@ from bench.analysis.stats.records import (
     labels_of,
     limited_by_load,
     limiter_of,
+    middle,
     natural_key,
     number_param,
     points_of,

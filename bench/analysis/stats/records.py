@@ -139,6 +139,12 @@ def spread(values: Iterable[float | None]) -> Spread | None:
     return Spread(float(np.median(kept)), min(kept), max(kept), len(kept))
 
 
+def middle(values: Iterable[float | None]) -> float | None:
+    """The median of the values that exist; None without any."""
+    found = spread(values)
+    return found.median if found else None
+
+
 def requests_per_s(trial: TrialRecord) -> float | None:
     """Requests answered per second, redirects and 404s included, as in the ceiling."""
     if trial.ledger and trial.elapsed_s:
