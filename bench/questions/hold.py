@@ -12,11 +12,10 @@ from typing import Final
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.plan.profiles import SERVING
-from bench.questions.question import Answer, of_models
+from bench.questions.question import RANGES, Answer, bars, of_models
 from bench.schema import TrialRecord
 from bench.show.figures import Bars, Figure, Panel, Unit
 from bench.show.measured import Measure, Measured, Value, by_label
-from bench.show.words import of_blocks
 from bench.text import GIB, KIB, MIB, count, number, significant
 
 NAME: Final = "hold"
@@ -130,7 +129,7 @@ def both_ends(analysis: Analysis, servers: Measured) -> Figure | None:
         subtitle="User and kernel memory of a crawler that waits for an answer, and of a server "
         "that waits for a request",
         data=Bars([Panel("KiB for each connection", rows, KIB_EACH)], "crawler", "server"),
-        notes=("Ranges: lowest to highest block.",),
+        notes=(RANGES,),
     )
 
 
@@ -144,40 +143,33 @@ def answer(analysis: Analysis) -> Answer | None:
     found = measured(analysis)
     if not found.values:
         return None
-    headline = of_models(found, PLAIN, "An idle connection costs a server")
+    head = of_models(found, PLAIN, "An idle connection costs a server")
     plain, tls = (connections(analysis, workload) for workload in (NAME, OVER_TLS))
     where = f"at {count(plain)} connections" + (f", over TLS at {count(tls)}" if tls else "")
     every = [label for label in found.values if label != BARE]
-    drawn = sorted(every, key=lambda label: label not in SERVING)[:MOST_DRAWN]
-    servers = Measured(MEASURES, {label: found.values[label] for label in drawn})
-    keys = (PLAIN, TLS) if tls else (PLAIN,)
+    servers = found.only(sorted(every, key=lambda label: label not in SERVING)[:MOST_DRAWN])
     ends = both_ends(analysis, servers)
     return Answer(
         found,
-        headline,
+        head,
         PROSE,
         tables=[
             found.table(
                 "An idle connection, served",
                 f"Memory of a server for each idle connection, read {where}; the program without "
-                "connections; and how many fit into 1 GiB with it. Medians over blocks and their "
-                "range.",
+                "connections; and how many fit into 1 GiB with it.",
             )
         ],
         figures=[
-            Figure(
-                name=NAME,
-                title="Memory of a server for an idle connection",
-                headline=headline.text if headline else None,
-                subtitle=f"User and kernel memory of the server's end, {where}; median of "
-                f"{of_blocks(servers.blocks(keys))}",
-                data=Bars([servers.panel("KiB for each connection", *keys)], "plain HTTP", "TLS")
-                if tls
-                else Bars([servers.panel("KiB for each connection", *keys)]),
-                notes=(
-                    "Ranges: lowest to highest block."
-                    + " The table has more servers." * (len(every) > len(drawn)),
-                ),
+            bars(
+                servers,
+                head,
+                NAME,
+                "Memory of a server for an idle connection",
+                f"User and kernel memory of the server's end, {where}",
+                {"KiB for each connection": (PLAIN, TLS) if tls else (PLAIN,)},
+                ("plain HTTP", "TLS") if tls else ("", ""),
+                notes=["The table has more servers."] if len(every) > MOST_DRAWN else (),
             ),
             *([ends] if ends else []),
         ],

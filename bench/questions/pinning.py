@@ -76,7 +76,7 @@ def answer(analysis: Analysis) -> Answer | None:
             found.table(
                 "On one processor and on all",
                 "Processor time per crawled page at 100 slots, in turns, from a server that "
-                f"sleeps. All: {_processors(analysis)}. Medians over blocks and their range.",
+                f"sleeps. All: {_processors(analysis)}.",
             )
         ],
     )

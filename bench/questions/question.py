@@ -7,7 +7,7 @@ A module of this package is a question. Report, summary, findings, cards and JSO
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, runtime_checkable
 
@@ -16,10 +16,10 @@ from bench.analysis.analysis import Analysis
 from bench.analysis.stats import MIN_BLOCKS, Comparison, Metric, Pair
 from bench.analysis.wording import against, between, prose, says
 from bench.plan.labels import Label
-from bench.show.figures import Figure
+from bench.show.figures import Bars, Figure
 from bench.show.measured import Measured
 from bench.show.table import Row, Table
-from bench.show.words import sentence
+from bench.show.words import of_blocks, sentence
 from bench.store import Records
 from bench.text import plural
 from crawlers.catalogue import OURS
@@ -110,6 +110,38 @@ class Answer:
 def paragraph(headline: Headline, prose: str) -> str:
     """A finding: the headline in bold, what stands behind it, and the prose."""
     return f"**{headline.text}** ({headline.behind}). {prose}".strip()
+
+
+RANGES: Final = "Ranges: lowest to highest block."
+
+
+def bars(
+    found: Measured,
+    head: Headline | None,
+    name: str,
+    title: str,
+    subtitle: str,
+    panels: Mapping[str, Sequence[str]],
+    pair: tuple[str, str] = ("", ""),
+    *,
+    note: str = "",
+    notes: Sequence[str] = (),
+    hollow: Collection[str] = (),
+) -> Figure:
+    """A chart of bars with their ranges: axis -> its measures, one bar for each or two.
+
+    ``pair`` says what the first of two bars is, which is faint, and what the other. The number of
+    blocks that are drawn is added to the subtitle, and ``note`` stands before that of the ranges.
+    """
+    keys = [key for mine in panels.values() for key in mine]
+    return Figure(
+        name=name,
+        title=title,
+        headline=head.text if head else None,
+        subtitle=f"{subtitle}; median of {of_blocks(found.blocks(keys))}",
+        data=Bars([found.panel(axis, *mine, hollow=hollow) for axis, mine in panels.items()], *pair),
+        notes=(f"{note} {RANGES}".strip(), *notes),
+    )
 
 
 class Question(Protocol):

@@ -12,10 +12,9 @@ from typing import Final
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.plan.participants import BASE, MAPPED
-from bench.questions.question import Answer, Headline, few
-from bench.show.figures import Bars, Figure, Unit
+from bench.questions.question import Answer, Headline, bars, few
+from bench.show.figures import Unit
 from bench.show.measured import US, Blocks, Measure, Measured
-from bench.show.words import of_blocks
 from bench.text import number, plural, times
 
 NAME: Final = "receive"
@@ -75,24 +74,18 @@ def answer(analysis: Analysis) -> Answer | None:
         tables=[
             found.table(
                 "asyncio’s receive in two states of malloc",
-                "Processor time and page faults of a crawled page at 100 slots. Medians over "
-                "blocks and their range.",
+                "Processor time and page faults of a crawled page at 100 slots.",
             )
         ],
         figures=[
-            Figure(
-                name=NAME,
-                title="A page of asyncio, where malloc keeps or maps what it receives into",
-                headline=head.text if head else None,
-                subtitle="Processor time and page faults of the client for a crawled page at 100 "
-                f"slots; median of {of_blocks(found.blocks((COST,)))}",
-                data=Bars(
-                    [
-                        found.panel("processor time per page", COST),
-                        found.panel("page faults per page", FAULTS),
-                    ]
-                ),
-                notes=(f"The line: {LINE}. Ranges: lowest to highest block.",),
+            bars(
+                found,
+                head,
+                NAME,
+                "A page of asyncio, where malloc keeps or maps what it receives into",
+                "Processor time and page faults of the client for a crawled page at 100 slots",
+                {"processor time per page": (COST,), "page faults per page": (FAULTS,)},
+                note=f"The line: {LINE}.",
             )
         ],
     )

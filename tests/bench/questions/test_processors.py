@@ -1,4 +1,4 @@
-"""What several processors gain, from records: rows, ratios, and what was not tried."""
+"""What several processors gain, from records: rows, ratios, and who beats a loop."""
 
 from __future__ import annotations
 
