@@ -6,18 +6,16 @@ is like this, and so is every request behind a proxy that does not keep connecti
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from operator import truediv
 from statistics import median
 from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import Metric, Pair
 from bench.questions.question import Answer, bars, of_models
 from bench.show.measured import TIMES, US, Blocks, Measure, Measured, within
 from bench.show.words import BY_LOAD
-from bench.store import Records
 from bench.text import listing
 
 NAME: Final = "accept"
@@ -38,11 +36,6 @@ PROSE: Final = (
     "opens a connection for each answer too, so a fast server may wait for it. To measure it: "
     "`python -m bench run --profile servers --only accept,serve-100`."
 )
-
-
-def pairs(records: Records, metric: Metric) -> Iterator[Pair]:
-    if metric is stats.CPU_PER_REQUEST:
-        yield from stats.every_two(records, NAME, POINT)
 
 
 def measured(analysis: Analysis) -> Measured:
@@ -97,7 +90,4 @@ def answer(analysis: Analysis) -> Answer | None:
         if servers.values
         else [],
         warnings=warnings if hollow else (),
-        compared=analysis.family(stats.CPU_PER_REQUEST).of(
-            pairs(analysis.records, stats.CPU_PER_REQUEST)
-        ),
     )

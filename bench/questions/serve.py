@@ -7,13 +7,12 @@ accepts, receives and sends, and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from operator import truediv
 from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import Metric, Pair
 from bench.questions.question import Answer, bars, of_models
 from bench.show.measured import TIMES, US, Blocks, Measure, Measured, within
 from bench.show.words import BY_LOAD
@@ -38,11 +37,6 @@ PROSE: Final = (
     "are two. So threads do not pay here for handing the interpreter's lock from one processor to "
     "another. To measure it: `python -m bench run --profile servers`."
 )
-
-
-def pairs(records: Records, metric: Metric) -> Iterator[Pair]:
-    if metric is stats.CPU_PER_REQUEST:
-        yield from stats.every_two(records, NAME, f"{NAME}-{MAIN}")
 
 
 def measured(analysis: Analysis) -> Measured:
@@ -112,7 +106,4 @@ def answer(analysis: Analysis) -> Answer | None:
         if servers.with_(MAIN, servers.values)
         else [],
         warnings=warnings if slow else (),
-        compared=analysis.family(stats.CPU_PER_REQUEST).of(
-            pairs(analysis.records, stats.CPU_PER_REQUEST)
-        ),
     )

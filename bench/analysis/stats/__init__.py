@@ -89,7 +89,6 @@ from bench.analysis.stats.records import (
     LEVEL,
     Spread,
     ceiling_for,
-    every_two,
     labels_of,
     limited_by_load,
     limiter_of,
