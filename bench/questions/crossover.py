@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import Comparison, Ratio, Spread
+from bench.analysis.stats import Comparison, Ratio
 from bench.analysis.stats.ratios import MARGINS
 from bench.analysis.wording import change, interval
 from bench.plan.workloads import SWITCHING
@@ -237,11 +237,8 @@ def _figure(found: Crossover, head: Headline) -> Figure:
 def _plot(found: Crossover, delay: float) -> Plot:
     lines: dict[str, list[Point]] = {}
     for cell in found.cells:
-        ratio = cell.against.ratio
-        if cell.delay_ms == delay and ratio.value:
-            low, high = ratio.low or ratio.value, ratio.high or ratio.value
-            point = Point(cell.slots, Spread(ratio.value, low, high, ratio.blocks))
-            lines.setdefault(cell.label, []).append(point)
+        if cell.delay_ms == delay and (spread := cell.against.ratio.spread):
+            lines.setdefault(cell.label, []).append(Point(cell.slots, spread))
     axes = Axis("slots", "counts"), Axis("pages/s ÷ async_await", "ratios")
     title = duration_tick(delay) if delay else "no delay"
     for each in found.crossings:

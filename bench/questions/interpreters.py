@@ -8,14 +8,14 @@ figures always carry their build.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
 from itertools import chain, pairwise
 from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import CPU_PER_1000, USER_PER_CONNECTION, Comparison, Metric, Pair
+from bench.analysis.stats import CPU_PER_1000, USER_PER_CONNECTION, Comparison, Metric, Pair, Spread
 from bench.analysis.wording import (
     TIMES_FROM,
     between,
@@ -116,6 +116,8 @@ def pairs(records: Records, metric: Metric) -> list[Pair]:
 
 Compared = Mapping[str, Mapping[str, Comparison]]
 """Measure -> label -> its comparison with an earlier interpreter."""
+
+Finds = Callable[[str], Spread | None]
 
 
 def compared(analysis: Analysis, found: Releases) -> Compared:
@@ -223,35 +225,22 @@ def figure(
     head: Headline | None,
 ) -> Figure:
     """Absolute figures above; below, what each step from one interpreter to the next changed."""
-    absolute, relative = [], []
-    for key in columns:
-        values, changes = [], []
+
+    def panel(title: str, ticks: Callable[[float], str], of: Finds) -> DotPanel:
+        groups = []
         for one in chain.from_iterable(releases.kinds.values()):
-            labels = {model: Label(model, one).backend for model in releases.models}
-            spreads = {m: found.spread(label, key) for m, label in labels.items()}
-            ratios = {m: previous[key].get(label) for m, label in labels.items()}
-            values.append(
-                DotGroup(
-                    one,
-                    [
-                        Dot(model, s.median, s.low, s.high) if s else Dot(model, None)
-                        for model, s in spreads.items()
-                    ],
-                )
-            )
-            changes.append(
-                DotGroup(
-                    one,
-                    [
-                        Dot(model, c.ratio.value, c.ratio.low, c.ratio.high)
-                        if c
-                        else Dot(model, None)
-                        for model, c in ratios.items()
-                    ],
-                )
-            )
-        absolute.append(DotPanel(MEASURES[key].title, values, MEASURES[key].unit.ticks))
-        relative.append(DotPanel("", changes, number, ratios=True))
+            mine = {model: of(Label(model, one).backend) for model in releases.models}
+            dots = [Dot(x, s.median, s.low, s.high) if s else Dot(x, None) for x, s in mine.items()]
+            groups.append(DotGroup(one, dots))
+        return DotPanel(title, groups, ticks, ratios=not title)
+
+    def step(label: str, key: str) -> Spread | None:
+        one = previous[key].get(label)
+        return one.ratio.spread if one else None
+
+    shown = [(key, MEASURES[key]) for key in columns]
+    above = [panel(one.title, one.unit.ticks, partial(found.spread, key=key)) for key, one in shown]
+    below = [panel("", number, partial(step, key=key)) for key in columns]
     ends = [len(names) for names in releases.kinds.values()]
     return Figure(
         name=NAME,
@@ -259,7 +248,7 @@ def figure(
         headline=head.text if head else None,
         subtitle=_subtitle(analysis, found, columns),
         data=Dots(
-            [*absolute, *relative],
+            [*above, *below],
             len(columns),
             releases.models,
             [sum(ends[: place + 1]) - 1 for place in range(len(ends) - 1)],

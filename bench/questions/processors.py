@@ -20,7 +20,7 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import Comparison, Ratio, Spread
+from bench.analysis.stats import Comparison, Ratio
 from bench.analysis.summary import processors as processors_of
 from bench.analysis.wording import against, conjugated, interval
 from bench.plan.labels import Label
@@ -292,38 +292,25 @@ COLUMNS: Final[Columns[Row]] = (
 
 
 def figure(number: int, spread: Sequence[Row], head: Headline) -> Figure:
-    drawn = sorted((r for r in spread if r.client and r.ratio), key=lambda r: len(r.client))
-    labels = list(dict.fromkeys(row.label for row in drawn))
-    lines = {
-        how: {
-            label: points
-            for label in labels
-            if (points := [_point(r) for r in drawn if (r.how, r.label) == (how, label)])
-        }
-        for how in PLACES
-        if any(row.how == how for row in drawn)
-    }
+    lines: dict[str, dict[str, list[Point]]] = {how: defaultdict(list) for how in PLACES}
+    for row in sorted(spread, key=lambda row: len(row.client)):
+        if row.client and row.ratio and (found := row.ratio.spread):
+            lines[row.how][row.label].append(Point(len(row.client), found, row.hollow))
+    drawn = {how: mine for how, mine in lines.items() if mine}
+    points = [point for mine in drawn.values() for line in mine.values() for point in line]
     return Figure(
         name=NAME,
         title="Many processors, against callbacks on one",
         headline=head.text.replace("`", ""),
         subtitle="Pages per second over those of callbacks on one processor, by the client’s "
         f"processors; this machine has {number}. 95 % intervals over "
-        + of_blocks(row.ratio.blocks for row in drawn if row.ratio),
-        data=_data(lines),
+        + of_blocks(point.y.count for point in points),
+        data=_data(drawn),
         notes=(
             "What can use many processors gets all that the server leaves it, or shares all with "
             "it; callbacks has one.",
         ),
     )
-
-
-def _point(row: Row) -> Point:
-    ratio = row.ratio
-    value = ratio.value if ratio and ratio.value else 1.0
-    low, high = (ratio.low, ratio.high) if ratio else (None, None)
-    spread = Spread(value, low or value, high or value, 2 if low else 1)
-    return Point(len(row.client), spread, row.hollow)
 
 
 def _data(lines: Mapping[str, Mapping[str, Sequence[Point]]]) -> Data:
