@@ -66,7 +66,6 @@ MEASURED: dict[str, Callable[..., Any]] = {
     "page": split,
     "receive": mapped,
     "memory": partial(synthetic.campaign, workloads=["c10k"]),
-    "ramp": partial(synthetic.campaign, workloads=["c10k"]),
     "waiting": partial(synthetic.campaign, workloads=["waiting"]),
     "crossover": crossed,
     "pinning": pinned,
