@@ -16,7 +16,7 @@ from bench.questions.question import RANGES, Answer, bars, of_models
 from bench.schema import TrialRecord
 from bench.show.figures import Bars, Figure, Panel, Unit
 from bench.show.measured import Measure, Measured, Value, by_label
-from bench.text import GIB, KIB, MIB, count, number, significant
+from bench.text import KIB, MIB, count, number, significant
 
 NAME: Final = "hold"
 ASKS: Final = "How much memory does a server need for an idle connection?"
@@ -32,9 +32,8 @@ def _kib(value: float) -> str:
 
 KIB_EACH: Final = Unit("KiB", _kib, number)
 MIB_FIXED: Final = Unit("MiB", lambda value: f"{significant(value, 2)} MiB", number)
-MANY: Final = Unit("connections", count, count)
 
-PLAIN, TLS, MOST, MOST_TLS = "plain", "tls", "most", "most-tls"
+PLAIN, TLS = "plain", "tls"
 MEASURES: Final = {
     PLAIN: Measure("plain", "an idle connection on plain HTTP, in all", KIB_EACH),
     "user": Measure("user", "… of it the server's own", KIB_EACH),
@@ -42,8 +41,6 @@ MEASURES: Final = {
     TLS: Measure("TLS", "an idle connection over TLS, in all", KIB_EACH),
     "tls-user": Measure("user over TLS", "… of it the server's own", KIB_EACH),
     "program": Measure("program", "the server without connections", MIB_FIXED),
-    MOST: Measure("in 1 GiB", "connections that fit into 1 GiB with the program", MANY),
-    MOST_TLS: Measure("in 1 GiB over TLS", "the same over TLS", MANY),
 }
 PROSE: Final = (
     "An idle connection has had one request and its answer, and waits for the next. Its memory is "
@@ -80,11 +77,6 @@ def program(trial: TrialRecord) -> float:
     return float(sum(part or 0 for part in parts))
 
 
-def most(trial: TrialRecord) -> float | None:
-    """How many connections fit into 1 GiB."""
-    return of_connection(lambda user, kernel: (GIB - program(trial)) / (user + kernel))(trial)
-
-
 IN_ALL: Final = of_connection(lambda user, kernel: (user + kernel) / KIB)
 USER: Final = of_connection(lambda user, kernel: user / KIB)
 OF_PLAIN: Final[Mapping[str, Value]] = {
@@ -92,9 +84,8 @@ OF_PLAIN: Final[Mapping[str, Value]] = {
     "user": USER,
     "kernel": of_connection(lambda user, kernel: kernel / KIB),
     "program": lambda trial: program(trial) / MIB,
-    MOST: most,
 }
-OF_TLS: Final[Mapping[str, Value]] = {TLS: IN_ALL, "tls-user": USER, MOST_TLS: most}
+OF_TLS: Final[Mapping[str, Value]] = {TLS: IN_ALL, "tls-user": USER}
 
 
 def largest(trials: list[TrialRecord]) -> list[TrialRecord]:
@@ -156,8 +147,8 @@ def answer(analysis: Analysis) -> Answer | None:
         tables=[
             found.table(
                 "An idle connection, served",
-                f"Memory of a server for each idle connection, read {where}; the program without "
-                "connections; and how many fit into 1 GiB with it.",
+                f"Memory of a server for each idle connection, read {where}; and the program "
+                "without connections.",
             )
         ],
         figures=[

@@ -14,12 +14,12 @@ from typing import Any, Final, Protocol, runtime_checkable
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import MIN_BLOCKS, Comparison, Metric, Pair
-from bench.analysis.wording import against, between, prose, says
+from bench.analysis.wording import between, prose, says
 from bench.plan.labels import Label
 from bench.show.figures import Bars, Figure
 from bench.show.measured import Measured
 from bench.show.table import Row, Table
-from bench.show.words import of_blocks, sentence
+from bench.show.words import difference, of_blocks, sentence
 from bench.store import Records
 from bench.text import plural
 from crawlers.catalogue import OURS
@@ -215,10 +215,8 @@ def contrast(found: Comparison, verb: str, what: str, less: str = "less") -> Hea
     ratio = found.ratio
     if not ratio.shown or ratio.value is None or ratio.low is None or ratio.high is None:
         return None
-    least = "at least " if found.server_limited and ratio.value > 1 else ""
-    much = against(ratio.value, less, what, prose(found.base))
     return Headline(
-        sentence(f"{says(found.label, verb)} {least}{much}"),
+        sentence(f"{says(found.label, verb)} {difference(found, what, less)}"),
         f"{between(ratio.value, ratio.low, ratio.high)}, {100 * stats.LEVEL:.0f} % interval of "
         f"{plural(ratio.blocks, 'block')}",
         [found],
