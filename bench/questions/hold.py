@@ -6,6 +6,7 @@ harness reads the server's memory from outside before the first and with all of 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -89,9 +90,12 @@ OF_TLS: Final[Mapping[str, Value]] = {TLS: IN_ALL, "tls-user": USER}
 
 
 def largest(trials: list[TrialRecord]) -> list[TrialRecord]:
-    """Those with the most connections: what a process keeps ready hides the first few."""
-    most = max((t.memory.connections for t in trials if t.memory), default=0)
-    return [t for t in trials if t.memory and t.memory.connections == most]
+    """Of each server those with the most connections: what it keeps ready hides the first few."""
+    most: dict[str, int] = defaultdict(int)
+    for trial in trials:
+        if trial.memory:
+            most[trial.label] = max(most[trial.label], trial.memory.connections)
+    return [t for t in trials if t.memory and t.memory.connections == most[t.label]]
 
 
 def measured(analysis: Analysis) -> Measured:
@@ -124,10 +128,10 @@ def both_ends(analysis: Analysis, servers: Measured) -> Figure | None:
     )
 
 
-def connections(analysis: Analysis, workload: str) -> int:
-    """How many were held; 0 if none."""
+def connections(analysis: Analysis, workload: str) -> str:
+    """How many were held, as ``1,000 or 10,000``; empty if none."""
     trials = largest(stats.trials_of(analysis.records, workload, twins=False))
-    return trials[0].memory.connections if trials and trials[0].memory else 0
+    return " or ".join(map(count, sorted({t.memory.connections for t in trials if t.memory})))
 
 
 def answer(analysis: Analysis) -> Answer | None:
@@ -136,7 +140,7 @@ def answer(analysis: Analysis) -> Answer | None:
         return None
     head = of_models(found, PLAIN, "An idle connection costs a server")
     plain, tls = (connections(analysis, workload) for workload in (NAME, OVER_TLS))
-    where = f"at {count(plain)} connections" + (f", over TLS at {count(tls)}" if tls else "")
+    where = f"at {plain} connections" + (f", over TLS at {tls}" if tls else "")
     every = [label for label in found.values if label != BARE]
     servers = found.only(sorted(every, key=lambda label: label not in SERVING)[:MOST_DRAWN])
     ends = both_ends(analysis, servers)
