@@ -62,4 +62,3 @@ def test_without_the_pinned_threads_there_is_no_answer() -> None:
         line for line in pinned() if not isinstance(line, TrialRecord) or line.backend != PINNED
     ]
     assert pinning.answer(analysed(alone)) is None
-    assert pinning.answer(analysed(synthetic.campaign(workloads=["throughput"]))) is None

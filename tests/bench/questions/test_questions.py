@@ -201,6 +201,13 @@ def test_few_blocks_are_said_in_the_headline_itself() -> None:
     assert found.text.endswith("with callbacks, in one trial")
 
 
+def test_a_table_says_once_that_all_its_cells_are_of_one_trial() -> None:
+    once, mixed = cost([20], [10]).table("A", "Costs."), cost([20], [10, 11]).table("A", "Costs.")
+    assert (once.about, once.texts[0]) == ("Costs. One trial each.", ["threads", "20"])
+    assert mixed.about == "Costs. Medians over blocks and their range."
+    assert mixed.texts == [["threads", "20 (one trial)"], ["callbacks", "10.5 [10–11]"]]
+
+
 def test_one_model_alone_is_not_contrasted() -> None:
     whole = cost([20.0], [10.0])
     alone = replace(whole, values={"threads": whole.values["threads"]})

@@ -51,7 +51,3 @@ def test_a_load_that_was_the_limit_is_named() -> None:
     assert sure(answer.headline).text == (
         "A request costs a server 14.0 µs with threads and 9.02 µs with callbacks"
     )
-
-
-def test_crawls_alone_are_another_question() -> None:
-    assert serve.answer(analysed(campaign(workloads=("throughput",)))) is None

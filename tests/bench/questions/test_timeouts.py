@@ -100,10 +100,6 @@ def test_no_difference_is_no_price() -> None:
     assert sure(answer.headline).text == "A timeout for each exchange costs too little to see"
 
 
-def test_a_campaign_without_such_variants_says_nothing() -> None:
-    assert timeouts.answer(analysed(limited(more={}))) is None
-
-
 def test_every_main_variant_has_a_way_and_every_way_a_backend() -> None:
     assert set(WAYS) == {*MAIN_VARIANTS, "threads", "async_await"}
     timed = {name for name in registry.names() if name.endswith(SUFFIX)}
