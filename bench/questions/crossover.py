@@ -223,8 +223,8 @@ def _figure(found: Crossover, head: Headline) -> Figure:
         name=NAME,
         title="Where threads stop being fine, by slots and delay",
         headline=head.text,
-        subtitle="Pages per second over those of async_await in the same blocks, by slots, for each "
-        "delay of the server; 95 % intervals over "
+        subtitle="Pages per second over those of async_await in the same blocks, by slots, for "
+        "each delay of the server; 95 % intervals over "
         + of_blocks(cell.against.ratio.blocks for cell in found.cells),
         data=Lines(plots, columns=len(plots)),
         notes=(

@@ -157,11 +157,7 @@ def charted(analysis: Analysis, found: Memory) -> list[OverTls]:
     """
     top = max((row.highest for row in found.over_tls.values()), default=0)
     wanted = (*analysis.main, SMALL)
-    return [
-        row
-        for label, row in found.over_tls.items()
-        if row.highest == top and label in wanted
-    ]
+    return [row for label, row in found.over_tls.items() if row.highest == top and label in wanted]
 
 
 # --- the answer --------------------------------------------------------------------------

@@ -252,9 +252,7 @@ def table(analysis: Analysis, rows: Sequence[Split]) -> Table:
     )
 
 
-def breakdown(
-    analysis: Analysis, rows: Sequence[Split], head: Headline | None
-) -> Figure | None:
+def breakdown(analysis: Analysis, rows: Sequence[Split], head: Headline | None) -> Figure | None:
     panels = [mine for point in SHOWN if (mine := [row for row in rows if row.point == point])]
     if not panels:
         return None

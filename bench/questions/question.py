@@ -139,7 +139,9 @@ def bars(
         title=title,
         headline=head.text if head else None,
         subtitle=f"{subtitle}; median of {of_blocks(found.blocks(keys))}",
-        data=Bars([found.panel(axis, *mine, hollow=hollow) for axis, mine in panels.items()], *pair),
+        data=Bars(
+            [found.panel(axis, *mine, hollow=hollow) for axis, mine in panels.items()], *pair
+        ),
         notes=(f"{note} {RANGES}".strip(), *notes),
     )
 

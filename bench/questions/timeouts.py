@@ -90,7 +90,9 @@ def answer(analysis: Analysis) -> Answer | None:
         found,
         head,
         PROSE.format(
-            each=", ".join(f"`{WAYS[b]}` with `{b}` {said(found, priced[b])}" for b in found.values),
+            each=", ".join(
+                f"`{WAYS[b]}` with `{b}` {said(found, priced[b])}" for b in found.values
+            ),
             backends=",".join(f"{b},{b}{SUFFIX}" for b in WAYS),
         ),
         tables=[

@@ -115,9 +115,7 @@ def variants(analysis: Analysis) -> Variants | None:
     if not values:
         return None
     compared = analysis.family(CPU_PER_1000).of(pairs(records, CPU_PER_1000))
-    return Variants(
-        about, Measured(MEASURES, values), point, most, {c.label: c for c in compared}
-    )
+    return Variants(about, Measured(MEASURES, values), point, most, {c.label: c for c in compared})
 
 
 def _connections(held: Sequence[TrialRecord]) -> int | None:

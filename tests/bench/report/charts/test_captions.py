@@ -161,4 +161,3 @@ def test_an_open_loop_counts_blocks_for_each_rate() -> None:
     design = designs(made(blocks=2))["hockey-stick"]
     assert isinstance(design, Design)
     assert "2 blocks a rate (indicative)" in design.subtitle
-
