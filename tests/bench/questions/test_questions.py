@@ -46,6 +46,7 @@ from tests.bench.questions.test_pinning import pinned
 from tests.bench.questions.test_processors import widened
 from tests.bench.questions.test_serve import loaded
 from tests.bench.questions.test_slow_readers import read_slowly
+from tests.bench.questions.test_ten_thousand import ten_thousand_slots
 from tests.bench.questions.test_timeouts import limited
 from tests.bench.questions.test_wire import distant
 from tests.bench.report.looks import draw_in_every_look
@@ -80,6 +81,7 @@ MEASURED: dict[str, Callable[..., Any]] = {
     "cancel": interrupted,
     "fairness": unfair,
     "processors": widened,
+    "ten_thousand": ten_thousand_slots,
     "variants": partial(synthetic.campaign, ladder=LADDER, workloads=("throughput", "ladder")),
     "interpreters": across,
     "trust": partial(synthetic.campaign, workloads=("throughput",)),
