@@ -13,7 +13,7 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.questions.question import Answer, bars, of_models
+from bench.questions.question import RANGES, Answer, bars, of_models
 from bench.show.measured import TIMES, US, Blocks, Measure, Measured, within
 from bench.show.words import BY_LOAD
 from bench.text import listing
@@ -83,7 +83,7 @@ def answer(analysis: Analysis) -> Answer | None:
                 "Processor time of a server per request with a connection of its own",
                 "100 clients, each with a new connection for each page of 2 KB, in turns",
                 {"processor time per request": (ALL,)},
-                notes=[BY_LOAD] if hollow else (),
+                notes=[RANGES, BY_LOAD] if hollow else [RANGES],
                 hollow=hollow,
             )
         ]

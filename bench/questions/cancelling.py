@@ -93,8 +93,10 @@ def answer(analysis: Analysis) -> Answer | None:
                 "and the server has seen the last connection end",
                 {plural(n, "exchange"): (busy(n), closed(n)) for n in sizes},
                 ("processor time of the client", "until everything is closed (in colour)"),
-                note="The server held all answers. The wait for the next tick, up to 250 ms, is "
-                f"not counted. {CONTROL}: closes sockets in a loop.",
+                notes=[
+                    "The server held all answers. The wait for the next tick, up to 250 ms, is "
+                    f"not counted. {CONTROL}: closes sockets in a loop."
+                ],
             )
         ],
     )

@@ -12,7 +12,7 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.questions.question import Answer, bars, of_models
+from bench.questions.question import RANGES, Answer, bars, of_models
 from bench.show.measured import TIMES, US, Measure, Measured, within
 
 NAME: Final = "churn"
@@ -82,7 +82,10 @@ def answer(analysis: Analysis) -> Answer | None:
                     "the connection, in kept pages": ("pages",),
                 },
                 ("a kept connection", "a new one for each page (in colour)"),
-                note="Each request asks the server to close, and it nearly always closes first.",
+                notes=[
+                    "Each request asks the server to close, and it nearly always closes first. "
+                    + RANGES
+                ],
             )
         ],
     )

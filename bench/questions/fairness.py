@@ -11,7 +11,7 @@ from typing import Final
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.wording import PLURALS, prose
-from bench.questions.question import Answer, Headline, bars, few
+from bench.questions.question import RANGES, Answer, Headline, bars, few
 from bench.schema import Fairness
 from bench.show.figures import Unit
 from bench.show.measured import MS, Measure, Measured, Value, by_label
@@ -91,9 +91,11 @@ def answer(analysis: Analysis) -> Answer | None:
                     "pages of the least served slot ÷ median slot": (LEAST,),
                     "longest wait of any slot": (WAIT,),
                 },
-                note=f"A slot is starved when it completes less than {STARVED:.0%} of what the "
-                "median slot completes before the list of URLs runs out.",
-                notes=listed(stats.trials_of(analysis.records, NAME)),
+                notes=[
+                    f"A slot is starved when it completes less than {STARVED:.0%} of what the "
+                    "median slot completes before the list of URLs runs out. " + RANGES,
+                    *listed(stats.trials_of(analysis.records, NAME)),
+                ],
             )
         ],
     )

@@ -81,7 +81,7 @@ def answer(analysis: Analysis) -> Answer | None:
                 "each page of a list",
                 {"objects for each page": (KEPT, OPENED)},
                 ("a kept connection", "a new one for each page (in colour)"),
-                note="What the end of a crawl leaves is in it, shared out over the pages.",
+                notes=["What the end of a crawl leaves is in it, shared out over the pages."],
             )
         ],
     )

@@ -164,7 +164,7 @@ def answer(analysis: Analysis) -> Answer | None:
                 f"User and kernel memory of the server's end, {where}",
                 {"KiB for each connection": (PLAIN, TLS) if tls else (PLAIN,)},
                 ("plain HTTP", "TLS") if tls else ("", ""),
-                notes=["The table has more servers."] if len(every) > MOST_DRAWN else (),
+                notes=[RANGES + " The table has more servers." * (len(every) > MOST_DRAWN)],
             ),
             *([ends] if ends else []),
         ],

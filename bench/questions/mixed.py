@@ -136,7 +136,7 @@ def answer(analysis: Analysis) -> Answer | None:
                 "times of all the others",
                 {f"{w:g} ms of work": (key(HALF, w), key(TAIL, w)) for w in amounts},
                 ("median", "90th percentile (in colour)"),
-                note=f"Processes had every processor, the others one. {offered}.",
+                notes=[f"Processes had every processor, the others one. {offered}."],
             )
         ],
     )

@@ -124,14 +124,13 @@ def bars(
     panels: Mapping[str, Sequence[str]],
     pair: tuple[str, str] = ("", ""),
     *,
-    note: str = "",
-    notes: Sequence[str] = (),
+    notes: Sequence[str] = (RANGES,),
     hollow: Collection[str] = (),
 ) -> Figure:
     """A chart of bars with their ranges: axis -> its measures, one bar for each or two.
 
     ``pair`` says what the first of two bars is, which is faint, and what the other. The number of
-    blocks that are drawn is added to the subtitle, and ``note`` stands before that of the ranges.
+    blocks that are drawn is added to the subtitle.
     """
     keys = [key for mine in panels.values() for key in mine]
     return Figure(
@@ -142,7 +141,7 @@ def bars(
         data=Bars(
             [found.panel(axis, *mine, hollow=hollow) for axis, mine in panels.items()], *pair
         ),
-        notes=(f"{note} {RANGES}".strip(), *notes),
+        notes=tuple(notes),
     )
 
 

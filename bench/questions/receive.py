@@ -12,7 +12,7 @@ from typing import Final
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.plan.participants import BASE, MAPPED
-from bench.questions.question import Answer, Headline, bars, few
+from bench.questions.question import RANGES, Answer, Headline, bars, few
 from bench.show.figures import Unit
 from bench.show.measured import US, Blocks, Measure, Measured
 from bench.text import number, plural
@@ -85,7 +85,7 @@ def answer(analysis: Analysis) -> Answer | None:
                 "A page of asyncio, where malloc keeps or maps what it receives into",
                 "Processor time and page faults of the client for a crawled page at 100 slots",
                 {"processor time per page": (COST,), "page faults per page": (FAULTS,)},
-                note=f"The line: {LINE}.",
+                notes=[f"The line: {LINE}. {RANGES}"],
             )
         ],
     )

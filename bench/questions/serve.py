@@ -13,7 +13,7 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.questions.question import Answer, bars, of_models
+from bench.questions.question import RANGES, Answer, bars, of_models
 from bench.show.measured import TIMES, US, Blocks, Measure, Measured, within
 from bench.show.words import BY_LOAD
 from bench.store import Records
@@ -99,7 +99,7 @@ def answer(analysis: Analysis) -> Answer | None:
                     "processor time per request": (MAIN,),
                     f"the same over {BARE}, sockets alone": (OVER,),
                 },
-                notes=[BY_LOAD] if hollow else (),
+                notes=[RANGES, BY_LOAD] if hollow else [RANGES],
                 hollow=hollow,
             )
         ]

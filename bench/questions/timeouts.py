@@ -15,7 +15,7 @@ from typing import Final
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import CPU_PER_1000, Comparison
-from bench.questions.question import Answer, Headline, bars, few
+from bench.questions.question import RANGES, Answer, Headline, bars, few
 from bench.show.measured import US, Blocks, Measure, Measured, within
 from bench.text import plural, significant
 
@@ -111,8 +111,10 @@ def answer(analysis: Analysis) -> Answer | None:
                 "What a timeout for each exchange costs",
                 "Processor time that it adds to a crawled page at 100 slots, paired in turns",
                 {"processor time that a timeout adds to a page": (ADDED,)},
-                note=f"{ways}. On top of what is in every page: a deadline in each slot, and a "
-                "sweep over the slots four times a second.",
+                notes=[
+                    f"{ways}. On top of what is in every page: a deadline in each slot, and a "
+                    f"sweep over the slots four times a second. {RANGES}"
+                ],
             )
         ],
     )

@@ -13,7 +13,7 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.questions.question import Answer, bars, of_models
+from bench.questions.question import RANGES, Answer, bars, of_models
 from bench.show.measured import US, Blocks, Measure, Measured, within
 from bench.text import listing
 
@@ -98,8 +98,10 @@ def answer(analysis: Analysis) -> Answer | None:
                     "a connection for each page": ("churn", "shake"),
                 },
                 ("plain HTTP", "over TLS (in colour)"),
-                note="TLS 1.3 with an ECDSA certificate that is verified; the handshakes are full "
-                "ones.",
+                notes=[
+                    "TLS 1.3 with an ECDSA certificate that is verified; the handshakes are full "
+                    f"ones. {RANGES}"
+                ],
             )
         ],
     )
