@@ -83,7 +83,7 @@ def _row(records: Records, everything: Sequence[TrialRecord], ratio: Ratio | Non
     response = [t.response_time for t in trials if t.response_time]
     late = [t.late_starts for t in trials if t.late_starts is not None]
     closed = first.workload in stats.CLOSED
-    share = stats.middle(map(stats.clock_share, trials))
+    share = _median(map(stats.clock_share, trials))
     if share is not None and share < stats.COVERED:
         service = []
     return SummaryRow(
@@ -94,15 +94,15 @@ def _row(records: Records, everything: Sequence[TrialRecord], ratio: Ratio | Non
         unusable=len(everything) - len(trials),
         pages_per_s=stats.spread(t.pages_per_s for t in trials),
         ratio=ratio,
-        cpu_user_ms=stats.middle(user for user, _ in cpu),
-        cpu_system_ms=stats.middle(system for _, system in cpu),
-        round_ms=stats.middle(map(stats.round_ms, trials)),
+        cpu_user_ms=_median(user for user, _ in cpu),
+        cpu_system_ms=_median(system for _, system in cpu),
+        round_ms=_median(map(stats.round_ms, trials)),
         clock_share=share,
-        service_p50_ms=stats.middle(time.p50_ms for time in service),
+        service_p50_ms=_median(time.p50_ms for time in service),
         service_p99_ms=_p99(service),
-        response_p50_ms=stats.middle(time.p50_ms for time in response),
+        response_p50_ms=_median(time.p50_ms for time in response),
         response_p99_ms=_p99(response),
-        offered_per_s=stats.middle(t.offered_per_s for t in trials),
+        offered_per_s=_median(t.offered_per_s for t in trials),
         achieved_per_s=stats.spread(t.achieved_per_s for t in trials),
         late_starts=sum(late) if late else None,
         ceiling_share=stats.share_of_ceiling(records, trials) if closed else None,
@@ -111,8 +111,13 @@ def _row(records: Records, everything: Sequence[TrialRecord], ratio: Ratio | Non
     )
 
 
+def _median(values: Iterable[float | None]) -> float | None:
+    found = stats.spread(values)
+    return found.median if found else None
+
+
 def _p99(times: Iterable[Latency]) -> float | None:
-    return stats.middle(time.p99_ms for time in times if time.count >= 100 * stats.MIN_BEYOND)
+    return _median(time.p99_ms for time in times if time.count >= 100 * stats.MIN_BEYOND)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,10 @@ have ``processes``, ``subinterpreters`` and ``partition``. Here these and all wi
 get every processor: all but the server's (``apart``), or all of them, the server's included
 (``shared``). Which processors each side had is in the record of each trial.
 
-What has threads and no lock is compared with one loop and with processes on as many processors,
-both on an interpreter with the lock if one was measured: that is what people would run in its
-place.
+On 1, 2, 4 … processors with the server apart, pages per second over those on one are a law of
+scaling (:mod:`bench.analysis.scaling`). What has threads and no lock is compared with one loop and
+with processes on as many processors, both on an interpreter with the lock if one was measured:
+that is what people would run in its place.
 """
 
 from __future__ import annotations
@@ -18,9 +19,12 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Final
 
-from bench.analysis import stats
+import numpy as np
+
+from bench.analysis import scaling, stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import Comparison, Ratio
+from bench.analysis.scaling import Law, Parameter
+from bench.analysis.stats import Comparison, Ratio, Spread
 from bench.analysis.summary import processors as processors_of
 from bench.analysis.wording import against, conjugated, interval
 from bench.plan.labels import Label
@@ -54,6 +58,10 @@ ABOUT: Final = (
     "those of points whose server polls. CPU is that of all the client’s processes."
 )
 COMMAND: Final = "To measure it: `python -m bench run --profile full --only processors`."
+LAW: Final = (
+    "Pages per second on n processors over those on one, in the same block, are fitted with "
+    "n / (1 + σ(n − 1) + κn(n − 1)): contention σ, coherency κ. "
+)
 PROVED: Final = (
     "The lock was off at the end of each trial that counts as one without it. To measure it: "
     "`python -m bench interpreters 3.14 3.14t --profile cores`."
@@ -65,6 +73,7 @@ FEW: Final = (
     "Two processors cannot show what more of them would gain: one is left beside the server’s, or "
     "client and server share both."
 )
+LOCKED: Final = "every interpreter of this campaign has its lock"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +90,11 @@ class Row:
     compared: Comparison | None  # pages per second over those of the base; None for the base
     hollow: bool  # the server was the limit
     rivals: Mapping[str, Comparison]  # pages per second over theirs
+
+    @property
+    def spreads(self) -> bool:
+        """Whether the backend was given all that it could use."""
+        return Label.parse(self.label).name in SPREADING or len(self.client) > 1
 
     @property
     def on(self) -> str:
@@ -101,7 +115,7 @@ class Row:
 
 def rows(analysis: Analysis) -> list[Row]:
     compared: dict[tuple[str, str], dict[str, Comparison]] = defaultdict(dict)
-    for found in comparisons(analysis):
+    for found in analysis.once(comparisons):
         compared[found.point, found.label][found.base] = found
     mine: dict[tuple[str, str], list[TrialRecord]] = defaultdict(list)
     for trial in stats.trials_of(analysis.records, NAME, twins=False):
@@ -169,18 +183,42 @@ def measured(found: Sequence[Row]) -> Measured:
     return Measured(measures, values)
 
 
-def usable(found: Sequence[Row], analysis: Analysis) -> int:
+def usable(analysis: Analysis) -> int:
     """How many processors the campaign used."""
-    used = {core for row in found for core in (*row.client, *row.server)}
+    trials = stats.trials_of(analysis.records, NAME)
+    used = {
+        core for t in trials for side in ("client", "server") for core in processors_of(t, side)
+    }
     return len(used) or analysis.campaign.environment.cpu_count
 
 
+def not_tried(analysis: Analysis) -> list[str]:
+    """What could have used every processor and did not run, each with the reason.
+
+    Backends that the suite did not have at the time of the campaign are no part of it.
+    """
+    campaign = analysis.campaign
+    ran = {trial.backend for trial in stats.trials_of(analysis.records, NAME)}
+    names = {Label.parse(backend).name for backend in ran}
+    missing = {one.name: one.missing for one in campaign.rungs if one.name in SPREADING}
+    found = [
+        f"`{name}`, because {why or 'it was not among the backends of this campaign'}"
+        for name, why in missing.items()
+        if name not in names
+    ]
+    if not {Label(FREE, interpreter).backend for interpreter in campaign.free_threaded} & ran:
+        found.append(f"`{FREE}` without the interpreter lock, because {LOCKED}")
+    return [f"Not tried: {'; '.join(found)}."] if found else []
+
+
 def answer(analysis: Analysis) -> Answer | None:
-    found = rows(analysis)
+    found = analysis.once(rows)
     if not found:
         return None
-    number, spread = usable(found, analysis), spreading(found)
-    head = headline(number, spread)
+    number = usable(analysis)
+    scales = analysis.once(laws)
+    spread = [row for row in found if row.spreads or row.label in scales]
+    head, untried = headline(number, spread), not_tried(analysis)
     each = [
         f"{capital(place)}, pages per second over those of `{BASE}` on one: {listing(said)}."
         for how, place in PLACES.items()
@@ -189,29 +227,19 @@ def answer(analysis: Analysis) -> Answer | None:
     return Answer(
         measured(found),
         head,
-        " ".join([*each, *([FEW] if number == 2 else []), COMMAND]),
+        " ".join([*each, *([FEW] if number == 2 else []), *untried, COMMAND]),
         tables=[
             tabled(
                 "On all processors, against the models on one",
                 COLUMNS,
                 found,
-                about=ABOUT,
+                about=" ".join([ABOUT, *untried]).replace("`", ""),
                 grouped=True,
             )
         ],
-        figures=[figure(number, spread, head)] if any(row.ratio for row in spread) else [],
-        details=contested(found),
+        figures=[figure(analysis, spread, head, untried)] if any(r.ratio for r in spread) else [],
+        details=scaling_details(found, scales),
     )
-
-
-def spreading(found: Sequence[Row]) -> list[Row]:
-    """What was given all processors that it could use, and on fewer of them, too."""
-    several = {row.label for row in found if row.how == "apart" and len(row.client) > 1}
-    return [
-        row
-        for row in found
-        if Label.parse(row.label).name in SPREADING or len(row.client) > 1 or row.label in several
-    ]
 
 
 def headline(number: int, spread: Sequence[Row]) -> Headline:
@@ -231,17 +259,32 @@ def headline(number: int, spread: Sequence[Row]) -> Headline:
     return Headline(f"On {on}, `{best.label}` {verb} {much}", behind, [best])
 
 
-def contested(found: Sequence[Row]) -> dict[str, str]:
-    """Whether threads without the lock beat a loop and processes."""
+def laws(analysis: Analysis) -> dict[str, Law | None]:
+    """What ran apart from the server on several numbers of processors: the law, if there is one.
+
+    It leaves out the numbers of processors at which the server was the limit.
+    """
+    rates: dict[str, dict[int, Blocks]] = defaultdict(dict)
+    for row in analysis.once(rows):
+        if row.how == "apart" and row.client:
+            rates[row.label][len(row.client)] = {} if row.hollow else row.rates
+    return {
+        label: scaling.fit({n: blocks for n, blocks in mine.items() if blocks})
+        for label, mine in rates.items()
+        if len(mine) > 1
+    }
+
+
+def scaling_details(found: Sequence[Row], scales: Mapping[str, Law | None]) -> dict[str, str]:
+    """The law of each label, and whether threads without the lock beat a loop and processes."""
     contests: dict[tuple[str, str], list[Row]] = defaultdict(list)
     for row in sorted(found, key=lambda row: len(row.client)):
         for rival in row.rivals:
             contests[row.label, rival].append(row)
-    if not contests:
-        return {}
-    said = [_contest(*sides, rows) for sides, rows in contests.items()]
-    prose, head = f"{'. '.join(said)}. {PROVED}", beats_a_loop(contests)
-    return {"scaling": paragraph(head, prose) if head else prose}
+    said = [_law(label, law) for label, law in scales.items()]
+    said += [_contest(*sides, rows) for sides, rows in contests.items()]
+    prose, head = f"{'. '.join(said)}. {LAW if scales else ''}{PROVED}", beats_a_loop(contests)
+    return {"scaling": paragraph(head, prose) if head else prose} if said else {}
 
 
 def won_from(rows: Sequence[Row], rival: str) -> Row | None:
@@ -275,6 +318,22 @@ def _contest(label: str, rival: str, rows: Sequence[Row]) -> str:
     return f"`{label}` has {listing(ratios)} times the pages per second of `{rival}`: it {verdict}"
 
 
+def _law(label: str, law: Law | None) -> str:
+    if law is None:
+        return f"`{label}` has no law: too few blocks, or processors before the server’s limit"
+    peak = f", most pages per second on {_words(law.peak)} processors" if law.peak else ""
+    return f"`{label}` has σ {_words(law.sigma)}, κ {_words(law.kappa)}{peak}"
+
+
+def _words(found: Parameter) -> str:
+    return f"{found.value:.2g} [{found.low:.2g}–{found.high:.2g}]"
+
+
+def _median(blocks: Blocks) -> float | None:
+    spread = stats.spread(blocks.values())
+    return spread.median if spread else None
+
+
 COLUMNS: Final[Columns[Row]] = (
     (name("backend"), lambda row: row.label),
     (name("server"), lambda row: f"server {row.how}"),
@@ -286,34 +345,64 @@ COLUMNS: Final[Columns[Row]] = (
     ),
     (Column("ratio [95 %]"), lambda row: cells.ratio(row.ratio, base=row.compared is None)),
     (words("verdict"), lambda row: row.ratio.verdict if row.ratio else ""),
-    (Column("CPU µs per page"), lambda row: cells.figure(stats.middle(row.cpu.values()))),
+    (Column("CPU µs per page"), lambda row: cells.figure(_median(row.cpu))),
     (Column("trials"), lambda row: str(len(row.rates))),
 )
 
 
-def figure(number: int, spread: Sequence[Row], head: Headline) -> Figure:
-    lines: dict[str, dict[str, list[Point]]] = {how: defaultdict(list) for how in PLACES}
-    for row in sorted(spread, key=lambda row: len(row.client)):
-        if row.client and row.ratio and (found := row.ratio.spread):
-            lines[row.how][row.label].append(Point(len(row.client), found, row.hollow))
-    drawn = {how: mine for how, mine in lines.items() if mine}
-    points = [point for mine in drawn.values() for line in mine.values() for point in line]
+def figure(
+    analysis: Analysis, spread: Sequence[Row], head: Headline, untried: Sequence[str]
+) -> Figure:
+    drawn = sorted((r for r in spread if r.client and r.ratio), key=lambda r: len(r.client))
+    labels, scales = list(dict.fromkeys(row.label for row in drawn)), analysis.once(laws)
+    lines = {
+        how: {
+            label: [_point(r) for r in drawn if (r.how, r.label) == (how, label)]
+            for label in labels
+            if any((r.how, r.label) == (how, label) for r in drawn)
+        }
+        for how in PLACES
+        if any(row.how == how for row in drawn)
+    }
     return Figure(
         name=NAME,
         title="Many processors, against callbacks on one",
         headline=head.text.replace("`", ""),
         subtitle="Pages per second over those of callbacks on one processor, by the client’s "
-        f"processors; this machine has {number}. 95 % intervals over "
-        + of_blocks(point.y.count for point in points),
-        data=_data(drawn),
+        f"processors; this machine has {usable(analysis)}. 95 % intervals over "
+        + of_blocks(row.ratio.blocks for row in drawn if row.ratio),
+        data=_data(lines, _curves(drawn, scales)),
         notes=(
             "What can use many processors gets all that the server leaves it, or shares all with "
             "it; callbacks has one.",
+            *(["Dotted: the law of scaling, as fitted."] if any(scales.values()) else []),
+            *(text.replace("`", "") for text in untried),
         ),
     )
 
 
-def _data(lines: Mapping[str, Mapping[str, Sequence[Point]]]) -> Data:
+def _point(row: Row) -> Point:
+    ratio = row.ratio
+    value = ratio.value if ratio and ratio.value else 1.0
+    low, high = (ratio.low, ratio.high) if ratio else (None, None)
+    spread = Spread(value, low or value, high or value, 2 if low else 1)
+    return Point(len(row.client), spread, row.hollow)
+
+
+def _curves(drawn: Sequence[Row], scales: Mapping[str, Law | None]) -> dict[str, list[Point]]:
+    """The laws, from the ratio on one processor on."""
+    ones = {row.label: _point(row).y.median for row in reversed(drawn) if row.how == "apart"}
+    places = np.geomspace(1, max(len(row.client) for row in drawn), 40).tolist()
+    return {
+        label: [Point(x, Spread(y, y, y, 1)) for x in places if (y := ones[label] * law.speedup(x))]
+        for label, law in scales.items()
+        if law and label in ones
+    }
+
+
+def _data(
+    lines: Mapping[str, Mapping[str, Sequence[Point]]], dotted: Mapping[str, Sequence[Point]]
+) -> Data:
     """Lines by processors; bars where a place has one number of them, as on a machine with two."""
     numbers = {how: {p.x for line in mine.values() for p in line} for how, mine in lines.items()}
     if all(len(found) == 1 for found in numbers.values()):
@@ -329,5 +418,8 @@ def _data(lines: Mapping[str, Mapping[str, Sequence[Point]]]) -> Data:
         )
     x = Axis("processors of the client", "counts")
     y = Axis("pages/s ÷ callbacks on one", "ratios")
-    plots = [Plot(mine, x, y, PLACES[how]) for how, mine in lines.items()]
+    plots = [
+        Plot(mine, x, y, PLACES[how], dotted if how == "apart" else {})
+        for how, mine in lines.items()
+    ]
     return Lines(plots, columns=len(lines))

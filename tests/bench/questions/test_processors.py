@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from bench.questions import processors
 from bench.questions.question import Answer
 from bench.schema import AnyRecord, CampaignRecord, Interpreter, TrialRecord
 from bench.show.figures import Bars, Lines
+from tests.bench.report.looks import draw_in_every_look
 from tests.bench.sure import sure
 from tests.bench.synthetic import MODELS, analysed, campaign, rungs
 
@@ -100,7 +102,7 @@ def finding(lines: list[AnyRecord]) -> str:
 def test_rows_say_which_processors_each_side_had() -> None:
     analysis = analysed(made(SLOWER))
     rows = processors.rows(analysis)
-    assert processors.usable(rows, analysis) == 2
+    assert processors.usable(analysis) == 2
     places = {(row.how, row.label): (tuple(row.client), tuple(row.server)) for row in rows}
     assert places["apart", "callbacks"] == places["shared", "callbacks"] == ((1,), (0,))
     assert places["apart", "processes"] == ((1,), (0,))
@@ -149,6 +151,21 @@ def test_a_larger_machine_shows_its_gain() -> None:
     assert "Two processors cannot" not in text
 
 
+def test_what_did_not_run_has_a_reason() -> None:
+    lines = made(SLOWER)
+    first = lines[0]
+    assert isinstance(first, CampaignRecord)
+    absent = first.rungs[-1].model_copy(update={"name": "subinterpreters", "missing": None})
+    lines[0] = first.model_copy(update={"rungs": [*first.rungs, absent]})
+    text = finding(lines)
+    assert "`subinterpreters`, because it was not among the backends" in text
+    assert "`threads` without the interpreter lock, because every interpreter" in text
+    assert "`loop_per_thread`" not in text  # the campaign is older than the backend
+    missing = absent.model_copy(update={"missing": "needs 3.14"})
+    lines[0] = first.model_copy(update={"rungs": [*first.rungs, missing]})
+    assert "`subinterpreters`, because needs 3.14" in finding(lines)
+
+
 def test_threads_without_a_lock_use_every_processor_and_are_compared_on_their_interpreter() -> None:
     lines: list[AnyRecord] = []
     for line in made(SLOWER):
@@ -168,14 +185,16 @@ def test_threads_without_a_lock_use_every_processor_and_are_compared_on_their_in
     analysis = analysed(lines)
     text = answered(analysis).prose
     assert "`threads@3.14.0t` on 2 processors 1.4" in text
+    assert "without the interpreter lock" not in text
     bases = {row.compared.base for row in processors.rows(analysis) if row.compared}
     assert bases == {"callbacks@3.14.0t"}
 
 
-def test_the_table_has_the_processors() -> None:
+def test_the_table_has_the_processors_and_what_was_not_tried() -> None:
     (table,) = answered(analysed(made(SLOWER))).tables
     assert ["processes", "server shared", "0, 1", "0, 1"] in [row[:4] for row in table.texts]
     assert "server sleeps" in table.about
+    assert "Not tried: threads without the interpreter lock" in table.about
 
 
 STEPS: Mapping[str, tuple[list[int], list[int]]] = {
@@ -206,7 +225,7 @@ def test_with_one_number_of_processors_there_are_bars() -> None:
     assert len(shared.rows["processes"]) == 1
 
 
-# --- threads without the lock -----------------------------------------------------------
+# --- the law, and threads without the lock ----------------------------------------------
 
 
 FREE, LOCKED = "3.14.2t", "3.14.2"
@@ -285,6 +304,14 @@ def test_threads_without_the_lock_beat_a_loop_from_some_number_of_processors_on(
     )
     assert f"times the pages per second of `async_await@{LOCKED}`: it beats it from 4" in text
     assert f"times the pages per second of `processes@{LOCKED}`: it is not shown to" in text
+    assert f"`threads@{FREE}` has σ 0.0" in text
+    assert f"`processes@{LOCKED}` has σ 0.0" in text
+    peak = text.partition("most pages per second on ")[2].partition(" processors")[0]
+    value, low, high = (
+        float(x) for x in peak.replace("[", "").rstrip("]").replace("–", " ").split()
+    )
+    assert low < math.sqrt(0.92 / 0.004) < high
+    assert low < value < high
 
 
 @pytest.mark.parametrize("one", [15e3 / 3.12, 3e3])
@@ -316,7 +343,12 @@ def test_threads_are_compared_on_their_own_interpreter_where_there_is_no_other()
     assert f"than `async_await@{FREE}` on one from 4 processors" in details(scaled(laws))
 
 
-def test_two_processors_are_compared_too() -> None:
+def test_two_numbers_of_processors_have_no_law() -> None:
+    text = details(scaled(THREADS, counts=(1, 2)))
+    assert f"`threads@{FREE}` has no law: too few blocks, or processors" in text
+
+
+def test_two_processors_are_compared_without_a_law() -> None:
     """The small form of the profile: client and server share both."""
     lines = [
         line.model_copy(update={"params": {**line.params, "processors": "shared"}})
@@ -326,13 +358,14 @@ def test_two_processors_are_compared_too() -> None:
     ]
     text = details(lines)
     assert f"than `async_await@{LOCKED}` on one from 2 processors on** (server on the same" in text
+    assert "σ" not in text
 
 
-def test_a_campaign_with_the_lock_compares_no_threads_with_loops() -> None:
+def test_a_campaign_with_one_number_apart_says_nothing_of_a_law() -> None:
     assert details(made(SLOWER)) == ""
 
 
-def test_where_the_server_was_the_limit_marks_are_hollow() -> None:
+def test_where_the_server_was_the_limit_nothing_is_fitted_and_marks_are_hollow() -> None:
     lines = [
         line.model_copy(update={"limiter": "server" if line.params["over"] == 7 else "client"})
         if isinstance(line, TrialRecord)
@@ -340,8 +373,25 @@ def test_where_the_server_was_the_limit_marks_are_hollow() -> None:
         for line in scaled(THREADS, counts=(1, 2, 7))
     ]
     answer = answered(analysed(lines))
-    assert sure(answer.headline).text.startswith("On 7 processors, `processes@3.14.2` crawl ")
+    assert f"`processes@{LOCKED}` has no law" in answer.details["scaling"]
     (figure,) = answer.figures
     assert isinstance(figure.data, Lines)
-    line = figure.data.plots[0].lines[f"processes@{LOCKED}"]
+    (plot,) = figure.data.plots
+    assert not plot.dotted
+    line = plot.lines[f"processes@{LOCKED}"]
     assert [(point.x, point.hollow) for point in line] == [(1, False), (2, False), (7, True)]
+
+
+def test_the_chart_has_the_fitted_law(tmp_path: Path) -> None:
+    analysis = analysed(scaled(THREADS))
+    answer = answered(analysis)
+    (figure,) = answer.figures
+    assert isinstance(figure.data, Lines)
+    (plot,) = figure.data.plots
+    assert set(plot.dotted) == {f"threads@{FREE}", f"processes@{LOCKED}"}
+    for label, curve in plot.dotted.items():
+        assert curve[0].y.median == pytest.approx(plot.lines[label][0].y.median)
+        assert curve[-1].x == pytest.approx(7)
+        assert curve[-1].y.median == pytest.approx(plot.lines[label][-1].y.median, rel=0.1)
+    assert sure(answer.headline).text.startswith("On 7 processors, `processes@3.14.2` crawl ")
+    draw_in_every_look(analysis, tmp_path, figure.name)
