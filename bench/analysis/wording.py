@@ -29,7 +29,8 @@ def says(label: str, verb: str) -> str:
 
 
 def conjugated(label: str, verb: str) -> str:
-    if label in PLURALS:
+    """The verb of a backend, on whatever interpreter."""
+    if Label.parse(label).name in PLURALS:
         return verb
     return f"{verb}{'es' if verb.endswith('ch') else 's'}"
 

@@ -6,19 +6,16 @@ is like this, and so is every request behind a proxy that does not keep connecti
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from operator import truediv
 from statistics import median
 from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import Metric, Pair
-from bench.questions.question import Answer, of_models
-from bench.show.figures import Bars, Figure
+from bench.questions.question import RANGES, Answer, bars, of_models
 from bench.show.measured import TIMES, US, Blocks, Measure, Measured, within
-from bench.show.words import BY_LOAD, of_blocks
-from bench.store import Records
+from bench.show.words import BY_LOAD
 from bench.text import listing
 
 NAME: Final = "accept"
@@ -39,11 +36,6 @@ PROSE: Final = (
     "opens a connection for each answer too, so a fast server may wait for it. To measure it: "
     "`python -m bench run --profile servers --only accept,serve-100`."
 )
-
-
-def pairs(records: Records, metric: Metric) -> Iterator[Pair]:
-    if metric is stats.CPU_PER_REQUEST:
-        yield from stats.every_two(records, NAME, POINT)
 
 
 def measured(analysis: Analysis) -> Measured:
@@ -67,40 +59,35 @@ def answer(analysis: Analysis) -> Answer | None:
     found = measured(analysis)
     if not found.values:
         return None
-    headline = of_models(found, ALL, "One request per connection costs a server")
+    head = of_models(found, ALL, "One request per connection costs a server")
     hollow = stats.limited_by_load(stats.served(analysis.records, NAME))
-    servers = Measured(MEASURES, {k: v for k, v in found.values.items() if k != BARE})
+    servers = found.only(label for label in found.values if label != BARE)
     warnings = [
         f"The load was slower than {listing(sorted(hollow))}: a server that waits for a client "
         "pays for going to sleep and waking up."
     ]
+    about = (
+        "Processor time of the server per request at 100 connections, in turns; what of it a kept "
+        f"connection saves; and all of it over that of {BARE}."
+    )
     return Answer(
         found,
-        headline,
+        head,
         PROSE,
-        tables=[
-            found.table(
-                "A connection for each request, served",
-                "Processor time of the server per request at 100 connections, in turns; what of "
-                f"it a kept connection saves; and all of it over that of {BARE}. Medians over "
-                "blocks and their range.",
-            )
-        ],
+        tables=[found.table("A connection for each request, served", about)],
         figures=[
-            Figure(
-                name=NAME,
-                title="Processor time of a server per request with a connection of its own",
-                headline=headline.text if headline else None,
-                subtitle="100 clients, each with a new connection for each page of 2 KB, in "
-                f"turns; median of {of_blocks(servers.blocks((ALL,)))}",
-                data=Bars([servers.panel("processor time per request", ALL, hollow=hollow)]),
-                notes=("Ranges: lowest to highest block.", *([BY_LOAD] if hollow else ())),
+            bars(
+                servers,
+                head,
+                NAME,
+                "Processor time of a server per request with a connection of its own",
+                "100 clients, each with a new connection for each page of 2 KB, in turns",
+                {"processor time per request": (ALL,)},
+                notes=[RANGES, BY_LOAD] if hollow else [RANGES],
+                hollow=hollow,
             )
         ]
         if servers.values
         else [],
         warnings=warnings if hollow else (),
-        compared=analysis.family(stats.CPU_PER_REQUEST).of(
-            list(pairs(analysis.records, stats.CPU_PER_REQUEST))
-        ),
     )

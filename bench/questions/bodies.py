@@ -12,10 +12,8 @@ from typing import Final
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.wording import prose
-from bench.questions.question import Answer, of_models
-from bench.show.figures import Bars, Figure
+from bench.questions.question import Answer, bars, of_models
 from bench.show.measured import TIMES, US, Blocks, Measure, Measured, within
-from bench.show.words import of_blocks
 
 NAME: Final = "bodies"
 ASKS: Final = "How much of a model's cost is left when pages are large?"
@@ -63,32 +61,28 @@ def answer(analysis: Analysis) -> Answer | None:
     found = measured(analysis)
     if not found.values:
         return None
-    headline = of_models(found, LARGE, f"A {LARGE} page costs")
+    head = of_models(found, LARGE, f"A {LARGE} page costs")
+    how = "Processor time of the client per page of a list at 100 slots, in turns"
     over = f"processor time per page, times that of {prose(analysis.base)}"
     return Answer(
         found,
-        headline,
+        head,
         PROSE,
         tables=[
             found.table(
                 "Pages of 2 KB, 64 KB and 1 MB",
-                "Processor time of the client per page of a list at 100 slots, in turns; and the "
-                "same over the base, within blocks. Medians over blocks and their range.",
+                f"{how}; and the same over the base, within blocks.",
             )
         ],
         figures=[
-            Figure(
-                name=NAME,
-                title=f"Processor time per page of {SMALL} and of {LARGE}, over the base",
-                headline=headline.text if headline else None,
-                subtitle="Processor time of the client per page of a list at 100 slots, in turns; "
-                f"median of {of_blocks(found.blocks((times(SMALL), times(LARGE))))}",
-                data=Bars(
-                    [found.panel(over, times(SMALL), times(LARGE))],
-                    f"a page of {SMALL}",
-                    f"a page of {LARGE} (in colour)",
-                ),
-                notes=("Ranges: lowest to highest block.",),
+            bars(
+                found,
+                head,
+                NAME,
+                f"Processor time per page of {SMALL} and of {LARGE}, over the base",
+                how,
+                {over: (times(SMALL), times(LARGE))},
+                (f"a page of {SMALL}", f"a page of {LARGE} (in colour)"),
             )
         ],
     )

@@ -13,11 +13,9 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.questions.question import Answer, of_models
+from bench.questions.question import Answer, bars, of_models
 from bench.schema import Cancelled, TrialRecord
-from bench.show.figures import Bars, Figure
 from bench.show.measured import MS, Measure, Measured, Value, by_label
-from bench.show.words import of_blocks
 from bench.text import plural
 
 NAME: Final = "cancel"
@@ -72,10 +70,10 @@ def answer(analysis: Analysis) -> Answer | None:
         return None
     enough = [n for n in sizes if min(found.blocks([closed(n)])) >= stats.MIN_BLOCKS]
     size = max(enough or sizes)
-    headline = of_models(found, closed(size), f"Interrupting {plural(size, 'exchange')} takes")
+    head = of_models(found, closed(size), f"Interrupting {plural(size, 'exchange')} takes")
     return Answer(
         found,
-        headline,
+        head,
         PROSE,
         tables=[
             found.table(
@@ -86,22 +84,19 @@ def answer(analysis: Analysis) -> Answer | None:
             )
         ],
         figures=[
-            Figure(
-                name=NAME,
-                title="Time until an interrupted crawl has closed everything",
-                headline=headline.text if headline else None,
-                subtitle="From the moment when the crawl notices the interrupt until its call has "
-                "returned and the server has seen the last connection end; median of "
-                f"{of_blocks(found.blocks())}",
-                data=Bars(
-                    [found.panel(plural(n, "exchange"), busy(n), closed(n)) for n in sizes],
-                    "processor time of the client",
-                    "until everything is closed (in colour)",
-                ),
-                notes=(
-                    "The server held all answers. The wait for the next tick, up to 250 ms, is not "
-                    f"counted. {CONTROL}: closes sockets in a loop.",
-                ),
+            bars(
+                found,
+                head,
+                NAME,
+                "Time until an interrupted crawl has closed everything",
+                "From the moment when the crawl notices the interrupt until its call has returned "
+                "and the server has seen the last connection end",
+                {plural(n, "exchange"): (busy(n), closed(n)) for n in sizes},
+                ("processor time of the client", "until everything is closed (in colour)"),
+                notes=[
+                    "The server held all answers. The wait for the next tick, up to 250 ms, is "
+                    f"not counted. {CONTROL}: closes sockets in a loop."
+                ],
             )
         ],
     )

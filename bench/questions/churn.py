@@ -12,10 +12,8 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.questions.question import Answer, of_models
-from bench.show.figures import Bars, Figure
+from bench.questions.question import RANGES, Answer, bars, of_models
 from bench.show.measured import TIMES, US, Measure, Measured, within
-from bench.show.words import of_blocks
 
 NAME: Final = "churn"
 ASKS: Final = "What does a new connection cost?"
@@ -57,38 +55,37 @@ def answer(analysis: Analysis) -> Answer | None:
     found = measured(analysis)
     if not found.values:
         return None
-    headline = of_models(found, OPENING, "Opening and closing a connection costs")
+    head = of_models(found, OPENING, "Opening and closing a connection costs")
     return Answer(
         found,
-        headline,
+        head,
         PROSE,
         tables=[
             found.table(
                 "A connection for each page",
                 "Processor time per page on plain HTTP, in turns: on kept connections, and with a "
-                "new connection for each page. Medians over blocks and their range; the connection "
-                "is the difference within a block, in µs and in pages of the same backend.",
+                "new connection for each page.",
+                "; the connection is the difference within a block, in µs and in pages of the same "
+                "backend",
             )
         ],
         figures=[
-            Figure(
-                name=NAME,
-                title="Processor time per page, kept and new connections",
-                headline=headline.text if headline else None,
-                subtitle="Processor time of the client per page of a list on plain HTTP at 100 "
-                f"slots, in turns; median of {of_blocks(found.blocks(('kept', 'new')))}",
-                data=Bars(
-                    [
-                        found.panel("processor time per page", "kept", "new"),
-                        found.panel("the connection, in kept pages", "pages"),
-                    ],
-                    "a kept connection",
-                    "a new one for each page (in colour)",
-                ),
-                notes=(
+            bars(
+                found,
+                head,
+                NAME,
+                "Processor time per page, kept and new connections",
+                "Processor time of the client per page of a list on plain HTTP at 100 slots, in "
+                "turns",
+                {
+                    "processor time per page": ("kept", "new"),
+                    "the connection, in kept pages": ("pages",),
+                },
+                ("a kept connection", "a new one for each page (in colour)"),
+                notes=[
                     "Each request asks the server to close, and it nearly always closes first. "
-                    "Ranges: lowest to highest block.",
-                ),
+                    + RANGES
+                ],
             )
         ],
     )

@@ -1,25 +1,24 @@
 """From how many slots on do threads fall behind?
 
-Threads, with Python's switch interval and with a long one, are compared with async_await and with
-callbacks in the same blocks, by pages per second: at the points of ``crossover`` and of
-the workloads that cover other cells, ``throughput`` without delay, ``waiting`` and ``regime``
-behind one. Threads fall behind where the interval of their pages per second over those of
-async_await excludes 1 from below, there and at all more slots that were measured.
+Threads, with Python's switch interval and with a long one, are compared with async_await in the
+same blocks, by pages per second: at the points of ``crossover`` and of the workloads that cover
+other cells, ``throughput`` without delay, ``waiting`` and ``regime`` behind one. Threads fall
+behind where the interval of their pages per second over those of async_await excludes 1 from
+below, there and at all more slots that were measured.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Any, Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import Comparison, Ratio, Spread
+from bench.analysis.stats import Comparison, Ratio
 from bench.analysis.stats.ratios import MARGINS
 from bench.analysis.wording import change, interval
-from bench.plan.participants import BASE
 from bench.plan.workloads import SWITCHING
 from bench.questions.question import Answer, Headline
 from bench.schema import TrialRecord
@@ -33,10 +32,7 @@ ASKS: Final = "From how many slots on do threads fall behind?"
 WORKLOADS: Final = ("throughput", "waiting", "regime", NAME)
 RATE: Final = replace(stats.PAGES_PER_S, workloads=WORKLOADS)
 AGAINST: Final = "async_await"
-COMPARED: Final = (*SWITCHING, AGAINST)
 DEFAULT, LONG = SWITCHING
-SHORTEST_MS: Final = 10.0
-"""Shorter delays than this, except none, say nothing about where threads fall behind."""
 
 PROSE: Final = (
     "Cause: every thread that is ready competes for one lock, and on several processors each "
@@ -54,18 +50,12 @@ def delay_ms(trial: TrialRecord) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One label at one number of slots behind one delay.
-
-    Ratios of pages per second: ``rate`` to callbacks, ``against`` to async_await; each None where
-    it was not measured there.
-    """
+    """One label at one number of slots behind one delay, against async_await."""
 
     label: str
-    point: str
     slots: int
     delay_ms: float
-    rate: Ratio | None
-    against: Comparison | None
+    against: Comparison
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,36 +89,20 @@ class Crossover:
 
 def measured(analysis: Analysis) -> Crossover | None:
     """The cells of a campaign; None without a point of ``crossover``."""
-    return analysis.once(_measured)
-
-
-def _measured(analysis: Analysis) -> Crossover | None:
     records = analysis.records
     if not stats.trials_of(records, NAME):
         return None
-    trials = stats.trials_of(records, *WORKLOADS, twins=False)
-    sample = {t.point: t for t in trials if not 0 < delay_ms(t) < SHORTEST_MS}
-    points = [point for point in stats.points_of(records, *WORKLOADS) if point in sample]
+    sample = {t.point: t for t in stats.trials_of(records, *WORKLOADS, twins=False)}
+    points = stats.points_of(records, *WORKLOADS)
     pairs = [(point, AGAINST, name) for point in points for name in SWITCHING]
-    against = {(c.point, c.label): c for c in stats.compare_pairs(records, pairs, RATE)}
-    if not against:
-        return None
-    to_base = [(point, BASE, name) for point in points for name in COMPARED]
-    rates = {(c.point, c.label): c.ratio for c in stats.compare_pairs(records, to_base, RATE)}
     cells = [
-        Cell(
-            name,
-            point,
-            int(stats.number_param(sample[point], "slots") or 0),
-            delay_ms(sample[point]),
-            rates.get((point, name)),
-            against.get((point, name)),
-        )
-        for point in points
-        for name in COMPARED
-        if (point, name) in rates or (point, name) in against
+        Cell(found.label, int(stats.number_param(trial, "slots") or 0), delay_ms(trial), found)
+        for found in stats.compare_pairs(records, pairs, RATE)
+        for trial in [sample[found.point]]
     ]
-    cells.sort(key=lambda cell: (cell.delay_ms, cell.slots, COMPARED.index(cell.label)))
+    if not cells:
+        return None
+    cells.sort(key=lambda cell: (cell.delay_ms, cell.slots, SWITCHING.index(cell.label)))
     found = (
         crossing([c for c in cells if (c.label, c.delay_ms) == (name, delay)])
         for delay in _delays(cells)
@@ -144,20 +118,18 @@ def _delays(cells: Iterable[Cell]) -> list[float]:
 
 def crossing(cells: Sequence[Cell]) -> Crossing | None:
     """Where one label crosses, from its cells behind one delay by slots; None without any."""
-    judged = [
-        (cell.slots, cell.against.ratio)
-        for cell in cells
-        if cell.against is not None and cell.against.ratio.low is not None
-    ]
+    judged = [cell for cell in cells if cell.against.ratio.low is not None]
     if not judged:
         return None
     # From the right: everything that is slower up to the first that is not.
-    place = len(judged)
-    while place and slower(judged[place - 1][1]):
-        place -= 1
-    above = judged[place - 1][0] if place else None
-    below = judged[place][0] if place < len(judged) else None
-    return Crossing(cells[0].label, cells[0].delay_ms, above, below, judged[-1][0])
+    behind = [*takewhile(lambda cell: slower(cell.against.ratio), reversed(judged))]
+    before = judged[: len(judged) - len(behind)]
+    return Crossing(
+        *(cells[0].label, cells[0].delay_ms),
+        above=before[-1].slots if before else None,
+        below=behind[-1].slots if behind else None,
+        most=judged[-1].slots,
+    )
 
 
 def slower(ratio: Ratio) -> bool:
@@ -198,13 +170,12 @@ def answer(analysis: Analysis) -> Answer | None:
         text.append(f"Not shown {where}, with up to {most} slots.")
     head = _headline(found)
     prose = " ".join([*text, *_long(found), PROSE])
-    figure = _figure(found, head)
-    return Answer(found, head, prose, figures=[figure] if figure else [])
+    return Answer(found, head, prose, figures=[_figure(found, head)])
 
 
 def _headline(found: Crossover) -> Headline:
     """From how many slots on, with the shortest delay; all other numbers are in the prose."""
-    compared = [cell.against for cell in found.cells if cell.against and cell.label == DEFAULT]
+    compared = [cell.against for cell in found.cells if cell.label == DEFAULT]
     blocks = plural(max((pair.ratio.blocks for pair in compared), default=0), "block")
     mine = [each for each in found.crossings if each.label == DEFAULT]
     fewest = min((each.below for each in mine if each.below), default=None)
@@ -229,9 +200,8 @@ def _long(found: Crossover) -> list[str]:
         f"at {plural(one.slots, 'slot')} {behind(one.delay_ms)} {_much(one.against)} by default "
         f"and {_much(other.against)} with it"
         for one, other in pairwise(found.cells)
-        if (one.label, one.point, other.label) == (DEFAULT, other.point, LONG)
-        and one.against
-        and other.against
+        if (one.label, other.label) == (DEFAULT, LONG)
+        and one.against.point == other.against.point
         and slower(one.against.ratio)
         and other.against.ratio.low is not None
     ]
@@ -245,19 +215,17 @@ def _much(compared: Comparison) -> str:
     return f"{change(compared.ratio.value, 'fewer')} ({interval(compared)})"
 
 
-def _figure(found: Crossover, head: Headline) -> Figure | None:
-    blocks = [cell.rate.blocks for cell in found.cells if cell.rate]
+def _figure(found: Crossover, head: Headline) -> Figure:
     plots = [_plot(found, delay) for delay in _delays(found.cells)]
     # One number of slots is no line, unless there is nothing else.
     plots = [p for p in plots if any(len(line) > 1 for line in p.lines.values())] or plots
-    if not blocks:
-        return None
     return Figure(
         name=NAME,
         title="Where threads stop being fine, by slots and delay",
         headline=head.text,
-        subtitle="Pages per second over those of callbacks in the same blocks, by slots, for each "
-        f"delay of the server; 95 % intervals over {of_blocks(blocks)}",
+        subtitle="Pages per second over those of async_await in the same blocks, by slots, for "
+        "each delay of the server; 95 % intervals over "
+        + of_blocks(cell.against.ratio.blocks for cell in found.cells),
         data=Lines(plots, columns=len(plots)),
         notes=(
             "Shaded: threads fall behind async_await between the most slots without a clear "
@@ -269,11 +237,9 @@ def _figure(found: Crossover, head: Headline) -> Figure | None:
 def _plot(found: Crossover, delay: float) -> Plot:
     lines: dict[str, list[Point]] = {}
     for cell in found.cells:
-        if cell.delay_ms == delay and (ratio := cell.rate) and ratio.value:
-            low, high = ratio.low or ratio.value, ratio.high or ratio.value
-            point = Point(cell.slots, Spread(ratio.value, low, high, ratio.blocks))
-            lines.setdefault(cell.label, []).append(point)
-    axes = Axis("slots", "counts"), Axis("pages/s", "ratios")
+        if cell.delay_ms == delay and (spread := cell.against.ratio.spread):
+            lines.setdefault(cell.label, []).append(Point(cell.slots, spread))
+    axes = Axis("slots", "counts"), Axis("pages/s ÷ async_await", "ratios")
     title = duration_tick(delay) if delay else "no delay"
     for each in found.crossings:
         if (each.label, each.delay_ms) == (DEFAULT, delay) and each.below:

@@ -11,11 +11,11 @@ from typing import Final
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.wording import PLURALS, prose
-from bench.questions.question import Answer, Headline, few
+from bench.questions.question import RANGES, Answer, Headline, bars, few
 from bench.schema import Fairness
-from bench.show.figures import Bars, Figure, Unit
+from bench.show.figures import Unit
 from bench.show.measured import MS, Measure, Measured, Value, by_label
-from bench.show.words import listed, of_blocks, sentence
+from bench.show.words import listed, sentence
 from bench.text import count, listing, plural
 
 NAME: Final = "fairness"
@@ -77,28 +77,25 @@ def answer(analysis: Analysis) -> Answer | None:
             found.table(
                 "Fairness between slots",
                 f"{count(slots)} slots, no delay. The share is of what the median slot completes. "
-                "Jain’s index is 1 where all slots complete as much. Medians over blocks and their "
-                "range.",
+                "Jain’s index is 1 where all slots complete as much.",
             )
         ],
         figures=[
-            Figure(
-                name=NAME,
-                title="The slot that completes least, and the one that waits longest",
-                headline=head.text if head else None,
-                subtitle=f"{count(slots)} slots, no delay; median of {of_blocks(found.blocks())}",
-                data=Bars(
-                    [
-                        found.panel("pages of the least served slot ÷ median slot", LEAST),
-                        found.panel("longest wait of any slot", WAIT),
-                    ]
-                ),
-                notes=(
+            bars(
+                found,
+                head,
+                NAME,
+                "The slot that completes least, and the one that waits longest",
+                f"{count(slots)} slots, no delay",
+                {
+                    "pages of the least served slot ÷ median slot": (LEAST,),
+                    "longest wait of any slot": (WAIT,),
+                },
+                notes=[
                     f"A slot is starved when it completes less than {STARVED:.0%} of what the "
-                    "median slot completes before the list of URLs runs out. Ranges: lowest to "
-                    "highest block.",
+                    "median slot completes before the list of URLs runs out. " + RANGES,
                     *listed(stats.trials_of(analysis.records, NAME)),
-                ),
+                ],
             )
         ],
     )

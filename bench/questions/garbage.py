@@ -12,10 +12,9 @@ from typing import Final
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.wording import prose
-from bench.questions.question import Answer, Headline, few
-from bench.show.figures import Bars, Figure, Unit
+from bench.questions.question import Answer, Headline, bars, few
+from bench.show.figures import Unit
 from bench.show.measured import Measure, Measured, Value, by_label
-from bench.show.words import of_blocks
 from bench.text import number, plural
 from crawlers.registry import MODELS
 
@@ -73,18 +72,16 @@ def answer(analysis: Analysis) -> Answer | None:
             )
         ],
         figures=[
-            Figure(
-                name=NAME,
-                title="Objects of a page that only the garbage collector can free",
-                headline=head.text if head else None,
-                subtitle="Objects in cycles of references, counted after a crawl without the "
-                f"collector, for each page of a list; {of_blocks(found.blocks())}",
-                data=Bars(
-                    [found.panel("objects for each page", KEPT, OPENED)],
-                    "a kept connection",
-                    "a new one for each page (in colour)",
-                ),
-                notes=("What the end of a crawl leaves is in it, shared out over the pages.",),
+            bars(
+                found,
+                head,
+                NAME,
+                "Objects of a page that only the garbage collector can free",
+                "Objects in cycles of references, counted after a crawl without the collector, for "
+                "each page of a list",
+                {"objects for each page": (KEPT, OPENED)},
+                ("a kept connection", "a new one for each page (in colour)"),
+                notes=["What the end of a crawl leaves is in it, shared out over the pages."],
             )
         ],
     )

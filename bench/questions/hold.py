@@ -6,18 +6,18 @@ harness reads the server's memory from outside before the first and with all of 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.plan.profiles import SERVING
-from bench.questions.question import Answer, of_models
+from bench.questions.question import RANGES, Answer, bars, of_models
 from bench.schema import TrialRecord
 from bench.show.figures import Bars, Figure, Panel, Unit
 from bench.show.measured import Measure, Measured, Value, by_label
-from bench.show.words import of_blocks
-from bench.text import GIB, KIB, MIB, count, number, significant
+from bench.text import KIB, MIB, count, number, significant
 
 NAME: Final = "hold"
 ASKS: Final = "How much memory does a server need for an idle connection?"
@@ -33,9 +33,8 @@ def _kib(value: float) -> str:
 
 KIB_EACH: Final = Unit("KiB", _kib, number)
 MIB_FIXED: Final = Unit("MiB", lambda value: f"{significant(value, 2)} MiB", number)
-MANY: Final = Unit("connections", count, count)
 
-PLAIN, TLS, MOST, MOST_TLS = "plain", "tls", "most", "most-tls"
+PLAIN, TLS = "plain", "tls"
 MEASURES: Final = {
     PLAIN: Measure("plain", "an idle connection on plain HTTP, in all", KIB_EACH),
     "user": Measure("user", "… of it the server's own", KIB_EACH),
@@ -43,8 +42,6 @@ MEASURES: Final = {
     TLS: Measure("TLS", "an idle connection over TLS, in all", KIB_EACH),
     "tls-user": Measure("user over TLS", "… of it the server's own", KIB_EACH),
     "program": Measure("program", "the server without connections", MIB_FIXED),
-    MOST: Measure("in 1 GiB", "connections that fit into 1 GiB with the program", MANY),
-    MOST_TLS: Measure("in 1 GiB over TLS", "the same over TLS", MANY),
 }
 PROSE: Final = (
     "An idle connection has had one request and its answer, and waits for the next. Its memory is "
@@ -81,11 +78,6 @@ def program(trial: TrialRecord) -> float:
     return float(sum(part or 0 for part in parts))
 
 
-def most(trial: TrialRecord) -> float | None:
-    """How many connections fit into 1 GiB."""
-    return of_connection(lambda user, kernel: (GIB - program(trial)) / (user + kernel))(trial)
-
-
 IN_ALL: Final = of_connection(lambda user, kernel: (user + kernel) / KIB)
 USER: Final = of_connection(lambda user, kernel: user / KIB)
 OF_PLAIN: Final[Mapping[str, Value]] = {
@@ -93,15 +85,17 @@ OF_PLAIN: Final[Mapping[str, Value]] = {
     "user": USER,
     "kernel": of_connection(lambda user, kernel: kernel / KIB),
     "program": lambda trial: program(trial) / MIB,
-    MOST: most,
 }
-OF_TLS: Final[Mapping[str, Value]] = {TLS: IN_ALL, "tls-user": USER, MOST_TLS: most}
+OF_TLS: Final[Mapping[str, Value]] = {TLS: IN_ALL, "tls-user": USER}
 
 
 def largest(trials: list[TrialRecord]) -> list[TrialRecord]:
-    """Those with the most connections: what a process keeps ready hides the first few."""
-    most = max((t.memory.connections for t in trials if t.memory), default=0)
-    return [t for t in trials if t.memory and t.memory.connections == most]
+    """Of each server those with the most connections: what it keeps ready hides the first few."""
+    most: dict[str, int] = defaultdict(int)
+    for trial in trials:
+        if trial.memory:
+            most[trial.label] = max(most[trial.label], trial.memory.connections)
+    return [t for t in trials if t.memory and t.memory.connections == most[t.label]]
 
 
 def measured(analysis: Analysis) -> Measured:
@@ -130,54 +124,47 @@ def both_ends(analysis: Analysis, servers: Measured) -> Figure | None:
         subtitle="User and kernel memory of a crawler that waits for an answer, and of a server "
         "that waits for a request",
         data=Bars([Panel("KiB for each connection", rows, KIB_EACH)], "crawler", "server"),
-        notes=("Ranges: lowest to highest block.",),
+        notes=(RANGES,),
     )
 
 
-def connections(analysis: Analysis, workload: str) -> int:
-    """How many were held; 0 if none."""
+def connections(analysis: Analysis, workload: str) -> str:
+    """How many were held, as ``1,000 or 10,000``; empty if none."""
     trials = largest(stats.trials_of(analysis.records, workload, twins=False))
-    return trials[0].memory.connections if trials and trials[0].memory else 0
+    return " or ".join(map(count, sorted({t.memory.connections for t in trials if t.memory})))
 
 
 def answer(analysis: Analysis) -> Answer | None:
     found = measured(analysis)
     if not found.values:
         return None
-    headline = of_models(found, PLAIN, "An idle connection costs a server")
+    head = of_models(found, PLAIN, "An idle connection costs a server")
     plain, tls = (connections(analysis, workload) for workload in (NAME, OVER_TLS))
-    where = f"at {count(plain)} connections" + (f", over TLS at {count(tls)}" if tls else "")
+    where = f"at {plain} connections" + (f", over TLS at {tls}" if tls else "")
     every = [label for label in found.values if label != BARE]
-    drawn = sorted(every, key=lambda label: label not in SERVING)[:MOST_DRAWN]
-    servers = Measured(MEASURES, {label: found.values[label] for label in drawn})
-    keys = (PLAIN, TLS) if tls else (PLAIN,)
+    servers = found.only(sorted(every, key=lambda label: label not in SERVING)[:MOST_DRAWN])
     ends = both_ends(analysis, servers)
     return Answer(
         found,
-        headline,
+        head,
         PROSE,
         tables=[
             found.table(
                 "An idle connection, served",
-                f"Memory of a server for each idle connection, read {where}; the program without "
-                "connections; and how many fit into 1 GiB with it. Medians over blocks and their "
-                "range.",
+                f"Memory of a server for each idle connection, read {where}; and the program "
+                "without connections.",
             )
         ],
         figures=[
-            Figure(
-                name=NAME,
-                title="Memory of a server for an idle connection",
-                headline=headline.text if headline else None,
-                subtitle=f"User and kernel memory of the server's end, {where}; median of "
-                f"{of_blocks(servers.blocks(keys))}",
-                data=Bars([servers.panel("KiB for each connection", *keys)], "plain HTTP", "TLS")
-                if tls
-                else Bars([servers.panel("KiB for each connection", *keys)]),
-                notes=(
-                    "Ranges: lowest to highest block."
-                    + " The table has more servers." * (len(every) > len(drawn)),
-                ),
+            bars(
+                servers,
+                head,
+                NAME,
+                "Memory of a server for an idle connection",
+                f"User and kernel memory of the server's end, {where}",
+                {"KiB for each connection": (PLAIN, TLS) if tls else (PLAIN,)},
+                ("plain HTTP", "TLS") if tls else ("", ""),
+                notes=[RANGES + " The table has more servers." * (len(every) > MOST_DRAWN)],
             ),
             *([ends] if ends else []),
         ],

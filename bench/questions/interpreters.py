@@ -8,14 +8,14 @@ figures always carry their build.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
 from itertools import chain, pairwise
 from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import CPU_PER_1000, USER_PER_CONNECTION, Comparison, Metric, Pair
+from bench.analysis.stats import CPU_PER_1000, USER_PER_CONNECTION, Comparison, Metric, Pair, Spread
 from bench.analysis.wording import (
     TIMES_FROM,
     between,
@@ -33,7 +33,7 @@ from bench.show.measured import US, Blocks, Measure, Measured
 from bench.show.table import MISSING, Cell, Column, Row, Table, name
 from bench.show.words import blocks_words, differences, point_words, sentence
 from bench.store import Records
-from bench.text import KIB, listing, number, plural
+from bench.text import KIB, capital, listing, number, plural
 
 NAME: Final = "interpreters"
 ASKS: Final = "What did each CPython release change?"
@@ -46,7 +46,7 @@ def _kib(value: float) -> str:
 
 PAGE, HELD = "page", "held"
 MEASURES: Final = {
-    PAGE: Measure("CPU per page", "a crawled page, processor time", US),
+    PAGE: Measure("processor time per page", "a crawled page, processor time", US),
     HELD: Measure(
         "user memory per connection", "an idle connection, user memory", Unit("KiB", number, _kib)
     ),
@@ -54,8 +54,6 @@ MEASURES: Final = {
 METRICS: Final = {PAGE: CPU_PER_1000, HELD: USER_PER_CONNECTION}
 SCALES: Final = {PAGE: 1, HELD: KIB}
 """Milliseconds for 1000 pages are microseconds for one; bytes are shown as KiB."""
-
-WHAT: Final = {PAGE: "processor time per page", HELD: "user memory per connection"}
 
 
 class Releases:
@@ -117,6 +115,8 @@ def pairs(records: Records, metric: Metric) -> list[Pair]:
 Compared = Mapping[str, Mapping[str, Comparison]]
 """Measure -> label -> its comparison with an earlier interpreter."""
 
+Finds = Callable[[str], Spread | None]
+
 
 def compared(analysis: Analysis, found: Releases) -> Compared:
     return {
@@ -165,11 +165,10 @@ def headline(previous: Compared) -> Headline | None:
     ratio, value = most.ratio, most.ratio.value or 1.0
     now, before = Label.parse(most.label), Label.parse(most.base)
     than = "as" if value >= TIMES_FROM else "than"
+    on = f"on {now.interpreter} {than} on {before.interpreter}"
+    much = f"{change(value)} {MEASURES[key].title}"
     return Headline(
-        sentence(
-            f"{says(now.name, 'need')} {change(value)} {WHAT[key]} on {now.interpreter} {than} on "
-            f"{before.interpreter}"
-        ),
+        sentence(f"{says(now.name, 'need')} {much} {on}"),
         f"{between(value, ratio.low or value, ratio.high or value)}, 95 % interval of "
         f"{plural(ratio.blocks, 'block')}",
         [most],
@@ -183,7 +182,7 @@ def _steps(releases: Releases, previous: Compared) -> list[str]:
             said = differences(
                 (c for c in mine.values() if Label.parse(c.label).interpreter == now), "less"
             )
-            what = WHAT[key][0].upper() + WHAT[key][1:]
+            what = capital(MEASURES[key].title)
             sentences += [f"**{what}, {before} → {now}**: {said}."] if said else []
     return sentences
 
@@ -223,35 +222,22 @@ def figure(
     head: Headline | None,
 ) -> Figure:
     """Absolute figures above; below, what each step from one interpreter to the next changed."""
-    absolute, relative = [], []
-    for key in columns:
-        values, changes = [], []
+
+    def panel(title: str, ticks: Callable[[float], str], of: Finds) -> DotPanel:
+        groups = []
         for one in chain.from_iterable(releases.kinds.values()):
-            labels = {model: Label(model, one).backend for model in releases.models}
-            spreads = {m: found.spread(label, key) for m, label in labels.items()}
-            ratios = {m: previous[key].get(label) for m, label in labels.items()}
-            values.append(
-                DotGroup(
-                    one,
-                    [
-                        Dot(model, s.median, s.low, s.high) if s else Dot(model, None)
-                        for model, s in spreads.items()
-                    ],
-                )
-            )
-            changes.append(
-                DotGroup(
-                    one,
-                    [
-                        Dot(model, c.ratio.value, c.ratio.low, c.ratio.high)
-                        if c
-                        else Dot(model, None)
-                        for model, c in ratios.items()
-                    ],
-                )
-            )
-        absolute.append(DotPanel(MEASURES[key].title, values, MEASURES[key].unit.ticks))
-        relative.append(DotPanel("", changes, number, ratios=True))
+            mine = {model: of(Label(model, one).backend) for model in releases.models}
+            dots = [Dot(x, s.median, s.low, s.high) if s else Dot(x, None) for x, s in mine.items()]
+            groups.append(DotGroup(one, dots))
+        return DotPanel(title, groups, ticks, ratios=not title)
+
+    def step(label: str, key: str) -> Spread | None:
+        one = previous[key].get(label)
+        return one.ratio.spread if one else None
+
+    shown = [(key, MEASURES[key]) for key in columns]
+    above = [panel(one.title, one.unit.ticks, partial(found.spread, key=key)) for key, one in shown]
+    below = [panel("", number, partial(step, key=key)) for key in columns]
     ends = [len(names) for names in releases.kinds.values()]
     return Figure(
         name=NAME,
@@ -259,12 +245,12 @@ def figure(
         headline=head.text if head else None,
         subtitle=_subtitle(analysis, found, columns),
         data=Dots(
-            [*absolute, *relative],
+            [*above, *below],
             len(columns),
             releases.models,
             [sum(ends[: place + 1]) - 1 for place in range(len(ends) - 1)],
         ),
-        notes=_notes(analysis, releases),
+        notes=_notes(releases),
     )
 
 
@@ -276,25 +262,14 @@ def _subtitle(analysis: Analysis, found: Measured, columns: Sequence[str]) -> st
     ]
     spreads = (s for label in found.values for key in columns if (s := found.spread(label, key)))
     return (
-        f"{listing(at)}; above: {blocks_words(spreads)}; below: ratio to the release before in the "
-        "same build (t: to the same release with the lock, j: with the JIT on, to the same with "
-        "it off), 95 % interval"
+        f"{listing(at)}; above: {blocks_words(spreads)}; below: ratio of a step, with its 95 % "
+        "interval"
     )
 
 
-def _notes(analysis: Analysis, releases: Releases) -> tuple[str, ...]:
-    """Builds, parser, lock and JIT as they were in the trials, and what is missing."""
-    trials = stats.trials_of(analysis.records)
-    builds = (
-        "WARNING, builds differ: "
-        + ". ".join(f"{listing(names)}: {build}" for build, names in releases.kinds.items())
-        + ". A build can change more than a release: do not compare across the broken line."
-    )
+def _notes(releases: Releases) -> tuple[str, ...]:
+    """Builds, lock and JIT as they were in the trials, and what is missing."""
     if len(releases.kinds) == 1:
-        builds = f"All built alike: {next(iter(releases.kinds))}."
-    parsers = sorted({str(t.mechanism.get("parser")) for t in trials})
-    words = f"Memory: user space. Standard library only, parser: {listing(parsers)}. "
-    words += " ".join(switches(trials))
-    if missing := analysis.campaign.interpreters_missing:
-        words += f" Not measured: {listing(list(missing))}."
-    return builds, words
+        return (" ".join(releases.lines),)
+    warning = "WARNING, builds differ, and a build can change more than a release: do not compare "
+    return f"{warning}across the broken line.", " ".join(releases.lines)

@@ -40,7 +40,6 @@ TLS_MEMORY: Final = "tls-memory"
 ASKS: Final = "How much memory does an idle connection take?"
 USER: Final = "user"
 CONTROL: Final = "bare_tls"
-OVER_TLS: Final = (stats.OVER_TLS, "tls-fetch", "tls-handshake")
 
 SMALL: Final = "asyncio_small_tls"
 """asyncio's TLS with a small buffer."""
@@ -90,7 +89,6 @@ class Memory:
     plain: Mapping[str, MemoryFit]
     over_tls: Mapping[str, OverTls]
     openssl: float | None  # user memory for a connection of the control, at its largest number
-    refused: Mapping[str, str]  # label -> why it has none over TLS
 
     def card(self, label: str, _: str) -> list[Row]:
         plain, tls = self.plain.get(label), self.over_tls.get(label)
@@ -110,10 +108,6 @@ class Memory:
 
 
 def measured(analysis: Analysis) -> Memory:
-    return analysis.once(_measured)
-
-
-def _measured(analysis: Analysis) -> Memory:
     records = analysis.records
     controls = [
         trial
@@ -122,12 +116,10 @@ def _measured(analysis: Analysis) -> Memory:
     ]
     plain, tls = (stats.held_trials(records, over_tls=over_tls) for over_tls in (False, True))
     rows = [_over_tls(tls[label], plain.get(label, ()), controls) for label in tls]
-    refused = stats.trials_of(records, *OVER_TLS, status="refused", twins=False)
     return Memory(
         analysis.memory,
         {row.label: row for row in rows if row},
         stats.fit_label(CONTROL, controls).at_highest[USER] if controls else None,
-        {trial.label: trial.reason or "no reason given" for trial in refused},
     )
 
 
@@ -158,14 +150,14 @@ def _fit(trials: Sequence[TrialRecord], at: int | None = None) -> MemoryFit | No
     return stats.fit_label(here[0].label, here) if here else None
 
 
-def charted(analysis: Analysis) -> list[OverTls]:
+def charted(analysis: Analysis, found: Memory) -> list[OverTls]:
     """The main backends that were held over TLS at the largest number of connections.
 
     The table has every backend; :data:`SMALL` is here to show what a buffer makes of asyncio.
     """
-    held = measured(analysis).over_tls.values()
-    top = max((row.highest for row in held), default=0)
-    return [row for row in held if row.highest == top and row.label in (*analysis.main, SMALL)]
+    top = max((row.highest for row in found.over_tls.values()), default=0)
+    wanted = (*analysis.main, SMALL)
+    return [row for label, row in found.over_tls.items() if row.highest == top and label in wanted]
 
 
 # --- the answer --------------------------------------------------------------------------
@@ -180,7 +172,7 @@ def answer(analysis: Analysis) -> Answer | None:
     fits = [
         fit for label, fit in found.plain.items() if label in analysis.main and USER in fit.each
     ]
-    rows = charted(analysis)
+    rows = charted(analysis, found)
     return Answer(
         found,
         head,
@@ -195,7 +187,7 @@ def answer(analysis: Analysis) -> Answer | None:
         ],
         printed=True,
         compared=over_tls.pairs if over_tls else (),
-        details={TLS_MEMORY: paragraph(over_tls, _prose_over_tls(analysis, found))}
+        details={TLS_MEMORY: paragraph(over_tls, _prose_over_tls(rows, found.openssl))}
         if over_tls
         else {},
     )
@@ -235,28 +227,19 @@ def _headline(held: Iterable[MemoryFit | OverTls], takes: str) -> Headline | Non
 def _prose(fits: Iterable[MemoryFit]) -> str:
     models = sorted((fit for fit in fits if fit.label in MODELS), key=lambda fit: -fit.total)
     each = [f"`{fit.label}` {kib(fit.total)} ({kib(fit.each.get(USER))})" for fit in models]
-    calculated = [
-        f"{_rounded(fit.calculated_bytes)} of the {_rounded(fit.total)} KiB of `{fit.label}` "
-        f"({listing(fit.calculated)})"
-        for fit in models
-        if fit.calculated_bytes >= KIB / 10
-    ]
-    parts = [
+    return (
         "The client’s side in KiB, user space and kernel together (user space alone): "
-        f"{', '.join(each)}."
-    ]
-    if calculated:
-        listed = ", ".join(calculated)
-        parts.append(f"Calculated from the number of threads, not read: {listed}.")
-    return " ".join([*parts, "To measure it: `python -m bench run --only c10k`."])
+        f"{', '.join(each)}. To measure it: `python -m bench run --only c10k`."
+    )
 
 
-def _prose_over_tls(analysis: Analysis, found: Memory) -> str:
-    rows = sorted(charted(analysis), key=lambda row: (row.label not in MODELS, -row.total))
-    each = [f"`{row.label}` {kib(row.total)} ({kib(row.plain_total)})" for row in rows]
+def _prose_over_tls(rows: Sequence[OverTls], openssl: float | None) -> str:
+    ranked = sorted(rows, key=lambda row: (row.label not in MODELS, -row.total))
+    each = [f"`{row.label}` {kib(row.total)} ({kib(row.plain_total)})" for row in ranked]
     parts = [f"In KiB, in brackets on plain HTTP: {', '.join(each)}."]
-    if found.openssl is not None:
-        parts.append(f"OpenSSL’s own part is {_rounded(found.openssl)} KiB (control `{CONTROL}`).")
+    if openssl is not None:
+        own = significant(openssl / KIB, 2)
+        parts.append(f"OpenSSL’s own part is {own} KiB (control `{CONTROL}`).")
     return " ".join([*parts, "To measure it: `python -m bench run --only c10k,tls-c10k`."])
 
 
@@ -332,12 +315,7 @@ def _table_over_tls(found: Memory) -> Table:
         "it. OpenSSL: the control bare_tls. Library: the rest of the user memory that TLS adds."
         + control
         * (found.openssl is not None),
-        notes=[f"Refused: {label}: {reason}" for label, reason in sorted(found.refused.items())],
     )
-
-
-def _rounded(value: float) -> str:
-    return significant(value / KIB, 2)
 
 
 # --- figures -----------------------------------------------------------------------------

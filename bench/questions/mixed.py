@@ -13,13 +13,11 @@ from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.loops import predicted_ms
 from bench.plan.workloads import MIXED as ORDER
-from bench.questions.question import Answer, of_models
+from bench.questions.question import Answer, bars, of_models
 from bench.schema import TrialRecord, Work
 from bench.show import cells
-from bench.show.figures import Bars, Figure
 from bench.show.measured import MS, Measure, Measured, Value, by_label
 from bench.show.table import Column, Table, name
-from bench.show.words import of_blocks
 from bench.text import count, duration, listing
 from crawlers.registry import MODELS
 
@@ -122,36 +120,23 @@ def answer(analysis: Analysis) -> Answer | None:
     means = {one: measure for one, measure in found.measures.items() if one.startswith(MEAN)}
     every = trials[0].work.every if trials[0].work else 0
     rates = {t.work.work_ms: stats.number_param(t, "rate") or 0.0 for t in trials if t.work}
-    drawn = Measured(
-        found.measures, {label: found.values[label] for label in sorted(found.values, key=_place)}
-    )
+    offered = listing([f"{count(rates[w])} requests/s at {w:g} ms" for w in amounts])
     return Answer(
         Measured(means, found.values),
         head,
         check + PROSE,
         tables=[table(found, amounts)],
         figures=[
-            Figure(
-                name=NAME,
-                title="Response time beside pages that need work",
-                headline=head.text if head else None,
-                subtitle=f"Open loop; one page in {every} needs work of the client’s processor. "
-                "Response times of all the others; median of "
-                f"{of_blocks(found.blocks([key(TAIL, work_ms) for work_ms in amounts]))}",
-                data=Bars(
-                    [
-                        drawn.panel(
-                            f"{work_ms:g} ms of work", key(HALF, work_ms), key(TAIL, work_ms)
-                        )
-                        for work_ms in amounts
-                    ],
-                    "median",
-                    "90th percentile (in colour)",
-                ),
-                notes=(
-                    "Processes had every processor, the others one. "
-                    f"{listing([f'{count(rates[w])} requests/s at {w:g} ms' for w in amounts])}.",
-                ),
+            bars(
+                found.only(sorted(found.values, key=_place)),
+                head,
+                NAME,
+                "Response time beside pages that need work",
+                f"Open loop; one page in {every} needs work of the client’s processor. Response "
+                "times of all the others",
+                {f"{w:g} ms of work": (key(HALF, w), key(TAIL, w)) for w in amounts},
+                ("median", "90th percentile (in colour)"),
+                notes=[f"Processes had every processor, the others one. {offered}."],
             )
         ],
     )

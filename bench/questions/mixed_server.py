@@ -11,10 +11,8 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.questions.question import Answer, of_models
-from bench.show.figures import Bars, Figure
+from bench.questions.question import Answer, bars, of_models
 from bench.show.measured import MS, Measure, Measured, Value, by_label, noted
-from bench.show.words import of_blocks
 
 NAME: Final = "mixed_server"
 ASKS: Final = "What does work on one request in ten do to the other nine, at a server?"
@@ -54,30 +52,29 @@ def answer(analysis: Analysis) -> Answer | None:
     found = measured(analysis)
     if not found.values:
         return None
-    headline = of_models(found, TAIL, "Beside work, a server's p99 is", REMEDIES)
+    head = of_models(found, TAIL, "Beside work, a server's p99 is", REMEDIES)
     trials = stats.trials_of(analysis.records, WORKLOAD, twins=False)
     late = sum(trial.late_starts or 0 for trial in trials)
     offered = sum(trial.pages or 0 for trial in trials)
     return Answer(
         found,
-        headline,
+        head,
         PROSE,
         tables=[
             found.table(
                 "Requests beside work, served",
                 "Response time, from when a request was due, of those without work and of those "
-                "with 10 ms of it. Medians over blocks and their range.",
+                "with 10 ms of it.",
             )
         ],
         figures=[
-            Figure(
-                name="mixed-server",
-                title="Response time of a server beside requests that need 10 ms of work",
-                headline=headline.text if headline else None,
-                subtitle="Requests without work, at 400 per second of which one in ten needs work; "
-                f"median of {of_blocks(found.blocks((TAIL,)))}",
-                data=Bars([found.panel("median", HALF), found.panel("99th percentile", TAIL)]),
-                notes=("Ranges: lowest to highest block.",),
+            bars(
+                found,
+                head,
+                "mixed-server",
+                "Response time of a server beside requests that need 10 ms of work",
+                "Requests without work, at 400 per second of which one in ten needs work",
+                {"median": (HALF,), "99th percentile": (TAIL,)},
             )
         ],
         warnings=[f"The load sent {late} of {offered} requests more than 1 ms late."]

@@ -13,6 +13,7 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
+from bench.analysis.stats import Histogram
 from bench.analysis.summary import SummaryRow
 from bench.analysis.wording import prose
 from bench.questions.question import Answer, Headline, of_models
@@ -49,17 +50,6 @@ PROSE: Final = (
 
 ByRate = Mapping[str, Mapping[float, Sequence[TrialRecord]]]
 """Label -> offered rate -> its trials."""
-
-
-def by_rate(analysis: Analysis) -> ByRate:
-    """The trials; records without the rate among their parameters have it measured."""
-    if found := analysis.by_size(WORKLOAD, "rate"):
-        return found
-    result: dict[str, dict[float, list[TrialRecord]]] = {}
-    for trial in stats.trials_of(analysis.records, WORKLOAD, twins=False):
-        if trial.offered_per_s:
-            result.setdefault(trial.label, {}).setdefault(trial.offered_per_s, []).append(trial)
-    return {label: dict(sorted(rates.items())) for label, rates in result.items()}
 
 
 def keeps_up(trials: Sequence[TrialRecord], rate: float) -> bool:
@@ -113,7 +103,7 @@ def _p99(times: Mapping[int, Latency]) -> Blocks:
 
 
 def answer(analysis: Analysis) -> Answer | None:
-    data = by_rate(analysis)
+    data = analysis.by_size(WORKLOAD, "rate")
     if not data:
         return None
     found = measured(data)
@@ -202,27 +192,34 @@ def omission(everything: ByRate) -> Figure | None:
     data = {label: rates for label, rates in data.items() if rates}
     labels = sorted(data, key=lambda label: label not in MODELS)[:MOST]
     rate = telling(data, labels)
-    drawn = {label: data[label][rate] for label in labels} if rate else {}
-    response = {x: c for x, ts in drawn.items() if (c := curve([t.response_time for t in ts]))}
-    service = {x: c for x, ts in drawn.items() if (c := curve([t.service_time for t in ts]))}
-    labels = [label for label in drawn if label in response and label in service]
-    if not labels or rate is None:
+    if rate is None:
         return None
-    absent = [label for label in data if label not in labels]
-    left = ", ".join(absent) if len(absent) < 6 else f"{len(absent)} further backends"
-    p99 = {
-        x: (
-            _merged_p99(t.service_time for t in drawn[x]),
-            _merged_p99(t.response_time for t in drawn[x]),
+    trials = {label: data[label][rate] for label in labels}
+    service = {x: merged(t.service_time for t in ts) for x, ts in trials.items()}
+    response = {x: merged(t.response_time for t in ts) for x, ts in trials.items()}
+    plots = {
+        label: Plot(
+            {label: above},
+            Axis("percentile", "nines"),
+            Axis("time", "times"),
+            label,
+            dotted={label: below},
+            marks={label: min(above, key=lambda p: abs(p.x - nines(99)))},
         )
-        for x in labels
+        for label in labels
+        if (above := curve(response[label])) and (below := curve(service[label]))
     }
-    worst = max(labels, key=lambda label: p99[label][1] / max(p99[label][0], 1e-9))
+    if not plots:
+        return None
+    p99 = {x: (service[x].at_ms(99), response[x].at_ms(99)) for x in plots}
+    worst = max(plots, key=lambda label: p99[label][1] / max(p99[label][0], 1e-9))
     clear = all(
         t.response_time.p99_ms > CLEAR * t.service_time.p99_ms
-        for t in drawn[worst]
+        for t in trials[worst]
         if t.response_time and t.service_time
     )
+    absent = [label for label in data if label not in plots]
+    left = ", ".join(absent) if len(absent) < 6 else f"{len(absent)} further backends"
     return Figure(
         name="omission",
         title="Service time and response time of the same trials",
@@ -232,32 +229,19 @@ def omission(everything: ByRate) -> Figure | None:
         else None,
         subtitle=f"{count(rate)} requests/s offered. Service time (dotted) runs from the actual "
         "start, response time from the intended one",
-        data=Lines(
-            [
-                Plot(
-                    {label: response[label]},
-                    Axis("percentile", "nines"),
-                    Axis("time", "times"),
-                    label,
-                    dotted={label: service[label]},
-                    marks={label: min(response[label], key=lambda p: abs(p.x - nines(99)))},
-                )
-                for label in labels
-            ],
-            columns=len(labels),
-        ),
+        data=Lines([*plots.values()], columns=len(plots)),
         notes=(
             "A closed loop sees service time only. What it misses is called coordinated omission. "
-            f"Each curve merges {of_blocks(len(drawn[label]) for label in labels)}; the mark is at "
+            f"Each curve merges {of_blocks(len(trials[label]) for label in plots)}; the mark is at "
             "p99.",
-            *listed([t for label in labels for t in drawn[label]]),
+            *listed([t for label in plots for t in trials[label]]),
             *((f"Not drawn: {left}.",) if absent else ()),
         ),
     )
 
 
-def _merged_p99(times: Iterable[Latency | None]) -> float:
-    return stats.merge_histograms(time.hdr for time in times if time).at_ms(99)
+def merged(times: Iterable[Latency | None]) -> Histogram:
+    return stats.merge_histograms(time.hdr for time in times if time)
 
 
 def nines(percentile: float) -> float:
@@ -265,15 +249,11 @@ def nines(percentile: float) -> float:
     return -math.log10(1.0 - percentile / 100.0)
 
 
-def curve(times: Sequence[Latency | None]) -> Line | None:
-    """All trials merged, from the median upwards; None with too few samples."""
-    encoded = [time.hdr for time in times if time]
-    if not encoded:
-        return None
-    pairs = zip(*stats.merge_histograms(encoded).curve(), strict=True)
+def curve(found: Histogram) -> Line:
+    """From the median upwards; empty with too few samples."""
     points = [
         Point(nines(float(p)), stats.Spread(float(ms), float(ms), float(ms), 1))
-        for p, ms in pairs
+        for p, ms in zip(*found.curve(), strict=True)
         if p >= 50.0
     ]
-    return points if len(points) > 1 else None
+    return points if len(points) > 1 else []

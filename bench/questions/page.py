@@ -36,7 +36,7 @@ from bench.show.words import (
     silence,
     strongest,
 )
-from bench.text import listing, plural, times
+from bench.text import listing, plural
 from crawlers.registry import MODELS
 
 NAME: Final = "page"
@@ -152,16 +152,10 @@ class Split:
         sockets, shared = middle(self.sockets), middle(self.shared or {})
         return [sockets, shared, max(middle(self.total) - sockets - shared, 0.0)]
 
-    @property
-    def over_sockets(self) -> float:
-        """The total as a multiple of the sockets alone."""
-        return middle(self.total) / middle(self.sockets)
-
 
 def middle(blocks: Blocks) -> float:
     """The median; 0 without any."""
-    found = stats.spread(blocks.values())
-    return found.median if found else 0.0
+    return stats.middle(blocks.values()) or 0.0
 
 
 def splits(analysis: Analysis) -> list[Split]:
@@ -214,10 +208,10 @@ def answer(analysis: Analysis) -> Answer | None:
     """Processor time of a fetched page; of a crawled one, and its rate, in further findings."""
     found = {each.name: one for each in CONTRASTS if (one := contrasted(analysis, each))}
     rows = splits(analysis)
-    figures = [figure for figure in (breakdown(analysis, rows), cpu(analysis)) if figure]
+    (head, said), *_ = [*found.values(), (None, "")]
+    figures = [figure for figure in (breakdown(analysis, rows, head), cpu(analysis)) if figure]
     if not found and not figures:
         return None
-    (head, said), *_ = [*found.values(), (None, "")]
     return Answer(
         measured(rows),
         head,
@@ -237,7 +231,6 @@ COLUMNS: Final[Columns[Split]] = (
     (Column("sockets"), lambda row: cells.tenths(middle(row.sockets))),
     (Column("shared parts"), lambda row: cells.tenths(middle(row.shared) if row.shared else None)),
     (Column("model, or stack"), lambda row: cells.tenths(middle(row.rest))),
-    (Column("× sockets"), lambda row: times(row.over_sockets)),
 )
 
 
@@ -259,18 +252,17 @@ def table(analysis: Analysis, rows: Sequence[Split]) -> Table:
     )
 
 
-def breakdown(analysis: Analysis, rows: Sequence[Split]) -> Figure | None:
+def breakdown(analysis: Analysis, rows: Sequence[Split], head: Headline | None) -> Figure | None:
     panels = [mine for point in SHOWN if (mine := [row for row in rows if row.point == point])]
     if not panels:
         return None
-    first = panels[0]
     # A row for each label in every panel, so that they line up.
     drawn = {row.label for mine in panels for row in mine}
     empty = {label: [Stack({})] for label in analysis.labels if label in drawn}
     return Figure(
         name="segments",
         title="What a page’s processor time is made of",
-        headline=_over_sockets(analysis, first),
+        headline=head.text if head else None,
         subtitle="Processor time of the client per exchange at 100 slots, in turns; median of "
         + of_blocks(len(row.total) for mine in panels for row in mine),
         data=Stacked(
@@ -289,21 +281,6 @@ def breakdown(analysis: Analysis, rows: Sequence[Split]) -> Figure | None:
             "Sockets: a control that only sends, receives and counts bytes. Shared: frontier, "
             "exchange and links from memory. Model: what is left, colder caches included.",
         ),
-    )
-
-
-def _over_sockets(analysis: Analysis, rows: Sequence[Split]) -> str | None:
-    """The models whose page is shown to differ most."""
-    by_label = {row.label: row for row in rows}
-    compared = of_point(analysis, CPU_PER_1000, rows[0].point)
-    best = strongest([pair for pair in compared if {pair.base, pair.label} <= by_label.keys()])
-    if best is None:
-        return None
-    ends = sorted((by_label[best.base], by_label[best.label]), key=lambda row: row.over_sockets)
-    least, most = ((US.words(sum(row.medians[1:])), prose(row.label)) for row in ends)
-    return (
-        f"Beyond its sockets, a {SHOWN[rows[0].point][0]} page costs {most[0]} with {most[1]} and "
-        f"{least[0]} with {least[1]}"
     )
 
 

@@ -18,10 +18,11 @@ from bench.analysis.stats import Ratio
 from bench.analysis.summary import processors
 from bench.analysis.wording import TIMES_FROM, between, change
 from bench.plan.participants import PINNED
-from bench.questions.question import Answer, Headline
+from bench.questions.question import Answer, Headline, few
 from bench.schema import TrialRecord
+from bench.show import cells
 from bench.show.measured import TIMES, US, Blocks, Measure, Measured, within
-from bench.text import listing, plural, times
+from bench.text import listing, plural
 
 NAME: Final = "pinning"
 ASKS: Final = "What do several processors cost threads?"
@@ -66,7 +67,7 @@ def answer(analysis: Analysis) -> Answer | None:
     if ASKED not in found.values:
         return None
     others = [label for label in found.values if label != ASKED]
-    loops = [f"`{label}` {_said(_ratio(found, label))}" for label in others]
+    loops = [f"`{label}` {cells.ratio(_ratio(found, label))}" for label in others]
     beside = f" All processors over one, for loops: {listing(loops)}." if loops else ""
     return Answer(
         found,
@@ -76,7 +77,7 @@ def answer(analysis: Analysis) -> Answer | None:
             found.table(
                 "On one processor and on all",
                 "Processor time per crawled page at 100 slots, in turns, from a server that "
-                f"sleeps. All: {_processors(analysis)}. Medians over blocks and their range.",
+                f"sleeps. All: {_processors(analysis)}.",
             )
         ],
     )
@@ -87,27 +88,19 @@ def _ratio(found: Measured, label: str) -> Ratio:
     return stats.ratio(values[ONE], values[ALL], metric=stats.CPU_PER_1000)
 
 
-def _said(ratio: Ratio) -> str:
-    if ratio.value is None:
-        return ratio.reason
-    interval = f" ({ratio.low:.2f} to {ratio.high:.2f})" if ratio.low and ratio.high else ""
-    return f"{ratio.value:.2f}{interval}"
-
-
 def _headline(ratio: Ratio) -> Headline | None:
     if ratio.value is None:
         return None
-    if ratio.low is None or ratio.high is None:
-        few = "in one trial" if ratio.blocks == 1 else f"in {plural(ratio.blocks, 'trial')} each"
-        much = f"{times(ratio.value)} times as much as on one, {few}"
-        return Headline(f"On all processors a page of threads costs {much}", "no interval")
-    behind = f"{ratio.low:.2f} to {ratio.high:.2f}, {plural(ratio.blocks, 'block')}"
-    if not ratio.shown:
-        return Headline("Threads on one processor cost about as much as on all", behind)
+    only, blocks = few(ratio.blocks), plural(ratio.blocks, "block")
+    low, high = ratio.low or ratio.value, ratio.high or ratio.value
+    if not only and not ratio.shown:
+        text = "Threads on one processor cost about as much as on all"
+        return Headline(text, f"{low:.2f} to {high:.2f}, {blocks}")
     saved = 1 / ratio.value
     much = f"{change(saved)} processor time per page {'than' if saved < TIMES_FROM else 'as'}"
-    behind = f"{between(saved, 1 / ratio.high, 1 / ratio.low)}, {plural(ratio.blocks, 'block')}"
-    return Headline(f"Threads on one processor need {much} on all", behind)
+    behind = f"{between(saved, 1 / high, 1 / low)}, {blocks}"
+    text = f"Threads on one processor need {much} on all{only}"
+    return Headline(text, "no interval" if only else behind)
 
 
 def _processors(analysis: Analysis) -> str:

@@ -304,7 +304,8 @@ def beats_a_loop(contests: Mapping[tuple[str, str], Sequence[Row]]) -> Headline 
     if not won or len(won) < len(mine):
         return None
     row, label, rival = max(won, key=lambda one: len(one[0].client))
-    text = f"Without the interpreter lock, `{label}` crawls more pages per second than `{rival}`"
+    crawl = f"`{label}` {conjugated(label, 'crawl')}"
+    text = f"Without the interpreter lock, {crawl} more pages per second than `{rival}`"
     ratio = row.rivals[rival].ratio
     behind = f"{SERVER[row.how]}: {cells.ratio(ratio)} times, {plural(ratio.blocks, 'block')}"
     return Headline(f"{text} on one from {row.on} on", behind, [row.rivals[rival]])

@@ -7,19 +7,19 @@ A module of this package is a question. Report, summary, findings, cards and JSO
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, runtime_checkable
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import MIN_BLOCKS, Comparison, Metric, Pair
-from bench.analysis.wording import against, between, prose, says
+from bench.analysis.wording import between, prose, says
 from bench.plan.labels import Label
-from bench.show.figures import Figure
+from bench.show.figures import Bars, Figure
 from bench.show.measured import Measured
 from bench.show.table import Row, Table
-from bench.show.words import sentence
+from bench.show.words import difference, of_blocks, sentence
 from bench.store import Records
 from bench.text import plural
 from crawlers.catalogue import OURS
@@ -112,6 +112,39 @@ def paragraph(headline: Headline, prose: str) -> str:
     return f"**{headline.text}** ({headline.behind}). {prose}".strip()
 
 
+RANGES: Final = "Ranges: lowest to highest block."
+
+
+def bars(
+    found: Measured,
+    head: Headline | None,
+    name: str,
+    title: str,
+    subtitle: str,
+    panels: Mapping[str, Sequence[str]],
+    pair: tuple[str, str] = ("", ""),
+    *,
+    notes: Sequence[str] = (RANGES,),
+    hollow: Collection[str] = (),
+) -> Figure:
+    """A chart of bars with their ranges: axis -> its measures, one bar for each or two.
+
+    ``pair`` says what the first of two bars is, which is faint, and what the other. The number of
+    blocks that are drawn is added to the subtitle.
+    """
+    keys = [key for mine in panels.values() for key in mine]
+    return Figure(
+        name=name,
+        title=title,
+        headline=head.text if head else None,
+        subtitle=f"{subtitle}; median of {of_blocks(found.blocks(keys))}",
+        data=Bars(
+            [found.panel(axis, *mine, hollow=hollow) for axis, mine in panels.items()], *pair
+        ),
+        notes=tuple(notes),
+    )
+
+
 class Question(Protocol):
     """A module of this package."""
 
@@ -183,10 +216,8 @@ def contrast(found: Comparison, verb: str, what: str, less: str = "less") -> Hea
     ratio = found.ratio
     if not ratio.shown or ratio.value is None or ratio.low is None or ratio.high is None:
         return None
-    least = "at least " if found.server_limited and ratio.value > 1 else ""
-    much = against(ratio.value, less, what, prose(found.base))
     return Headline(
-        sentence(f"{says(found.label, verb)} {least}{much}"),
+        sentence(f"{says(found.label, verb)} {difference(found, what, less)}"),
         f"{between(ratio.value, ratio.low, ratio.high)}, {100 * stats.LEVEL:.0f} % interval of "
         f"{plural(ratio.blocks, 'block')}",
         [found],

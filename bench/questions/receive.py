@@ -12,11 +12,10 @@ from typing import Final
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.plan.participants import BASE, MAPPED
-from bench.questions.question import Answer, Headline, few
-from bench.show.figures import Bars, Figure, Unit
+from bench.questions.question import RANGES, Answer, Headline, bars, few
+from bench.show.figures import Unit
 from bench.show.measured import US, Blocks, Measure, Measured
-from bench.show.words import of_blocks
-from bench.text import number, plural, times
+from bench.text import number, plural
 
 NAME: Final = "receive"
 ASKS: Final = "What does malloc add to asyncio's receive?"
@@ -33,7 +32,7 @@ LINE: Final = "b = bytes(4 << 20); del b"
 PROSE: Final = (
     "The same crawl in turns, at 100 slots. asyncio asks for 256 KiB with each receive. glibc’s "
     "malloc maps and unmaps them each time, until the program frees a block as large: `"
-    f"{LINE}`. Every crawl here begins with that, but for the variants.{{ratios}} A receive that "
+    f"{LINE}`. Every crawl here begins with that, but for the variants. A receive that "
     "was mapped and met the end of its connection is freed as it was, and cures the process too, "
     "so it is small programs that pay. See docs/upstream/asyncio-receive.md. To see it, crawl a "
     "server of your own with `python -m crawlers async_await URL -c 100`, and again with "
@@ -71,28 +70,22 @@ def answer(analysis: Analysis) -> Answer | None:
     return Answer(
         found,
         head,
-        PROSE.format(ratios=ratios(found)),
+        PROSE,
         tables=[
             found.table(
                 "asyncio’s receive in two states of malloc",
-                "Processor time and page faults of a crawled page at 100 slots. Medians over "
-                "blocks and their range.",
+                "Processor time and page faults of a crawled page at 100 slots.",
             )
         ],
         figures=[
-            Figure(
-                name=NAME,
-                title="A page of asyncio, where malloc keeps or maps what it receives into",
-                headline=head.text if head else None,
-                subtitle="Processor time and page faults of the client for a crawled page at 100 "
-                f"slots; median of {of_blocks(found.blocks((COST,)))}",
-                data=Bars(
-                    [
-                        found.panel("processor time per page", COST),
-                        found.panel("page faults per page", FAULTS),
-                    ]
-                ),
-                notes=(f"The line: {LINE}. Ranges: lowest to highest block.",),
+            bars(
+                found,
+                head,
+                NAME,
+                "A page of asyncio, where malloc keeps or maps what it receives into",
+                "Processor time and page faults of the client for a crawled page at 100 slots",
+                {"processor time per page": (COST,), "page faults per page": (FAULTS,)},
+                notes=[f"The line: {LINE}. {RANGES}"],
             )
         ],
     )
@@ -115,18 +108,3 @@ def headline(found: Measured) -> Headline | None:
         behind = f"{low:.0f} to {high:.0f} %, 95 % interval of {plural(ratio.blocks, 'block')}"
         return Headline(text, behind)
     return None
-
-
-def ratios(found: Measured) -> str:
-    parts = []
-    for variant in MAPPED:
-        name = variant.removesuffix("_mapped")
-        if not {variant, BASE} <= found.values.keys():
-            continue
-        kept, mapped = (found.compare(COST, label, BASE).value for label in (name, variant))
-        if kept and mapped:
-            parts.append(
-                f"a page costs {times(kept)} times as much with `{name}` as with `{BASE}`, or "
-                f"{times(mapped)} times as much where malloc maps every receive"
-            )
-    return f" With it {'; '.join(parts)}." if parts else ""

@@ -7,17 +7,15 @@ accepts, receives and sends, and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from operator import truediv
 from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import Metric, Pair
-from bench.questions.question import Answer, Headline, of_models
-from bench.show.figures import Bars, Figure
+from bench.questions.question import RANGES, Answer, bars, of_models
 from bench.show.measured import TIMES, US, Blocks, Measure, Measured, within
-from bench.show.words import BY_LOAD, of_blocks
+from bench.show.words import BY_LOAD
 from bench.store import Records
 from bench.text import listing
 
@@ -39,11 +37,6 @@ PROSE: Final = (
     "are two. So threads do not pay here for handing the interpreter's lock from one processor to "
     "another. To measure it: `python -m bench run --profile servers`."
 )
-
-
-def pairs(records: Records, metric: Metric) -> Iterator[Pair]:
-    if metric is stats.CPU_PER_REQUEST:
-        yield from stats.every_two(records, NAME, f"{NAME}-{MAIN}")
 
 
 def measured(analysis: Analysis) -> Measured:
@@ -74,49 +67,43 @@ def answer(analysis: Analysis) -> Answer | None:
     found = measured(analysis)
     if not found.values:
         return None
-    headline = of_models(found, MAIN, "A request costs a server")
+    head = of_models(found, MAIN, "A request costs a server")
     slow = limited(analysis.records)
-    servers = Measured(MEASURES, {k: v for k, v in found.values.items() if k != BARE})
+    trials = stats.served(analysis.records, NAME)
+    hollow = stats.limited_by_load([t for t in trials if t.point == f"{NAME}-{MAIN}"])
+    servers = found.only(label for label in found.values if label != BARE)
     warnings = [
         f"The load was slower than {listing(slow)}: a server that waits for a request pays "
         "for going to sleep and waking up, so a request costs it more than under full load."
     ]
     return Answer(
         found,
-        headline,
+        head,
         PROSE,
         tables=[
             found.table(
                 "A request, served",
                 "Processor time of the server per request on kept connections, in turns, by the "
                 f"number of connections; and the same at {MAIN} over that of {BARE}, within "
-                "blocks. Medians over blocks and their range.",
+                "blocks.",
             )
         ],
-        figures=[_figure(analysis, servers, headline)]
+        figures=[
+            bars(
+                servers,
+                head,
+                NAME,
+                f"Processor time of a server per request, at {MAIN} connections",
+                "Kept connections, one request in flight on each, pages of 2 KB, in turns",
+                {
+                    "processor time per request": (MAIN,),
+                    f"the same over {BARE}, sockets alone": (OVER,),
+                },
+                notes=[RANGES, BY_LOAD] if hollow else [RANGES],
+                hollow=hollow,
+            )
+        ]
         if servers.with_(MAIN, servers.values)
         else [],
         warnings=warnings if slow else (),
-        compared=analysis.family(stats.CPU_PER_REQUEST).of(
-            list(pairs(analysis.records, stats.CPU_PER_REQUEST))
-        ),
-    )
-
-
-def _figure(analysis: Analysis, servers: Measured, headline: Headline | None) -> Figure:
-    trials = stats.served(analysis.records, NAME)
-    hollow = stats.limited_by_load([t for t in trials if t.point == f"{NAME}-{MAIN}"])
-    return Figure(
-        name=NAME,
-        title=f"Processor time of a server per request, at {MAIN} connections",
-        headline=headline.text if headline else None,
-        subtitle="Kept connections, one request in flight on each, pages of 2 KB, in turns; "
-        f"median of {of_blocks(servers.blocks((MAIN,)))}",
-        data=Bars(
-            [
-                servers.panel("processor time per request", MAIN, hollow=hollow),
-                servers.panel(f"the same over {BARE}, sockets alone", OVER, hollow=hollow),
-            ]
-        ),
-        notes=("Ranges: lowest to highest block.", *([BY_LOAD] if hollow else ())),
     )

@@ -11,11 +11,10 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.questions.question import Answer, of_models
+from bench.questions.question import Answer, bars, of_models
 from bench.schema import TrialRecord
-from bench.show.figures import Bars, Figure, Unit
+from bench.show.figures import Unit
 from bench.show.measured import MS, Measure, Measured, Value, by_label, noted
-from bench.show.words import of_blocks
 from bench.text import KIB, number, significant
 
 NAME: Final = "slow_readers"
@@ -78,34 +77,30 @@ def answer(analysis: Analysis) -> Answer | None:
     found = measured(analysis)
     if not found.values:
         return None
-    headline = of_models(found, USER, "A slow reader costs a server")
+    head = of_models(found, USER, "A slow reader costs a server")
     return Answer(
         found,
-        headline,
+        head,
         PROSE,
         tables=[
             found.table(
                 "Slow readers, served",
                 "Memory for each of the slow readers, and the response time of other clients that "
-                "ask for the same 1 MB. Medians over blocks and their range.",
+                "ask for the same 1 MB.",
             )
         ],
         figures=[
-            Figure(
-                name="slow-readers",
-                title="Memory of a server for each slow reader, and what other clients wait",
-                headline=headline.text if headline else None,
-                subtitle="1,000 clients that read 1 KB of 1 MB per second, and ten that read fast; "
-                f"median of {of_blocks(found.blocks((USER,)))}",
-                data=Bars(
-                    [
-                        found.panel("KiB of the server for each", USER),
-                        found.panel("a fast client's answer of 1 MB", ALONE, BESIDE),
-                    ],
-                    "without slow readers",
-                    "beside them",
-                ),
-                notes=("Ranges: lowest to highest block.",),
+            bars(
+                found,
+                head,
+                "slow-readers",
+                "Memory of a server for each slow reader, and what other clients wait",
+                "1,000 clients that read 1 KB of 1 MB per second, and ten that read fast",
+                {
+                    "KiB of the server for each": (USER,),
+                    "a fast client's answer of 1 MB": (ALONE, BESIDE),
+                },
+                ("without slow readers", "beside them"),
             )
         ],
     )

@@ -8,29 +8,24 @@ the two is the price.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from operator import sub
 from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import CPU_PER_1000, Comparison, Spread
-from bench.questions.question import Answer, Headline, few
-from bench.show import cells
-from bench.show.figures import Bars, Figure, Panel
-from bench.show.measured import US, Blocks, Measure, Measured
-from bench.show.table import MISSING, Column, Row, Table, name, words
-from bench.show.words import of_blocks
-from bench.text import listing, plural, significant
+from bench.analysis.stats import CPU_PER_1000, Comparison
+from bench.questions.question import RANGES, Answer, Headline, bars, few
+from bench.show.measured import US, Blocks, Measure, Measured, within
+from bench.text import plural, significant
 
 NAME: Final = "timeouts"
 ASKS: Final = "What does a timeout for each exchange cost?"
 SUFFIX: Final = "_timeouts"
 """Of a variant that has its library's own way."""
 
-SWEEP: Final = "a deadline in the slot, and a sweep four times a second"
 WAYS: Final = {
     "threads": "socket.settimeout",
-    "callbacks": SWEEP,
-    "generators": SWEEP,
     "async_await": "asyncio.timeout",
     "gevent": "gevent.Timeout",
     "uvloop": "asyncio.timeout",
@@ -39,139 +34,108 @@ WAYS: Final = {
 }
 """How a program of this kind would limit an exchange; ``trio.fail_after`` raises in addition."""
 
-WITHOUT, WITH = "without", "with"
+WITHOUT, WITH, ADDED = "without", "with", "added"
 MEASURES: Final = {
     WITHOUT: Measure("a crawled page", "a crawled page without timeouts, processor time", US),
     WITH: Measure("with a timeout", "… with a timeout for each exchange", US),
+    ADDED: Measure("the timeout", "… what it adds", US),
 }
 PROSE: Final = (
-    "On top of a crawled page, in turns, at 100 slots, with 95 % intervals: {each}. It replaces "
-    "what hardly any program has: a sweep that compares a deadline in each of the 100 slots four "
-    "times a second. `asyncio.timeout` puts a timer into the loop’s heap for each page and cancels "
+    "On top of a crawled page, in turns, at 100 slots: {each}. It replaces what hardly any program "
+    "has: a sweep that compares a deadline in each of the 100 slots four times a second. "
+    "`asyncio.timeout` puts a timer into the loop’s heap for each page and cancels "
     "it again, all in Python; with `uvloop` the same timer is one of libuv, under the same Python. "
     "After `settimeout` Python calls `poll` before each send and each receive, and passes the "
     "interpreter’s lock once more each time. `aiohttp.ClientTimeout` puts a timer into the loop "
     "for each request, and each of its waits enters a context that the timer can cancel. "
     "`trio.move_on_after` makes a cancel scope for each exchange, and trio keeps its deadline in a "
-    "heap of its own. Loops built by hand keep the sweep alone.{missing} To measure it: `python -m "
-    "bench run --profile full --only ladder-100 --backends {backends}`."
+    "heap of its own. Loops built by hand keep the sweep alone. To measure it: `python -m bench "
+    "run --profile full --only ladder-100 --backends {backends}`."
 )
 
 
 def prices(analysis: Analysis) -> dict[str, Comparison]:
-    """Backend -> processor time with its way over without it, the most expensive first."""
+    """Backend -> processor time with its way over without it."""
     family = analysis.family(CPU_PER_1000)
     points = stats.points_of(analysis.records, "ladder", "throughput")
-    found = {
+    return {
         backend: compared
         for backend in WAYS
         for point in points
         if (compared := family.get((point, backend, backend + SUFFIX)))
         and compared.ratio.value is not None
     }
-    costs = measured(analysis, found)
-    return dict(sorted(found.items(), key=lambda one: -added(costs, *one).median))
 
 
-def measured(analysis: Analysis, priced: dict[str, Comparison]) -> Measured:
+def measured(analysis: Analysis, priced: Mapping[str, Comparison]) -> Measured:
+    """The most expensive first."""
     trials = stats.trials_of(analysis.records, "ladder", "throughput", twins=False)
     costs = stats.block_values(trials, CPU_PER_1000)  # ms for 1000 pages: µs for each
-    values: dict[str, dict[str, Blocks]] = {
-        backend: {
-            WITHOUT: costs[found.point, backend],
-            WITH: costs[found.point, backend + SUFFIX],
-        }
-        for backend, found in priced.items()
-    }
-    return Measured(MEASURES, values)
-
-
-def added(costs: Measured, backend: str, found: Comparison) -> Spread:
-    """Microseconds that the way adds to a page, and their interval."""
-    plain, ratio = costs.median(backend, WITHOUT), found.ratio
-    middle = plain * ((ratio.value or 1.0) - 1)
-    if ratio.low is None or ratio.high is None:
-        return Spread(middle, middle, middle, 1)
-    return Spread(middle, plain * (ratio.low - 1), plain * (ratio.high - 1), ratio.blocks)
+    values: dict[str, dict[str, Blocks]] = {}
+    for backend, one in priced.items():
+        plain, timed = costs[one.point, backend], costs[one.point, backend + SUFFIX]
+        values[backend] = {WITHOUT: plain, WITH: timed, ADDED: within(timed, plain, sub)}
+    found = Measured(MEASURES, values)
+    return found.only(found.with_(ADDED, values))
 
 
 def answer(analysis: Analysis) -> Answer | None:
-    """The prices that are shown to be any; the table names the ways without one, too."""
     priced = prices(analysis)
     if not priced:
         return None
     found = measured(analysis, priced)
-    costs = {backend: added(found, backend, one) for backend, one in priced.items()}
-    head = headline(priced, costs)
-    here = [label for label in WAYS if label in analysis.labels and label not in priced]
-    unpriced = [f"`{WAYS[label]}` with `{label}`" for label in here if WAYS[label] != SWEEP]
-    prose = PROSE.format(
-        each=", ".join(f"`{WAYS[b]}` with `{b}` {said(priced[b], costs[b])}" for b in priced),
-        missing=f" Not measured by itself: {listing(unpriced)}." if unpriced else "",
-        backends=",".join(f"{b},{b}{SUFFIX}" for b, way in WAYS.items() if way != SWEEP),
-    )
+    head = headline(found, priced)
+    ways = "; ".join(f"{backend}: {WAYS[backend]}" for backend in found.values)
     return Answer(
         found,
         head,
-        prose,
+        PROSE.format(
+            each=", ".join(
+                f"`{WAYS[b]}` with `{b}` {said(found, priced[b])}" for b in found.values
+            ),
+            backends=",".join(f"{b},{b}{SUFFIX}" for b in WAYS),
+        ),
         tables=[
-            Table(
+            found.table(
                 "A timeout for each exchange",
-                [
-                    name("backend"),
-                    words("way"),
-                    Column("µs added [95 %]"),
-                    Column("ratio [95 %]"),
-                    words("verdict", drop=1),
-                ],
-                [
-                    *(row(backend, priced[backend], costs[backend]) for backend in priced),
-                    *([label, WAYS[label], MISSING, MISSING, MISSING] for label in here),
-                ],
-                about="Processor time of a crawled page with the way of the backend’s library over "
-                "the same backend without, at 100 slots, paired in turns. All have a deadline in "
-                "each slot and a sweep over the slots as well. A way without a figure has no "
-                "backend of its own here.",
+                "Processor time of a crawled page without and with the way of the backend’s "
+                f"library, at 100 slots, paired in turns: {ways}. All have a deadline in each slot "
+                "and a sweep over the slots as well.",
             )
         ],
         figures=[
-            Figure(
-                name=NAME,
-                title="What a timeout for each exchange costs",
-                headline=head.text,
-                subtitle="Processor time that it adds to a crawled page at 100 slots, paired in "
-                f"turns; {of_blocks(one.ratio.blocks for one in priced.values())}, 95 % intervals",
-                data=Bars(
-                    [
-                        Panel(
-                            "processor time that a timeout adds to a page",
-                            {backend: [cost] for backend, cost in costs.items()},
-                            US,
-                        )
-                    ]
-                ),
-                notes=(
-                    f"{'; '.join(f'{b}: {WAYS[b]}' for b in priced)}. On top of what is in every "
-                    "page: a deadline in each slot, and a sweep over the slots four times a "
-                    "second.",
-                ),
+            bars(
+                found,
+                head,
+                NAME,
+                "What a timeout for each exchange costs",
+                "Processor time that it adds to a crawled page at 100 slots, paired in turns",
+                {"processor time that a timeout adds to a page": (ADDED,)},
+                notes=[
+                    f"{ways}. On top of what is in every page: a deadline in each slot, and a "
+                    f"sweep over the slots four times a second. {RANGES}"
+                ],
             )
         ],
     )
 
 
-def headline(priced: dict[str, Comparison], costs: dict[str, Spread]) -> Headline:
-    shown = [backend for backend, found in priced.items() if found.ratio.shown]
-    blocks = min(found.ratio.blocks for found in priced.values())
+def headline(found: Measured, priced: Mapping[str, Comparison]) -> Headline:
+    shown = [backend for backend, one in priced.items() if one.ratio.shown]
+    blocks = min(one.ratio.blocks for one in priced.values())
     behind = f"{plural(blocks, 'block')}; shown for {len(shown)} of {len(priced)}"
     if not shown:
         return Headline(f"A timeout for each exchange costs too little to see{few(blocks)}", behind)
-    times = between([costs[backend].median for backend in shown])
-    shares = between([100 * ((priced[backend].ratio.value or 1.0) - 1) for backend in shown])
+    costs = between([found.median(backend, ADDED) for backend in shown])
+    shares = between([_percent(priced[backend]) for backend in shown])
     return Headline(
-        f"A timeout for each exchange costs {times} µs of processor time",
+        f"A timeout for each exchange costs {costs} µs of processor time",
         f"{shares} % of a page; {behind}",
     )
+
+
+def _percent(compared: Comparison) -> float:
+    return 100 * ((compared.ratio.value or 1.0) - 1)
 
 
 def between(values: list[float]) -> str:
@@ -180,17 +144,8 @@ def between(values: list[float]) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def said(found: Comparison, cost: Spread) -> str:
-    """``7.4 µs (5.4 to 9.6), 15 %``, and what is not shown."""
-    ratio = found.ratio
-    interval = f" ({significant(cost.low, 2)} to {significant(cost.high, 2)})"
-    share = f", {100 * ((ratio.value or 1.0) - 1):.0f} %"
-    text = f"{significant(cost.median, 2)} µs{interval * (cost.count > 1)}{share}"
-    return text if ratio.shown else f"{text} ({ratio.verdict})"
-
-
-def row(backend: str, found: Comparison, cost: Spread) -> Row:
-    price = cells.figure(cost.median)
-    if cost.count > 1:
-        price += f" [{cells.figure(cost.low)}–{cells.figure(cost.high)}]"
-    return [backend, WAYS[backend], price, cells.ratio(found.ratio), found.ratio.verdict]
+def said(found: Measured, compared: Comparison) -> str:
+    """``7.4 µs (15 %)``, and what is not shown."""
+    verdict = "" if compared.ratio.shown else f", {compared.ratio.verdict}"
+    cost = found.median(compared.base, ADDED)
+    return f"{significant(cost, 2)} µs ({_percent(compared):.0f} %{verdict})"

@@ -13,10 +13,8 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.questions.question import Answer, of_models
-from bench.show.figures import Bars, Figure
+from bench.questions.question import RANGES, Answer, bars, of_models
 from bench.show.measured import US, Blocks, Measure, Measured, within
-from bench.show.words import of_blocks
 from bench.text import listing
 
 NAME: Final = "tls_pages"
@@ -74,43 +72,36 @@ def answer(analysis: Analysis) -> Answer | None:
     found = measured(analysis)
     if not any(ENCRYPTION in row or HANDSHAKE in row for row in found.values.values()):
         return None
-    headline = of_models(found, ENCRYPTION, "Encrypting a 2 KB page costs")
-    shown = Measured(
-        found.measures,
-        {label: row for label, row in found.values.items() if label in analysis.main}
-        or found.values,
-    )
+    head = of_models(found, ENCRYPTION, "Encrypting a 2 KB page costs")
+    shown = [label for label in found.values if label in analysis.main]
     return Answer(
         found,
-        headline,
+        head,
         prose(analysis, found),
         tables=[
             found.table(
                 "Pages over TLS",
                 "Processor time of the client per page of a list, in turns, at 10 slots: on kept "
-                "connections and with a connection for each page. Medians over blocks and their "
-                "range; encryption and handshake are differences within a block.",
+                "connections and with a connection for each page.",
+                "; encryption and handshake are differences within a block",
             )
         ],
         figures=[
-            Figure(
-                name="tls-pages",
-                title="Processor time per page, plain and over TLS",
-                headline=headline.text if headline else None,
-                subtitle="Processor time of the client per page of a list at 10 slots, in turns; "
-                f"median of {of_blocks(found.blocks())}",
-                data=Bars(
-                    [
-                        shown.panel("a page on a kept connection", "plain", "tls"),
-                        shown.panel("a connection for each page", "churn", "shake"),
-                    ],
-                    "plain HTTP",
-                    "over TLS (in colour)",
-                ),
-                notes=(
+            bars(
+                found.only(shown or found.values),
+                head,
+                "tls-pages",
+                "Processor time per page, plain and over TLS",
+                "Processor time of the client per page of a list at 10 slots, in turns",
+                {
+                    "a page on a kept connection": ("plain", "tls"),
+                    "a connection for each page": ("churn", "shake"),
+                },
+                ("plain HTTP", "over TLS (in colour)"),
+                notes=[
                     "TLS 1.3 with an ECDSA certificate that is verified; the handshakes are full "
-                    "ones. Ranges: lowest to highest block.",
-                ),
+                    f"ones. {RANGES}"
+                ],
             )
         ],
     )

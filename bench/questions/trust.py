@@ -213,30 +213,19 @@ def said_of_floor(floor: NoiseFloor) -> str:
 
 
 def _left_out(floor: NoiseFloor) -> str:
-    """Which pairs are not in the floor, and why."""
-    if not floor.unsteady:
-        return ""
-    groups: dict[str, dict[str, list[str]]] = {}
+    """Which pairs are not in the floor."""
+    backends: dict[str, list[str]] = {}
     for (point, backend), log in floor.unsteady.items():
-        group = groups.setdefault(_why(floor, (point, backend)), {})
-        group.setdefault(backend, []).append(f"{point} ({floor_words(log)})")
-    parts = [
-        f"{listing([f'{backend} at {listing(points)}' for backend, points in group.items()])}: "
-        f"{why}"
-        for why, group in sorted(groups.items(), reverse=True)
-    ]
+        backends.setdefault(backend, []).append(f"{point} ({floor_words(log)})")
+    if not backends:
+        return ""
+    said = "; ".join(f"{backend} at {listing(points)}" for backend, points in backends.items())
     return (
-        f" They are {'; '.join(parts)}. A difference from these counts there if it exceeds what "
-        "they differed from themselves, too."
+        " Their two runs took other numbers of page faults, they share the server’s processor, or "
+        f"they scatter more than {UNSTEADY:g} times as much between blocks as the median pair: "
+        f"{said}. A difference from these counts "
+        "there if it exceeds what they differed from themselves, too."
     )
-
-
-def _why(floor: NoiseFloor, pair: tuple[str, str]) -> str:
-    if pair in floor.other_work:
-        return "one of two runs took more page faults for a page, which is other work"
-    if pair in floor.shared:
-        return "its threads share the server’s processor, where the scheduler places them anew"
-    return f"it scatters more than {UNSTEADY:g} times as much between blocks as the median pair"
 
 
 def accounting(aa: AaResult) -> list[str]:

@@ -13,18 +13,17 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import STACK, Analysis
-from bench.analysis.stats import CPU_PER_1000, EQUIVALENT, Comparison, Metric, Pair
+from bench.analysis.stats import CPU_PER_1000, Comparison, Metric, Pair, Ratio
 from bench.analysis.stats.records import widest_point
 from bench.plan.participants import SPREADING
-from bench.questions.question import Answer, contrast
+from bench.questions.question import Answer
 from bench.schema import Rung, TrialRecord
 from bench.show import cells
 from bench.show.figures import Estimate, Figure, Forest, Unit
 from bench.show.measured import US, Measure, Measured, by_label
 from bench.show.table import MISSING, Column, Row, Table, name, words
-from bench.show.words import strongest
 from bench.store import Records
-from bench.text import KIB, count, listing, number, plural, size_words
+from bench.text import KIB, count, listing, number, size_words
 from crawlers.registry import MODELS
 
 NAME: Final = "variants"
@@ -35,8 +34,8 @@ THREADS, HAND_BUILT = "threads", ("callbacks", "generators")
 ASYNCIO: Final = ("async", "loop_per_thread")
 """How the names of backends begin that run on the loop of the standard library."""
 
-PAIRED_FROM: Final = 1000
-"""Memory is paired from this many connections up; below, whole pages and slabs blur it."""
+SHOWN_FROM: Final = 1000
+"""Memory is shown at so many connections or more; below, whole pages and slabs blur it."""
 
 PROSE: Final = (
     "Every backend is compared with its baseline, from which it differs in one thing, in the same "
@@ -55,29 +54,13 @@ MEASURES: Final = {
 }
 
 
-def _memory(trial: TrialRecord) -> float | None:
-    """Bytes that each held connection added on the client's side, over all parts that were read."""
+def _held(trial: TrialRecord) -> float | None:
+    """KiB that each held connection added on the client's side, over all parts that were read."""
     growth = stats.memory_growth(trial)
     if growth is None or growth["user"] is None or trial.memory is None:
         return None
     known = [growth[part] for part in stats.MEMORY_PARTS]
-    return sum(value for value in known if value is not None) / trial.memory.connections
-
-
-def _kib_each(trial: TrialRecord) -> float | None:
-    found = _memory(trial)
-    return None if found is None else found / KIB
-
-
-MEMORY: Final = Metric(
-    "memory_per_connection",
-    "memory per connection",
-    "bytes",
-    "more memory",
-    "less memory",
-    ("c10k",),
-    _memory,
-)
+    return sum(value for value in known if value is not None) / trial.memory.connections / KIB
 
 
 def pairs(records: Records, metric: Metric) -> list[Pair]:
@@ -96,21 +79,19 @@ class Variants:
     point: str  # where the processor time is from
     connections: int | None  # held where memory is shown
     cpu: Mapping[str, Comparison]  # with the baseline
-    memory: Mapping[str, Comparison]
-    no_memory: Mapping[str, str]  # why there is none
 
     def row(self, label: str) -> list[Estimate]:
+        page = self.cpu[label].ratio if label in self.cpu else None
         return [
-            Estimate(
-                self.measured.spread(label, key),
-                compared[label].ratio if label in compared else None,
-                missing,
-            )
-            for key, compared, missing in (
-                (PAGE, self.cpu, ""),
-                (HELD, self.memory, self.no_memory.get(label, "")),
-            )
+            Estimate(self.measured.spread(label, PAGE), page),
+            Estimate(self.measured.spread(label, HELD), self._memory(label)),
         ]
+
+    def _memory(self, label: str) -> Ratio | None:
+        """Memory with that of the baseline, where both were measured."""
+        base, values = self.about[label].against, self.measured.values
+        both = base and HELD in values.get(label, {}) and HELD in values.get(base, {})
+        return self.measured.compare(HELD, label, base) if base and both else None
 
 
 def variants(analysis: Analysis) -> Variants | None:
@@ -125,7 +106,7 @@ def variants(analysis: Analysis) -> Variants | None:
     # Milliseconds for 1000 pages are microseconds for each.
     pages = by_label(at_point, about, {PAGE: CPU_PER_1000.value})
     at_most = [t for t in held if t.memory and t.memory.connections == most]
-    memory = by_label(at_most, about, {HELD: _kib_each})
+    memory = by_label(at_most, about, {HELD: _held})
     values = {
         label: {**pages.get(label, {}), **memory.get(label, {})}
         for label in about
@@ -134,15 +115,7 @@ def variants(analysis: Analysis) -> Variants | None:
     if not values:
         return None
     compared = analysis.family(CPU_PER_1000).of(pairs(records, CPU_PER_1000))
-    return Variants(
-        about,
-        Measured(MEASURES, values),
-        point,
-        most,
-        {c.label: c for c in compared},
-        {c.label: c for c in _compared_memory(held, about.values())},
-        {label: _why(records, about[label], most) for label in values if label not in memory},
-    )
+    return Variants(about, Measured(MEASURES, values), point, most, {c.label: c for c in compared})
 
 
 def _connections(held: Sequence[TrialRecord]) -> int | None:
@@ -152,74 +125,25 @@ def _connections(held: Sequence[TrialRecord]) -> int | None:
     for trial in held:
         if trial.memory:
             backends[trial.memory.connections].add(trial.backend)
-    enough = [number for number in backends if number >= PAIRED_FROM] or list(backends)
+    enough = [number for number in backends if number >= SHOWN_FROM] or list(backends)
     return max(enough, key=lambda number: (len(backends[number]), number), default=None)
-
-
-def _compared_memory(held: Sequence[TrialRecord], about: Iterable[Rung]) -> list[Comparison]:
-    """Paired within blocks at every number of connections from 1,000 on."""
-    values: dict[str, dict[int, float]] = defaultdict(dict)
-    places: dict[tuple[str, int], int] = {}
-    for trial in held:
-        value = MEMORY.value(trial)
-        if trial.memory and trial.memory.connections >= PAIRED_FROM and value and value > 0:
-            place = places.setdefault((trial.point, trial.block), len(places))
-            values[trial.label][place] = value
-    return stats.corrected(
-        [
-            Comparison(
-                *("c10k", "c10k", MEMORY, one.against, one.name),
-                stats.ratio(values[one.against], values[one.name], metric=MEMORY),
-                server_limited=False,
-            )
-            for one in about
-            if one.against and one.name in values and one.against in values
-        ]
-    )
-
-
-def _why(records: Records, one: Rung, connections: int | None) -> str:
-    if connections is not None and one.most is not None and one.most < connections:
-        return f"holds at most {one.most:,}"
-    status = {
-        t.status
-        for t in stats.trials_of(records, "c10k", status=None)
-        if t.label == one.name and stats.number_param(t, "connections") == connections
-    }
-    return f"trial {min(status)}" if status - {"ok"} else "not measured"
 
 
 # --- what it says -----------------------------------------------------------------------
 
 
 def answer(analysis: Analysis) -> Answer | None:
+    """No headline: with fifty crawls alive caches are cold, and ``page`` has the same ratios."""
     found = variants(analysis)
     if found is None:
         return None
-    figures = [
-        figure
-        for key, (title, wanted) in GROUPS.items()
-        if (figure := _figure(analysis, found, key, title, wanted))
-    ]
+    figures = [_figure(analysis, found, key, *group) for key, group in GROUPS.items()]
     return Answer(
         found.measured,
-        # No headline: with fifty crawls alive caches are cold, and `page` has the same ratios.
         prose=PROSE,
         tables=[_table(analysis, found)],
-        figures=figures,
-        compared=[*found.cpu.values(), *found.memory.values()],
+        figures=[figure for figure in figures if figure],
     )
-
-
-NEEDS: Final = ("need", "processor time for a crawled page")
-
-
-def leading(found: Variants, drawn: Sequence[str]) -> Comparison | None:
-    """The largest difference between two models, else between two of those that are drawn."""
-    mine = [c for label, c in found.cpu.items() if label in drawn]
-    inside = [c for c in mine if c.base in drawn]
-    models = [c for c in inside if {c.label, c.base} <= set(MODELS)]
-    return strongest(models) or strongest(inside) or strongest(mine)
 
 
 def _on_asyncio(one: Rung) -> bool:
@@ -269,21 +193,17 @@ def _figure(
     labels = [label for label in found.measured.values if wanted(found.about[label])]
     if len(labels) < 2:
         return None
-    best = leading(found, labels)
-    # Of the models, `page` has the same ratios without fifty other crawls in the caches.
-    head = contrast(best, *NEEDS) if best and key != NAME else None
     held = "" if found.connections is None else f", {count(found.connections)} held"
-    rows = {label: found.row(label) for label in labels}
     return Figure(
         name=key,
         title=title,
-        headline=head.text if head else None,
+        headline=None,
         subtitle="Each variant and its ratio (×) to the baseline that it changes one thing of, "
         "with 95 % intervals paired within blocks",
         data=Forest(
             {"processor time per page": US, f"memory per connection{held}": MEASURES[HELD].unit},
             {label: found.about[label].changes for label in labels},
-            rows,
+            {label: found.row(label) for label in labels},
         ),
         notes=tuple(_notes(analysis, found, labels)),
     )
@@ -297,7 +217,7 @@ def _notes(analysis: Analysis, found: Variants, labels: Sequence[str]) -> Iterab
     if floor := analysis.floor(CPU_PER_1000).log:
         yield (
             f"Differences within the noise floor of {stats.floor_words(floor)} are not claimed. "
-            "Memory has no A/A pair; its ratios are from 1,000 connections on."
+            "Memory has no A/A pair."
         )
     if missing := "; ".join(f"{label} ({why})" for label, why in _absent(found)):
         yield f"Not run: {missing}."
@@ -322,12 +242,11 @@ def _table(analysis: Analysis, found: Variants) -> Table:
         [_row(found, label) for label in found.measured.values],
         about=(
             "Each backend is compared with the one it names. Processor time is per crawled page, "
-            f"at {found.point}; memory is per connection{held}, its ratio paired over all numbers "
-            f"of connections from {PAIRED_FROM:,} up. HTTP stacks are not concurrency models."
+            f"at {found.point}; memory is per connection{held}. HTTP stacks are not concurrency "
+            "models."
         ),
         notes=[
             *([analysis.places.words] if analysis.places else []),
-            *([tally(list(found.cpu.values()))] if found.cpu else []),
             *(f"Not run: {label}: {why}" for label, why in _absent(found)),
         ],
     )
@@ -340,18 +259,6 @@ def _row(found: Variants, label: str) -> Row:
         found.about[label].changes,
         cells.figure(page.spread.median if page.spread else None),
         cells.judged_ratio(page.ratio),
-        cells.tenths(held.spread.median) if held.spread else held.missing or MISSING,
-        cells.judged_ratio(held.ratio),
+        cells.tenths(held.spread.median) if held.spread else MISSING,
+        cells.ratio(held.ratio),
     ]
-
-
-def tally(compared: Sequence[Comparison]) -> str:
-    """How many differ, how many are equivalent, and which are neither."""
-    shown = sum(c.ratio.shown for c in compared)
-    same = sum(c.ratio.verdict == EQUIVALENT for c in compared)
-    rest = [c.label for c in compared if not c.ratio.shown and c.ratio.verdict != EQUIVALENT]
-    text = (
-        f"By processor time, of {plural(len(compared), 'variant')}: {shown} different, {same} "
-        f"equivalent, {len(rest)} undecided"
-    )
-    return f"{text}: {listing(rest)}." if rest else f"{text}."

@@ -26,14 +26,13 @@ from bench.show.words import (
     sentence,
     silence,
 )
-from bench.text import capital, count, listing, plural
-from crawlers.registry import MODELS
+from bench.text import capital, plural
 
 NAME: Final = "waiting"
 ASKS: Final = "What does a slow server change?"
 PROSE: Final = (
     "Where slots ÷ delay sets the rate, no model can be faster than another. The delay of a page "
-    "is {delay}.{limited} To measure it: `python -m bench run --only waiting`."
+    "is {delay}. To measure it: `python -m bench run --only waiting`."
 )
 WITHOUT, BEHIND = "throughput", "waiting"
 FIGURES: Final = {
@@ -56,7 +55,7 @@ def answer(analysis: Analysis) -> Answer | None:
     return Answer(
         _measured(sizes[BEHIND]),
         _headline(analysis, behind) if behind else None,
-        PROSE.format(delay=_delay(behind[0]), limited=_limited(analysis, behind)) if behind else "",
+        PROSE.format(delay=_delay(behind[0])) if behind else "",
         figures=[_figure(analysis, workload, found) for workload, found in lines.items() if found],
         compared=[pair for w in FIGURES if (one := _shown(analysis, w)) for pair in one.pairs],
     )
@@ -118,17 +117,6 @@ def _delay(trial: TrialRecord) -> str:
     if kind != "lognormal":
         return f"{kind}, with {mean}"
     return f"random, with a median of {rest.partition(':')[0]} ms and {mean}"
-
-
-def _limited(analysis: Analysis, behind: Sequence[TrialRecord]) -> str:
-    """At how many slots the schedule limited every model, and no difference could show."""
-    shown = {c.point for c in analysis.compare(PAGES_PER_S) if c.ratio.shown and c.label in MODELS}
-    at: dict[int, list[TrialRecord]] = {}
-    for trial in behind:
-        if trial.label in MODELS and trial.point not in shown:
-            at.setdefault(int(stats.number_param(trial, "slots") or 0), []).append(trial)
-    slots = [n for n, mine in sorted(at.items()) if stats.limiter_of(mine) == "schedule"]
-    return f" It did with {listing([*map(count, slots)])} slots." if slots else ""
 
 
 def _lines(sizes: Mapping[str, Mapping[float, Sequence[TrialRecord]]]) -> dict[str, list[Point]]:

@@ -11,11 +11,10 @@ from typing import Final
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.plan.tls import DISTANT
-from bench.questions.question import Answer, Headline
+from bench.questions.question import Answer, Headline, bars
 from bench.schema import TrialRecord
-from bench.show.figures import Bars, Figure, Unit
+from bench.show.figures import Unit
 from bench.show.measured import MS, Measure, Measured, Value, by_label
-from bench.show.words import of_blocks
 from bench.text import listing, number, plural
 
 NAME: Final = "wire"
@@ -88,36 +87,31 @@ def answer(analysis: Analysis) -> Answer | None:
         text = f"With {len(more)} of {everyone} a page needs more round trips than HTTP and TLS do"
         prose += f" More than these need: {listing([f'`{label}`' for label in more])}."
     counted = f"counted by the proxy, in {plural(max(found.blocks(HOW)), 'block')}"
-    headline = Headline(text, counted)
+    head = Headline(text, counted)
     return Answer(
         found,
-        headline,
+        head,
         prose,
         tables=[
             found.table(
                 "Round trips of a page",
                 "Round trips of each page of a list, and the median time of a page from a server "
                 "20 ms away, which other load on the machine makes longer. The protocols need 1 on "
-                "a kept connection, 2 on a new one, 3 on a new one with TLS 1.3. Medians over "
-                "blocks and their range.",
+                "a kept connection, 2 on a new one, 3 on a new one with TLS 1.3.",
             )
         ],
         figures=[
-            Figure(
-                name=NAME,
-                title="A page from a server 20 ms away",
-                headline=headline.text,
-                subtitle="Median time of a page of a list, through a proxy that delays; "
-                f"{of_blocks(found.blocks((f'{KEPT}_ms', f'{NEW}_ms')))}",
-                data=Bars(
-                    [
-                        found.panel("a page on plain HTTP", f"{KEPT}_ms", f"{NEW}_ms"),
-                        found.panel("a page over TLS", f"{KEPT_TLS}_ms", f"{NEW_TLS}_ms"),
-                    ],
-                    "a kept connection",
-                    "a new one for each page (in colour)",
-                ),
-                notes=("Ranges: lowest to highest block.",),
+            bars(
+                found,
+                head,
+                NAME,
+                "A page from a server 20 ms away",
+                "Median time of a page of a list, through a proxy that delays",
+                {
+                    "a page on plain HTTP": (f"{KEPT}_ms", f"{NEW}_ms"),
+                    "a page over TLS": (f"{KEPT_TLS}_ms", f"{NEW_TLS}_ms"),
+                },
+                ("a kept connection", "a new one for each page (in colour)"),
             )
         ],
     )

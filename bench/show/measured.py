@@ -8,7 +8,7 @@ is written once. Two labels are compared within blocks, and the verdict is that 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from typing import Any, Final
 
@@ -17,7 +17,7 @@ from bench.analysis.stats import Comparison, Ratio, Spread
 from bench.schema import TrialRecord
 from bench.show import cells
 from bench.show.figures import Panel, Unit
-from bench.show.table import MISSING, Column, Row, Table, name
+from bench.show.table import MISSING, Cell, Column, Row, Table, name
 from bench.text import count, duration, duration_tick, number, times
 
 Blocks = Mapping[int, float]
@@ -129,12 +129,23 @@ class Measured:
         corrected = stats.corrected(found)
         return [*corrected, *(one.inverse for one in corrected)]
 
-    def table(self, caption: str, about: str) -> Table:
+    def only(self, labels: Iterable[str]) -> Measured:
+        """The same of some labels, in their order."""
+        return replace(self, values={label: self.values[label] for label in labels})
+
+    def table(self, caption: str, about: str, further: str = "") -> Table:
+        """Medians and ranges; ``about`` ends with how many blocks stand behind a cell.
+
+        A cell says that it is of one trial only where not all of them are.
+        """
+        alone = set(self.blocks()) == {1}
         heads = [f"{one.title}, {one.unit.symbol}" for one in self.measures.values()]
         rows = [
-            [label, *(cells.spread(self.spread(label, key)) for key in self.measures)]
+            [label, *(_cell(self.spread(label, key), alone=alone) for key in self.measures)]
             for label in self.values
         ]
+        behind = "One trial each" if alone else "Medians over blocks and their range"
+        about = f"{about} {behind}{further}."
         return Table(caption, [name("backend"), *map(Column, heads)], rows, about=about)
 
     def card(self, label: str, where: str) -> list[Row]:
@@ -158,3 +169,7 @@ class Measured:
             {"label": label, **{key: asdict(found) for key, found in self.row(label).items()}}
             for label in self.values
         ]
+
+
+def _cell(found: Spread | None, *, alone: bool) -> str | Cell:
+    return cells.figure(found.median) if found and alone else cells.spread(found)

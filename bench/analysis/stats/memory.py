@@ -142,10 +142,6 @@ class MemoryFit:
         )
 
     @property
-    def calculated_bytes(self) -> float:
-        return sum(self.each.get(name, 0.0) for name in self.calculated)
-
-    @property
     def fixed(self) -> float | None:
         """Fixed bytes of the process: user, page tables and kernel stacks that were read."""
         values = [self.parts[n].fixed for n in MEMORY_PARTS if n in OWN_PARTS]

@@ -67,9 +67,9 @@ class NoiseFloor:
     the largest of them; None without any pair. It judges every comparison.
 
     ``unsteady`` has the pairs that are left out, point and backend -> absolute log ratio: those
-    that scatter more than :data:`UNSTEADY` times as much between blocks as the median pair,
-    those in ``other_work``, whose two runs of a block did not do the same (:func:`other_work`), and
-    those in ``shared``, whose threads and the server had the same processors.
+    that scatter more than :data:`UNSTEADY` times as much between blocks as the median pair, those
+    whose two runs of a block did not do the same (:func:`other_work`), and those whose threads and
+    the server had the same processors (:func:`shared`).
     There the program differs from run to run. That says nothing about how the others
     were measured, and everything about itself: see :meth:`at`.
     """
@@ -78,8 +78,6 @@ class NoiseFloor:
     log: float | None
     pairs: int
     unsteady: Mapping[tuple[str, str], float] = field(default_factory=dict)
-    other_work: Collection[tuple[str, str]] = frozenset()
-    shared: Collection[tuple[str, str]] = frozenset()
 
     def at(self, point: str, *labels: str) -> float:
         """The log ratio that a difference between these labels must exceed; 0 without a floor.
@@ -126,23 +124,17 @@ def floor_from(
     metric: Metric,
     pairs: Pairs,
     wild: Collection[tuple[str, str]] = frozenset(),
-    other_work: Collection[tuple[str, str]] = frozenset(),
-    shared: Collection[tuple[str, str]] = frozenset(),
 ) -> NoiseFloor:
-    """The floor that these pairs make.
-
-    Those in ``wild`` are unsteady by another metric, those in ``other_work`` and ``shared`` for
-    these reasons.
-    """
+    """The floor that these pairs make, but for those in ``wild`` and those that are unsteady."""
     if not pairs:
         return NoiseFloor(metric.name, None, 0)
     means = {name: abs(float(np.mean(list(logs.values())))) for name, logs in pairs.items()}
-    wild = unsteady(pairs).union(wild, other_work, shared)
+    wild = unsteady(pairs).union(wild)
     steady = {name: mean for name, mean in means.items() if name not in wild}
     left_out = {name: mean for name, mean in means.items() if name in wild}
     # Not interpolated: with few pairs the floor must not fall below what was seen.
     floor = float(np.quantile([*steady.values()], 0.95, method="higher")) if steady else None
-    return NoiseFloor(metric.name, floor, len(steady), left_out, other_work, shared)
+    return NoiseFloor(metric.name, floor, len(steady), left_out)
 
 
 def unsteady(pairs: Pairs) -> set[tuple[str, str]]:
@@ -187,10 +179,8 @@ def aa_noise_floor(
     if way is None:
         way = next((way for way in WAYS if aa_pairs(records, metric, way)), WAYS[0])
     pairs = aa_pairs(records, metric, way)
-    wild = unsteady(aa_pairs(records, CPU_PER_1000, way))
-    return floor_from(
-        metric, pairs, wild, other_work(records) & pairs.keys(), shared(records) & pairs.keys()
-    )
+    wild = unsteady(aa_pairs(records, CPU_PER_1000, way)) | other_work(records) | shared(records)
+    return floor_from(metric, pairs, wild)
 
 
 def floors_of(records: Records, metric: Metric) -> dict[Way, NoiseFloor]:
@@ -234,8 +224,7 @@ def instrument_cost(records: Records) -> dict[tuple[str, str], Ratio]:
         lambda: {"null": {}, "times": {}}
     )
     for trial in trials_of(records, "cost", twins=False):
-        # Whole trials of old records have a point for each recorder.
-        key = trial.point if trial.turns else "cost", trial.label
+        key = trial.point, trial.label
         kind, value = str(trial.params.get("recorder")), speed(trial)
         if value and kind in values[key]:
             values[key][kind][trial.block] = value

@@ -48,7 +48,7 @@ import numpy.typing as npt
 from scipy import stats as sps
 
 from bench.analysis.stats.metrics import PAGES_PER_S, Metric, per_exchange
-from bench.analysis.stats.records import LEVEL, labels_of, limiter_of, trials_of
+from bench.analysis.stats.records import LEVEL, Spread, labels_of, limiter_of, trials_of
 from bench.schema import TrialRecord
 from bench.store import Records
 
@@ -106,6 +106,13 @@ class Ratio:
             return False
         nearer = min(math.log(self.high / self.value), math.log(self.value / self.low))
         return abs(math.log(self.median / self.value)) > nearer / 2
+
+    @property
+    def spread(self) -> Spread | None:
+        """The estimate with its interval, or without one; None where nothing was measured."""
+        if self.value is None:
+            return None
+        return Spread(self.value, self.low or self.value, self.high or self.value, self.blocks)
 
     def without_verdict(self, reason: str) -> Ratio:
         """The estimate alone: the two sides did not do the same work."""

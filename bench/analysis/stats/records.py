@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Final
 
 import numpy as np
@@ -37,12 +36,6 @@ def served(records: Records, workload: str) -> list[TrialRecord]:
     """The valid trials of servers under load, and those of the floor ``bare`` in their blocks."""
     floor = [t for t in records.controls if t.workload == workload and t.status == "ok"]
     return [*trials_of(records, workload, twins=False), *floor]
-
-
-def every_two(records: Records, workload: str, point: str) -> Iterator[tuple[str, str, str]]:
-    """Every two of the servers at a point, to be compared."""
-    here = sorted({trial.label for trial in trials_of(records, workload, twins=False)})
-    yield from ((point, one, other) for one, other in combinations(here, 2))
 
 
 def limited_by_load(trials: Sequence[TrialRecord]) -> frozenset[str]:
@@ -137,6 +130,12 @@ def spread(values: Iterable[float | None]) -> Spread | None:
     if not kept:
         return None
     return Spread(float(np.median(kept)), min(kept), max(kept), len(kept))
+
+
+def middle(values: Iterable[float | None]) -> float | None:
+    """The median of the values that exist; None without any."""
+    found = spread(values)
+    return found.median if found else None
 
 
 def requests_per_s(trial: TrialRecord) -> float | None:

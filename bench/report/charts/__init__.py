@@ -24,7 +24,7 @@ from bench.show.figures import Figure
 from bench.show.words import footer
 
 HOLLOW: Final = "Hollow: limited by the fixture server, so the crawler may be faster."
-WITHOUT_TIMES: Final = frozenset({"memory", "tls-memory", "ramp", "processors"})
+WITHOUT_TIMES: Final = frozenset({"memory", "tls-memory", "processors"})
 """Charts that need no word about processors: their quantity, or they have words of their own."""
 
 

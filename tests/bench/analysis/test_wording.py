@@ -45,3 +45,4 @@ def test_names_agree_with_their_verbs() -> None:
     assert says("async_await", "fetch") == "async/await fetches"
     assert says("uvloop", "need") == "uvloop needs"
     assert says("processes", "crawl") == "processes crawl"
+    assert says("threads@3.14.2t", "crawl") == "threads@3.14.2t crawl"

@@ -46,7 +46,3 @@ def test_a_ratio_shrinks_with_the_page() -> None:
 def test_the_headline_names_the_size() -> None:
     answer = sure(bodies.answer(analysed(of_sizes(blocks=5))))
     assert sure(answer.headline).text.startswith("A 1 MB page costs 531 µs with threads and 501 µs")
-
-
-def test_small_pages_alone_are_another_question() -> None:
-    assert bodies.answer(analysed(campaign(workloads=("fetch",)))) is None

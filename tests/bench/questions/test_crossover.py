@@ -104,7 +104,7 @@ def test_a_difference_within_two_percent_is_no_end_of_being_fine(low: float, cou
     (shown,) = (
         cell.against.ratio
         for cell in falling().cells
-        if (cell.label, cell.slots, cell.delay_ms) == (DEFAULT, 1000, 0.0) and cell.against
+        if (cell.label, cell.slots, cell.delay_ms) == (DEFAULT, 1000, 0.0)
     )
     assert crossover.slower(shown)
     assert crossover.slower(replace(shown, value=0.995, low=low, high=0.999)) is counts
@@ -158,8 +158,5 @@ def test_a_delay_with_one_number_of_slots_has_no_panel() -> None:
     assert [plot.title for plot in figure.data.plots] == ["no delay", "100 ms"]
 
 
-def test_delays_of_a_millisecond_are_left_to_the_map() -> None:
-    map_only = campaign(blocks=5, samples=20, workloads=("throughput", "regime"))
-    assert crossover.measured(analysed(map_only)) is None
-    lines = [*map_only, *(t for t in made(FALLING) if isinstance(t, TrialRecord))]
-    assert {cell.delay_ms for cell in found(lines).cells} == {0, 10, 100}
+def test_the_map_alone_is_no_question_of_crossing() -> None:
+    assert crossover.measured(analysed(campaign(blocks=2, workloads=("regime",)))) is None

@@ -131,7 +131,7 @@ def test_one_chart_shows_them_and_says_what_differs(tmp_path: Path) -> None:
     assert "GCC 16.2.0, PGO and LTO unknown" in notes
     assert "Interpreter lock disabled at the end of 48 trials on 3.13.5t." in notes
     assert "WARNING, builds differ" in notes
-    assert "Not measured: 3.14t" in notes
+    assert "Not measured: CPython 3.14t" in notes
     assert figure.headline
     assert "3.13.5t" in figure.headline or "3.14.1" in figure.headline
 

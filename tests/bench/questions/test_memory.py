@@ -67,12 +67,12 @@ def changed(what: str, held: Any, **more: Any) -> list[AnyRecord]:
     return found
 
 
-def test_memory_that_was_calculated_is_not_told_as_read() -> None:
+def test_memory_that_was_calculated_is_hatched() -> None:
     sources = {"send_buffer_bytes": "calculated: threads that sent × 32 KiB"}
-    answer = answered(changed("send_buffer_bytes", 32 * KIB, sources=sources))
-    said = "Calculated from the number of threads, not read: 32 of the 86 KiB of `threads`"
-    assert said in answer.prose
-    assert "Calculated" not in answered(HELD).prose
+    figure = answered(changed("send_buffer_bytes", 32 * KIB, sources=sources)).figures[0]
+    assert isinstance(figure.data, Stacked)
+    (bar,) = figure.data.panels[0].rows["threads"]
+    assert bar.hatched == ("send buffers",)
 
 
 def test_a_part_that_was_not_read_is_missing_and_makes_no_total() -> None:
@@ -144,11 +144,6 @@ def test_the_finding_over_tls_gives_the_numbers_the_cause_and_the_command() -> N
     ):
         assert words in text
     assert text in findings.findings(FULL)
-
-
-def test_a_refused_backend_keeps_its_reason() -> None:
-    answer = answered(encrypted(refused={"uvloop": "no HTTPS: sockets alone"}))
-    assert answer.tables[-1].notes == ["Refused: uvloop: no HTTPS: sockets alone"]
 
 
 def test_the_export_has_the_trials_over_tls() -> None:

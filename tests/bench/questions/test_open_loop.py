@@ -20,7 +20,7 @@ FULL = analysed(scheduled())
 
 
 def test_the_rate_is_the_lowest_that_some_model_does_not_keep_up_with() -> None:
-    data = open_loop.by_rate(FULL)
+    data = FULL.by_size("openloop", "rate")
     rate = sure(open_loop.telling(data, MODELS))
     rates = list(data["threads"])
     late = {r: [x for x in MODELS if not open_loop.keeps_up(data[x][r], r)] for r in rates}
@@ -29,12 +29,12 @@ def test_the_rate_is_the_lowest_that_some_model_does_not_keep_up_with() -> None:
 
 
 def test_where_all_keep_up_it_is_the_highest() -> None:
-    data = open_loop.by_rate(analysed(scheduled(rates=(1000, 2000))))
+    data = analysed(scheduled(rates=(1000, 2000))).by_size("openloop", "rate")
     assert open_loop.telling(data, MODELS) == 2000
 
 
 def test_the_times_are_those_of_the_trials() -> None:
-    found = open_loop.measured(open_loop.by_rate(FULL))
+    found = open_loop.measured(FULL.by_size("openloop", "rate"))
     mine = [t for t in FULL.records.trials if (t.point, t.label) == ("openloop-5000", "threads")]
     spread = sure(found.spread("threads", open_loop.key("p99", 5000)))
     expected = stats.spread(t.response_time.p99_ms for t in mine if t.response_time)

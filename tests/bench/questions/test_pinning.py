@@ -51,7 +51,7 @@ def test_a_page_of_threads_on_one_processor(over: float, said: str) -> None:
     assert answer.headline is not None
     assert answer.headline.text == f"Threads on one processor {said}"
     assert "5 blocks" in answer.headline.behind
-    assert "`callbacks` 1.01 (1.01 to 1.01)" in answer.prose
+    assert "`callbacks` 1.01 [1.01–1.01]" in answer.prose
     (table,) = answer.tables
     assert [row[0] for row in table.rows] == ["threads", "callbacks", "async_await"]
     assert "2 processors, shared with the server" in table.about
@@ -62,4 +62,3 @@ def test_without_the_pinned_threads_there_is_no_answer() -> None:
         line for line in pinned() if not isinstance(line, TrialRecord) or line.backend != PINNED
     ]
     assert pinning.answer(analysed(alone)) is None
-    assert pinning.answer(analysed(synthetic.campaign(workloads=["throughput"]))) is None

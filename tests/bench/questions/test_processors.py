@@ -1,4 +1,4 @@
-"""What several processors gain, from records: rows, ratios, and what was not tried."""
+"""What several processors gain, from records: rows, ratios, and who beats a loop."""
 
 from __future__ import annotations
 
@@ -299,7 +299,7 @@ def test_threads_without_the_lock_beat_a_loop_from_some_number_of_processors_on(
     text = details(scaled(THREADS))
     # 6,000 pages per second times 1, 1.84, 3.1, 4.2
     assert text.startswith(
-        f"**Without the interpreter lock, `threads@{FREE}` crawls more pages per second than "
+        f"**Without the interpreter lock, `threads@{FREE}` crawl more pages per second than "
         f"`async_await@{LOCKED}` on one from 4 processors on** (server on another: 1.2"
     )
     assert f"times the pages per second of `async_await@{LOCKED}`: it beats it from 4" in text
@@ -393,5 +393,5 @@ def test_the_chart_has_the_fitted_law(tmp_path: Path) -> None:
         assert curve[0].y.median == pytest.approx(plot.lines[label][0].y.median)
         assert curve[-1].x == pytest.approx(7)
         assert curve[-1].y.median == pytest.approx(plot.lines[label][-1].y.median, rel=0.1)
-    assert sure(answer.headline).text.startswith("On 7 processors, `processes@3.14.2` crawls ")
+    assert sure(answer.headline).text.startswith("On 7 processors, `processes@3.14.2` crawl ")
     draw_in_every_look(analysis, tmp_path, figure.name)

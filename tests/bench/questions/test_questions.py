@@ -67,7 +67,6 @@ MEASURED: dict[str, Callable[..., Any]] = {
     "page": split,
     "receive": mapped,
     "memory": partial(synthetic.campaign, workloads=["c10k"]),
-    "ramp": partial(synthetic.campaign, workloads=["c10k"]),
     "waiting": partial(synthetic.campaign, workloads=["waiting"]),
     "crossover": crossed,
     "pinning": pinned,
@@ -202,6 +201,13 @@ def test_two_models_that_differ_are() -> None:
 def test_few_blocks_are_said_in_the_headline_itself() -> None:
     found = sure(of_models(cost([20], [10]), "cost", "It costs"))
     assert found.text.endswith("with callbacks, in one trial")
+
+
+def test_a_table_says_once_that_all_its_cells_are_of_one_trial() -> None:
+    once, mixed = cost([20], [10]).table("A", "Costs."), cost([20], [10, 11]).table("A", "Costs.")
+    assert (once.about, once.texts[0]) == ("Costs. One trial each.", ["threads", "20"])
+    assert mixed.about == "Costs. Medians over blocks and their range."
+    assert mixed.texts == [["threads", "20 (one trial)"], ["callbacks", "10.5 [10–11]"]]
 
 
 def test_one_model_alone_is_not_contrasted() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from bench.analysis import stats
 from bench.questions import serve
 from bench.schema import AnyRecord, TrialRecord
 from tests.bench.sure import sure
@@ -52,14 +51,3 @@ def test_a_load_that_was_the_limit_is_named() -> None:
     assert sure(answer.headline).text == (
         "A request costs a server 14.0 µs with threads and 9.02 µs with callbacks"
     )
-
-
-def test_every_two_servers_are_one_family() -> None:
-    analysis = analysed(loaded(blocks=5))
-    pairs = set(serve.pairs(analysis.records, stats.CPU_PER_REQUEST))
-    assert ("serve-100", "async_await", "threads") in pairs
-    assert list(serve.pairs(analysis.records, stats.CPU_PER_1000)) == []
-
-
-def test_crawls_alone_are_another_question() -> None:
-    assert serve.answer(analysed(campaign(workloads=("throughput",)))) is None

@@ -37,7 +37,3 @@ def test_memory_and_waits_are_those_of_each_server() -> None:
         assert each == pytest.approx(KNOWN[label].user_kib, rel=0.1)
         assert found.median(label, slow_readers.ALONE) == 2.0
         assert found.median(label, slow_readers.BESIDE) == pytest.approx(4.0, rel=0.01)
-
-
-def test_what_idle_connections_cost_is_another_question() -> None:
-    assert slow_readers.answer(analysed(holding(blocks=2))) is None

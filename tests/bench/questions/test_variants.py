@@ -11,9 +11,8 @@ import pytest
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import Comparison, Ratio
 from bench.questions import variants
-from bench.questions.question import Answer, contrast
+from bench.questions.question import Answer
 from bench.report.tables import section
 from bench.show.figures import Forest
 from bench.store import Records
@@ -52,7 +51,7 @@ def without(records: Records, unwanted: Any) -> Records:
 def test_each_variant_is_compared_with_its_baseline() -> None:
     found = compared(made())
     assert list(found.measured.values) == list(BACKENDS)
-    assert BACKENDS[0] not in {*found.cpu, *found.memory}
+    assert BACKENDS[0] not in found.cpu
     for base, label in pairwise(BACKENDS):
         ratio, page = found.cpu[label].ratio, found.measured
         expected = page.median(label, "page") / page.median(base, "page")
@@ -69,22 +68,12 @@ def test_variants_and_the_table_agree() -> None:
     assert same.ratio == table[found.point, same.label]
 
 
-def test_memory_is_paired_over_blocks_and_numbers_of_connections() -> None:
-    """One block of a thousand, five and ten thousand connections is three pairs, not one."""
-    for blocks, pairs in ((1, 3), (2, 6)):
-        ratio = compared(made(blocks=blocks)).memory[BACKENDS[1]].ratio
-        assert ratio.blocks == pairs
-        assert (ratio.low is not None) == (pairs >= 5)
+def test_memory_is_compared_within_blocks() -> None:
+    for blocks in (2, 6):
+        ratio = sure(compared(made(blocks=blocks)).row(BACKENDS[1])[1].ratio)
+        assert ratio.blocks == blocks
+        assert (ratio.low is not None) == (blocks >= 5)
         assert ratio.value == pytest.approx(0.16, rel=0.1)
-
-
-def test_a_bound_is_the_reason_for_missing_memory() -> None:
-    records = without(
-        made(), lambda t: t.label == "uvloop" and t.workload == "c10k" and t.point != "c10k-100"
-    )
-    page, held = compared(records).row("uvloop")
-    assert (held.spread, held.missing) == (None, "holds at most 960")
-    assert page.spread is not None
 
 
 def test_memory_over_tls_is_not_memory_of_the_variant() -> None:
@@ -119,20 +108,18 @@ def test_memory_is_shown_where_most_backends_were_measured() -> None:
         without(made(), lambda t: t.point == "c10k-10000" and t.label not in MODELS[:2])
     )
     assert some.connections == 5000
-    assert not some.no_memory
     few = without(made(), lambda t: t.workload == "c10k" and t.point != "c10k-100")
     assert compared(few).connections == 100
 
 
 def test_a_variant_without_its_baseline_has_no_ratio() -> None:
-    page, _ = compared(without(made(), lambda t: t.label == "callbacks")).row("generators")
-    assert page.spread is not None
-    assert page.ratio is None
+    found = compared(without(made(), lambda t: t.label == "callbacks")).row("generators")
+    assert all(one.spread is not None and one.ratio is None for one in found)
 
 
-def test_no_difference_is_called_where_there_is_none() -> None:
-    found = answered(made(effects=False, noise=0.02))
-    assert not any(c.ratio.shown for c in found.compared if c.metric is stats.CPU_PER_1000)
+def test_nothing_is_claimed() -> None:
+    """Its crawls share the caches of one processor."""
+    found = answered(made())
     assert found.headline is None
     assert not any(figure.headline for figure in found.figures)
 
@@ -177,27 +164,3 @@ def test_every_backend_has_a_chart_with_few_enough_to_read() -> None:
     shown = drawn(found).values()
     assert set().union(*shown) == set(ours)
     assert max(map(len, shown)) <= 15, shown
-
-
-def test_a_chart_is_headed_by_a_pair_that_it_shows() -> None:
-    """The chart of other loops was headed by async_await against what stands in another chart."""
-
-    def pair(label: str, base: str, value: float) -> Comparison:
-        metric = stats.CPU_PER_1000
-        verdict = metric.more if value > 1 else metric.less
-        ratio = Ratio(value, 0.95 * value, 1.05 * value, 6, 0.001, (), verdict, "shown")
-        return Comparison("ladder", "ladder-100", metric, base, label, ratio, server_limited=False)
-
-    found = replace(
-        compared(made()),
-        cpu={
-            "async_await": pair("async_await", "native_coroutines", 1.9),
-            "uvloop": pair("uvloop", "async_await", 0.6),
-        },
-    )
-    best = sure(variants.leading(found, ["async_await", "uvloop"]))
-    head = sure(contrast(best, "need", "processor time for a page"))
-    assert head.text == "uvloop needs 40 % less processor time for a page than async/await"
-    assert head.behind.startswith("37 to 43 %, 95 % interval of 6 blocks")
-    alone = variants.leading(found, ["async_await"])
-    assert alone is found.cpu["async_await"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.questions import ramp, waiting
+from bench.questions import waiting
 from bench.questions.question import Headline
 from bench.schema import AnyRecord, TrialRecord
 from bench.show.figures import Lines
@@ -61,17 +61,3 @@ def test_throughput_alone_has_its_chart_and_no_headline() -> None:
     assert figure.name == "throughput"
     assert isinstance(figure.data, Lines)
     assert {point.x for point in figure.data.points} == {1, 10, 100, 1000}
-
-
-def test_a_ramp_is_drawn_from_the_trial_at_the_median_time() -> None:
-    analysis = analysed(campaign(blocks=3, samples=20, workloads=("c10k",)))
-    answer = sure(ramp.answer(analysis))
-    (figure,) = answer.figures
-    assert isinstance(figure.data, Lines)
-    alive, memory = figure.data.plots
-    trials = [
-        t for t in analysis.records.trials if t.point == "c10k-10000" and t.label == "threads"
-    ]
-    middle = sorted(t.ramp.opened_ms or 0 for t in trials if t.ramp)[1]
-    assert alive.marks["threads"].x == memory.marks["threads"].x == middle / 1000
-    assert max(point.y.median for point in alive.lines["threads"]) >= 10_000

@@ -27,7 +27,7 @@ from tests.bench import committed
 from tests.bench.synthetic import MODELS, analysed, campaign, measured, rungs
 from tests.browsing import barriers, opened
 
-DRAWN = ("throughput", "ramp")
+DRAWN = ("throughput", "memory")
 HOSTILE = '</script><img src=x onerror=alert(1)>"&'
 
 

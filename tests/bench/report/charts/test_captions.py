@@ -28,7 +28,6 @@ DRAWN: dict[str, tuple[str, Wanted]] = {
     "cpu": ("throughput-100", lambda t: t.cpu and t.pages),
     "hockey-stick": ("openloop", lambda t: t.response_time and t.response_time.count >= 1000),
     "fairness": ("fairness", lambda t: t.fairness),
-    "ramp": ("c10k-10000", lambda t: t.ramp),
     "omission": ("openloop", lambda t: t.response_time and t.service_time),
 }
 #: Crawls of a list of URLs, whose pages have no links to extract.
@@ -115,7 +114,6 @@ def test_captions_count_connections_slots_and_rates(made_of: Made) -> None:
         text = f"{design.headline} {text_of(design)}"
         assert numbers(r"([\d,]+) slots\b", text) <= slots, text
         assert numbers(r"([\d,]+) requests/s\b", text) <= rates, text
-        assert numbers(r"all ([\d,]+) are open", text) <= {max(held, default=0)}, text
         assert numbers(r"([\d,]+) numbers of connections", text) <= {len(plain)}, text
         assert numbers(r"of connections up to ([\d,]+)", text) <= {max(held, default=0)}, text
 
@@ -163,19 +161,3 @@ def test_an_open_loop_counts_blocks_for_each_rate() -> None:
     design = designs(made(blocks=2))["hockey-stick"]
     assert isinstance(design, Design)
     assert "2 blocks a rate (indicative)" in design.subtitle
-
-
-def test_the_ramp_says_that_the_switch_interval_was_raised() -> None:
-    """It shows times, which the interval changes where there are threads."""
-    plain = designs(made())["ramp"]
-    lines = [
-        line.model_copy(update={"params": line.params | {"switch_interval_s": 10.0}})
-        if isinstance(line, TrialRecord) and line.workload == "c10k"
-        else line
-        for line in made()
-    ]
-    raised = designs(lines)["ramp"]
-    assert isinstance(plain, Design)
-    assert isinstance(raised, Design)
-    assert "Switch interval" not in text_of(plain)
-    assert "Switch interval 10 s for every backend (Python’s own is 5 ms)" in text_of(raised)

@@ -22,7 +22,7 @@ def test_titles_are_silent_without_a_difference() -> None:
     found = designs(made(effects=False, noise=0.03))
     for name in ("throughput", "waiting", "cpu"):
         assert found[name].finding is None, found[name].finding
-    for name in ("memory", "ramp", "hockey-stick"):
+    for name in ("memory", "hockey-stick"):
         assert found[name].finding.endswith(" about as much with every model")
     assert any("No difference shown" in note for note in found["throughput"].notes)
 

@@ -47,7 +47,7 @@ def test_only_backends_measured_at_many_slots_are_in_the_other_charts() -> None:
 
 
 def test_charts_are_told_in_the_order_of_the_story() -> None:
-    story = ["cpu", "memory", "ramp", "waiting", "hockey-stick", "omission", "fairness"]
+    story = ["cpu", "memory", "waiting", "hockey-stick", "omission", "fairness"]
     assert [name for name in standard() if name in story] == story
 
 
@@ -56,11 +56,6 @@ def test_a_campaign_cut_short_at_any_line() -> None:
     for cut in (1, 2, 3, 7, 40, len(records) - 1):
         for design in designs(records[:cut]).values():
             assert design.title
-
-
-def test_a_campaign_that_was_not_watched_over_time_has_no_ramp() -> None:
-    """As those recorded before ramps were kept."""
-    assert "ramp" not in designs(changed(made(blocks=2), ramp=None))
 
 
 def test_trials_without_measurements() -> None:
