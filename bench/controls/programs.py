@@ -197,24 +197,21 @@ def bare_tls(job: Job, origin: Origin) -> CrawlReport:
     objects = python_bytes(held[0])
     size = 0
     for sock in held:
-        size += read_answer(sock)
+        size += len(read_answer(sock))
         sock.close()
     elapsed_s = monotonic() - started
     return report("bare_tls", job, elapsed_s, {"received": size, "python_bytes_each": objects})
 
 
-def read_answer(sock: socket.socket) -> int:
-    data = sock.recv(RECV_SIZE)
-    if not data:
-        raise ConnectionError("the server closed a connection")
-    left = answer_size(data) - len(data)
-    size = len(data) + left
-    while left > 0:
-        more = len(sock.recv(min(left, RECV_SIZE)))
+def read_answer(sock: socket.socket) -> bytes:
+    """The whole of the next answer, and of nothing after it unless that came with it."""
+    data = b""
+    while HEAD_END not in data or len(data) < answer_size(data):
+        more = sock.recv(RECV_SIZE)
         if not more:
             raise ConnectionError("the server closed a connection")
-        left -= more
-    return size
+        data += more
+    return data
 
 
 def bare_close(job: Job) -> CrawlReport:

@@ -14,6 +14,7 @@ import signal
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Self
 
 from bench.machine import memory, procfs
 from bench.run.leftovers import AS_USUAL
@@ -29,32 +30,57 @@ SETTLE_S = 0.1
 
 
 def wait_until_held(
-    trial: Trial, worker: WorkerProcess, deadline: float, look: Callable[[int], None]
+    held: Callable[[], int], slots: int, worker: WorkerProcess, deadline: float, settle_s: float
 ) -> None:
-    """Wait until the server holds an answer for every slot; ``look`` gets the connections.
+    """Wait until so many connections are held, and everybody has gone to sleep.
 
-    Raises :class:`WorkerError` when they are not all held in time.
+    Raises :class:`WorkerError`, with the worker's own reason if it has one.
     """
-    while True:
-        held, connections = trial.server.barrier()
-        look(connections)
-        if held >= trial.point.slots:
-            break
+    while (number := held()) < slots:
         if worker.process.poll() is not None:
-            raise WorkerError(f"the worker ended before the barrier: {worker.ending()}")
+            worker.result(deadline)
+            raise WorkerError("the worker ended before the barrier")
         if time.monotonic() > deadline:
-            raise WorkerError(f"only {held} of {trial.point.slots} connections reached the barrier")
+            raise WorkerError(f"only {number} of {slots} connections reached the barrier")
         with interruptible():
             time.sleep(POLL_S)
-    time.sleep(SETTLE_S)
+    time.sleep(settle_s)
 
 
 class Barrier:
-    """Holds the server's answers; as a context manager it always releases them."""
+    """What a crawl meets on its way. Here nothing: answers leave at once."""
+
+    sample_s = 0.25
+    """Between looks at the worker."""
+
+    def __init__(self, trial: Trial, worker: WorkerProcess) -> None:
+        self._trial, self._worker = trial, worker
+
+    def fill(self, deadline: float) -> None:
+        """Wait until an answer of every slot is held, and then do what this is for."""
+
+    def look(self) -> None:
+        """Look at what is held now."""
+
+    def ends(self, result: Result) -> None:
+        """Note how the crawl ended."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+class Holding(Barrier):
+    """Holds the answers while the memory is read; as a context manager it always releases them."""
+
+    sample_s = 0.05
+    """A barrier empties in about a second, with event loops."""
 
     def __init__(self, trial: Trial, worker: WorkerProcess) -> None:
         """Read the memory before the first connection, and hold from now on."""
-        self._trial, self._worker = trial, worker
+        super().__init__(trial, worker)
         self._reader = memory.Reader(worker.pid, trial.server.pid)
         memory.wait_until_settled()
         self._before = self._reader.read()
@@ -64,11 +90,17 @@ class Barrier:
 
     def fill(self, deadline: float) -> None:
         trial, worker = self._trial, self._worker
-        self._watch = Watch(worker.pid)
-        wait_until_held(trial, worker, deadline, self._watch.look)
+        self._watch = watch = Watch(worker.pid)
+
+        def held() -> int:
+            number, connections = trial.server.barrier()
+            watch.look(connections)
+            return number
+
+        wait_until_held(held, trial.point.slots, worker, deadline, SETTLE_S)
         trial.threads = threads(worker.pid)
         full = self._reader.read()
-        self._watch.opens()
+        watch.opens()
         self._release()
         trial.memory = memory.memory(self._before, full, trial.point.slots)
 
@@ -79,9 +111,6 @@ class Barrier:
     def _release(self) -> None:
         self._trial.server.release()
         self._released = True
-
-    def __enter__(self) -> Barrier:
-        return self
 
     def __exit__(self, *_: object) -> None:
         if not self._released and self._trial.server.alive:
@@ -133,15 +162,13 @@ class Watch:
         )
 
 
-def thinned(connections: list[int], most: int = KEPT) -> list[int]:
-    """Indexes of at most ``most`` samples: evenly spread, plus the peak's two ends and the last."""
-    if len(connections) <= most:
-        return list(range(len(connections)))
+def thinned(connections: list[int]) -> list[int]:
+    """Indexes of the samples to keep: evenly spread, plus the peak's two ends and the last."""
     top = max(connections)
     first = connections.index(top)
     last = len(connections) - 1 - connections[::-1].index(top)
     edges = {first, last, len(connections) - 1}
-    step = math.ceil(len(connections) / (most - len(edges)))
+    step = math.ceil(len(connections) / (KEPT - len(edges)))
     return sorted({*range(0, len(connections), step), *edges})
 
 
@@ -157,7 +184,7 @@ def own_kib(pid: int, stack_bytes: int | None) -> int | None:
 # --- an interrupted crawl ----------------------------------------------------------------
 
 
-class Interruption:
+class Interruption(Barrier):
     """Holds the server's answers, and interrupts the crawl when one of every slot is held.
 
     The harness sends SIGINT to the worker, the signal of Ctrl-C, and each backend cancels in the
@@ -169,14 +196,15 @@ class Interruption:
 
     def __init__(self, trial: Trial, worker: WorkerProcess) -> None:
         """Hold from now on."""
-        self._trial, self._worker = trial, worker
+        super().__init__(trial, worker)
         self._asked = 0.0
         self._work_s = 0.0
         trial.server.hold()
 
     def fill(self, deadline: float) -> None:
         trial, worker = self._trial, self._worker
-        wait_until_held(trial, worker, deadline, lambda connections: None)
+        server, slots = trial.server, trial.point.slots
+        wait_until_held(lambda: server.barrier()[0], slots, worker, deadline, SETTLE_S)
         trial.threads = threads(worker.pid)
         self._work_s = trial.server.work_s()
         self._asked = time.monotonic()
@@ -207,9 +235,11 @@ class Interruption:
             open_at_server=open_now,
         )
 
-    def __enter__(self) -> Interruption:
-        return self
-
     def __exit__(self, *_: object) -> None:
         if self._trial.server.alive:
             self._trial.server.release()
+
+
+def barrier_of(trial: Trial, worker: WorkerProcess) -> Barrier:
+    kinds = {"hold": Holding, "cancel": Interruption}
+    return kinds.get(trial.point.kind, Barrier)(trial, worker)

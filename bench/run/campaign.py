@@ -91,8 +91,10 @@ class Campaign:
     def _run(self, stack: ExitStack) -> None:
         pinning = stack.enter_context(out_of_the_way())
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="c10k-")))
+        over_tls = any(self.plan.points[turn.point].way(turn.label).tls for turn in self._left)
+        kinds = (None, Tls()) if over_tls else (None,)
         bench = Bench(
-            warmup=stack.enter_context(warmup_server(pinning)),
+            warmups={tls: stack.enter_context(warmup_server(pinning, tls)) for tls in kinds},
             backends=self.backends,
             pinning=pinning,
             seed=self.record.seed,
@@ -101,8 +103,6 @@ class Campaign:
             pythons=self.pythons,
             free_threaded=self.record.free_threaded,
         )
-        if any(self.plan.points[turn.point].way(turn.label).tls for turn in self._left):
-            bench.warmup_tls = stack.enter_context(warmup_server(pinning, Tls()))
         self._learn_ceiling(bench)
         bench.round_us = working.known(self.trials)
         for (_, point_id), turns in groupby(list(self._left), lambda t: (t.block, t.point)):
@@ -124,10 +124,9 @@ class Campaign:
                     self._keep(refused(point, turn, backend, self._number, refusal))
                     continue
                 if point.role == "server":
-                    self._show(
-                        f"block {turn.block + 1}/{len(self.plan.blocks)} {point.id} {turn.label}"
-                    )
-                    self._keep(serving.run(bench, point, turn, self._number))
+                    self._show_block(point, turn, turn.label)
+                    with serving.start(bench, point, turn) as model:
+                        self._keep(trial.run(bench, point, turn, model, self._number))
                     continue
                 self._check_warmup(bench, campaign)
                 # A large hold leaves thousands of connections behind in the server's
@@ -145,9 +144,7 @@ class Campaign:
                     if point.work_ms is not None and bench.round_us is None:
                         self._show(f"{point.id}: a round of work alone")
                         bench.round_us = working.measure(server, bench.pinning.client)
-                self._show(
-                    f"block {turn.block + 1}/{len(self.plan.blocks)} {point.id} {turn.label}"
-                )
+                self._show_block(point, turn, turn.label)
                 self._keep(trial.run(bench, point, turn, servers[tls], self._number))
 
     def _together(self, bench: Bench, campaign: ExitStack, point: Point, turns: list[Turn]) -> None:
@@ -159,7 +156,7 @@ class Campaign:
         here = {self._number + place: turn for place, turn in enumerate(turns)}
         able = {n: t for n, t in here.items() if (point.id, t.label) not in self.refusals}
         names = ", ".join(str(turn.label) for turn in able.values())
-        self._show(f"block {turns[0].block + 1}/{len(self.plan.blocks)} {point.id} {names}")
+        self._show_block(point, turns[0], names)
         found: dict[int, TrialRecord] = {}
         if able:
             records, log = together.run(bench, point, able)
@@ -176,13 +173,10 @@ class Campaign:
         self._keep(*(found[number] for number in here))
 
     def _check_warmup(self, bench: Bench, campaign: ExitStack) -> None:
-        gone = "the warm-up server is gone; starting another"
-        if not bench.warmup.listens:
-            self._note(gone)
-            bench.warmup = campaign.enter_context(warmup_server(bench.pinning))
-        if bench.warmup_tls is not None and not bench.warmup_tls.listens:
-            self._note(gone)
-            bench.warmup_tls = campaign.enter_context(warmup_server(bench.pinning, Tls()))
+        for tls, server in bench.warmups.items():
+            if not server.listens:
+                self._note("the warm-up server is gone; starting another")
+                bench.warmups[tls] = campaign.enter_context(warmup_server(bench.pinning, tls))
 
     def _ceiling(self, bench: Bench, point: Point, server: Server, block: int) -> None:
         if self._has_ceiling(block):
@@ -213,6 +207,9 @@ class Campaign:
             self._trials_s += record.trial_s
             if record.status != "ok":
                 self._note(f"{record.status}: {record.label} on {record.point}: {record.reason}")
+
+    def _show_block(self, point: Point, turn: Turn, labels: object) -> None:
+        self._show(f"block {turn.block + 1}/{len(self.plan.blocks)} {point.id} {labels}")
 
     def _show(self, what: str) -> None:
         left_s = self._left_s(time.monotonic() - self._began)

@@ -197,7 +197,7 @@ class Load:
     """
 
     client_share: float
-    server_share: float | None
+    server_share: float
     rate: float
     ceiling: float | None = None
     offered: float | None = None
@@ -211,26 +211,19 @@ def slot_bound(slots: int, delay: str) -> float | None:
     return slots / mean if mean > 0 else None
 
 
-def limiter(load: Load) -> tuple[Limiter, str]:
-    server = load.server_share
+def limiter(load: Load) -> Limiter:
     client_busy = load.client_share >= BUSY * load.processors
-    server_busy = server is not None and server >= BUSY
-    shares = f"client {load.client_share:.0%} busy, server " + (
-        "unknown" if server is None else f"{server:.0%} busy"
-    )
-    if client_busy and not server_busy:
-        return "client", shares
-    if server_busy and not client_busy:
-        return "server", shares
+    server_busy = load.server_share >= BUSY
+    idle = max(load.client_share, load.server_share) <= IDLE
+    if client_busy != server_busy:
+        return "client" if client_busy else "server"
     if load.ceiling and load.rate >= NEAR_CEILING * load.ceiling:
-        return "server", f"{load.rate / load.ceiling:.0%} of the server's ceiling; {shares}"
+        return "server"
     if load.offered and load.rate >= NEAR_OFFERED * load.offered:
-        return "schedule", f"{load.rate / load.offered:.0%} of the offered rate; {shares}"
-    if load.slot_bound and load.rate >= NEAR_SLOT_BOUND * load.slot_bound:
-        return "schedule", f"{load.rate / load.slot_bound:.0%} of slots / delay; {shares}"
-    if load.slot_bound and load.client_share <= IDLE and server is not None and server <= IDLE:
-        return "schedule", f"waiting for delayed answers; {shares}"
-    return "unclear", shares
+        return "schedule"
+    if load.slot_bound and (idle or load.rate >= NEAR_SLOT_BOUND * load.slot_bound):
+        return "schedule"
+    return "unclear"
 
 
 # --- what to do about trials that do not count -------------------------------------------------

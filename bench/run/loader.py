@@ -30,7 +30,7 @@ from typing import TextIO
 from zlib import crc32
 
 from bench.arrivals import chosen, poisson
-from bench.controls.programs import answer_size
+from bench.controls.programs import HEAD_END, answer_size, read_answer
 from bench.plan.loads import FAST
 from bench.run.protocol import GO, Failed, Load, Loaded, Ready, decode, encode, shared_times
 from crawlers.job import CrawlReport, PageResult
@@ -121,10 +121,8 @@ class Loader:
     def ask(self, sock: socket.socket, request: bytes) -> bytes:
         """The body of the answer, after which nothing comes."""
         sock.sendall(request)
-        data = b""
-        while b"\r\n\r\n" not in data or len(data) < answer_size(data):
-            data += self._some(sock.recv(RECEIVE))
-        head = data.index(b"\r\n\r\n") + 4
+        data = read_answer(sock)
+        head = data.index(HEAD_END) + len(HEAD_END)
         if not data.startswith(OK) or len(data) != answer_size(data):
             raise LoadError(f"not an answer with status 200 alone: {data[:80]!r}")
         self.count(len(data) - head, crc32(data[head:]))
@@ -216,23 +214,16 @@ class Loader:
         def knock(number: int) -> None:
             sock = self.connect()
             sock.setblocking(False)
-            sock.send(self.pages[number % len(self.pages)][0][:-2] + b"Connection: close\r\n\r\n")
+            sock.send(self.pages[number][0][:-2] + b"Connection: close\r\n\r\n")
             asked[sock.fileno()] = Asked(sock, number)
             epoll.register(sock, select.EPOLLIN)
 
         for number in range(self.load.connections):
-            knock(number)
+            knock(number % len(self.pages))
         wait_s = 0.0 if self.load.awake else LOOK_S
         while asked:
-            for descriptor, _ in epoll.poll(wait_s, AT_ONCE):
-                one = asked[descriptor]
-                one.data += self._some(os.read(descriptor, RECEIVE))
-                request, body = self.pages[one.number % len(self.pages)]
-                if not self._whole(one.data, request, body):
-                    continue
-                del asked[descriptor]
+            for one in self._answered(epoll, asked, wait_s):
                 one.sock.close()
-                self.count(len(body), self.sums[one.number % len(self.sums)])
                 total += 1
                 if not stopping:
                     knock(one.number)
@@ -317,16 +308,11 @@ class Loader:
                 sent += 1
             if beside is not None:
                 next(beside)
-            for descriptor, _ in epoll.poll(0.0 if load.awake else LATE_S, AT_ONCE):
-                one = flying[descriptor]
-                request, body = self.pages[one.number]
-                one.data += self._some(os.read(descriptor, len(body) + LARGEST_HEAD))
-                if self._whole(one.data, request, body):
-                    now = time.monotonic()
-                    took[one.request] = now - one.due
-                    freed = freed if free else now
-                    self.count(len(body), self.sums[one.number])
-                    free.append(flying.pop(descriptor).sock)
+            for one in self._answered(epoll, flying, 0.0 if load.awake else LATE_S):
+                now = time.monotonic()
+                took[one.request] = now - one.due
+                freed = freed if free else now
+                free.append(one.sock)
         return took
 
     def _write(self, name: str, times: Iterable[float]) -> None:
@@ -334,11 +320,21 @@ class Loader:
         Path(self.load.out).with_suffix(f".{name}").write_bytes(values)
         self.kept[name] = len(values)
 
-    def _whole(self, data: bytes, request: bytes, body: bytes) -> bool:
-        """Whether an answer is there, and that of its page."""
-        if len(data) > len(body) + LARGEST_HEAD or not data.startswith(OK[: len(data)]):
-            raise LoadError(f"another page than at first for {request[:40]!r}: {data[:80]!r}")
-        return data.endswith(body)
+    def _answered(
+        self, epoll: select.epoll, asked: dict[int, Asked], wait_s: float
+    ) -> Iterator[Asked]:
+        """Those whose answer has come whole, and is that of their page; they are asked no more."""
+        for descriptor, _ in epoll.poll(wait_s, AT_ONCE):
+            one = asked[descriptor]
+            request, body = self.pages[one.number]
+            one.data += self._some(os.read(descriptor, len(body) + LARGEST_HEAD))
+            data = one.data
+            if len(data) > len(body) + LARGEST_HEAD or not data.startswith(OK[: len(data)]):
+                raise LoadError(f"another page than at first for {request[:40]!r}: {data[:80]!r}")
+            if data.endswith(body):
+                del asked[descriptor]
+                self.count(len(body), self.sums[one.number])
+                yield one
 
 
 def run(load: Load, commands: TextIO, replies: TextIO) -> None:

@@ -22,11 +22,11 @@ from bench.plan.budget import block_s
 from bench.plan.labels import Label
 from bench.plan.participants import TWINS, Participants
 from bench.plan.plan import Plan, PlannedPoint, Turn
-from bench.plan.tls import SERVER_KIB, client_kib
+from bench.plan.tls import SERVER_KIB, Tls, client_kib
 from bench.plan.workloads import Point, fetch
 from bench.run import together
 from bench.run.campaign import out_of_the_way, warmup_server
-from bench.run.servers import ServerError
+from bench.run.servers import Server, ServerError
 from bench.run.state import Bench
 from bench.schema import Budget
 from bench.text import KIB, minutes
@@ -140,8 +140,9 @@ def rehearse(
         pinning = stack.enter_context(out_of_the_way())
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="c10k-")))
         try:
-            warmup = stack.enter_context(warmup_server(pinning))
-            bench = Bench(warmup, {backend.name: backend for backend in known}, pinning, 0, scratch)
+            warmups: dict[Tls | None, Server] = {None: stack.enter_context(warmup_server(pinning))}
+            by_name = {backend.name: backend for backend in known}
+            bench = Bench(warmups, by_name, pinning, 0, scratch)
             for block in range(blocks):
                 turns = {
                     place: Turn(block, point.id, place, label) for place, label in enumerate(labels)

@@ -249,6 +249,8 @@ class Child:
                 self.process.kill()
 
     def stderr_tail(self) -> str | None:
+        if self._stderr.closed:
+            return None
         self._stderr.seek(0)
         lines = self._stderr.read()[-65536:].decode(errors="replace").splitlines()
         return without_folders("\n".join(lines[-STDERR_LINES:])) or None

@@ -171,7 +171,6 @@ class Result:
     answered: int
     urls: int
     redirects: int
-    retries: int
     statuses: dict[str, int]
     errors: dict[str, int]
     stopped: str | None
@@ -180,8 +179,6 @@ class Result:
     call_s: float  # the whole call of the backend
     user_s: float
     system_s: float
-    switches_voluntary: int
-    switches_involuntary: int
     page_faults: int
     late: int
     last_due_s: float | None

@@ -31,8 +31,7 @@ TIME_WAIT_ALLOWED = 100_000
 
 Such a socket blocks its port only towards the address it was connected to, and
 every block of a point has a server with an address of its own, so the next
-trial is not affected. The number is recorded with the trial, and bounded:
-ten thousand connections leave ten thousand.
+trial is not affected. Ten thousand connections leave ten thousand.
 """
 
 NO_TURN = (
@@ -89,13 +88,13 @@ def refused(point: Point, turn: Turn, backend: Backend, number: int, reason: str
     )
 
 
-def drained() -> int | None:
-    """Wait for sockets to close; returns how many are left in ``TIME_WAIT``."""
-    return kernel.drain(DRAIN_S, TIME_WAIT_ALLOWED)
+def drain() -> None:
+    """Wait for the sockets of a trial to close."""
+    kernel.drain(DRAIN_S, TIME_WAIT_ALLOWED)
 
 
-def finish(trial: Trial, time_wait: int | None) -> TrialRecord:
-    """Judge the trial and write it all down; ``time_wait`` is what its sockets left behind."""
+def finish(trial: Trial) -> TrialRecord:
+    """Judge the trial and write it all down."""
     bench, point, server = trial.bench, trial.point, trial.server
     seeds = {"hash": trial.hash_seed, "site": SITE_SEED, "campaign": bench.seed}
     if point.kind == "openloop":
@@ -103,33 +102,17 @@ def finish(trial: Trial, time_wait: int | None) -> TrialRecord:
     fields, crawls = NO_RESULT, point.role == "client"
     if trial.result is not None and trial.ledger is not None:
         fields = measured(trial, trial.result, trial.ledger)
-        control = trial.backend.name if trial.backend.family == controls.FAMILY else None
-        trial.reason = void_reason(
-            point,
-            trial.result,
-            trial.ledger,
-            server.digest,
-            control,
-            trial.way,
-            trial.cancelled,
-            trial.forwarded,
-        )
-        if trial.reason is None and trial.work_expected is not None:
-            trial.reason = working.reason(trial.result.work, trial.work_expected)
+        trial.reason = crawl_reason(trial, trial.result, trial.ledger)
+    elif trial.loaded is not None and trial.served is not None:
+        fields = under_load(trial, trial.loaded)
+        name = trial.turn.label.name
+        trial.reason = served_reason(name, trial.loaded, trial.served, server.digest)
+    if fields is not NO_RESULT:
         if trial.reason is None and trial.turns is not None and not trial.turns.counted:
-            trial.reason = NO_TURN
+            trial.reason = NO_TURN if crawls else NO_TURN_LOADED
         if trial.reason is None and point.opening is not None and fields["pages_per_s"] is None:
             trial.reason = NOTHING_STEADY
         trial.status = "ok" if trial.reason is None else "void"
-    elif trial.loaded is not None and trial.served is not None:
-        fields = under_load(trial, trial.loaded)
-        trial.reason = served_reason(
-            trial.turn.label.name, trial.loaded, trial.served, server.digest
-        )
-        if trial.reason is None and trial.turns is not None and not trial.turns.counted:
-            trial.reason = NO_TURN_LOADED
-        trial.status = "ok" if trial.reason is None else "void"
-    trial.extra["time_wait_left"] = time_wait
     return TrialRecord(
         **identity(point, trial.turn, trial.backend, trial.number),
         **fields,
@@ -155,13 +138,25 @@ def finish(trial: Trial, time_wait: int | None) -> TrialRecord:
     )
 
 
+def crawl_reason(trial: Trial, result: Result, ledger: Ledger) -> str | None:
+    reason = void_reason(
+        trial.point,
+        result,
+        ledger,
+        trial.server.digest,
+        trial.backend.name if trial.backend.family == controls.FAMILY else None,
+        trial.way,
+        trial.cancelled,
+        trial.forwarded,
+    )
+    if reason is None and trial.work_expected is not None:
+        return working.reason(result.work, trial.work_expected)
+    return reason
+
+
 def pace_of(trial: Trial, result: Result, part: Steady | None) -> tuple[Load, float | None]:
     """How fast a crawl was, how busy both sides were, and how long it took at that pace."""
     turns, server_s = trial.turns, sum(trial.server_cpu)
-    # A server that polls is always busy; what counts is its work.
-    at_work = trial.server_working
-    if at_work is None and trial.server_work_s is not None and server_s > 0:
-        at_work = trial.server_work_s / server_s
     elapsed_s: float | None = result.elapsed_s
     rate = result.answered / elapsed_s if elapsed_s else 0.0
     client_s, wall_s = result.user_s + result.system_s, result.call_s
@@ -176,15 +171,13 @@ def pace_of(trial: Trial, result: Result, part: Steady | None) -> tuple[Load, fl
     elif trial.point.opening is not None:
         elapsed_s = None
     client = client_s / wall_s if wall_s else 0.0
-    server = server_s / wall_s * min(1.0, 1.0 if at_work is None else at_work) if wall_s else 0.0
+    # A server that polls is always busy; what counts is its work.
+    server = server_s / wall_s * min(1.0, trial.server_working) if wall_s else 0.0
     return Load(client, server, rate, processors=trial.most_busy), elapsed_s
 
 
 AS_SEEN = ("pages", "bytes", "redirects", "statuses", "errors", "digest")
 """What a result says and a record has under the same name."""
-
-ASIDE = ("call_s", "retries", "switches_voluntary", "switches_involuntary", "page_faults")
-"""The same in a record's ``extra``."""
 
 
 def cpu_of(trial: Trial, client: Result | Loaded) -> Cpu:
@@ -217,10 +210,9 @@ def measured(trial: Trial, result: Result, ledger: Ledger) -> dict[str, Any]:
     extra |= {
         "client_share": load.client_share,
         "server_share": load.server_share,
-        **{name: getattr(result, name) for name in ASIDE},
+        "page_faults": result.page_faults,
         **({} if result.garbage is None else {"garbage": result.garbage}),
         "server_polls": trial.server_polls,
-        "server_work_s": trial.server_work_s,
     }
     offered = None
     if point.kind == "openloop":
@@ -234,13 +226,6 @@ def measured(trial: Trial, result: Result, ledger: Ledger) -> dict[str, Any]:
         }
     if trial.forwarded is not None:
         extra |= {f"proxy_{name}": value for name, value in asdict(trial.forwarded).items()}
-    if part is not None:
-        extra |= {
-            "steady_s": part.seconds,
-            "steady_exchanges": part.exchanges,
-            "behind_s": part.behind_s,
-            "slots_unused": part.unused,
-        }
     fields["work"] = work(trial, result)
     if trial.cancelled is not None:
         fields["pages_per_s"] = None  # there were none, as there should be
@@ -249,7 +234,7 @@ def measured(trial: Trial, result: Result, ledger: Ledger) -> dict[str, Any]:
         ceiling = trial.bench.ceiling if trial.way == Way() else None
         bound = slot_bound(point.slots, point.delay)
         load = replace(load, ceiling=ceiling, offered=offered, slot_bound=bound)
-        fields["limiter"], extra["limiter_why"] = limiter(load)
+        fields["limiter"] = limiter(load)
         extra["ceiling_share"] = load.rate / ceiling if ceiling else None
     return fields
 
@@ -263,7 +248,6 @@ def under_load(trial: Trial, loaded: Loaded) -> dict[str, Any]:
     trial.extra |= {
         "server_share": share,
         "page_faults": trial.page_faults,
-        "loader_awake": trial.server_polls,
         "connections_opened": loaded.connections,
     }
     for name in ("working", "alone"):
@@ -334,13 +318,12 @@ def service_time(trial: Trial, result: Result) -> Latency | None:
 def steady_part(trial: Trial, result: Result) -> Steady | None:
     """The part of a crawl with a paced start that counts; None without such a start or part."""
     opening = trial.point.opening
-    if opening is None or result.slots is None or result.ended is None:
+    if opening is None or result.ended is None:
         return None
     return steady(
         opening,
         seconds(trial.times, "ended", result.ended),
         seconds(trial.times, "service", result.service),
-        np.fromfile(trial.times.with_suffix(".slots"), "l", result.slots),
     )
 
 
@@ -355,7 +338,6 @@ def slots_of(times: Path, result: Result, slots: int) -> Fairness | None:
 # --- how evenly --------------------------------------------------------------------------
 
 
-WINDOWS = 20
 QUANTILES = (0.0, 0.05, 0.5, 0.95, 1.0)
 
 
@@ -370,7 +352,7 @@ def fairness(
 
     ``slots`` and ``ended_s`` hold the slot and the time of each completion, in
     seconds since the crawl began. The last ``count`` exchanges do not count:
-    by then some slots have nothing left to do, which is not unfair.
+    by then some slots have nothing left to do, which is not unfair. The rest is one window.
     """
     if len(ended_s) <= count:
         return None
@@ -379,20 +361,15 @@ def fairness(
     until = float(ended_s[-count - 1])
     kept = ended_s <= until
     slots, ended_s = slots[kept], ended_s[kept]
-    ends = np.linspace(0.0, until, WINDOWS + 1)[1:]
-    window = np.minimum(np.searchsorted(ends, ended_s), WINDOWS - 1)
-    done = np.zeros((WINDOWS, count))
-    np.add.at(done, (window, slots), 1)
-    total = done.cumsum(axis=0)
-    final = total[-1]
+    done = np.bincount(slots, minlength=count)
     return Fairness(
         slots=count,
         quantiles=list(QUANTILES),
-        ends_s=[round(float(end), 6) for end in ends],
-        completions=[np.quantile(row, QUANTILES).tolist() for row in total],
-        silent=[int(n) for n in (done == 0).sum(axis=1)],
+        ends_s=[round(until, 6)],
+        completions=[np.quantile(done, QUANTILES).tolist()],
+        silent=[int((done == 0).sum())],
         longest_gap_s=np.quantile(longest_gaps(slots, ended_s, count, until), QUANTILES).tolist(),
-        jain=float(final.sum() ** 2 / (count * (final**2).sum())),
+        jain=float(done.sum() ** 2 / (count * (done**2).sum())),
     )
 
 
@@ -427,8 +404,6 @@ class Steady:
     seconds: float
     exchanges: int
     service: npt.NDArray[np.float64]
-    behind_s: float  # how long after the end of the ramp the last first request began
-    unused: int  # slots that made no request before the list ran out
 
     @property
     def rate(self) -> float:
@@ -443,9 +418,8 @@ def steady(
     opening: Opening,
     ended: npt.NDArray[np.float64],
     service: npt.NDArray[np.float64],
-    slots: npt.NDArray[np.int_],
 ) -> Steady | None:
-    """The steady part of a crawl: when its exchanges ended, how long they took, in which slots.
+    """The steady part of a crawl: when its exchanges ended, and how long they took.
 
     Times are in seconds from the start of the crawl. None where there is no such part.
     """
@@ -454,13 +428,8 @@ def steady(
     counted = int(((ended >= since) & (ended <= until)).sum())
     if until <= since or not counted:
         return None
-    first = np.full(opening.slots, np.inf)
-    np.minimum.at(first, slots, started)
-    used = first[np.isfinite(first)]
     return Steady(
         seconds=until - since,
         exchanges=counted,
         service=service[started >= since],
-        behind_s=max(0.0, float(used.max()) - opening.opened_s),
-        unused=opening.slots - len(used),
     )

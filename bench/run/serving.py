@@ -13,17 +13,15 @@ from contextlib import closing
 from bench.machine import kernel, memory
 from bench.plan.plan import Turn
 from bench.plan.workloads import SITE_SEED, WORK_EVERY, Point
-from bench.run import record
-from bench.run.process import ProcessError, WorkerError, WorkerProcess, interruptible, threads
+from bench.run.barrier import wait_until_held
+from bench.run.process import WorkerProcess, interruptible, threads
 from bench.run.protocol import Load
-from bench.run.servers import ModelServer, ServerError
+from bench.run.servers import ModelServer
 from bench.run.state import Bench, Progress, Trial
-from bench.schema import TrialRecord
 
 START_S = 60.0
 """A loader asks for every page of the site before it is ready."""
 
-POLL_S = 0.02
 SETTLE_S = 0.5
 """After the last answer: a server looks at its deadlines and goes back to sleep."""
 
@@ -37,11 +35,11 @@ def start(bench: Bench, point: Point, turn: Turn) -> ModelServer:
     return ModelServer(turn.label.name, point.site, SITE_SEED, point.tls, python, work)
 
 
-def start_load(trial: Trial, server: ModelServer) -> WorkerProcess:
+def start_load(trial: Trial) -> WorkerProcess:
     """Start the load of a server; each gets processors of its own."""
     worker = WorkerProcess(f"the load of {trial.turn.label}", module="bench.run.loader")
     pinning = trial.pinning
-    for pid, cores in ((server.pid, pinning.client), (worker.pid, pinning.server)):
+    for pid, cores in ((trial.server.pid, pinning.client), (worker.pid, pinning.server)):
         trial.unpinned = trial.unpinned or pinning.keep(pid, cores)
     return worker
 
@@ -78,53 +76,39 @@ def finish(trial: Trial, worker: WorkerProcess) -> None:
     trial.served = server.finish()
 
 
-def run(bench: Bench, point: Point, turn: Turn, number: int) -> TrialRecord:
-    """One trial of a server alone: it holds connections, or answers on a schedule."""
-    with start(bench, point, turn) as server, closing(Progress(PLACES)) as progress:
-        trial = Trial(bench, point, turn, server, number)
-        with start_load(trial, server) as worker:
-            try:
-                listen(trial, server, worker, progress)
-            except (TimeoutError, ProcessError, WorkerError, ServerError) as error:
-                trial.status, trial.reason = "failed", str(error)
-                if not isinstance(error, ServerError):
-                    trial.stderr = server.stderr_tail()
-        return record.finish(trial, record.drained())
+def listen(trial: Trial, worker: WorkerProcess) -> None:
+    """A server alone: it holds connections, or answers on a schedule. Ask both ends what they saw.
 
-
-def listen(trial: Trial, server: ModelServer, worker: WorkerProcess, progress: Progress) -> None:
-    """Start the load when both are there, and ask both what they saw."""
+    Raises what :func:`finish` raises.
+    """
+    server = trial.server
+    assert isinstance(server, ModelServer)
     server.ready()
-    worker.command(load(trial, progress.file))
-    worker.ready(START_S)
-    memory.wait_until_settled()
-    trial.page_faults = server.page_faults()
-    counters = kernel.counters()
-    if trial.point.kind == "hold":
-        hold(trial, server, worker, progress)
-    else:
-        worker.go()
-        with interruptible():
-            time.sleep(trial.point.waits_s / 2)
-        trial.threads = threads(server.pid)
-    finish(trial, worker)
-    trial.kernel = kernel.delta(counters, kernel.counters())
+    with closing(Progress(PLACES)) as progress:
+        worker.command(load(trial, progress.file))
+        worker.ready(START_S)
+        memory.wait_until_settled()
+        trial.page_faults = server.page_faults()
+        counters = kernel.counters()
+        if trial.point.kind == "hold":
+            hold(trial, server, worker, progress)
+        else:
+            worker.go()
+            with interruptible():
+                time.sleep(trial.point.waits_s / 2)
+            trial.threads = threads(server.pid)
+        finish(trial, worker)
+        trial.kernel = kernel.delta(counters, kernel.counters())
 
 
 def hold(trial: Trial, server: ModelServer, worker: WorkerProcess, progress: Progress) -> None:
     """Read the server's memory before the first connection, and with all of them there."""
-    deadline, slots = time.monotonic() + trial.deadline_s, trial.point.slots
+    slots = trial.point.slots
     reader = memory.Reader(server.pid, worker.pid)
     before = reader.read()
     worker.go()
-    while (held := progress.told()) < slots:
-        if worker.process.poll() is not None or time.monotonic() > deadline:
-            progress.stop()
-            worker.loaded(time.monotonic() + 1.0)  # raises, with the loader's reason
-            raise WorkerError(f"only {held} of {slots} connections were opened")
-        with interruptible():
-            time.sleep(POLL_S)
-    time.sleep(SETTLE_S)
+    deadline = time.monotonic() + trial.deadline_s
+    wait_until_held(progress.told, slots, worker, deadline, SETTLE_S)
     trial.threads = threads(server.pid)
     full = reader.read()
     progress.stop()

@@ -17,7 +17,7 @@ from bench.machine import cpu, host
 from bench.plan.backends import of_role
 from bench.plan.participants import SPREADING
 from bench.plan.plan import Turn
-from bench.plan.tls import WAYS, Way
+from bench.plan.tls import WAYS, Tls, Way
 from bench.plan.workloads import Params, Point
 from bench.run.protocol import Loaded, Result, shared_times
 from bench.run.servers import Forwarded, Served, Server
@@ -30,7 +30,7 @@ from crawlers.catalogue import HANDED_OVER
 
 @dataclass(slots=True)
 class Bench:
-    warmup: Server
+    warmups: dict[Tls | None, Server]  # plain, and over TLS if a trial needs that
     backends: Mapping[str, Backend]
     pinning: cpu.Pinning
     seed: int
@@ -40,7 +40,6 @@ class Bench:
     # Names of interpreters, and the commands that start them; "" is the harness's own.
     pythons: Mapping[str, Sequence[str]] = field(default_factory=lambda: {"": OWN_PYTHON})
     free_threaded: Collection[str] = ()  # the interpreters without a lock
-    warmup_tls: Server | None = None
     round_us: float | None = None  # how long a round of work takes alone (bench.run.working)
     work: Expected = field(default_factory=Expected)
 
@@ -70,8 +69,7 @@ class Trial:
     ramp: Ramp | None = None
     cancelled: Cancelled | None = None
     server_cpu: tuple[float, float] = (0.0, 0.0)
-    server_work_s: float | None = None
-    server_working: float | None = None  # share of the server's time that was not polling
+    server_working: float = 1.0  # share of the server's time that was not polling
     kernel: dict[str, int | None] = field(default_factory=dict)
     extra: dict[str, Any] = field(default_factory=lambda: {"ready_s": None})
     threads: int = 0
@@ -97,10 +95,7 @@ class Trial:
 
         Importing ssl and making a context must not fall into a trial.
         """
-        if self.way.tls is None:
-            return self.bench.warmup
-        assert self.bench.warmup_tls is not None, "a plan with TLS has a warm-up server for it"
-        return self.bench.warmup_tls
+        return self.bench.warmups[Tls() if self.way.tls else None]
 
     @property
     def cafile(self) -> Path | None:

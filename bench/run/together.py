@@ -26,10 +26,10 @@ from bench.plan.plan import Turn
 from bench.plan.sizes import once, sized, turn_s
 from bench.plan.workloads import SITE_SEED, Point
 from bench.run import record, serving
-from bench.run.process import ProcessError, WorkerError, WorkerProcess, threads
+from bench.run.process import WorkerProcess, threads
 from bench.run.servers import ModelServer, Server, ServerError
 from bench.run.state import Bench, Progress, Trial
-from bench.run.trial import START_S, command
+from bench.run.trial import FAILURES, START_S, command, fail, start_worker
 from bench.run.turns import (
     MOST_TASKS,
     Group,
@@ -127,11 +127,12 @@ def run(
                 member.end()
     # The machine keeps these for all processes together.
     moved, after = kernel.delta(before, kernel.counters()), host.finish(noise)
-    records, time_wait = [], record.drained()
+    record.drain()
+    records = []
     for place, member in enumerate(members):
         member.trial.kernel, member.trial.host = moved, after
         member.trial.turns = summary(taken, place, member.trial)
-        records.append(record.finish(member.trial, time_wait))
+        records.append(record.finish(member.trial))
         member.forget()
     # Each has its share of the time that they spent together.
     share = (time.monotonic() - began) / len(records)
@@ -165,9 +166,8 @@ def start(
     stack: ExitStack, bench: Bench, point: Point, turn: Turn, number: int, noise: host.Before
 ) -> Member:
     """Start a label's server and its worker; neither is waited for."""
-    serves = point.role == "server"
     server: Server
-    if serves:
+    if point.role == "server":
         server = serving.start(bench, point, turn)
     else:
         point = sized(point, turn.label)
@@ -181,23 +181,17 @@ def start(
         )
     stack.enter_context(server)
     trial = Trial(bench, point, turn, server, number, noise=noise, together=True)
-    if isinstance(server, ModelServer):
-        worker = stack.enter_context(serving.start_load(trial, server))
-        pids = server.pid, worker.pid  # they have each other's places in the turns
-    else:
-        python = bench.pythons[turn.label.interpreter]
-        worker = stack.enter_context(
-            WorkerProcess(f"the worker of {turn.label}", python, trial.hash_seed, trial.environment)
-        )
-        pids = worker.pid, server.pid
-        trial.unpinned = trial.pinning.keep(worker.pid, trial.pinning.client)
+    worker = stack.enter_context(start_worker(trial))
+    pids = [worker.pid, server.pid]
+    if isinstance(server, ModelServer):  # they have each other's places in the turns
+        pids.reverse()
     taker = Taker(
         name=str(turn.label),
         worker=Group(pids[0]),
         server=Group(pids[1]),
         count=int,  # see set_to_work
         begin=worker.go,
-        total=ENDLESS if serves else 0,
+        total=ENDLESS,
         slots=point.slots,
         processors=trial.pinning.client,
         turn_s=turn_s(point, turn.label),
@@ -243,18 +237,15 @@ def warm(member: Member) -> None:
         taker.server.stop()
     except GroupEndedError:
         lose(member, "a process ended before its first turn")
-    except (TimeoutError, ProcessError, WorkerError, ServerError) as error:
+    except (TimeoutError, *FAILURES) as error:
         lose(member, str(error))
     trial.extra["ready_s"] = time.monotonic() - began
 
 
 def lose(member: Member, reason: str) -> None:
     """A label is out: note why, and keep it from taking turns."""
-    trial = member.trial
-    trial.status, trial.reason = "failed", reason
     member.taker.lost = reason
-    member.worker.end(0.0)
-    trial.stderr = member.worker.stderr_tail()
+    fail(member.trial, member.worker, reason)
 
 
 def finish(members: Sequence[Member]) -> None:
@@ -292,7 +283,7 @@ def unload(member: Member) -> None:
     member.progress.stop()
     try:
         serving.finish(trial, member.worker)
-    except (TimeoutError, ProcessError, WorkerError, ServerError) as error:
+    except (TimeoutError, *FAILURES) as error:
         lose(member, str(error))
 
 
@@ -334,12 +325,11 @@ def collect(member: Member, patience: int) -> None:
     try:
         trial.result = member.worker.result(time.monotonic() + limit_s)
         trial.server_cpu = trial.server.cpu()
-        trial.server_work_s = trial.server.work_s()
         trial.ledger = trial.server.ledger()
     except TimeoutError:
         member.worker.abort()
         lose(member, f"no result in {limit_s:g} s; the worker was ended")
-    except (ProcessError, WorkerError, ServerError) as error:
+    except FAILURES as error:
         lose(member, str(error))
 
 

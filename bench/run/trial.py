@@ -8,23 +8,35 @@ the memory at the barrier.
 from __future__ import annotations
 
 import time
-from contextlib import AbstractContextManager, nullcontext
+from typing import Final
 
 from bench.machine import kernel
 from bench.plan.plan import Turn
 from bench.plan.workloads import WORK_EVERY, Point
-from bench.run import record
-from bench.run.barrier import Barrier, Interruption
+from bench.run import record, serving
+from bench.run.barrier import barrier_of
 from bench.run.process import ProcessError, WorkerError, WorkerProcess, threads
 from bench.run.protocol import Command, Schedule, Working
-from bench.run.servers import DistantServer, Server, ServerError
+from bench.run.servers import DistantServer, ModelServer, Server, ServerError
 from bench.run.state import Bench, Trial, recorder
 from bench.schema import TrialRecord
 
 START_S = 30.0
-SAMPLE_S = 0.25
-RELEASE_SAMPLE_S = 0.05
-"""Between looks while a barrier empties, which takes event loops about a second."""
+LAST_WORDS_S = 0.5
+
+FAILURES: Final = (ProcessError, WorkerError, ServerError)
+
+
+def start_worker(trial: Trial) -> WorkerProcess:
+    """Start the other end of a trial's server: a worker, or the load of a model."""
+    if isinstance(trial.server, ModelServer):
+        return serving.start_load(trial)
+    python = trial.bench.pythons[trial.turn.label.interpreter]
+    worker = WorkerProcess(
+        python=python, hash_seed=trial.hash_seed, extra_environment=trial.environment
+    )
+    trial.unpinned = trial.pinning.keep(worker.pid, trial.pinning.client)
+    return worker
 
 
 def run(bench: Bench, point: Point, turn: Turn, server: Server, number: int) -> TrialRecord:
@@ -33,23 +45,27 @@ def run(bench: Bench, point: Point, turn: Turn, server: Server, number: int) -> 
     A worker that fails or hangs, or a server that dies, gives a record that says so.
     """
     trial = Trial(bench, point, turn, server, number)
-    python = bench.pythons[turn.label.interpreter]
-    start = WorkerProcess(
-        python=python, hash_seed=trial.hash_seed, extra_environment=trial.environment
-    )
-    with start as worker:
+    with start_worker(trial) as worker:
         try:
-            measure(trial, worker)
+            if isinstance(server, ModelServer):
+                serving.listen(trial, worker)
+            else:
+                measure(trial, worker)
         except TimeoutError:
             worker.abort()
-            trial.status = "failed"
-            trial.reason = f"no result in {trial.deadline_s:g} s; the worker was ended"
-        except (ProcessError, WorkerError, ServerError) as error:
-            trial.status, trial.reason = "failed", str(error)
-        if trial.status == "failed":
-            worker.end(0.5)
-            trial.stderr = worker.stderr_tail()
-    return record.finish(trial, record.drained())
+            fail(trial, worker, f"no result in {trial.deadline_s:g} s; the worker was ended")
+        except FAILURES as error:
+            fail(trial, worker, str(error))
+    record.drain()
+    return record.finish(trial)
+
+
+def fail(trial: Trial, worker: WorkerProcess, reason: str) -> None:
+    """Note why a trial failed, and the last words of what was under test."""
+    trial.status, trial.reason = "failed", reason
+    worker.end(LAST_WORDS_S)
+    tested = trial.server if isinstance(trial.server, ModelServer) else worker
+    trial.stderr = tested.stderr_tail()
 
 
 def command(
@@ -101,26 +117,12 @@ def working(trial: Trial) -> Working | None:
     return Working(rounds=rounds, every=WORK_EVERY, seed=trial.schedule_seed) if rounds else None
 
 
-def barrier_of(
-    trial: Trial, worker: WorkerProcess
-) -> AbstractContextManager[Barrier | Interruption | None]:
-    """What holds the server's answers in this trial; None where they leave at once."""
-    match trial.point.kind:
-        case "hold":
-            return Barrier(trial, worker)
-        case "cancel":
-            return Interruption(trial, worker)
-        case _:
-            return nullcontext()
-
-
 def measure(trial: Trial, worker: WorkerProcess) -> None:
-    """From pinning to the server's ledger; fills in ``trial`` on the way.
+    """From the warm-up to the server's ledger; fills in ``trial`` on the way.
 
     Raises what :meth:`WorkerProcess.result` and the server raise.
     """
     server, pinning = trial.server, trial.pinning
-    trial.unpinned = pinning.keep(worker.pid, pinning.client)
     if trial.point.spread:  # the trials of a block share a server, and place it differently
         trial.unpinned = trial.unpinned or pinning.keep(server.pid, pinning.server)
     began = time.monotonic()
@@ -140,24 +142,21 @@ def measure(trial: Trial, worker: WorkerProcess) -> None:
             server.poll(True)
         deadline = time.monotonic() + trial.deadline_s
         worker.go()
-        if barrier is not None:
-            barrier.fill(deadline)
+        barrier.fill(deadline)
 
         def sample() -> None:
             trial.threads = max(trial.threads, threads(worker.pid))
-            if isinstance(barrier, Barrier):
-                barrier.look()
+            barrier.look()
 
-        every_s = RELEASE_SAMPLE_S if isinstance(barrier, Barrier) else SAMPLE_S
-        trial.result = worker.result(deadline, every_s, sample)
+        trial.result = worker.result(deadline, barrier.sample_s, sample)
         sample()
-        if isinstance(barrier, Interruption):
-            barrier.ends(trial.result)
+        barrier.ends(trial.result)
     if trial.server_polls:
         server.poll(False)
     user_after, system_after = server.cpu()
-    trial.server_work_s = server.work_s() - work_s
     trial.server_cpu = (user_after - user, system_after - system)
+    if (used_s := sum(trial.server_cpu)) > 0:
+        trial.server_working = (server.work_s() - work_s) / used_s
     trial.kernel = kernel.delta(counters, kernel.counters())
     trial.ledger = server.ledger()
     if isinstance(server, DistantServer):

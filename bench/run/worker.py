@@ -139,6 +139,10 @@ def write(path: str, values: Sequence[float], kind: Literal["d", "l"] = "d") -> 
     return len(values)
 
 
+def page_faults() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+
+
 def processor_s() -> tuple[float, float]:
     """User and system seconds of this process and of its children that have ended."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
@@ -247,12 +251,12 @@ def measure(
     if commands.readline().strip() != GO:
         return
     collections = gc_collections()
-    before, (user, system) = resource.getrusage(resource.RUSAGE_SELF), processor_s()
+    faults, (user, system) = page_faults(), processor_s()
     started = time.monotonic()
     report = crawl(job, recorder)
     call_s = time.monotonic() - started
     cpu_s = time.process_time()
-    after, (user_after, system_after) = resource.getrusage(resource.RUSAGE_SELF), processor_s()
+    faults, (user_after, system_after) = page_faults() - faults, processor_s()
     collections = gc_collections() - collections
     garbage = None if command.collect else gc.collect()
     slots = ended = None
@@ -272,7 +276,6 @@ def measure(
         answered=sum(row.status is not None for row in rows),
         urls=len(rows),
         redirects=report.redirects,
-        retries=report.retries,
         statuses={str(status): count for status, count in report.statuses.items()},
         errors=report.errors,
         stopped=report.stopped,
@@ -288,9 +291,7 @@ def measure(
         call_s=call_s,
         user_s=user_s,
         system_s=system_s,
-        switches_voluntary=after.ru_nvcsw - before.ru_nvcsw,
-        switches_involuntary=after.ru_nivcsw - before.ru_nivcsw,
-        page_faults=after.ru_minflt - before.ru_minflt,
+        page_faults=faults,
         late=times.late,
         last_due_s=job.schedule[-1] if job.schedule else None,
         service=write(f"{command.out}.service", times.service),

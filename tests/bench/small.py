@@ -49,7 +49,6 @@ RESULT = Result(
     answered=10,
     urls=10,
     redirects=0,
-    retries=0,
     statuses={"200": 10},
     errors={},
     stopped=None,
@@ -58,8 +57,6 @@ RESULT = Result(
     call_s=1.0,
     user_s=0.5,
     system_s=0.5,
-    switches_voluntary=0,
-    switches_involuntary=0,
     page_faults=0,
     late=0,
     last_due_s=None,
@@ -98,7 +95,7 @@ def bench(scratch: Path, deadline_s: float | None = None) -> Iterator[Bench]:
     pinning = cpu.split_cores()
     known = {backend.name: backend for backend in backends.look_up(NAMES)}
     with Server(workloads.WARMUP_SITE, seed=workloads.SITE_SEED, cores=pinning.server) as warmup:
-        yield Bench(warmup, known, pinning, 1, scratch, deadline_s)
+        yield Bench({None: warmup}, known, pinning, 1, scratch, deadline_s)
 
 
 def trial(shared: Bench, where: Point, label: str, server: Server | None = None) -> TrialRecord:

@@ -165,6 +165,3 @@ def test_nobody_waits_for_what_is_not_needed(module: str, unwanted: str) -> None
     """Figures are data, so no question draws; a list of what to measure needs no statistics."""
     program = f"import sys, {module}; sys.exit({unwanted!r} in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=False).returncode == 0
-
-
-# --- the checks themselves, on a made-up tree --------------------------------------------

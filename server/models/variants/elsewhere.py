@@ -8,8 +8,12 @@ lock with the loop, a process of a pool has its own.
 from __future__ import annotations
 
 import asyncio
+import os
 from concurrent.futures import Executor, ProcessPoolExecutor
 from functools import partial
+from multiprocessing import connection as pipes
+from multiprocessing import parent_process
+from threading import Thread
 from time import monotonic
 from typing import cast
 
@@ -44,5 +48,17 @@ def to_thread(service: Service) -> None:
 
 def pool(service: Service) -> None:
     """Serve with a pool of processes, one for each processor."""
-    with ProcessPoolExecutor() as executor:
+    with ProcessPoolExecutor(initializer=end_with_parent) as executor:
         async_await.serve(service, converse=partial(converse, service, executor))
+
+
+def end_with_parent() -> None:
+    """Let a process of the pool end with the server, which may be killed."""
+    parent = parent_process()
+    assert parent is not None, "a process of a pool has a parent"
+    Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
+
+
+def _end_with(sentinel: int) -> None:
+    pipes.wait([sentinel])
+    os._exit(1)

@@ -11,7 +11,6 @@ from bench.plan.workloads import OPENED_PER_S, Opening
 from bench.run.protocol import Schedule
 from bench.run.record import steady
 from bench.run.worker import due_times
-from tests.bench.sure import sure
 
 SLOTS = st.integers(1, 3000)
 DELAYS = st.sampled_from((0.0, 0.01, 0.1, 1.0))
@@ -50,28 +49,17 @@ def test_perfect_slots_give_slots_over_delay(slots: int, delay_s: float, waves: 
     for number in range(slots, slots * waves):
         starts[number] = max(starts[number], starts[number - slots] + delay_s)
     started = np.array(starts)
-    numbers = np.arange(slots * waves) % slots
     service = np.full(slots * waves, delay_s)
-    part = steady(opening, started + service, service, numbers)
+    part = steady(opening, started + service, service)
     if slots == 1:
         return
     assert part is not None
     # An answer at either end of the window may fall on one side of it or on the other.
     assert part.rate * part.seconds == pytest.approx(slots / delay_s * part.seconds, abs=2.1)
-    assert part.behind_s == 0.0
-    assert part.unused == 0
 
 
 def test_a_list_that_is_too_short_has_no_steady_part() -> None:
     opening = Opening(10, 0.1)
     started = opening.lead_s + np.arange(10) / 100
-    assert steady(opening, started + 0.1, np.full(10, 0.1), np.arange(10)) is None
-    assert steady(opening, np.array([]), np.array([]), np.array([], dtype=int)) is None
-
-
-def test_slots_that_fall_behind_are_told() -> None:
-    opening = Opening(3, 0.1)
-    started = opening.opened_s + np.array([-0.1, 0.0, 0.1, 0.4])
-    part = sure(steady(opening, started + 0.1, np.full(4, 0.1), np.array([0, 0, 0, 1])))
-    assert part.behind_s == pytest.approx(0.4)
-    assert part.unused == 1
+    assert steady(opening, started + 0.1, np.full(10, 0.1)) is None
+    assert steady(opening, np.array([]), np.array([])) is None

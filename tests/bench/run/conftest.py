@@ -14,6 +14,7 @@ from bench.plan import backends
 from bench.plan.participants import MAIN_VARIANTS
 from bench.plan.tls import Tls
 from bench.run.campaign import out_of_the_way, warmup_server
+from bench.run.servers import Server
 from bench.run.state import Bench
 from crawlers.registry import MODELS
 from tests.bench import small
@@ -41,6 +42,5 @@ def bench() -> Iterator[Bench]:
         warmup_server(pinning) as warmup,
         warmup_server(pinning, Tls()) as over_tls,
     ):
-        found = Bench(warmup, CONTROLS | known, pinning, 5, Path(scratch), deadline_s=120)
-        found.warmup_tls = over_tls
-        yield found
+        warmups: dict[Tls | None, Server] = {None: warmup, Tls(): over_tls}
+        yield Bench(warmups, CONTROLS | known, pinning, 5, Path(scratch), deadline_s=120)

@@ -30,6 +30,7 @@ from bench.terminal import Terminal
 from crawlers.backend import Backend
 from crawlers.registry import MODELS
 from tests.bench import small
+from tests.bench.sure import sure
 from tests.bench.synthetic import campaign
 
 DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
@@ -53,14 +54,14 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_every_planned_trial_is_recorded_once(finished: Path) -> None:
     records = store.load(finished)
-    assert records.end is not None
-    assert records.end.complete
+    end = sure(records.end)
+    assert end.complete
     planned = [turn.key for turn in plan.rebuild(records.campaign).turns]
     every = sorted(records.every_trial, key=lambda trial: trial.trial)
     assert list(map(key, every)) == planned
     assert all(t.status == "ok" or NO_TURN in (t.reason or "") for t in records.trials)
     assert [trial.trial for trial in every] == list(range(len(planned)))
-    assert records.end.trial_wall_s <= records.end.wall_s
+    assert end.trial_wall_s <= end.wall_s
 
 
 def test_the_record_holds_everything_needed_to_check_a_number(finished: Path) -> None:
@@ -114,8 +115,8 @@ def test_an_interrupted_campaign_stops_cleanly_and_draws(
     assert small.all_gone(offspring)
     assert [path for path in temporary.iterdir() if path.is_dir()] == []
     records = store.load(folder)
-    assert records.end is not None
-    assert (records.end.complete, records.end.reason) == (False, "interrupted")
+    end = sure(records.end)
+    assert (end.complete, end.reason) == (False, "interrupted")
     if how == signal.SIGHUP:
         return
     assert list((folder / "charts").glob("*.svg"))
@@ -155,8 +156,7 @@ def test_killed_servers_fail_one_trial_only(tmp_path: Path) -> None:
         process.send_signal(signal.SIGCONT)
         assert process.wait(300) == FAILED
     records = store.load(folder)
-    assert records.end is not None
-    assert records.end.complete
+    assert sure(records.end).complete
     counts = Counter(trial.status for trial in records.trials)
     assert counts == {"failed": 1, "ok": 7}
 

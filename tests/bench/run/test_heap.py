@@ -60,6 +60,7 @@ def test_the_command_and_the_worker_agree(
 
 
 @needs_mapping
+@pytest.mark.slow
 @pytest.mark.parametrize(("backend", "state"), STATES.items())
 def test_the_state_is_the_same_with_few_and_with_many_slots(
     server: Server, tmp_path: Path, backend: str, state: str

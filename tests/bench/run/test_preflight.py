@@ -21,6 +21,7 @@ from bench.terminal import Terminal
 from crawlers.backend import Backend
 from crawlers.registry import MODELS
 from tests.bench import synthetic
+from tests.bench.sure import sure
 
 KNOWN = [Backend(name, "", 0, "", "") for name in (*MODELS, "uvloop", "trio", "aiohttp")]
 QUICK = plan.select("quick", [backend.name for backend in KNOWN])
@@ -49,8 +50,8 @@ def at_speed(monkeypatch: pytest.MonkeyPatch, slowness: float | None) -> list[st
 def test_a_slow_machine_cuts_blocks_and_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
     at_speed(monkeypatch, 1.5)
     terminal = console()
-    kept, budget = preflight.in_time(QUICK, 120.0, KNOWN, terminal)
-    assert budget is not None
+    kept, fitted = preflight.in_time(QUICK, 120.0, KNOWN, terminal)
+    budget = sure(fitted)
     assert budget.expected_s <= 120.0 < budget.planned_s
     text = said(terminal)
     assert "trials take 1.5 times as long here" in text
@@ -99,9 +100,7 @@ def test_a_cut_plan_is_recorded_and_rebuilt(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_this_machine_is_measured() -> None:
     known = backends.look_up(["callbacks"])
-    found = preflight.rehearse(known, workloads.fetch(4, 600, Participants(1)), blocks=1)
-    assert found is not None
-    assert found > 0
+    assert sure(preflight.rehearse(known, workloads.fetch(4, 600, Participants(1)), blocks=1)) > 0
 
 
 @pytest.mark.parametrize(
@@ -112,9 +111,9 @@ def test_your_budget_takes_the_place_of_the_profile_s(
 ) -> None:
     at_speed(monkeypatch, 1.5)
     record, _ = runner.begin(runner.Options(budget_s=chosen_s, seed=1), KNOWN, console())
-    assert record.budget is not None
-    assert record.budget.budget_s == wanted_s
-    assert record.budget.expected_s < record.budget.planned_s
+    budget = sure(record.budget)
+    assert budget.budget_s == wanted_s
+    assert budget.expected_s < budget.planned_s
 
 
 def test_connections_over_tls_are_refused_beforehand_with_both_numbers(

@@ -9,15 +9,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from threading import Thread
-from typing import cast
 
 import psutil
 import pytest
 
-from bench import store
-from bench.cli import DONE
 from bench.plan.labels import Label
 from bench.plan.participants import Participants
 from bench.plan.plan import Turn
@@ -29,7 +25,6 @@ from bench.run.servers import DistantServer, Server, ServerError
 from bench.run.state import Bench
 from bench.run.trial import run
 from bench.schema import TrialRecord
-from tests.bench import small
 from tests.bench.sure import sure
 
 ROUND_TRIP_S = 0.05
@@ -185,33 +180,28 @@ def test_a_server_that_is_gone_resets_the_client() -> None:
 # --- crawls through it -------------------------------------------------------------------
 
 
-def test_a_campaign_needs_the_round_trips_of_its_protocols(tmp_path: Path) -> None:
-    where = ("--profile", "full", "--only", "wire", "--blocks", "1", "--results", str(tmp_path))
-    done = small.harness("run", *where, "--backends", "callbacks,async_await", "--no-charts")
-    assert done.returncode == DONE, done.stdout + done.stderr
-    (file,) = tmp_path.glob("*/trials.jsonl")
-    trials = store.load(file.parent).trials
-    assert len(trials) == 2 * len(DISTANT)
-    pages, slots = 40, 5
-    counted = {"plain": pages, "churn": pages, "tls": pages + slots, "handshake": 2 * pages}
-    for trial in trials:
-        mode = cast("Mode", trial.params["mode"])
-        way = WAYS[mode]
-        assert trial.status == "ok"
-        assert trial.params["round_trip_ms"] == 20.0
-        assert trial.extra["proxy_connections"] == (slots if way.keep_alive else pages)
-        assert trial.extra["proxy_round_trips"] == counted[mode]
-        needed = 1 if way.keep_alive else 2 + (way.tls is not None)
-        assert sure(trial.service_time).min_ms >= 20.0 * needed
+SLOTS, PAGES = 2, 8
 
 
 def crawled(
     bench: Bench, name: str, mode: Mode, change: Callable[[Server], None] = lambda server: None
 ) -> TrialRecord:
-    point = wire(2, 8, Participants(1))
+    point = wire(SLOTS, PAGES, Participants(1))
     with start(point, bench.pinning, WAYS[mode].tls) as server:
         change(server)
         return run(bench, point, Turn(0, point.id, 0, Label(name, mode=mode)), server, 0)
+
+
+@pytest.mark.parametrize("mode", DISTANT)
+def test_each_protocol_needs_its_round_trips(bench: Bench, mode: Mode) -> None:
+    record, way = crawled(bench, "async_await", mode), WAYS[mode]
+    counted = {"plain": PAGES, "churn": PAGES, "tls": PAGES + SLOTS, "handshake": 2 * PAGES}
+    assert (record.status, record.reason) == ("ok", None)
+    assert record.extra["proxy_connections"] == (SLOTS if way.keep_alive else PAGES)
+    assert record.extra["proxy_round_trips"] == counted[mode]
+    needed = 1 if way.keep_alive else 2 + (way.tls is not None)
+    assert record.params["round_trip_ms"] == 20.0
+    assert sure(record.service_time).min_ms >= 20.0 * needed
 
 
 def test_a_round_trip_more_is_counted(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -219,7 +209,7 @@ def test_a_round_trip_more_is_counted(bench: Bench, monkeypatch: pytest.MonkeyPa
     monkeypatch.setitem(WAYS, "handshake", older)
     record = crawled(bench, "callbacks", "handshake")
     assert (record.status, record.reason) == ("ok", None)
-    assert record.extra["proxy_round_trips"] == 3 * 8  # the handshake of TLS 1.2 has two
+    assert record.extra["proxy_round_trips"] == 3 * PAGES  # the handshake of TLS 1.2 has two
 
 
 def test_a_crawl_that_goes_around_the_proxy_is_void(bench: Bench) -> None:

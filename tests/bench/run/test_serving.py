@@ -14,11 +14,12 @@ from bench.plan.participants import Participants
 from bench.plan.plan import Turn
 from bench.plan.tls import Tls
 from bench.plan.workloads import Point
-from bench.run import judge, serving, together
+from bench.run import judge, serving, together, trial
 from bench.run.protocol import Loaded
 from bench.run.servers import ModelServer, Served
 from bench.run.state import Bench
 from bench.schema import TrialRecord
+from tests.bench.sure import sure
 
 POINT = workloads.serve(10, 6, Participants(1))
 LABELS = ("callbacks", "threads", "bare")
@@ -26,6 +27,12 @@ LOADED = Loaded(
     requests=10, bytes=20480, checksum=99, digest="d", connections=2,
     user_s=0.1, system_s=0.1, elapsed_s=1.0,
 )  # fmt: skip
+
+
+def alone(bench: Bench, point: Point, name: str) -> TrialRecord:
+    turn = Turn(0, point.id, 0, Label(name))
+    with serving.start(bench, point, turn) as server:
+        return trial.run(bench, point, turn, server, 7)
 
 
 def block_of(bench: Bench, point: Point, labels: tuple[str, ...] = LABELS) -> list[TrialRecord]:
@@ -44,9 +51,9 @@ def test_servers_take_turns_and_both_ends_agree(block: list[TrialRecord]) -> Non
         assert record.kind == ("control" if name == "bare" else "trial")
         assert record.params["role"] == "server"
         assert record.digest == record.digest_expected is not None
-        assert record.turns is not None
-        assert record.turns.counted
-        assert record.turns.exchanges <= (record.pages or 0)
+        taken = sure(record.turns)
+        assert taken.counted
+        assert taken.exchanges <= (record.pages or 0)
         assert record.mechanism["python"]
 
 
@@ -74,14 +81,14 @@ def test_the_processors_of_the_record_are_those_of_each_end(
 @pytest.mark.parametrize(("tls", "name"), [(None, "async_await"), (Tls(), "threads")])
 def test_a_server_holds_connections(bench: Bench, tls: Tls | None, name: str) -> None:
     point = workloads.hold(30, Participants(1), tls)
-    record = serving.run(bench, point, Turn(0, point.id, 0, Label(name)), 7)
+    record = alone(bench, point, name)
     assert (record.status, record.reason) == ("ok", None)
-    assert record.memory is not None
-    assert record.memory.connections == 30
+    memory = sure(record.memory)
+    assert memory.connections == 30
     # Every page once, one more for each connection, and another when they have been held.
     assert record.pages == workloads.SERVED + 2 * 30
     if name == "threads":
-        assert record.memory.held.threads - record.memory.before.threads == 30
+        assert memory.held.threads - memory.before.threads == 30
 
 
 def test_a_server_that_is_killed_fails_its_own_trial_alone(bench: Bench) -> None:
@@ -93,14 +100,14 @@ def test_a_server_that_is_killed_fails_its_own_trial_alone(bench: Bench) -> None
         return begin(self)
 
     with mock.patch.object(ModelServer, "page_faults", killed):
-        record = serving.run(bench, point, Turn(0, point.id, 0, Label("callbacks")), 7)
+        record = alone(bench, point, "callbacks")
     assert record.status == "failed"
     assert record.reason
 
 
 def test_an_unknown_site_is_a_reason_and_no_crash(bench: Bench) -> None:
     point = replace(workloads.hold(5, Participants(1)), site="nonsense")
-    record = serving.run(bench, point, Turn(0, point.id, 0, Label("callbacks")), 7)
+    record = alone(bench, point, "callbacks")
     assert record.status == "failed"
     assert "not a site" in (record.stderr or "") + (record.reason or "")
 
@@ -134,22 +141,19 @@ def test_servers_that_are_no_crawlers_take_part_where_servers_do() -> None:
 @pytest.mark.parametrize("name", ["async_await", "async_await_pool"])
 def test_a_schedule_is_kept_beside_work(bench: Bench, name: str) -> None:
     point = workloads.mixed_server(5, 200, 0.5, Participants(1))
-    record = serving.run(bench, point, Turn(0, point.id, 0, Label(name)), 7)
+    record = alone(bench, point, name)
     assert (record.status, record.reason) == ("ok", None)
     # Every page of the site once, and then what the schedule asks for.
     assert record.pages == (point.urls or 0) + 100
-    assert record.response_time is not None
-    assert record.response_time.count == 90
+    assert sure(record.response_time).count == 90
     assert record.extra["working_p50_ms"] >= 5  # type: ignore[operator]
 
 
 def test_slow_readers_get_what_they_read(bench: Bench) -> None:
     point = replace(workloads.slow_readers(20, 20, Participants(1)), waits_s=0.5)
-    record = serving.run(bench, point, Turn(0, point.id, 0, Label("async_await")), 7)
+    record = alone(bench, point, "async_await")
     assert (record.status, record.reason) == ("ok", None)
     assert record.pages == (point.urls or 0) + 20 + 2 * 10
-    assert record.memory is not None
-    assert record.memory.connections == 20
-    assert record.response_time is not None
-    assert record.response_time.count == 10
+    assert sure(record.memory).connections == 20
+    assert sure(record.response_time).count == 10
     assert record.extra["alone_p50_ms"]

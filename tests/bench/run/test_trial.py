@@ -23,6 +23,7 @@ from crawlers.catalogue import OURS
 from crawlers.registry import MODELS
 from tests.bench import small
 from tests.bench.small import some
+from tests.bench.sure import sure
 
 
 @pytest.mark.parametrize("label", some((*MODELS, "callbacks#2"), "threads", "callbacks#2"))
@@ -33,13 +34,11 @@ def test_a_crawl_is_measured_and_verified(shared: Bench, label: str) -> None:
     assert record.digest == record.digest_expected
     assert record.label == label
     assert record.backend == label.removesuffix("#2")
-    assert record.ledger is not None
-    assert record.ledger.repeated == 0
+    ledger = sure(record.ledger)
+    assert ledger.repeated == 0
     assert record.cpu is not None
-    assert record.service_time is not None
-    assert record.service_time.count == record.ledger.requests
-    assert record.elapsed_s is not None
-    assert 0 < record.elapsed_s < record.trial_s
+    assert sure(record.service_time).count == ledger.requests
+    assert 0 < sure(record.elapsed_s) < record.trial_s
     assert record.limiter is not None
     # One for all labels of a block, from the campaign's seed.
     assert record.seeds["hash"] == 1000 * record.seeds["campaign"] + record.block + 1
@@ -128,7 +127,7 @@ def planned(shared: Bench, where: Point, label: str) -> Trial:
     backend = replace(OURS[turn.label.name], name=turn.label.backend)
     known = {turn.label.backend: backend}
     bench = replace(shared, backends=known, free_threaded=["3.14.0t"])
-    return Trial(bench, where, turn, shared.warmup, 0)
+    return Trial(bench, where, turn, shared.warmups[None], 0)
 
 
 @TWO
@@ -157,15 +156,12 @@ def test_memory_is_read_while_every_connection_is_held(shared: Bench, label: str
     where = small.point("list:40:512", 40, id="c10k-40", workload="c10k", kind="hold", urls=40)
     record = small.trial(shared, where, label)
     assert (record.status, record.reason) == ("ok", None)
-    assert record.memory is not None
-    assert record.memory.connections == 40
-    assert record.ledger is not None
-    assert record.ledger.peak_in_flight == 40
-    assert record.memory.held.threads >= (40 if label == "threads" else 1)
-    assert record.ramp is not None
-    assert max(record.ramp.connections) == 40
-    assert record.ramp.opened_ms is not None
-    both = zip(record.ramp.connections, record.ramp.own_kib, strict=True)
+    memory, ramp = sure(record.memory), sure(record.ramp)
+    assert memory.connections == sure(record.ledger).peak_in_flight == 40
+    assert memory.held.threads >= (40 if label == "threads" else 1)
+    assert max(ramp.connections) == 40
+    assert ramp.opened_ms is not None
+    both = zip(ramp.connections, ramp.own_kib, strict=True)
     assert all(own for connections, own in both if connections)  # none is left when it has ended
     assert record.limiter is None
 
@@ -177,11 +173,8 @@ def test_an_open_loop_keeps_its_schedule(shared: Bench, label: str) -> None:
     )
     record = small.trial(shared, where, label)
     assert (record.status, record.reason) == ("ok", None)
-    assert record.offered_per_s is not None
-    assert record.achieved_per_s is not None
-    assert record.achieved_per_s < 1.1 * record.offered_per_s
-    assert record.response_time is not None
-    assert record.response_time.count == 50
+    assert sure(record.achieved_per_s) < 1.1 * sure(record.offered_per_s)
+    assert sure(record.response_time).count == 50
     assert record.late_starts is not None
 
 
@@ -253,14 +246,13 @@ def test_a_missed_barrier_is_a_failure(shared: Bench, monkeypatch: pytest.Monkey
     assert "0 of 20 connections reached the barrier" in (record.reason or "")
 
 
-def test_a_server_that_is_killed_fails_the_trial_and_no_more(shared: Bench) -> None:
+def test_a_server_that_is_killed_fails_the_trial(shared: Bench) -> None:
     with Server("tree:60:5:1024", seed=SITE_SEED, cores=[]) as server:
         os.kill(server.pid, signal.SIGKILL)
         record = small.trial(shared, small.point(), "callbacks", server)
         assert not server.alive
     assert record.status == "failed"
     assert "fixture server" in (record.reason or "")
-    assert small.trial(shared, small.point(), "callbacks").status == "ok"
 
 
 def test_a_server_that_cannot_start_says_why() -> None:
@@ -358,19 +350,15 @@ def test_without_a_digest_or_a_full_barrier_nothing_counts() -> None:
         (Load(0.3, 0.1, 10, slot_bound=20), "schedule"),
         (Load(0.8, 0.1, 10, slot_bound=20), "unclear"),
         (Load(0.3, 0.1, 10), "unclear"),
-        (Load(0.3, None, 10), "unclear"),
     ],
 )
 def test_the_limiter_is_what_was_full(load: Load, stamp: str) -> None:
-    found, why = judge.limiter(load)
-    assert found == stamp
-    assert "busy" in why
+    assert judge.limiter(load) == stamp
 
 
 def test_the_slot_bound_follows_the_delay() -> None:
     assert judge.slot_bound(10, "none") is None
     assert judge.slot_bound(10, "fixed:50") == pytest.approx(200)
     assert judge.slot_bound(10, "exponential:50") == pytest.approx(200)
-    bound = judge.slot_bound(10, "lognormal:50")
-    assert bound is not None
-    assert 170 < bound < 180  # the mean of a lognormal lies above its median
+    # The mean of a lognormal lies above its median.
+    assert 170 < sure(judge.slot_bound(10, "lognormal:50")) < 180

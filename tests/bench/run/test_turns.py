@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from mmap import mmap
 from pathlib import Path
 
@@ -50,10 +50,17 @@ while True: pass
 """
 
 
+@contextmanager
+def crowd() -> Iterator[Group]:
+    with Child("threads", ["-c", THREADS]) as child:
+        assert child.receive(time.monotonic() + 20) == "ready"
+        group = Group(child.pid)
+        yield group
+        group.resume()
+
+
 @pytest.mark.parametrize("may", [True, False])
-def test_many_threads_stop_at_once_and_go_on_as_before(
-    may: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_threads_stop_at_once(may: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """The thread that takes the signal waited behind the others, which went on crawling."""
     seen = []
 
@@ -63,30 +70,24 @@ def test_many_threads_stop_at_once_and_go_on_as_before(
             raise PermissionError
 
     monkeypatch.setattr(os, "sched_setscheduler", schedule)
-    with Child("threads", ["-c", THREADS]) as child:
-        assert child.receive(time.monotonic() + 20) == "ready"
-        group = Group(child.pid)
+    with crowd() as group:
         group.stop()
         assert not seen  # nobody has counted its threads, and few need no help
         group.resume()
         group.look_for_children()
         group.stop()
-        assert state(child.pid) == psutil.STATUS_STOPPED
+        assert state(group.pid) == psutil.STATUS_STOPPED
         assert seen == [(os.SCHED_FIFO, 1), (os.SCHED_OTHER, 0)]
         assert (group.many, group.threads, group.wait_s()) == (True, 21, None)
-        group.resume()
 
 
 def test_a_stopped_group_has_its_own_policy_again() -> None:
-    with Child("threads", ["-c", THREADS]) as child:
-        assert child.receive(time.monotonic() + 20) == "ready"
-        group = Group(child.pid)
+    with crowd() as group:
         group.look_for_children()
         group.stop()
-        for task in Path(f"/proc/{child.pid}/task").iterdir():
+        for task in Path(f"/proc/{group.pid}/task").iterdir():
             policy = os.sched_getscheduler(int(task.name))
             assert policy & ~os.SCHED_RESET_ON_FORK == os.SCHED_OTHER
-        group.resume()
 
 
 def test_a_group_that_has_ended_cannot_be_stopped() -> None:
@@ -180,27 +181,43 @@ def takers(tmp_path: Path) -> Iterator[list[Taker]]:
         child.close(0.0)
 
 
-def rounds(takers: list[Taker], number: int) -> Turns:
-    """Take so many rounds, and more until four found everyone at work; then stop.
+class Made(Group):
+    """A group without a process: it completes so many exchanges whenever it has run."""
 
-    On a busy machine, a turn of five milliseconds may pass without a moment of processor time.
-    """
-    busy = 0
+    def __init__(self, each: int) -> None:
+        super().__init__(0)
+        self.each, self.done, self.stopped = each, 0, True
 
-    def after(done: int) -> None:
-        nonlocal busy
-        busy += all(taker.busy for taker in takers if taker.lost is None)
-        if done >= number and busy >= 4:
-            for taker in takers:
-                taker.total = 0
+    def stop(self) -> None:
+        self.stopped = True
+        self.done += self.each
 
-    return take_turns(takers, random.Random(3), after_round=after)
+    def resume(self) -> None:
+        self.stopped = False
+
+    def look_for_children(self) -> None:
+        pass
+
+    def cpu_s(self) -> float:
+        return 0.001 * self.done
+
+    def count(self) -> int:
+        return self.done
+
+
+@pytest.fixture
+def made() -> list[Taker]:
+    workers = [Made(each) for each in (10, 20, 30)]
+    return [
+        Taker(str(place), worker, Made(0), worker.count, lambda: None, 1000, 20, turn_s=0.0)
+        for place, worker in enumerate(workers)
+    ]
 
 
 def test_only_the_one_whose_turn_it_is_runs(takers: list[Taker]) -> None:
     used = [taker.worker.cpu_s() for taker in takers]
     counts = [taker.count() for taker in takers]
-    turns = rounds(takers, 5)
+    turns = take_turns(takers, random.Random(3), rounds=5)
     for number, taker in enumerate(takers):
         mine = [turn for turn in turns.taken if turn.taker == number]
         # Everything that a worker used or did was in its own turns.
@@ -208,34 +225,56 @@ def test_only_the_one_whose_turn_it_is_runs(takers: list[Taker]) -> None:
             sum(turn.cpu_s for turn in mine), abs=1e-3
         )
         assert taker.count() - counts[number] == sum(turn.exchanges for turn in mine)
-        assert sum(turn.exchanges for turn in mine) > 0
 
 
-def test_a_round_is_a_random_order_and_its_mirror_image(takers: list[Taker]) -> None:
-    turns = rounds(takers, 6)
-    orders = [[t.taker for t in turns.taken if t.round == number] for number in range(6)]
+@pytest.mark.parametrize("once", [False, True])
+def test_a_round_is_a_random_order_and_its_mirror_image(made: list[Taker], once: bool) -> None:
+    """A label of which stops show takes one long turn, in the middle of the round."""
+    made[1].once = once
+    turns = take_turns(made, random.Random(3))
+    orders = {
+        tuple(turn.taker for turn in turns.taken if turn.round == number)
+        for number in range(turns.taken[-1].round + 1)
+    }
+    assert orders == {(0, 2, 1, 2, 0), (2, 0, 1, 0, 2)} if once else len(orders) > 2
     for order in orders:
         assert order == order[::-1]
-        assert sorted(order) == [0, 0, 1, 1, 2, 2]
-    assert len({tuple(order) for order in orders}) > 1
+        assert sorted(order) == ([0, 0, 1, 2, 2] if once else [0, 0, 1, 1, 2, 2])
 
 
-def test_one_that_fills_up_slowly_costs_the_others_no_pages(takers: list[Taker]) -> None:
-    takers[1].slots = 400
-    before = [taker.count() for taker in takers]
-    turns = rounds(takers, 3)
-    for number, taker in enumerate(takers):
-        mine = [t for t in turns.taken if t.round == FILLING and t.taker == number]
-        # It had its last filling turn because its slots were not busy before.
-        assert before[number] + sum(t.exchanges for t in mine[:-1]) < 2 * taker.slots
-        assert before[number] + sum(t.exchanges for t in mine) >= 2 * taker.slots
+def test_rounds_in_which_a_slot_may_be_idle_do_not_count(made: list[Taker]) -> None:
+    """One that fills up slowly costs the others no pages."""
+    made[1].slots = 100
+    turns = take_turns(made, random.Random(3))
+    filling = [turn.taker for turn in turns.taken if turn.round == FILLING]
+    assert sorted(filling) == [0] * 4 + [1] * 10 + [2] * 2
+    counted = [turn.counted for turn in turns.taken]
+    assert not any(counted[: len(filling)])
+    last = [turn for turn in turns.taken if turn.round == turns.taken[-1].round]
+    assert made[2].count() > 1000 - 2 * 20
+    assert not any(turn.counted for turn in last)
+    assert turns.rounds == last[0].round
+    assert sum(turn.exchanges for turn in turns.taken) == sum(taker.count() for taker in made)
+
+
+def test_an_interrupt_or_a_deadline_ends_the_turns_with_everything_stopped(
+    made: list[Taker],
+) -> None:
+    def interrupt(done: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        take_turns(made, random.Random(1), after_round=interrupt)
+    assert all(taker.worker.stopped and taker.server.stopped for taker in made)
+    assert not take_turns(made, random.Random(1), deadline=0.0).taken
 
 
 def test_a_turn_says_how_long_the_worker_waited_for_the_processor(takers: list[Taker]) -> None:
     if not Path("/proc/self/schedstat").exists():
         pytest.skip("this kernel keeps no run-queue waits")
     # In the first turns nobody has looked for its threads yet.
-    waits = [turn.wait_s for turn in rounds(takers, 3).taken if turn.round != FILLING]
+    taken = take_turns(takers, random.Random(3), rounds=3).taken
+    waits = [turn.wait_s for turn in taken if turn.round != FILLING]
     assert all(wait is not None and wait >= 0 for wait in waits)
 
 
@@ -281,50 +320,12 @@ def test_with_many_threads_that_settle_a_turn_begins_when_each_slot_has_worked(
     assert take_turn(crowded, 0, 0).wall_s > 0
 
 
-def test_one_long_turn_is_in_the_middle_of_a_round(takers: list[Taker]) -> None:
-    takers[1].once = True
-    found = rounds(takers, 3).taken
-    for number in {turn.round for turn in found if turn.round != FILLING}:
-        order = [turn.taker for turn in found if turn.round == number]
-        assert order in ([0, 2, 1, 2, 0], [2, 0, 1, 0, 2])
-
-
-def test_rounds_in_which_a_slot_may_be_idle_do_not_count(takers: list[Taker]) -> None:
-    turns = rounds(takers, 5)
-    first = [turn for turn in turns.taken if turn.round == FILLING]
-    assert not any(turn.counted for turn in first)
-    assert {turn.taker for turn in first} == {0, 1, 2}
-    last = [turn for turn in turns.taken if turn.round == turns.taken[-1].round]
-    assert all(turn.counted for turn in last)
-    assert turns.rounds == len({turn.round for turn in turns.taken if turn.counted}) >= 3
-
-
 def test_a_worker_that_ends_is_lost_and_the_others_go_on(takers: list[Taker]) -> None:
     os.kill(takers[1].worker.pid, signal.SIGKILL)
-    turns = rounds(takers, 3)
+    turns = take_turns(takers, random.Random(3), rounds=3)
     assert takers[1].lost == "the worker ended in its turn"
     assert takers[0].lost is takers[2].lost is None
     assert all(turn.taker != 1 for turn in turns.taken if turn.counted)
-    assert {turn.taker for turn in turns.taken if turn.counted} == {0, 2}
-
-
-def test_the_deadline_ends_the_turns(takers: list[Taker]) -> None:
-    began = time.monotonic()
-    turns = take_turns(takers, random.Random(1), deadline=began + 1.0)
-    assert turns.taken
-    for taker in takers:
-        assert state(taker.worker.pid) == state(taker.server.pid) == psutil.STATUS_STOPPED
-    assert time.monotonic() - began < 100
-
-
-def test_an_interrupt_passes_between_turns_and_everything_is_stopped(takers: list[Taker]) -> None:
-    def interrupt(done: int) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        take_turns(takers, random.Random(1), after_round=interrupt)
-    for taker in takers:
-        assert state(taker.worker.pid) == psutil.STATUS_STOPPED
 
 
 def test_killing_the_harness_leaves_no_stopped_process_behind() -> None:

@@ -12,8 +12,11 @@ from bench.run import working
 from bench.run.protocol import Worked
 from bench.run.servers import Server
 from bench.run.state import Bench
+from bench.schema import TrialRecord
 from crawlers import work
 from tests.bench import small
+from tests.bench.sure import sure
+from tests.bench.worked import worked
 
 ROUND_US = 50.0
 PAGES = 60
@@ -38,21 +41,18 @@ def round_that_is_known(shared: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_work_is_done_and_its_pages_are_kept_apart(shared: Bench, label: str) -> None:
     record = small.trial(shared, MIXED, label)
     assert (record.status, record.reason) == ("ok", None)
-    done = record.work
-    assert done is not None
+    done = sure(record.work)
     assert (done.work_ms, done.round_us, done.rounds) == (1, ROUND_US, 20)
     assert done.pages == done.expected == PAGES // WORK_EVERY
     assert done.check == done.check_expected
     assert done.cpu_ms > 0
-    assert done.others is not None
-    assert done.worked is not None
-    assert (done.others.count, done.worked.count) == (54, 6)
-    assert record.response_time is not None
-    assert record.response_time.count == PAGES
+    theirs = sure(done.worked)
+    assert (sure(done.others).count, theirs.count) == (54, 6)
+    assert sure(record.response_time).count == PAGES
     assert record.params["work_ms"] == 1
     assert done.threads == 1 or label != "callbacks"
     # A page with work is answered when that is done: no sooner than it takes.
-    assert done.worked.p50_ms >= 0.5 * done.cpu_ms
+    assert theirs.p50_ms >= 0.5 * done.cpu_ms
     assert done.seed == record.seeds["schedule"]
 
 
@@ -61,8 +61,7 @@ def test_work_is_done_and_its_pages_are_kept_apart(shared: Bench, label: str) ->
 def test_work_in_other_processes_is_counted_there(shared: Bench, label: str) -> None:
     record = small.trial(shared, MIXED, label)
     assert (record.status, record.reason) == ("ok", None)
-    assert record.work is not None
-    assert record.work.pages == PAGES // WORK_EVERY
+    assert sure(record.work).pages == PAGES // WORK_EVERY
 
 
 class More(working.Expected):
@@ -74,8 +73,8 @@ def test_a_backend_that_leaves_work_out_is_void(shared: Bench) -> None:
     record = small.trial(replace(shared, work=More()), MIXED, "callbacks")
     assert record.status == "void"
     assert "some of it was left out" in (record.reason or "")
-    assert record.work is not None
-    assert record.work.check != record.work.check_expected
+    done = sure(record.work)
+    assert done.check != done.check_expected
 
 
 @pytest.mark.parametrize(
@@ -88,8 +87,7 @@ def test_a_backend_that_leaves_work_out_is_void(shared: Bench) -> None:
     ],
 )
 def test_work_that_was_left_out_is_said(found: tuple[int, int] | None, why: str | None) -> None:
-    worked = None if found is None else made(*found)
-    assert working.reason(worked, (2, 7)) == why
+    assert working.reason(found and made(*found), (2, 7)) == why
 
 
 def made(pages: int, check: int) -> Worked:
@@ -112,7 +110,7 @@ def test_what_the_work_must_come_to_is_calculated_from_the_pages(shared: Bench) 
 def test_a_round_is_measured_once_and_kept_when_a_campaign_is_resumed(shared: Bench) -> None:
     with Server(MIXED.site, seed=SITE_SEED, cores=[]) as server:
         assert working.measure(server, shared.pinning.client) > 0
-    record = small.trial(shared, MIXED, "callbacks")
-    plain = record.model_copy(update={"work": None})
-    assert working.known([plain, record]) == ROUND_US
-    assert working.known([plain]) is None
+    trials = [one for one in worked(blocks=1) if isinstance(one, TrialRecord)]
+    plain = [one for one in trials if one.work is None]
+    assert working.known([*plain, *trials]) == ROUND_US
+    assert working.known(plain) is None

@@ -112,6 +112,16 @@ def test_one_page_in_so_many_needs_work(name: str) -> None:
     assert (served["requests"], served["worked"]) == (11, 2)
 
 
+def test_a_pool_ends_with_its_server_that_is_killed() -> None:
+    with serving("async_await_pool", "--site", "list:20:1000", "--work", "1:1") as server:
+        with server.connect() as sock:
+            ask(sock, "/p/0")
+        pool = psutil.Process(server.process.pid).children(recursive=True)
+        assert pool
+        server.process.kill()
+    assert not psutil.wait_procs(pool, timeout=PATIENCE)[1]
+
+
 def test_the_documents_have_every_known_difference() -> None:
     text = (Path(__file__).parents[3] / "docs" / "servers.md").read_text()
     rows = [line for line in text.splitlines() if line.startswith("| ")]
