@@ -14,11 +14,10 @@ from typing import Final
 from rich.console import Console
 
 from bench.analysis.stats import Spread
-from bench.costs.guard import Gate
 from bench.costs.measure import FLOOR, OPENED
 from bench.costs.record import Account, Cost, Costs, Sample, per_page, seed_words, shadow
 from bench.costs.serving import SERVE
-from bench.machine.instruments import INSTRUCTIONS, SYSCALLS, WORKING
+from bench.machine.instruments import INSTRUCTIONS, SYSCALLS
 from bench.plan.participants import MAIN_VARIANTS
 from bench.plan.profiles import SERVING
 from bench.report import study
@@ -27,7 +26,7 @@ from bench.report.study import origin
 from bench.report.tables import section
 from bench.report.tables import show as show_table
 from bench.show.figures import Bars, Figure, Panel, Unit
-from bench.show.table import MISSING, Cell, Column, Row, Table, Tone, name, words
+from bench.show.table import MISSING, Cell, Column, Row, Table, name
 from bench.text import count, number, times
 from crawlers.registry import MODELS
 
@@ -263,37 +262,6 @@ def lost(costs: Costs, made: Sequence[Account]) -> list[str]:
     ]
 
 
-TONES: dict[str, Tone] = {"more": "bad", "fewer": "good"}
-
-
-def gate_table(gate: Gate) -> Table:
-    return Table(
-        f"A page in B needs, compared with A ({gate.python})",
-        [
-            name("backend"),
-            name("workload"),
-            words("cost"),
-            Column("A", drop=1),
-            Column("B", drop=2),
-            Column("B / A"),
-            words("verdict"),
-        ],
-        [
-            [
-                row.backend,
-                row.workload,
-                "system calls, without waiting" if row.cost == WORKING else COLUMNS[row.cost].title,
-                cell(row.a),
-                cell(row.b),
-                MISSING if row.ratio is None else f"{row.ratio:.3f}",
-                Cell(row.verdict, row.verdict, TONES.get(row.verdict, "plain")),
-            ]
-            for row in gate.rows
-        ],
-        grouped=True,
-    )
-
-
 # --- where they are shown --------------------------------------------------------------------
 
 
@@ -315,20 +283,6 @@ def show(costs: Costs, made: Sequence[Account], console: Console) -> None:
         show_table(table, console)
     for reason in lost(costs, made):
         console.print(f"not counted: {reason}", markup=False)
-
-
-def show_gate(gate: Gate, console: Console) -> None:
-    show_table(gate_table(gate), console)
-    for note in gate.notes:
-        console.print(f"not compared: {note}", markup=False)
-    for reason in gate.lost:
-        console.print(f"not counted in B: {reason}", markup=False)
-    more = len(gate.more)
-    console.print(
-        f"A page needs more in {more} of {len(gate.rows)} comparisons."
-        if more
-        else "No page needs more."
-    )
 
 
 def as_json(made: Sequence[Account]) -> dict[str, dict[str, dict[str, list[float] | None]]]:
