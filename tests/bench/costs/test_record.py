@@ -68,7 +68,7 @@ def test_no_system_calls_of_threads_that_a_tracer_stopped(
     assert (made[0].untold is None) == shown
     text = report.summary(counted, made)
     assert ("28.2" in text) == shown
-    assert ("No system calls of threads: strace stops a thread" in text) == (not shown)
+    assert text.count("No system calls of threads: strace stops a thread") == (not shown)
     told = report.as_json(made)["fetch"]["threads"]
     assert (told[SYSCALLS] is None) == (not shown)
 
