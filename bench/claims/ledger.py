@@ -45,8 +45,8 @@ from bench.show.words import commit_words, footer, machine_words
 from bench.text import significant
 
 PAGE: Final = "claims.md"
-USUAL: Final = ("reference", "claims", "interpreters")
-"""The default campaigns; those after the first have the trials that only some claims need."""
+USUAL: Final = ("reference", "interpreters")
+"""The default campaigns; the second has the trials of a claim about free threading."""
 
 CHART: Final = "then-and-now"
 TITLE: Final = "Well-known numbers, then and now"
@@ -87,7 +87,7 @@ def now(judged: Judged) -> str:
 def basis(found: Number | Missing) -> str:
     if isinstance(found, Number):
         return "; ".join(filter(None, (found.basis, found.python, found.note)))
-    return f"not tried: {found.reason}" if found.untried else found.reason
+    return found.reason
 
 
 def anchor(title: str) -> str:

@@ -3,9 +3,9 @@
 A claim is a file of ``sentences/``: its source, and readings, each with the bounds within which it
 counts as true. A ratio is the paired bootstrap of :mod:`bench.analysis.stats`; where the statistics
 show no difference, its interval is drawn out to 1, because 1 is not excluded. A slope of memory has
-Theil and Sen's interval, a share Clopper and Pearson's, and an experiment's value the bootstrap
-over its repeats or, if values may be 0, the whole range. The interval of a reading lies inside the
-claim's bounds, outside them, or overlaps a bound: that is the verdict on it.
+Theil and Sen's interval, and an experiment's value the bootstrap over its repeats or, if values may
+be 0, the whole range. The interval of a reading lies inside the claim's bounds, outside them, or
+overlaps a bound: that is the verdict on it.
 """
 
 from __future__ import annotations
@@ -18,26 +18,15 @@ from pathlib import Path
 from statistics import median
 from typing import Annotated, Final, Literal
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationError,
-    model_validator,
-)
-from scipy import stats as sps
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from bench import store
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.claims import measure
-from bench.errors import BenchError
 from bench.text import KIB, plural
 
 SENTENCES: Final = Path(__file__).parent / "sentences"
-ELSEWHERE: Final = "on CPython "
-"""Starts the note of an experiment that ran on an interpreter of its own."""
 
 Range = tuple[float, float]
 Values = tuple[float, float, float]
@@ -46,7 +35,7 @@ Values = tuple[float, float, float]
 Topic = Literal["memory", "threads", "waiting", "speed", "language", "safety", "today"]
 TOPICS: Final[dict[Topic, str]] = {
     "memory": "What a connection costs",
-    "threads": "How far threads go",
+    "threads": "How many there can be",
     "waiting": "How to wait for many sockets",
     "speed": "Which is faster",
     "language": "What await does",
@@ -54,10 +43,6 @@ TOPICS: Final[dict[Topic, str]] = {
     "today": "Claims of today",
 }
 """The topics, in the order of the page."""
-
-
-class ClaimError(BenchError):
-    """A claim's file is not valid; the message names the file and the field."""
 
 
 # --- the number now ------------------------------------------------------------------------
@@ -78,7 +63,6 @@ class Number:
 @dataclass(frozen=True, slots=True)
 class Missing:
     reason: str
-    untried: bool = False  # cannot be measured here at all
 
 
 @dataclass(slots=True)
@@ -122,12 +106,6 @@ class _Reading(_Strict):
         Range | None, BeforeValidator(lambda v: (v, v) if isinstance(v, int | float) else v)
     ] = None
     holds: Range
-
-    @model_validator(mode="after")
-    def _in_order(self) -> _Reading:
-        if not self.holds[0] <= self.holds[1]:
-            raise ValueError("holds: the lower end comes first")
-        return self
 
 
 class RatioReading(_Reading):
@@ -194,27 +172,6 @@ class MemoryReading(_Reading):
         return evidence.number((value / base, max(low, 0.0) / most, high / least), trials)
 
 
-class BarrierReading(_Reading):
-    """The share of a point's trials that held all their connections and were valid."""
-
-    kind: Literal["barrier"]
-    point: str
-    backend: str
-
-    def number(self, evidence: Evidence) -> Number | Missing:
-        mine = [
-            t
-            for t in stats.trials_of(evidence.analysis.records, status=None, twins=False)
-            if (t.point, t.label) == (self.point, self.backend) and t.status != "refused"
-        ]
-        if not mine:
-            return _no_trials([self.backend], self.point, [self.backend])
-        reached = sum(t.status == "ok" for t in mine)
-        ends = sps.binomtest(reached, len(mine)).proportion_ci(stats.LEVEL)
-        values = 100 * reached / len(mine), 100 * float(ends.low), 100 * float(ends.high)
-        return evidence.number(values, f"{reached} of {plural(len(mine), 'trial')}")
-
-
 class ExperimentReading(_Reading):
     kind: Literal["experiment"]
     experiment: str
@@ -234,25 +191,10 @@ class ExperimentReading(_Reading):
         note = str(mine[-1].facts.get("note", ""))
         runs = {run.run: run.environment.python for run in measure.runs(evidence.measured)}
         python = runs.get(mine[-1].run, "")
-        if note.startswith(ELSEWHERE):
-            python = f"CPython {note.removeprefix(ELSEWHERE)}"
         return evidence.number(interval_of(kept), plural(len(kept), "repeat"), note, python)
 
 
-class UntriedReading(_Reading):
-    """What this machine cannot measure, and why; the claim is still told."""
-
-    kind: Literal["untried"]
-    reason: str
-
-    def number(self, _: Evidence) -> Number | Missing:
-        return Missing(self.reason, untried=True)
-
-
-Reading = Annotated[
-    RatioReading | MemoryReading | BarrierReading | ExperimentReading | UntriedReading,
-    Field(discriminator="kind"),
-]
+Reading = Annotated[RatioReading | MemoryReading | ExperimentReading, Field(discriminator="kind")]
 
 
 def _slope(fit: stats.MemoryFit, which: str) -> Values | Missing:
@@ -298,25 +240,15 @@ class Claim(_Strict):
     measured: str  # how, in words for the page
     reading: tuple[Reading, ...] = Field(min_length=1)
 
-    @model_validator(mode="after")
-    def _author_first(self) -> Claim:
-        whose = [reading.whose for reading in self.reading]
-        if whose != sorted(whose):
-            raise ValueError("the author's experiment comes before the suite's readings")
-        return self
-
 
 def load(file: Path) -> Claim:
-    """Read one claim; raises :class:`ClaimError`."""
+    """Read one claim; an error names the file."""
     try:
         found = tomllib.loads(file.read_text(encoding="utf-8"))
         return Claim.model_validate({**found, "name": file.stem})
-    except tomllib.TOMLDecodeError as error:
-        raise ClaimError(f"{file.name}: not TOML: {error}") from None
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"]) or "file"
-        raise ClaimError(f"{file.name}: {place}: {first['msg']}") from None
+    except ValueError as error:  # tomllib's and pydantic's too
+        error.add_note(f"in {file.name}")
+        raise
 
 
 def load_all(folder: Path = SENTENCES) -> list[Claim]:
@@ -367,12 +299,8 @@ class Judged:
         return "undecided"
 
     @property
-    def untried(self) -> bool:
-        return isinstance(self.now, Missing) and self.now.untried
-
-    @property
     def phrase(self) -> str:
-        return "not tried" if self.untried else PHRASES[self.position]
+        return PHRASES[self.position]
 
     @property
     def words(self) -> str:
@@ -392,12 +320,6 @@ class Verdict:
     def known(self) -> bool:
         """Whether any reading has a number."""
         return any(one.position != "missing" for one in self.judged)
-
-    @property
-    def untried(self) -> bool:
-        """Whether its author's experiment could not be tried; another may have a number."""
-        mine = [one for one in self.judged if one.reading.whose == "author"]
-        return bool(mine) and all(one.untried for one in mine)
 
     @property
     def words(self) -> str:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:  # it imports what measures, and some commands only read
     from bench.run.runner import Options
 
 MAX_SECONDS = 1_000_000
-MAX_PERCENT = 1000
 MAX_COUNT = 10_000_000
 MAX_SEED = 10**15 - 1
 """Records keep longer seeds made from this one: a thousand times it, plus the block."""
@@ -55,16 +54,11 @@ seconds = number(
     float, ABOVE_0, MAX_SECONDS, f"a number of seconds above 0, at most {MAX_SECONDS:,}"
 )
 minutes = number(float, ABOVE_0, MAX_SECONDS, "minutes above 0")
-percentage = number(float, 0, MAX_PERCENT, f"a percentage from 0 to {MAX_PERCENT:,}")
 seed = number(int, -MAX_SEED, MAX_SEED, "a whole number of at most 15 digits")
 
 
 def budget(text: str) -> float:
     return 60 * minutes(text)
-
-
-def percent(text: str) -> float:
-    return percentage(text.removesuffix("%"))
 
 
 def campaign(add: Callable[..., Any], profile: str = "quick") -> None:

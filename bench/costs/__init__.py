@@ -5,6 +5,6 @@ same; a busy one blurs only the backends that do more when a connection is late.
 called speed: see docs/costs.md for what they leave out.
 
 ``measure`` runs crawls under an instrument (:mod:`bench.machine.instruments`); ``record`` keeps
-them and makes costs per page, ``guard`` compares two records, or our models with their baseline,
+them and makes costs per page, ``guard`` compares our models with their baseline,
 and ``report`` shows one.
 """

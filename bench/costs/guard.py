@@ -1,4 +1,4 @@
-"""Does a page take more than it did? Two records compared, and our models with their baseline.
+"""Does a page of our models take more than it did? Counts compared with their baseline.
 
 The baseline, ``baseline.json``, is committed. It holds for the builds of interpreters that it names
 and for no other; on processors of two makers it differed by 0.4 %. Anything but more instructions
@@ -9,127 +9,23 @@ a machine without valgrind, an interpreter without a baseline, a crawl that fail
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from subprocess import SubprocessError
 from typing import Final, Literal
-
-from pydantic import ValidationError
 
 from bench import filesystem
 from bench.costs import measure
 from bench.costs.measure import CostsOptions
-from bench.costs.record import (
-    Account,
-    Cost,
-    Costs,
-    CostsError,
-    Sample,
-    accounts,
-    differences,
-    per_page,
-)
+from bench.costs.record import CostsError, Sample, per_page
+from bench.errors import BenchError
 from bench.machine import instruments
 from bench.machine.build import python_build
-from bench.machine.instruments import INSTRUCTIONS, WORKING
+from bench.machine.instruments import INSTRUCTIONS
 from bench.schema import Record
 from bench.text import now
 from crawlers.registry import MODELS
-
-# --- two records -----------------------------------------------------------------------------
-
-GATED = {INSTRUCTIONS: "instructions", WORKING: "system calls"}
-"""The costs that code decides and not the moment; each with its instrument."""
-
-WITHIN = 0.02
-"""By how much a cost may grow before it counts as more."""
-
-Verdict = Literal["more", "fewer", "same"]
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    workload: str
-    backend: str
-    cost: str
-    a: Cost
-    b: Cost
-    verdict: Verdict
-
-    @property
-    def ratio(self) -> float | None:
-        return self.b.middle / self.a.middle if self.a.middle else None
-
-
-@dataclass(frozen=True, slots=True)
-class Gate:
-    rows: tuple[Row, ...]
-    lost: tuple[str, ...]  # counted in A, and not in B
-    notes: tuple[str, ...]  # what could not be compared, and why
-    python: str  # the interpreter of both, or of A and of B
-
-    @property
-    def more(self) -> list[Row]:
-        return [row for row in self.rows if row.verdict == "more"]
-
-    @property
-    def failed(self) -> bool:
-        return bool(self.more or self.lost)
-
-
-def compare(a: Costs, b: Costs, within: float = WITHIN, *, force: bool = False) -> Gate:
-    """Compare record B with record A.
-
-    A cost grew if the lowest of B's seeds is above the highest of A's by more than ``within``.
-    Raises :class:`CostsError` when the two were counted differently, unless ``force``.
-    """
-    notes = differences(a.header, b.header)
-    if notes and not force:
-        raise CostsError(
-            f"the two records were counted differently ({'; '.join(notes)}); "
-            "use --force to compare them anyway"
-        )
-    tools_a, tools_b = a.header.tools, b.header.tools
-    usable = set()
-    for instrument in tools_a:
-        if instrument not in tools_b:
-            notes.append(f"{instrument}: not counted in B")
-        elif tools_a[instrument] != tools_b[instrument] and not force:
-            notes.append(
-                f"{instrument}: counted with {tools_a[instrument]} and {tools_b[instrument]}"
-            )
-        else:
-            usable.add(instrument)
-    second = {(each.workload, each.backend): each for each in accounts(b)}
-    rows: list[Row] = []
-    lost: list[str] = []
-    for before in accounts(a):
-        after = second.get((before.workload, before.backend))
-        if after is None:
-            notes.append(f"{before.workload}, {before.backend}: not counted in B")
-            continue
-        rows += compared(before, after, usable, within)
-        lost += [f"{after.workload}, {after.backend}: {reason}" for reason in after.bad]
-    if not rows and not lost:
-        raise CostsError("the two records have nothing in common that could be compared")
-    both = dict.fromkeys(each.header.environment.python for each in (a, b))
-    return Gate(tuple(rows), tuple(lost), tuple(notes), " and ".join(both))
-
-
-def compared(before: Account, after: Account, usable: set[str], within: float) -> Iterator[Row]:
-    for cost, instrument in GATED.items():
-        if instrument not in usable or cost not in before.costs or cost not in after.costs:
-            continue
-        a, b = before.costs[cost], after.costs[cost]
-        verdict: Verdict = "same"
-        if b.low > a.high * (1 + within):
-            verdict = "more"
-        elif b.high < a.low / (1 + within):
-            verdict = "fewer"
-        yield Row(before.workload, before.backend, cost, a, b, verdict)
-
-
-# --- our models and the baseline ---------------------------------------------------------------
 
 FILE = Path(__file__).with_name("baseline.json")
 PAGES, SLOTS, SEED = 500, 100, 1
@@ -153,6 +49,15 @@ class Entry(Record):
     created: str
     instructions: dict[str, float]
 
+    def exceeded(self, counted: Mapping[str, float]) -> list[str]:
+        """Whose count is above the baseline by more than the margin."""
+        return [
+            name
+            for name, value in counted.items()
+            if name in self.instructions
+            and value > self.instructions[name] * (1 + MARGINS.get(name.split()[1], MARGIN))
+        ]
+
 
 class Baseline(Record):
     """The committed file: entries by :func:`interpreter`."""
@@ -167,13 +72,7 @@ class Outcome:
 
 
 def load(file: Path = FILE) -> Baseline:
-    """The baseline. Raises :class:`CostsError` if the file is damaged."""
-    if not file.exists():
-        return Baseline(entries={})
-    try:
-        return Baseline.model_validate_json(filesystem.read_text(file))
-    except ValidationError as error:
-        raise CostsError(f"{file.name}: {error.errors()[0]['msg']}; renew it: {UPDATE}") from None
+    return Baseline.model_validate_json(filesystem.read_text(file))
 
 
 def interpreter() -> str:
@@ -209,18 +108,6 @@ def count() -> dict[str, float]:
     return found
 
 
-def margin(name: str) -> float:
-    return MARGINS.get(name.partition(" ")[2], MARGIN)
-
-
-def exceeding(counted: Mapping[str, float], entry: Entry) -> list[str]:
-    return [
-        name
-        for name, value in counted.items()
-        if name in entry.instructions and value > entry.instructions[name] * (1 + margin(name))
-    ]
-
-
 def lines(counted: Mapping[str, float], entry: Entry | None) -> list[str]:
     made = []
     for name, value in counted.items():
@@ -233,12 +120,14 @@ def lines(counted: Mapping[str, float], entry: Entry | None) -> list[str]:
 
 
 def check(file: Path = FILE, count: Count = count) -> Outcome:
+    entries = load(file).entries
     try:
         key = interpreter()
-    except CostsError as error:
+        counted = count()
+    except (BenchError, OSError, SubprocessError) as error:
+        # A machine on which nothing can be counted says nothing about the code.
         return Outcome("not checked", (f"instructions are not checked: {error}",))
-    entry = load(file).entries.get(key)
-    counted = count()
+    entry = entries.get(key)
     made = lines(counted, entry)
     if entry is None:
         made.append(
@@ -247,7 +136,7 @@ def check(file: Path = FILE, count: Count = count) -> Outcome:
         )
         return Outcome("not checked", tuple(made))
     made += [f"{name}: not counted" for name in entry.instructions if name not in counted]
-    names = exceeding(counted, entry)
+    names = entry.exceeded(counted)
     if names:
         made.append(
             f"a page takes more instructions than the baseline allows: {', '.join(names)}. If that "
@@ -270,7 +159,7 @@ def update(file: Path = FILE, count: Count = count) -> Outcome:
     old = load(file).entries
     before = old.pop(key, None)
     made = [*lines(counted, before), f"written: {file.name}, for {key}"]
-    if old and before is not None and exceeding(counted, before):
+    if old and before is not None and before.exceeded(counted):
         made.append(f"{len(old)} entries of other interpreters are gone: they were of other code")
         old = {}
     entry = Entry(created=now()[:10], instructions=counted)

@@ -7,7 +7,6 @@ crash loses at most what was being counted, and no older record.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -101,9 +100,10 @@ LINES: TypeAdapter[Header | Sample] = TypeAdapter(
 
 
 def read(file: Path) -> tuple[Costs, int]:
-    """The record in a file, and the length of a torn last line. Raises :class:`CostsError`."""
-    if file.exists() and not is_costs(file):
-        raise CostsError(f"{file}: not a record of costs")
+    """The record in a file, and the length of a torn last line.
+
+    Raises :class:`bench.errors.BenchError`.
+    """
     lines, torn = load_lines(file, LINES)
     if not lines or not isinstance(lines[0], Header):
         raise CostsError(f"{file}: not a record of costs")
@@ -111,21 +111,8 @@ def read(file: Path) -> tuple[Costs, int]:
 
 
 def load(path: Path) -> Costs:
-    """The record in a file or folder. Raises :class:`CostsError`."""
-    return read(file_of(path))[0]
-
-
-def file_of(path: Path) -> Path:
-    return path / FILE_NAME if path.is_dir() else path
-
-
-def is_costs(path: Path) -> bool:
-    """Whether a path that a user gave is a record of costs, or a folder with one."""
-    try:
-        with file_of(path).open(encoding="utf-8") as lines:
-            return bool(json.loads(lines.readline()).get("kind") == "costs")
-    except (OSError, ValueError, AttributeError):
-        return False
+    """The record in a file or folder. Raises :class:`bench.errors.BenchError`."""
+    return read(path / FILE_NAME if path.is_dir() else path)[0]
 
 
 def save(costs: Costs, folder: Path) -> None:
@@ -152,9 +139,9 @@ def begin(folder: Path, header: Header, *, resume: bool) -> tuple[Log, Costs]:
         log.append(header)
         return log, Costs(header, ())
     found, torn = read(path)
-    if what := differences(found.header, header, resume=True):
+    if what := differences(found.header, header):
         raise CostsError(
-            f"{shown(path)} was counted differently ({'; '.join(what)}); delete it to start "
+            f"{shown(path)} was counted differently ({', '.join(what)}); delete it to start "
             "from the beginning"
         )
     log = Log(path, create=False)
@@ -162,28 +149,20 @@ def begin(folder: Path, header: Header, *, resume: bool) -> tuple[Log, Costs]:
     return log, found
 
 
-def differences(a: Header, b: Header, *, resume: bool = False) -> list[str]:
-    """Why two records count different things; empty if they can be compared, or resumed."""
+def differences(a: Header, b: Header) -> list[str]:
+    """What makes the counts of two records differ; empty if one can go on with the other."""
     first, second = a.environment, b.environment
-    found = [
-        f"{what}: {x} and {y}"
-        for what, x, y in (
-            ("pages", a.pages, b.pages),
-            ("slots", a.slots, b.slots),
-            ("interpreter", first.python, second.python),
-            ("machine", first.machine, second.machine),
-            *((("commit", first.commit, second.commit), ("tools", a.tools, b.tools)) * resume),
-        )
-        if x != y
-    ]
-    if first.python == second.python and first.python_build != second.python_build:
-        found.append("the build of the interpreter")
-    found += [
-        f"{package}: {version} and {second.packages[package]}"
-        for package, version in first.packages.items()
-        if package in second.packages and second.packages[package] != version
-    ]
-    return found
+    pairs = {
+        "pages": (a.pages, b.pages),
+        "slots": (a.slots, b.slots),
+        "tools": (a.tools, b.tools),
+        "interpreter": (first.python, second.python),
+        "build of the interpreter": (first.python_build, second.python_build),
+        "machine": (first.machine, second.machine),
+        "commit": (first.commit, second.commit),
+        "packages": (first.packages, second.packages),
+    }
+    return [what for what, (one, other) in pairs.items() if one != other]
 
 
 # --- costs per page --------------------------------------------------------------------------
@@ -258,7 +237,6 @@ def account(samples: Iterable[Sample], header: Header, workload: str, backend: s
     middles = {name: cost.middle for name, cost in costs.items()}
     untold = shadow(middles, header.tools.get("system calls", ""))
     if untold:
-        # Calls that do not wait (WORKING) stay, for the gate: no lock changes their number.
         costs = {k: v for k, v in costs.items() if k != SYSCALLS and not k.startswith(SYSCALL)}
     python = header.environment.python
     return Account(backend, workload, costs, tuple(bad), untold, python)

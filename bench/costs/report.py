@@ -7,18 +7,16 @@ show them with measurements on another one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from rich.console import Console
 
 from bench.analysis.stats import Spread
-from bench.costs.guard import Gate
-from bench.costs.measure import FLOOR, OPENED
+from bench.costs.measure import FLOOR
 from bench.costs.record import Account, Cost, Costs, Sample, per_page, seed_words, shadow
 from bench.costs.serving import SERVE
-from bench.machine.instruments import INSTRUCTIONS, SYSCALLS, WORKING
+from bench.machine.instruments import INSTRUCTIONS, SYSCALLS
 from bench.plan.participants import MAIN_VARIANTS
 from bench.plan.profiles import SERVING
 from bench.report import study
@@ -27,8 +25,8 @@ from bench.report.study import origin
 from bench.report.tables import section
 from bench.report.tables import show as show_table
 from bench.show.figures import Bars, Figure, Panel, Unit
-from bench.show.table import MISSING, Cell, Column, Row, Table, Tone, name, words
-from bench.text import count, number, times
+from bench.show.table import MISSING, Cell, Column, Row, Table, name
+from bench.text import number, times
 from crawlers.registry import MODELS
 
 CHOSEN = (FLOOR, *dict.fromkeys((*MODELS, *MAIN_VARIANTS, *SERVING)))
@@ -105,40 +103,6 @@ def finding(workload: str, found: Mapping[str, Cost]) -> str | None:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Opening:
-    """A connection for each page: the counts of ``churn`` minus those of ``fetch``, medians."""
-
-    backend: str
-    instructions: float  # of opening and closing a connection
-    page: float  # instructions of a page on a kept connection
-    calls: float | None  # system calls of opening and closing
-
-    @property
-    def pages(self) -> float:
-        """How many pages on a kept connection take as many instructions."""
-        return self.instructions / self.page
-
-
-def openings(made: Sequence[Account]) -> list[Opening]:
-    by_place = {(each.backend, each.workload): each for each in made}
-    found = []
-    for (backend, workload), each in by_place.items():
-        kept = by_place.get((backend, "fetch"))
-        if workload != OPENED or kept is None:
-            continue
-        more, page = added(each, kept, INSTRUCTIONS), kept.costs.get(INSTRUCTIONS)
-        if more is not None and page is not None:
-            found.append(Opening(backend, more, page.middle, added(each, kept, SYSCALLS)))
-    return found
-
-
-def added(opened: Account, kept: Account, key: str) -> float | None:
-    """How much more of one cost a page takes; None where one of them was not counted."""
-    one, other = opened.costs.get(key), kept.costs.get(key)
-    return None if one is None or other is None else one.middle - other.middle
-
-
 # --- tables ----------------------------------------------------------------------------------
 
 COLUMNS = {INSTRUCTIONS: Column("instructions"), SYSCALLS: Column("system calls")}
@@ -187,7 +151,7 @@ def costs_table(made: Sequence[Account], workload: str) -> Table:
     used = [key for key in COLUMNS if any(key in each.costs for each in rows)]
     columns = [name("backend"), *(COLUMNS[key] for key in used)]
     body: list[Row] = [[each.backend, *(cell(each.costs.get(k)) for k in used)] for each in rows]
-    notes = untold(rows)
+    notes = []
     least = next((each.costs.get(INSTRUCTIONS) for each in rows if each.backend == FLOOR), None)
     if least and INSTRUCTIONS in used:
         columns.insert(1, Column(f"× {FLOOR}"))
@@ -195,7 +159,7 @@ def costs_table(made: Sequence[Account], workload: str) -> Table:
             [row[0], multiple(each.costs.get(INSTRUCTIONS), least), *row[1:]]
             for each, row in zip(rows, body, strict=True)
         ]
-        notes = [FLOOR_NOTE, *notes]
+        notes = [FLOOR_NOTE]
     what = "request" if workload == SERVE else "page"
     return Table(captioned(f"A {what} of {workload} needs", rows), columns, body, notes=notes)
 
@@ -206,8 +170,7 @@ def multiple(found: Cost | None, least: Cost) -> str:
 
 def calls_table(made: Sequence[Account], workload: str) -> Table:
     """The system calls by name: medians, one row for each backend whose own they are."""
-    mine = [each for each in made if each.workload == workload]
-    rows = [each for each in mine if SYSCALLS in each.costs]
+    rows = [each for each in made if each.workload == workload and SYSCALLS in each.costs]
     most: dict[str, float] = {}
     for each in rows:
         for key, cost in each.calls().items():
@@ -221,34 +184,15 @@ def calls_table(made: Sequence[Account], workload: str) -> Table:
     columns = [name("backend"), *(Column(key, drop=place) for place, key in enumerate(used))]
     what = "request" if workload == SERVE else "page"
     caption = captioned(f"System calls for a {what} of {workload}", rows)
-    return Table(caption, columns, body, notes=untold(mine))
-
-
-def openings_table(made: Sequence[Account]) -> Table:
-    return Table(
-        captioned("A connection of its own adds to a page of fetch", made),
-        [name("backend"), Column("instructions"), Column("in kept pages"), Column("system calls")],
-        [
-            [
-                row.backend,
-                count(row.instructions),
-                times(row.pages),
-                MISSING if row.calls is None else f"{row.calls:.1f}",
-            ]
-            for row in openings(made)
-        ],
-        about="The workload churn minus fetch, medians over hash seeds: opening and closing.",
-        notes=untold(each for each in made if each.workload == OPENED),
-    )
+    return Table(caption, columns, body)
 
 
 def tables(made: Sequence[Account]) -> list[Table]:
-    found = [
+    return [
         table
         for workload in workloads(made)
         for table in (costs_table(made, workload), calls_table(made, workload))
     ]
-    return [*found, openings_table(made)] if openings(made) else found
 
 
 def workloads(made: Iterable[Account]) -> list[str]:
@@ -261,37 +205,6 @@ def lost(costs: Costs, made: Sequence[Account]) -> list[str]:
         *(f"{backend}: {reason}" for backend, reason in costs.header.absent.items()),
         *(f"{each.workload}, {each.backend}: {reason}" for each in made for reason in each.bad),
     ]
-
-
-TONES: dict[str, Tone] = {"more": "bad", "fewer": "good"}
-
-
-def gate_table(gate: Gate) -> Table:
-    return Table(
-        f"A page in B needs, compared with A ({gate.python})",
-        [
-            name("backend"),
-            name("workload"),
-            words("cost"),
-            Column("A", drop=1),
-            Column("B", drop=2),
-            Column("B / A"),
-            words("verdict"),
-        ],
-        [
-            [
-                row.backend,
-                row.workload,
-                "system calls, without waiting" if row.cost == WORKING else COLUMNS[row.cost].title,
-                cell(row.a),
-                cell(row.b),
-                MISSING if row.ratio is None else f"{row.ratio:.3f}",
-                Cell(row.verdict, row.verdict, TONES.get(row.verdict, "plain")),
-            ]
-            for row in gate.rows
-        ],
-        grouped=True,
-    )
 
 
 # --- where they are shown --------------------------------------------------------------------
@@ -313,22 +226,10 @@ def progress(console: Console, sample: Sample, done: int, planned: int) -> None:
 def show(costs: Costs, made: Sequence[Account], console: Console) -> None:
     for table in tables(made):
         show_table(table, console)
+    for note in untold(made):
+        console.print(note, markup=False)
     for reason in lost(costs, made):
         console.print(f"not counted: {reason}", markup=False)
-
-
-def show_gate(gate: Gate, console: Console) -> None:
-    show_table(gate_table(gate), console)
-    for note in gate.notes:
-        console.print(f"not compared: {note}", markup=False)
-    for reason in gate.lost:
-        console.print(f"not counted in B: {reason}", markup=False)
-    more = len(gate.more)
-    console.print(
-        f"A page needs more in {more} of {len(gate.rows)} comparisons."
-        if more
-        else "No page needs more."
-    )
 
 
 def as_json(made: Sequence[Account]) -> dict[str, dict[str, dict[str, list[float] | None]]]:
@@ -353,6 +254,7 @@ def summary(costs: Costs, made: Sequence[Account]) -> str:
         f"Counted with {tools}. Brackets: the range over {seed_words(costs)}; none where there "
         "is one seed, or no difference. These are counts, not speed: docs/costs.md says what they "
         "leave out. Rebuild with `python -m bench costs --redraw`.",
+        *untold(made),
         "",
     ]
     for table in tables(made):
@@ -364,15 +266,16 @@ def summary(costs: Costs, made: Sequence[Account]) -> str:
 
 def excerpt(costs: Costs, made: Sequence[Account], chart_file: str | None = None) -> str:
     """The generated part of a document: a chart, the models and the main variants."""
+    rows = [each for each in made if each.backend in CHOSEN]
     lines = []
     if chart_file and isinstance(drawing := design(costs, made), Design):
         lines += [f"![{drawing.headline}]({chart_file})", ""]
     lines += [
         f"{costs.header.stamp}: the median over {seed_words(costs)}, and the range where there "
         "is one.",
+        *untold(rows),
         "",
     ]
-    rows = [each for each in made if each.backend in CHOSEN]
     for workload in workloads(rows):
         lines += section(costs_table(rows, workload), 3)
     return "\n".join(lines).rstrip()

@@ -26,16 +26,6 @@ SYSCALLS = "system_calls"
 SYSCALL = "system_call."
 """Before the name of a system call."""
 
-WORKING = "working_calls"
-"""System calls other than these."""
-WAITING = frozenset(
-    (
-        *("epoll_pwait", "epoll_pwait2", "epoll_wait", "futex", "poll", "ppoll", "pselect6"),
-        *("sched_yield", "select"),
-    )
-)
-"""How often a program waits depends on the moment: on what is ready, and on who has the lock."""
-
 OUTPUT = "count"
 """Instruments write to files of this name in the scratch folder; one for each process."""
 
@@ -95,7 +85,6 @@ def read_system_calls(texts: Iterable[str]) -> Counts:
         raise ValueError("strace wrote no system calls")
     return {
         SYSCALLS: found.total(),
-        WORKING: sum(number for name, number in found.items() if name not in WAITING),
         **{f"{SYSCALL}{name}": found[name] for name in sorted(found)},
     }
 

@@ -4,8 +4,7 @@ Each is a function of its name, in the module that :data:`EXPERIMENTS` gives. It
 :class:`ExperimentResult` and runs in a fresh process of its own: :func:`main` with its name.
 The module of an experiment has the servers that it needs, too.
 
-The imports stand in functions where another interpreter, or a server whose heap counts, runs
-without them.
+The imports stand in functions where a server whose heap counts runs without them.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from importlib import import_module
-from pathlib import Path
 from typing import Final, Self
 
 #: Name -> its module, and the most repeats; None: as many as asked for. In the order of running
@@ -27,11 +25,8 @@ EXPERIMENTS: Final[dict[str, tuple[str, int | None]]] = {
     "bytecode": ("coroutines", 1),
     "coroutines": ("coroutines", 3),
     "echo": ("echo", 6),
-    "http_clients": ("today", 6),
     "readiness": ("waiting", None),
-    "releases": ("today", 5),
     "seen_set": ("coroutines", 6),
-    "spinning_connect": ("waiting", None),
     "stack_ripping": ("stack_ripping", 1),
     "thread_ceiling": ("waiting", 5),
 }
@@ -99,14 +94,6 @@ class Served:
         from bench.machine import cpu
 
         return cpu.used_s(self._child.pid)
-
-    def waited_s(self) -> float:
-        """Seconds that the server was ready to run and had no processor; 0 where it is unknown."""
-        try:
-            fields = Path(f"/proc/{self._child.pid}/schedstat").read_text(encoding="ascii").split()
-        except OSError:
-            return 0.0
-        return int(fields[1]) / 1e9
 
     def __enter__(self) -> Self:
         return self

@@ -7,20 +7,21 @@ import gc
 import os
 from collections import Counter
 from collections.abc import Awaitable, Callable, Generator
+from contextlib import AbstractContextManager, nullcontext
 from dis import get_instructions
 from inspect import getsource, isgeneratorfunction
 from threading import Barrier, Lock, Thread
-from time import monotonic, perf_counter
+from time import monotonic
 from types import CodeType
 
 import psutil
 
 from bench.claims.experiments import ExperimentResult
 from bench.machine.memory import user_memory
-from bench.text import listing
+from bench.text import KIB, listing
 from crawlers import generators
 
-# --- whether ``await coroutine`` and ``await task`` yield to the loop, and the cost of each -------
+# --- whether ``await coroutine`` and ``await task`` yield to the loop ----------------------------
 
 AWAITS = 20_000
 
@@ -52,21 +53,13 @@ async def turns(make: Callable[[], Awaitable[None]]) -> float:
     return taken / AWAITS
 
 
-async def nanoseconds(make: Callable[[], Awaitable[None]]) -> float:
-    """The time per await, with nothing else on the loop."""
-    began = perf_counter()
-    for _ in range(AWAITS):
-        await make()
-    return 1e9 * (perf_counter() - began) / AWAITS
-
-
 def awaiting() -> ExperimentResult:
-    result = ExperimentResult()
-    for name, make in (("coroutine", nothing), ("task", a_task)):
-        result.values[f"{name}_turns"] = asyncio.run(turns(make))
-        result.values[f"{name}_ns"] = asyncio.run(nanoseconds(make))
-    result.ratio("task_over_coroutine", "task_ns", "coroutine_ns")
-    return result
+    return ExperimentResult(
+        {
+            "coroutine_turns": asyncio.run(turns(nothing)),
+            "task_turns": asyncio.run(turns(a_task)),
+        }
+    )
 
 
 # --- are coroutines generators? ------------------------------------------------------------------
@@ -131,7 +124,6 @@ COUNT = 20_000
 MANY = 200_000
 """The least that "hundreds of thousands" can mean."""
 KEEP_FREE_BYTES = 2 << 30
-KIB = 1024
 
 
 # As in the chapter.
@@ -178,51 +170,55 @@ def chapter() -> dict[int, Callable[[], None]]:
     return selector
 
 
+def used_kib() -> float | None:
+    """User memory of this process; None off Linux."""
+    gc.collect()
+    used = user_memory(os.getpid())
+    return None if used is None else used / KIB
+
+
+def each_kib(before: float | None, count: int) -> float | None:
+    after = used_kib()
+    return None if before is None or after is None else (after - before) / count
+
+
+def chapter_kib() -> float | None:
+    before = used_kib()
+    made = chapter()
+    return each_kib(before, len(made))
+
+
 async def wait_for(future: asyncio.Future[None], started: list[int]) -> None:
     started[0] += 1
     await future
 
 
-def chapter_kib() -> float | None:
-    """KiB of user memory for each of them; None off Linux."""
-    gc.collect()
-    before = user_memory(os.getpid())
-    made = chapter()
-    return each_kib(before, user_memory(os.getpid()), len(made))
-
-
-def each_kib(before: int | None, after: int | None, count: int) -> float | None:
-    return None if before is None or after is None else (after - before) / count / KIB
-
-
-async def asyncio_tasks(count: int) -> tuple[float | None, int, float]:
-    """KiB per suspended task, how many were suspended at once, and seconds until all ended."""
+async def asyncio_tasks(count: int) -> tuple[float | None, int]:
+    """KiB per suspended task, and how many were suspended at once; all of them end."""
     started, future = [0], asyncio.get_running_loop().create_future()
-    gc.collect()
-    before = user_memory(os.getpid())
-    began = perf_counter()
+    before = used_kib()
     tasks = []
     for number in range(count):
         if number % COUNT == 0 and psutil.virtual_memory().available < KEEP_FREE_BYTES:
             break
         tasks.append(asyncio.create_task(wait_for(future, started)))
     await asyncio.sleep(0)
-    after, suspended = user_memory(os.getpid()), started[0]
+    kib, suspended = each_kib(before, len(tasks)), started[0]
     future.set_result(None)
     await asyncio.gather(*tasks)
-    return each_kib(before, after, len(tasks)), suspended, perf_counter() - began
+    return kib, suspended
 
 
 def coroutines() -> ExperimentResult:
     result = ExperimentResult()
-    result.values |= {
-        "chapter_kib": chapter_kib(),
-        "task_kib": asyncio.run(asyncio_tasks(COUNT))[0],
-    }
-    for name in [name for name, kib in result.values.items() if kib is None]:
-        result.lacks("user memory cannot be read on this system", name)
-    _, suspended, seconds = asyncio.run(asyncio_tasks(MANY))
-    result.values |= {"suspended_at_once": float(suspended), "seconds": seconds}
+    for name, kib in (
+        ("chapter_kib", chapter_kib()),
+        ("task_kib", asyncio.run(asyncio_tasks(COUNT))[0]),
+    ):
+        result.values[name] = kib
+        if kib is None:
+            result.lacks("user memory cannot be read on this system", name)
+    result.values["suspended_at_once"] = float(asyncio.run(asyncio_tasks(MANY))[1])
     return result
 
 
@@ -239,8 +235,6 @@ URLS_OF_COROUTINES = 5_000
 PER = 1_000_000
 """Results are duplicates per million URLs."""
 
-Worker = Callable[[list[str]], int]
-
 
 class Seen:
     """A frontier in two steps."""
@@ -255,72 +249,33 @@ class Seen:
         self.urls.add(url)
 
 
-def calls() -> Worker:
-    """Test and update are two calls of Python functions."""
-    seen = Seen()
-
-    def work(urls: list[str]) -> int:
-        taken = 0
-        for url in urls:
-            if not seen.has(url):
-                seen.add(url)
-                taken += 1
-        return taken
-
-    return work
-
-
-def statements() -> Worker:
-    """Test and update are two statements next to each other, on a set."""
-    seen: set[str] = set()
-
-    def work(urls: list[str]) -> int:
-        taken = 0
-        for url in urls:
-            if url not in seen:
-                seen.add(url)
-                taken += 1
-        return taken
-
-    return work
-
-
-def locked() -> Worker:
-    """As :func:`calls`, with a lock around both."""
-    seen, lock = Seen(), Lock()
-
-    def work(urls: list[str]) -> int:
-        taken = 0
-        for url in urls:
-            with lock:
-                if not seen.has(url):
-                    seen.add(url)
-                    taken += 1
-        return taken
-
-    return work
-
-
-def in_threads(make: Callable[[], Worker]) -> float:
+def in_threads(lock: AbstractContextManager[object]) -> float:
     """Duplicates per million URLs with threads, in as many rounds as there is time for."""
     urls = [f"http://site.test/{number}" for number in range(URLS)]
     began, rounds, surplus = monotonic(), 0, 0
     while monotonic() - began < THREADS_S:
-        surplus += one_round(make(), urls) - URLS
+        surplus += taken_by_threads(urls, lock) - URLS
         rounds += 1
     return PER * surplus / (rounds * URLS)
 
 
-def one_round(work: Worker, urls: list[str]) -> int:
+def taken_by_threads(urls: list[str], lock: AbstractContextManager[object]) -> int:
     """How many URLs the threads took in total; each gets all of them."""
+    seen = Seen()
     taken: list[int] = []
     start = Barrier(WORKERS)
 
-    def run() -> None:
+    def work() -> None:
         start.wait()
-        taken.append(work(urls))
+        mine = 0
+        for url in urls:
+            with lock:
+                if not seen.has(url):
+                    seen.add(url)
+                    mine += 1
+        taken.append(mine)
 
-    threads = [Thread(target=run) for _ in range(WORKERS)]
+    threads = [Thread(target=work) for _ in range(WORKERS)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -350,9 +305,8 @@ async def in_coroutines(*, await_between: bool) -> float:
 def seen_set() -> ExperimentResult:
     return ExperimentResult(
         {
-            "threads_calls": in_threads(calls),
-            "threads_statements": in_threads(statements),
-            "threads_locked": in_threads(locked),
+            "threads_calls": in_threads(nullcontext()),
+            "threads_locked": in_threads(Lock()),
             "coroutines_no_await": asyncio.run(in_coroutines(await_between=False)),
             "coroutines_await": asyncio.run(in_coroutines(await_between=True)),
         }

@@ -1,10 +1,9 @@
-"""The experiment of uvloop's and of curio's author: an echo server, by its processor time.
+"""The experiment of uvloop's author: an echo server, by its processor time.
 
-Ten connections send 1 KB each, and each sends again when it has its answer. The authors
-gave requests per second of a server that is the bottleneck, so a ratio of theirs is one of
+Ten connections send 1 KB each, and each sends again when it has its answer. The author
+gave requests per second of a server that is the bottleneck, so a ratio of his is one of
 processor time per message. All servers are alive at once and take turns. They follow
-``examples/bench/echoserver.py`` of uvloop (streams, protocol, sockets) and the server in curio's
-README, as their authors wrote them.
+``examples/bench/echoserver.py`` of uvloop (streams, protocol, sockets).
 
 A server that waits for its client is woken for each message and never finds two at once, which
 flatters the slower one. So the client is in C, built with the machine's compiler, ``cc``.
@@ -17,7 +16,6 @@ import ctypes
 import shutil
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 from asyncio import AbstractEventLoop as Loop
@@ -27,8 +25,7 @@ from contextlib import ExitStack
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from statistics import median
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import cast
 
 from bench.claims.experiments import ExperimentResult, Served
 
@@ -36,8 +33,6 @@ from bench.claims.experiments import ExperimentResult, Served
 
 RECEIVE = 1_000_000
 BACKLOG = 100
-Connection: TypeAlias = Any
-"""A socket of a library without types."""
 
 
 async def streams(listener: socket.socket) -> None:
@@ -82,97 +77,19 @@ async def sockets(listener: socket.socket) -> None:
         tasks.add(loop.create_task(client(sock)))
 
 
-def loop_of(library: str) -> Callable[[], Loop]:
-    """What makes a loop of asyncio, of another library, or with parts of asyncio's in Python."""
-    if library == "asyncio":
-        return asyncio.SelectorEventLoop
-    if library not in ("pytask", "pure"):
-        factory: Callable[[], Loop] = import_module(library).new_event_loop
-        return factory
-    from crawlers.variants.asyncio_pure import PureLoop, make_task
-
-    def python_task_loop() -> Loop:
-        """Task in Python and Future in C: as the claim of 2016 compared."""
-        loop = asyncio.SelectorEventLoop()
-        loop.set_task_factory(make_task)
-        return loop
-
-    return PureLoop if library == "pure" else python_task_loop
-
-
-def curio(listener: socket.socket) -> None:
-    """The server of curio's README."""
-    library: Any = import_module("curio")
-    wrap: Any = import_module("curio.io").Socket
-
-    async def client(sock: Connection) -> None:
-        async with sock:
-            while data := await sock.recv(RECEIVE):
-                await sock.sendall(data)
-
-    async def main() -> None:
-        async with wrap(listener) as accepting:
-            while True:
-                sock, _ = await accepting.accept()
-                await library.spawn(client, sock, daemon=True)
-
-    library.run(main)
-
-
-def gevent(listener: socket.socket) -> None:
-    server: Any = import_module("gevent.server").StreamServer
-    gevent_socket: Any = import_module("gevent.socket").socket
-
-    def client(sock: Connection, _: object) -> None:
-        while data := sock.recv(RECEIVE):
-            sock.sendall(data)
-
-    accepting = gevent_socket(fileno=listener.detach())
-    server(accepting, client).serve_forever()
-
-
-def twisted(listener: socket.socket) -> None:
-    base: Any = import_module("twisted.internet.protocol")
-    reactor: Any = import_module("twisted.internet.reactor")
-
-    class Echo(base.Protocol):  # type: ignore[misc]
-        def dataReceived(self, data: bytes) -> None:
-            self.transport.write(data)
-
-    listener.setblocking(False)
-    reactor.adoptStreamPort(listener.fileno(), socket.AF_INET, base.Factory.forProtocol(Echo))
-    reactor.run()
-
-
 WAYS = {"streams": streams, "protocol": protocol, "sockets": sockets}
-OTHERS = {"curio": curio, "gevent": gevent, "twisted": twisted}
-KINDS = (
-    *(f"{loop}_{way}" for way in WAYS for loop in ("asyncio", "uvloop")),
-    *("rloop_protocol", "pytask_streams", "pure_streams"),
-    *OTHERS,
-)
+KINDS = tuple(f"{library}_{way}" for way in WAYS for library in ("asyncio", "uvloop"))
 
 
 def serve_echo(kind: str) -> None:
+    library, _, way = kind.partition("_")
+    factory: Callable[[], Loop] = asyncio.SelectorEventLoop
+    if library == "uvloop":
+        factory = import_module(library).new_event_loop
     listener = socket.create_server(("127.0.0.1", 0), backlog=BACKLOG)
     print(listener.getsockname()[1], flush=True)
-    if kind in OTHERS:
-        OTHERS[kind](listener)
-        return
-    library, _, way = kind.partition("_")
-    with asyncio.Runner(loop_factory=loop_of(library)) as runner:
+    with asyncio.Runner(loop_factory=factory) as runner:
         runner.run(WAYS[way](listener))
-
-
-def lacking(kind: str) -> str | None:
-    library = kind.partition("_")[0]
-    if library in ("asyncio", "pytask", "pure"):
-        return None
-    if find_spec(library) is None:
-        return f"{library} is not installed"
-    if library == "curio" and sys.version_info >= (3, 12):
-        return "curio 1.6 does not import on CPython 3.12 and later"
-    return None
 
 
 # --- the client -------------------------------------------------------------------------------
@@ -218,16 +135,6 @@ def built(folder: Path) -> Turn | None:
 
 # --- the experiment ---------------------------------------------------------------------------
 
-#: Value: (the kind whose time is divided, the kind that divides), so more is faster.
-RATIOS = {
-    "uvloop_streams": ("asyncio_streams", "uvloop_streams"),
-    "uvloop_protocol": ("asyncio_protocol", "uvloop_protocol"),
-    "uvloop_sockets": ("asyncio_sockets", "uvloop_sockets"),
-    "rloop_protocol": ("uvloop_protocol", "rloop_protocol"),
-    "future_in_c": ("pure_streams", "pytask_streams"),
-    "curio_over_gevent": ("gevent", "curio"),
-    "curio_over_twisted": ("twisted", "curio"),
-}
 SIZE = 1000
 """The default of uvloop's ``examples/bench/echoclient.py``."""
 CONNECTIONS = 10
@@ -237,70 +144,55 @@ TIMEOUT_S = 30.0
 MESSAGE = b"x" * (SIZE - 1) + b"\n"
 
 
-class Spent(NamedTuple):
-    """Seconds of a server's processor, of waiting for it, and of the clock."""
-
-    cpu_s: float
-    waited_s: float
-    wall_s: float
-
-
 class Client:
     def __init__(self, server: Served, send: Turn, stack: ExitStack) -> None:
         self.server = server
         self.send = send
+        self.cpu_s = self.wall_s = 0.0
         self.sockets = []
         for _ in range(CONNECTIONS):
             sock = socket.create_connection(("127.0.0.1", server.port), timeout=TIMEOUT_S)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self.sockets.append(stack.enter_context(sock))
 
-    def turn(self, rounds: int) -> Spent:
-        """So many messages on each connection; what the server spent on them."""
-        cpu_s, waited_s, began = self.server.cpu_s(), self.server.waited_s(), time.monotonic()
-        self.send(self.sockets, rounds, MESSAGE, TIMEOUT_S)
-        wall_s = time.monotonic() - began
-        return Spent(self.server.cpu_s() - cpu_s, self.server.waited_s() - waited_s, wall_s)
+    def warm(self) -> None:
+        self.send(self.sockets, max(1, ROUNDS // 2), MESSAGE, TIMEOUT_S)
 
-
-def busy_share(turns: Sequence[Spent]) -> float:
-    wall_s = sum(each.wall_s for each in turns)
-    return min(1.0, sum(each.cpu_s + each.waited_s for each in turns) / wall_s)
+    def turn(self) -> None:
+        """Send, and add what the server spent."""
+        cpu_s, began = self.server.cpu_s(), time.monotonic()
+        self.send(self.sockets, ROUNDS, MESSAGE, TIMEOUT_S)
+        self.wall_s += time.monotonic() - began
+        self.cpu_s += self.server.cpu_s() - cpu_s
 
 
 def echo() -> ExperimentResult:
-    """Microseconds of the server's processor time per message, and their ratios."""
+    """Microseconds of a server's processor per message, and asyncio's divided by uvloop's."""
     result = ExperimentResult()
+    ratios = [f"uvloop_{way}" for way in WAYS]
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="c10k-echo-")))
         send = built(folder)
         if send is None:
-            result.lacks("there is no C compiler, which builds the client", *RATIOS)
+            result.lacks("there is no C compiler, which builds the client", *ratios)
             return result
-        kinds = [kind for kind in KINDS if lacking(kind) is None]
-        servers = {kind: stack.enter_context(Served(serve_echo, kind)) for kind in kinds}
-        clients = {k: Client(server, send, stack) for k, server in servers.items()}
+        if find_spec("uvloop") is None:
+            result.lacks("uvloop is not installed", *ratios)
+            return result
+        servers = {kind: stack.enter_context(Served(serve_echo, kind)) for kind in KINDS}
+        clients = {kind: Client(server, send, stack) for kind, server in servers.items()}
         for client in clients.values():
-            client.turn(max(1, ROUNDS // 2))  # warm
-        turns: dict[str, list[Spent]] = {kind: [] for kind in kinds}
+            client.warm()
         for turn in range(TURNS):
-            for kind in kinds if turn % 2 else reversed(kinds):
-                turns[kind].append(clients[kind].turn(ROUNDS))
-    spent = {kind: sum(each.cpu_s for each in turns[kind]) for kind in kinds}
-    busy = [busy_share(turns[kind]) for kind in kinds]
-    result.facts |= {
-        "client": "C",
-        "least_busy_server": round(min(busy), 3),
-        "median_busy_server": round(median(busy), 3),
-        "note": "client in C; in the last repeat the servers had work "
-        f"{100 * min(busy):.0f} to {100 * max(busy):.0f} % of the time",
-    }
-    for kind in kinds:
-        result.values[f"{kind}_us"] = 1e6 * spent[kind] / (TURNS * ROUNDS * CONNECTIONS)
-    for name, (one, other) in RATIOS.items():
-        reason = lacking(one) or lacking(other)
-        if reason or not spent[other]:
-            result.lacks(reason or "the processor time is too short to read", name)
-        else:
-            result.values[name] = spent[one] / spent[other]
+            for kind in KINDS if turn % 2 else reversed(KINDS):
+                clients[kind].turn()
+    busy = sorted(client.cpu_s / client.wall_s for client in clients.values())
+    result.facts["note"] = (
+        "client in C; in the last repeat the servers worked "
+        f"{100 * busy[0]:.0f} to {100 * busy[-1]:.0f} % of the time"
+    )
+    for kind, client in clients.items():
+        result.values[f"{kind}_us"] = 1e6 * client.cpu_s / (TURNS * ROUNDS * CONNECTIONS)
+    for way in WAYS:
+        result.ratio(f"uvloop_{way}", f"asyncio_{way}_us", f"uvloop_{way}_us")
     return result

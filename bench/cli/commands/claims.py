@@ -6,7 +6,7 @@ first campaign. Without it nothing runs. Writes claims.md and a chart; the campa
 shows them too, the next time you rebuild it.
 
   python -m bench claims                               against the reference campaign
-  python -m bench claims results/A --measure           run the experiments first: 5 minutes
+  python -m bench claims results/A --measure           run the experiments first: 2 minutes
   python -m bench claims results/A results/B           B answers what A cannot
 """
 
@@ -27,7 +27,7 @@ from bench.launch import RESULTS, shown
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "campaign", type=Path, nargs="*",
-        help="folders under results/ (default: reference, and claims if it exists)",
+        help="folders under results/ (default: reference, and interpreters if it exists)",
     )  # fmt: skip
     parser.add_argument("--measure", action="store_true", help="run the experiments first")
     parser.add_argument(

@@ -286,19 +286,6 @@ def test_compare_says_how_far_the_verdicts_agree(
     assert {*agreed} <= {"agree", "neither", "A only", "B only"}
 
 
-def test_compare_takes_a_folder_with_trials_and_counts_for_a_campaign(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folders = [
-        save(tmp_path / name, campaign(blocks=6, workloads=["throughput"], seed=seed))
-        for name, seed in (("a", 1), ("b", 2))
-    ]
-    for folder in folders:
-        (folder / "costs.jsonl").write_text('{"kind": "costs"}\n')
-    main(["compare", *map(str, folders)])
-    assert "Differences to the base" in capsys.readouterr().out
-
-
 # --- terminals ---------------------------------------------------------------------------
 
 ESCAPES = "\x1b[2J\x1b]0;title\x07\x9b\u202e"

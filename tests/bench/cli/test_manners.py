@@ -104,7 +104,7 @@ def test_ctrl_c_during_the_start_is_no_traceback(module: str, recorded: Path) ->
     assert others == ["interrupted"]
 
 
-READERS = (options.positive, options.seconds, options.budget, options.percent, options.seed)
+READERS = (options.positive, options.seconds, options.budget, options.seed)
 
 
 @pytest.mark.parametrize("read", READERS)
@@ -115,8 +115,7 @@ def test_a_number_has_ascii_digits(read: Callable[[str], float], text: str) -> N
 
 
 def test_numbers_are_read() -> None:
-    assert [read("20") for read in READERS] == [20, 20.0, 1200.0, 20.0, 20]
-    assert options.percent("1.5%") == 1.5
+    assert [read("20") for read in READERS] == [20, 20.0, 1200.0, 20]
     assert options.seconds("2e-1") == 0.2
     for wrong in ("0", "-1", "1e300"):
         with pytest.raises(Exception, match="must be a number of seconds above 0"):

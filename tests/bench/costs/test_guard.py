@@ -1,105 +1,27 @@
-"""Two records compared, and the guard of our four models: only what really grew fails."""
+"""The guard of our four models: only what really grew fails."""
 
 from __future__ import annotations
 
 import platform
 from pathlib import Path
-from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from bench.__main__ import main
-from bench.costs import guard, record
+from bench.costs import guard
 from bench.costs.guard import CROWD, Baseline, Entry
-from bench.costs.record import Costs, CostsError
+from bench.costs.record import CostsError
 from bench.machine import instruments
 from bench.machine.instruments import Instrument
-from tests.bench.costs.samples import costs, header, sample
-from tests.bench.synthetic import environment
-
-COSTS = st.lists(st.floats(1000, 1e6), min_size=1, max_size=4)
-
-
-@given(COSTS)
-def test_a_record_passes_against_itself(values: list[float]) -> None:
-    found = guard.compare(costs(*values), costs(*values))
-    assert not found.failed
-    assert [row.verdict for row in found.rows] == ["same"]
-
-
-@given(COSTS, st.floats(1.03, 3))
-def test_what_grew_beyond_all_ranges_fails_and_its_reverse_does_not(
-    values: list[float], factor: float
-) -> None:
-    low, high = min(values), max(values)
-    more = [value * factor * high / low for value in values]
-    assert guard.compare(costs(*values), costs(*more)).failed
-    assert [row.verdict for row in guard.compare(costs(*more), costs(*values)).rows] == ["fewer"]
-
-
-@pytest.mark.parametrize(
-    ("other", "words"),
-    [
-        ({"pages": 600}, "pages: 500 and 600"),
-        ({"slots": 10}, "slots: 100 and 10"),
-        ({"environment": environment(python="CPython 3.12.1")}, "3.11.9 and CPython 3.12.1"),
-        ({"environment": environment(python_build={"pgo": False})}, "build of the interpreter"),
-        ({"environment": environment(packages={"httptools": "0.7.0"})}, "0.6.4 and 0.7.0"),
-    ],
-)
-def test_records_that_were_counted_differently_are_refused(
-    other: dict[str, Any], words: str
-) -> None:
-    with pytest.raises(CostsError, match=words):
-        guard.compare(costs(1000.0), costs(1000.0, **other))
-    assert guard.compare(costs(1000.0), costs(1000.0, **other), force=True).notes
-
-
-def test_waiting_is_not_gated() -> None:
-    """How often a thread meets another at a lock is not a matter of the code alone."""
-    tools = {"system calls": "strace 6.1"}
-    before = sample("system calls", page={"system_calls": 25.0, "working_calls": 3.0})
-    more = sample("system calls", page={"system_calls": 90.0, "working_calls": 3.0})
-    found = guard.compare(
-        Costs(header(tools=tools), (before,)), Costs(header(tools=tools), (more,))
-    )
-    assert [row.cost for row in found.rows] == ["working_calls"]
-    assert not found.failed
-
-
-def test_a_backend_that_is_void_now_fails() -> None:
-    void = Costs(header(), (sample(status="void", reason="wrong digest", counts={}),))
-    found = guard.compare(costs(1000.0), void)
-    assert found.failed
-    assert found.lost == ("fetch, callbacks: instructions, seed 1: void: wrong digest",)
-
-
-def test_compare_takes_records_of_costs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for name, value in (("old", 87_000.0), ("new", 95_000.0)):
-        record.save(costs(value), tmp_path / name)
-    old, new = str(tmp_path / "old"), str(tmp_path / "new" / record.FILE_NAME)
-    assert main(["compare", old, new]) == 1
-    assert "A page needs more in 1 of 1 comparisons." in capsys.readouterr().out
-    assert main(["compare", old, new, "--within", "10%"]) == 0
-    assert main(["compare", new, old]) == 0
-    assert "No page needs more." in capsys.readouterr().out
-
 
 HERE = "CPython 3.11.7, tool 1"
 NAMES = [f"{workload} {who}" for workload, crowd in CROWD.items() for who in crowd]
 BEFORE = dict.fromkeys(NAMES, 100_000.0)
 
 
-@pytest.fixture(name="machine")
-def _machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guard, "interpreter", lambda: HERE)
-
-
 @pytest.fixture
-def file(tmp_path: Path, machine: None) -> Path:
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A baseline of this machine and of another."""
+    monkeypatch.setattr(guard, "interpreter", lambda: HERE)
     entry = Entry(created="2026-11-22", instructions=BEFORE)
     made = Baseline(entries={HERE: entry, "another": entry})
     path = tmp_path / "baseline.json"
@@ -140,17 +62,16 @@ def test_another_interpreter_is_recorded_and_passes(
     assert "no baseline for this interpreter (CPython 3.14.0" in outcome.lines[-1]
 
 
-def test_a_machine_without_valgrind_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = tmp_path / "baseline.json"
+def test_a_machine_without_valgrind_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     gone = Instrument("instructions", "", missing="valgrind is not installed")
     monkeypatch.setattr(instruments, "cachegrind", lambda: gone)
-    outcome = guard.check(file, lambda: BEFORE)
+    outcome = guard.check(count=lambda: BEFORE)
     assert (outcome.status, outcome.lines) == (
         "not checked",
         ("instructions are not checked: valgrind is not installed",),
     )
     with pytest.raises(CostsError, match="valgrind is not installed"):
-        guard.update(file, lambda: BEFORE)
+        guard.update(count=lambda: BEFORE)
 
 
 def test_an_update_keeps_others_only_if_nothing_got_more_expensive(file: Path) -> None:

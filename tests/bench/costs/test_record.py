@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 from bench.costs import measure, record, report
 from bench.costs.measure import CostsOptions, Task
 from bench.costs.record import FILE_NAME, PART_NAME, Cost, Costs, CostsError, Sample
+from bench.errors import BenchError
 from bench.machine import instruments
-from bench.machine.instruments import SYSCALLS, WORKING, Instrument
+from bench.machine.instruments import SYSCALLS, Instrument
 from tests.bench.costs.samples import PAGES, costs, header, sample
 
 TRACED = header(tools={"system calls": "strace 6.1"})
-CALLS = {"system_calls": 28.2, "working_calls": 3.0, "system_call.futex": 25.2}
+CALLS = {"system_calls": 28.2, "system_call.futex": 25.2}
 
 
 @given(st.floats(0, 1e6), st.integers(0, 10**9))
@@ -65,10 +66,9 @@ def test_no_system_calls_of_threads_that_a_tracer_stopped(
     made = record.accounts(counted)
     assert (SYSCALLS in made[0].costs) == shown
     assert (made[0].untold is None) == shown
-    assert WORKING in made[0].costs, "the gate compares it"
     text = report.summary(counted, made)
     assert ("28.2" in text) == shown
-    assert ("No system calls of threads: strace stops a thread" in text) == (not shown)
+    assert text.count("No system calls of threads: strace stops a thread") == (not shown)
     told = report.as_json(made)["fetch"]["threads"]
     assert (told[SYSCALLS] is None) == (not shown)
 
@@ -77,15 +77,13 @@ def test_a_record_survives_its_file(tmp_path: Path) -> None:
     written = costs(1.0, 2.0, missing={"allocations": "valgrind is not installed"})
     record.save(written, tmp_path)
     assert record.load(tmp_path) == record.load(tmp_path / FILE_NAME) == written
-    assert record.is_costs(tmp_path)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "no JSON", '{"kind": "campaign"}\n'])
 def test_what_is_no_record_is_refused_in_one_line(text: str, tmp_path: Path) -> None:
     file = tmp_path / FILE_NAME
     file.write_text(text)
-    assert not record.is_costs(file)
-    with pytest.raises(CostsError, match="not a record of costs"):
+    with pytest.raises(BenchError, match=FILE_NAME):
         record.load(file)
 
 
@@ -167,5 +165,5 @@ def test_only_what_was_counted_alike_is_resumed(tmp_path: Path) -> None:
     Counting(stop_after=1).run(tmp_path)
     part = tmp_path / PART_NAME
     part.write_text(part.read_text().replace('"pages":500', '"pages":400', 1))
-    with pytest.raises(CostsError, match=r"counted differently \(pages: 400 and 500\)"):
+    with pytest.raises(CostsError, match=r"counted differently \(pages\)"):
         Counting().run(tmp_path, resume=True)

@@ -65,17 +65,7 @@ def test_of_many_backends_the_main_ones_are_drawn() -> None:
     assert len(drawn(Costs(many.header, many.samples[3:])).notes) == 1
 
 
-def test_an_opened_connection_is_the_difference() -> None:
-    found = {row.backend: row for row in report.openings(MADE)}
-    assert found["callbacks"].instructions == 148_000
-    assert found["async_await"].pages == 2
-    assert found["async_await"].calls == 4
-
-
-def test_what_was_not_counted_has_no_chart_and_no_table() -> None:
-    old = Costs(header(), tuple(s for s in WHOLE.samples if s.workload == "fetch"))
-    made = record.accounts(old)
-    assert not any("connection" in table.caption for table in report.tables(made))
+def test_what_was_not_counted_has_no_chart() -> None:
     without = Costs(header(), (sample("kernel", page={"switches": 0.1}),))
     assert isinstance(report.design(without, record.accounts(without)), Skip)
 
@@ -96,7 +86,7 @@ def test_chart_and_tables_are_written_and_quoted(tmp_path: Path) -> None:
     text = report.excerpt(WHOLE, MADE, "costs.svg")
     assert text.startswith("![A fetched page needs 74k")
     assert "| async_await | " in text
-    assert "| async_await | 226,000 | 2.0 | 4.0 |" in report.summary(WHOLE, MADE)
+    assert "| async_await | 339,000 | 6 |" in report.summary(WHOLE, MADE)
 
 
 def test_the_summary_has_every_cost_every_call_and_what_is_missing() -> None:

@@ -30,7 +30,6 @@ def test_a_system_call_in_two_lines_counts_once() -> None:
         read_calls(["[pid 7] recvfrom(7) = 1\n"])
     assert read_calls([STRACE]) == {
         "system_calls": 5,
-        "working_calls": 4,
         "system_call.epoll_wait": 1,
         "system_call.exit_group": 1,
         "system_call.recvfrom": 2,
