@@ -7,17 +7,16 @@ import gzip
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 
 import matplotlib
 import pytest
 
-from bench import store
 from bench.cli import reference
 from bench.costs import record as costs_record
 from bench.launch import RESULTS, ROOT
-from bench.report import cite, files, summary
 from bench.text import block
 from tests.bench import committed
 from tools import carried, rebuild
@@ -26,7 +25,13 @@ MOST_BYTES = 8_000_000
 DRAWN_WITH = "3.11.2"
 """The release of matplotlib that drew what is committed. Others may place a line elsewhere."""
 
-CAMPAIGNS = ("reference", "interpreters")
+
+@pytest.fixture(scope="module", autouse=True)
+def analysed_once() -> Iterator[None]:
+    """A campaign is analysed once for all tests of a process."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rebuild, "analysed", committed.analysis)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -48,15 +53,6 @@ def test_the_images_that_are_linked_and_no_others_are_committed(in_git: list[Pat
     linked = re.compile(r"results/([\w/-]+\.(?:svg|png))")
     wanted = {Path(name) for file in documents for name in linked.findall(file.read_text())}
     assert {file for file in in_git if file.suffix in (".svg", ".png", ".txt")} == wanted
-
-
-@pytest.mark.parametrize("name", CAMPAIGNS)
-def test_a_summary_is_what_the_records_give(name: str) -> None:
-    """Rebuild with: python -m tools.rebuild."""
-    folder = RESULTS / name
-    analysis, sha256 = committed.analysis(name), cite.checksum(store.trials_file(folder))
-    assert (folder / files.SUMMARY).read_text() == summary.to_markdown(analysis)
-    assert (folder / files.CITATION).read_text() == cite.bibtex(analysis.campaign, sha256)
 
 
 @pytest.mark.parametrize(("page", "name"), rebuild.BLOCKS)
@@ -137,6 +133,7 @@ def test_a_folder_is_what_its_records_give(name: str, in_git: list[Path], tmp_pa
             assert unpacked(new) == unpacked(old)
 
 
+@pytest.mark.slow
 def test_what_a_wheel_carries_is_what_the_records_give(tmp_path: Path) -> None:
     """Rebuild with: python -m tools.rebuild carried."""
     carried.write(tmp_path, RESULTS / "reference", RESULTS / "fleet")
