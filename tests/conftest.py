@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import subprocess
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -96,6 +97,16 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 def uses_committed(file: str) -> bool:
     """Whether a file has tests with the campaigns of :mod:`tests.bench.committed`."""
     return "import committed" in (ROOT / file).read_text("utf-8")
+
+
+@pytest.fixture(scope="session")
+def in_git() -> list[Path]:
+    """The files in git. What git ignores is on one machine only."""
+    command = ["git", "ls-files", "-z", "--cached"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if listed.returncode or not listed.stdout:
+        pytest.skip("this is not a clone")
+    return [ROOT / name for name in listed.stdout.split("\0") if name]
 
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)

@@ -153,6 +153,10 @@ HEADS = (
     Case("a bare CR in a value", headed(b"X: a\rb"), EITHER),
     Case("a bare CR that hides a length", headed(b"X: a\rContent-Length: 1"), EITHER),
     Case("a folded value", headed(b"X: a\r\n b"), KEPT),
+    Case("folded lines and such a body", OK + b"X: a\r\n b \r\n\t c\r\nContent-Length:\r\n 5\r\n"
+         b"\r\na\r\n b", "200, 5 B, kept"),
+    Case("a folded line before nonsense", headed(b"X: a\r\n b", b"nonsense"), "protocol"),
+    Case("a folded status line", OK + b" X: a\r\nContent-Length: 0\r\n\r\n", "protocol"),
     Case("a folded Content-Length", length(b"\r\n 3"), EITHER),
     Case("a space before the colon", headed(b"X : a"), EITHER),
     Case("a line without a colon", headed(b"nonsense"), BAD),
@@ -200,8 +204,9 @@ LENGTHS = (
 CODINGS = (
     *(
         Case(f"the coding {value!r}", coded(value), KEPT)
+        # RFC 9110, 5.5: a tab is a blank. llhttp read to the end of the connection.
         for value in (b"CHUNKED", b"chunked\t", b"\t chunked \t ", b"identity, chunked",
-                      b"gzip, chunked", b"gzip\r\nTransfer-Encoding: chunked")
+                      b"gzip, chunked", b"gzip, chunked\t\t", b"gzip\r\nTransfer-Encoding: chunked")
     ),
     *(
         Case(f"the coding {value!r}", coded(value, b"abc"), LOST)
@@ -237,7 +242,18 @@ CODINGS = (
     Case("trailers", sized(b"3", b"\r\nabc\r\n0\r\nX: y\r\n\r\n"), KEPT),
     Case("a thousand trailers", sized(b"3", b"\r\nabc\r\n0\r\n" + b"a: b\r\n" * 1000 + b"\r\n"),
          f"{EITHER}|too_large"),
-    Case("a length in a trailer", sized(b"3", b"\r\nabc\r\n0\r\nContent-Length: 9\r\n\r\n"), GOOD),
+    # Both parsers take it for one in the head.
+    *(
+        Case(f"a length of {value!r} in a trailer",
+             sized(b"3", b"\r\nabc\r\n0\r\nContent-Length: " + value + b"\r\n\r\n"), LOST)
+        for value in (b"9", b"3", b"x", b"-1", b"9" * 30, b"3\r\nContent-Length: 4")
+    ),
+    Case("a length in a trailer behind a folded line", OK + b"Transfer-Encoding: chunked\r\n"
+         b"X: a\r\n b\r\n\r\n3\r\nabc\r\n0\r\nContent-Length: x\r\n\r\n", LOST),
+    Case("a length in a trailer behind a tab",
+         coded(b"chunked\t", b"3\r\nabc\r\n0\r\nContent-Length: x\r\n\r\n"), LOST),
+    Case("chunks with an extension and a trailer",
+         sized(b"3", b"\r\nabc\r\n2;x=y\r\nde\r\n0\r\nT: 1\r\n\r\n"), "200, 5 B, kept"),
     Case("chunks above the limit", sized(b"fffff", b"\r\n" + b"x" * 0xFFFFF + b"\r\n9\r\n123456789"
          b"\r\n0\r\n\r\n"), "too_large"),
     Case("gzip that was not asked for", ok(gzip.compress(b"<a href=/never>"),
@@ -249,6 +265,11 @@ CODINGS = (
 )  # fmt: skip
 INTERIM = (
     Case("100 first", b"HTTP/1.1 100 Continue\r\n\r\n" + OK + ABC, KEPT, ends=False),
+    Case("103 and 200 with folded lines",
+         b"HTTP/1.1 103 X\r\nX: a\r\n b\r\n\r\n" + headed(b"X: a\r\n b"), KEPT),
+    Case("103 and 200 with a tab behind chunked", b"HTTP/1.1 100 X\r\n\r\nHTTP/1.1 103 X\r\n"
+         b"Transfer-Encoding: chunked\t\r\n\r\n" + coded(b"chunked\t", b"3\r\na\t\r\r\n0\r\n\r\n"),
+         KEPT),
     Case("103 with headers", b"HTTP/1.1 103 X\r\nContent-Length: 1\r\n\r\n" + OK + ABC, KEPT),
     Case("as many as are allowed", b"HTTP/1.1 102 X\r\n\r\n" * MAX_INTERIM + OK + ABC, KEPT),
     Case("one more", b"HTTP/1.1 102 X\r\n\r\n" * (MAX_INTERIM + 1) + OK + ABC, "protocol"),

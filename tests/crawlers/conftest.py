@@ -1,14 +1,18 @@
-"""The real fixture server, in its own process, for the crawlers' tests."""
+"""The real fixture server, in its own process, for the tests of the crawlers; certificates."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.server.fixture_server import running
+
+if TYPE_CHECKING:
+    from crawlers.conformance.authority import Authority
 
 
 class FixtureServer:
@@ -53,3 +57,12 @@ def start_server() -> Iterator[Callable[..., FixtureServer]]:
 def tree(start_server: Callable[..., FixtureServer]) -> FixtureServer:
     """A tree site of 500 pages."""
     return start_server("--site", "tree:500:6:2048", "--seed", "7")
+
+
+@pytest.fixture
+def authority(tmp_path: Path) -> Authority:
+    """Signs the certificates of the test's servers."""
+    pytest.importorskip("trustme", reason="TLS needs certificates: pip install trustme")
+    from crawlers.conformance.authority import Authority
+
+    return Authority(tmp_path)

@@ -23,29 +23,6 @@ pytestmark = pytest.mark.timeout(600)
 Start = Callable[..., FixtureServer]
 
 
-@models
-@pytest.mark.parametrize(("slots", "keep_alive"), [(1, True), (2, False), (100, True)])
-def test_a_full_crawl_equals_the_digest_and_the_ledger(
-    name: str, slots: int, keep_alive: bool, tree: FixtureServer
-) -> None:
-    tree.control("/reset", {})
-    report = crawl(name, tree.url, slots=slots, keep_alive=keep_alive)
-    ledger = tree.control("/ledger")
-    assert report.digest == tree.digest
-    assert report.errors == {}
-    assert report.pages == tree.hello["pages"] == 500
-    assert len(report.rows) == tree.hello["urls"]
-    assert report.redirects > 0
-    assert report.statuses[404] > 0
-    assert ledger["repeated"] == 0
-    assert ledger["total"] == len(report.rows)
-    assert ledger["peak_in_flight"] <= slots
-    if keep_alive:
-        assert ledger["connections_opened"] <= slots
-    else:
-        assert ledger["connections_opened"] == len(report.rows)
-
-
 @pytest.mark.parametrize(
     ("name", "size"),
     [

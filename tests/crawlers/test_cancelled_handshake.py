@@ -7,8 +7,8 @@ import warnings
 from asyncio import sslproto
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from socket import socket
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -17,17 +17,18 @@ from crawlers.conformance.scripted import ScriptedServer, Wire
 from crawlers.job import Job
 from crawlers.recorder import NullRecorder
 from crawlers.stop import Stop
-
-pytest.importorskip("trustme")
-
-from crawlers.conformance.authority import Authority
 from tests.crawlers.backends import load
+
+if TYPE_CHECKING:
+    from crawlers.conformance.authority import Authority
 
 ON_ASYNCIO = ("async_await", "asyncio_protocol", "aiohttp")
 
 
 @pytest.mark.parametrize("name", ON_ASYNCIO)
-def test_nothing_is_left_open(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_left_open(
+    name: str, authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """asyncio would wait half a minute for the goodbye of a server that nobody talks to."""
     backend = load(name)
     watched: list[tuple[async_await.Shared, Stop]] = []
@@ -45,7 +46,6 @@ def test_nothing_is_left_open(name: str, tmp_path: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(async_await, "watch", noting)
     monkeypatch.setattr(sslproto.SSLProtocol, "_on_handshake_complete", at_its_end)
-    authority = Authority(tmp_path)
 
     def deaf(sock: socket) -> Wire:
         encrypted = authority.greeting(sock)

@@ -6,7 +6,6 @@ import errno
 import socket
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
-from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -17,7 +16,7 @@ from crawlers.job import Fetch, Origin
 from crawlers.kinds import ERROR_KINDS, error_kind
 from crawlers.page import read_page
 from tests.crawlers.answers import CASES, MAX_BODY, Case
-from tests.crawlers.parsers import in_python
+from tests.crawlers.parsers import fed, in_python
 
 
 @pytest.fixture(params=["httptools", "python"], scope="module", autouse=True)
@@ -49,14 +48,7 @@ def each(rows: list[tuple[Case, bytes]]) -> pytest.MarkDecorator:
 
 def play(data: bytes, cuts: Iterable[int] = ()) -> Exchange:
     """Feed an answer cut at these places, and then the end of the stream."""
-    made = exchange(max_body=MAX_BODY)
-    edges = [0, *sorted(cut % (len(data) + 1) for cut in cuts), len(data)]
-    for start, end in pairwise(edges):
-        if start < end:
-            made.feed(data[start:end])
-    if not made.done:
-        made.feed(b"")
-    return made
+    return fed(exchange(max_body=MAX_BODY), data, cuts)
 
 
 def outcome(made: Exchange) -> str:
@@ -73,11 +65,13 @@ def test_an_answer_comes_to_what_the_table_says(case: Case, data: bytes) -> None
     assert case.allows(found), found
 
 
-def same_page(data: bytes, cuts: Iterable[int]) -> None:
+def same_page(data: bytes, *splits: Iterable[int]) -> None:
     """A surplus that comes later is read by the next exchange, which fails on it."""
-    whole, split = play(data), play(data, cuts)
-    assert outcome(split).rpartition(",")[0] == outcome(whole).rpartition(",")[0]
-    assert (split.error, split.body) == (whole.error, whole.body)
+    whole = play(data)
+    for cuts in splits:
+        split = play(data, cuts)
+        assert outcome(split).rpartition(",")[0] == outcome(whole).rpartition(",")[0]
+        assert (split.error, split.body) == (whole.error, whole.body)
 
 
 @given(st.sampled_from(SHORT), st.lists(st.integers(0, 400), max_size=12))
@@ -91,26 +85,12 @@ def test_byte_by_byte(case: Case, data: bytes) -> None:
     same_page(data, range(len(data)))
 
 
-@pytest.mark.parametrize(
-    ("answer", "body", "kept"),
-    [
-        (OK + b"X: a\r\n b \r\n\t c\r\nContent-Length:\r\n 5\r\n\r\na\r\n b", b"a\r\n b", True),
-        (b"HTTP/1.1 103 Early Hints\r\nX: a\r\n b\r\n\r\n" + OK
-         + b"X: a\r\n b\r\nContent-Length: 3\r\n\r\nabc", b"abc", True),
-        (OK + b" X: a\r\nContent-Length: 0\r\n\r\n", None, False),
-        (OK + b"X: a\r\n b\r\nnonsense\r\n\r\n", None, False),
-        (OK + b"Transfer-Encoding: chunked\r\n\r\n"
-         b"3\r\nabc\r\n2;x=y\r\nde\r\n0\r\nT: 1\r\n\r\n", b"abcde", True),
-    ],
-    ids=["folded", "folded after 103", "folded status line", "folded and wrong", "chunked"],
-)  # fmt: skip
-def test_what_is_folded_or_in_chunks_is_put_together(
-    answer: bytes, body: bytes | None, kept: bool
-) -> None:
-    for cuts in ((), range(len(answer))):
-        made = play(answer, cuts)
-        assert made.error == (None if body is not None else "protocol")
-        assert body is None or (made.body, made.keep_alive) == (body, kept)
+@each(SHORT)
+def test_in_two_pieces(case: Case, data: bytes, request: pytest.FixtureRequest) -> None:
+    if b"Content-Length: 0x3" in data:
+        reason = "a head that is cut behind 'Content-Length: 0' is taken for a whole one"
+        request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
+    same_page(data, *([cut] for cut in range(1, len(data))))
 
 
 @st.composite
@@ -134,12 +114,7 @@ def test_limits_do_not_depend_on_the_split(drawn: tuple[bytes, list[int]]) -> No
     outcomes = set()
     in_small = [*range(0, len(data), 5000), *range(len(data) - 100, len(data))]
     for places in ([], cuts, in_small):
-        made = exchange(max_body=40)
-        edges = [0, *sorted(min(max(cut, 0), len(data)) for cut in places), len(data)]
-        for start, end in pairwise(edges):
-            if start < end:
-                made.feed(data[start:end])
-        made.feed(b"")
+        made = fed(exchange(max_body=40), data, places)
         outcomes.add((made.error, made.status, made.body if made.error is None else b""))
     assert len(outcomes) == 1
 
@@ -202,9 +177,7 @@ def test_no_cycle_is_left_for_the_collector() -> None:
 
 @given(st.binary(max_size=300))
 def test_any_bytes_end_in_a_documented_way(data: bytes) -> None:
-    made = exchange()
-    made.feed(b"HTTP/1.1 200 OK\r\n" + data)
-    made.feed(b"")
+    made = play(b"HTTP/1.1 200 OK\r\n" + data)
     assert made.done
     assert made.error is None or made.error in ERROR_KINDS
 
@@ -220,42 +193,6 @@ def test_trailers_are_ignored() -> None:
     assert (made.done, made.error, made.body) == (True, None, b"abc")
     assert made.headers == {b"transfer-encoding": b"chunked", b"content-type": b"text/html"}
     assert made.location == ""
-
-
-@pytest.mark.parametrize("value", [b"9", b"3", b"x", b"-1", b"9" * 30, b"3\r\nContent-Length: 4"])
-def test_a_length_in_a_trailer_is_ignored(value: bytes) -> None:
-    """It was ``protocol``: both parsers take it for one in the head."""
-    head, body = OK + b"Transfer-Encoding: chunked\r\n", b"\r\n3\r\nabc\r\n0\r\n"
-    data = body + b"Content-Length: " + value + b"\r\n\r\n"
-    for start in (head, head + b"X: a\r\n b\r\n", OK + b"Transfer-Encoding: chunked\t\r\n"):
-        for cut in range(1, len(start + data)):
-            made = exchange()
-            made.feed((start + data)[:cut])
-            made.feed((start + data)[cut:])
-            assert (made.done, made.error, made.status, made.body) == (True, None, 200, b"abc")
-            assert not made.keep_alive
-
-
-@pytest.mark.parametrize(
-    "coding", [b"chunked\t", b"chunked \t ", b"gzip, chunked\t\t", b"\tchunked\t"]
-)
-def test_a_tab_behind_chunked_is_a_blank(coding: bytes) -> None:
-    """RFC 9110, 5.5. llhttp read to the end of the connection."""
-    early = b"HTTP/1.1 103 Early Hints\r\nTransfer-Encoding: chunked\t\r\n\r\n"
-    plain = b"HTTP/1.1 100 Continue\r\n\r\n"
-    head = OK + b"Transfer-Encoding: " + coding + b"\r\nContent-Type: text/html\r\n\r\n"
-    for start in (b"", plain, early, plain + early):
-        data = start + head + b"3\r\na\t\r\r\n0\r\n\r\n"
-        for cut in range(1, len(data)):
-            made = exchange()
-            made.feed(data[:cut])
-            made.feed(data[cut:])
-            assert (made.done, made.error, made.body) == (True, None, b"a\t\r")
-            assert made.keep_alive
-            assert made.headers == {
-                b"transfer-encoding": coding.strip(b" \t"),
-                b"content-type": b"text/html",
-            }
 
 
 @pytest.mark.parametrize("value", [b"identity", b"identity ", b" IDENTITY\t", b""])

@@ -11,7 +11,7 @@ from tests.torture import limits
 SLOW = "accept queue"
 """Lost SYNs are sent again after a second, and again after two."""
 
-USUAL = ("descriptors", "threads", "ports", "no IPv6")
+USUAL = ("descriptors", "threads", "no IPv6")
 """Tried each time; the others with the slow tests."""
 
 CASES = [

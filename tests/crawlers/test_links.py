@@ -56,10 +56,7 @@ def test_links(html: str, links: list[str]) -> None:
     assert found(html) == links
 
 
-@pytest.mark.parametrize(
-    "hidden",
-    [row for (row,) in rows("links", "hidden")],
-)
+@pytest.mark.parametrize("hidden", [row for (row,) in rows("links", "hidden")])
 @pytest.mark.parametrize("link", ['<a href="no">', "<A HREF=no>"])
 def test_hidden_links(hidden: str, link: str) -> None:
     html = hidden.replace("{}", link)
@@ -69,10 +66,7 @@ def test_hidden_links(hidden: str, link: str) -> None:
     assert found(f"{html}<a href=/seen>") == ["/seen"]
 
 
-@pytest.mark.parametrize(
-    "shown",
-    [row for (row,) in rows("links", "shown")],
-)
+@pytest.mark.parametrize("shown", [row for (row,) in rows("links", "shown")])
 @pytest.mark.parametrize("link", ['<a href="/seen">', "<A HREF=/seen>"])
 def test_links_in_odd_places(shown: str, link: str) -> None:
     assert found(shown.replace("{}", link)) == ["/seen"]
@@ -91,10 +85,7 @@ def test_character_references(attribute: str, link: str) -> None:
     assert found(f"<a href={attribute}>", "http://host/") == [f"/{link}"]
 
 
-@pytest.mark.parametrize(
-    ("base", "links"),
-    rows("links", "bases"),
-)
+@pytest.mark.parametrize(("base", "links"), rows("links", "bases"))
 def test_base(base: str, links: list[str]) -> None:
     for plain in ('<a href="b"><a href="/c">', "<a href=b><a href=/c>"):
         assert found(f"{base}{plain}") == links

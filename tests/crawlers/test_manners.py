@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -18,7 +18,9 @@ from crawlers.recorder import NullRecorder
 from crawlers.tls import client_context
 from tests.crawlers import backends
 from tests.crawlers.backends import each, load, models, outcomes
-from tests.crawlers.test_main import run
+
+if TYPE_CHECKING:
+    from crawlers.conformance.authority import Authority
 
 DELAY_S = 0.05
 HERE = [name for name in backends.HERE if name != "partition"]
@@ -43,8 +45,9 @@ def crawl(server: ScriptedServer, name: str = "callbacks") -> dict[str, int | st
 
 @models
 def test_robots_txt_is_obeyed(server: ScriptedServer, name: str) -> None:
+    """A byte order mark hides no rule."""
     server.script["/robots.txt"] = ok(
-        b"User-agent: *\nDisallow: /private\nAllow: /private/not\n", "text/plain"
+        b"\xef\xbb\xbfUser-agent: *\nDisallow: /private\nAllow: /private/not\n", "text/plain"
     )
     server.script["/"] = page("/a", "/private/b", "/private/not", "/moved")
     server.script["/moved"] = redirect("/private/c")
@@ -57,27 +60,15 @@ def test_robots_txt_is_obeyed(server: ScriptedServer, name: str) -> None:
     assert set(server.requests.values()) == {1}
 
 
-def test_a_byte_order_mark_hides_no_rule(server: ScriptedServer) -> None:
-    server.script["/robots.txt"] = ok(
-        b"\xef\xbb\xbfUser-agent: *\nDisallow: /private\n", "text/plain"
-    )
-    server.script["/"] = page("/private")
-    assert crawl(server) == {"": 200, "private": "forbidden"}
-
-
 @models
 def test_robots_txt_is_asked_for_over_https(
-    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    name: str, monkeypatch: pytest.MonkeyPatch, authority: Authority
 ) -> None:
     """Without a file of authorities, those of the system's store are trusted there too."""
-    pytest.importorskip("trustme", reason="TLS needs certificates: pip install trustme")
-    from crawlers.conformance.authority import Authority
-
-    trusted = Authority(tmp_path)
-    monkeypatch.setenv("SSL_CERT_FILE", trusted.cafile)
+    monkeypatch.setenv("SSL_CERT_FILE", authority.cafile)
     monkeypatch.setattr(origins, "on_this_machine", lambda addresses: False)
     client_context.cache_clear()
-    with ScriptedServer(trusted.greeting) as server:
+    with ScriptedServer(authority.greeting) as server:
         server.script["/robots.txt"] = ok(b"User-agent: *\nDisallow: /private\n", "text/plain")
         server.script["/"] = page("/private", "/a")
         server.script["/a"] = page()
@@ -213,20 +204,6 @@ def test_the_longer_delay_counts() -> None:
     assert [manners.due(100.0), manners.due(100.0), manners.due(200.0)] == [100.0, 107.0, 200.0]
 
 
-def test_servers_of_ones_own_need_no_manners(server: ScriptedServer) -> None:
-    server.script["/"] = page()
-    job = Job((server.url,), any_host=True, polite=False)
-    assert registry.load("callbacks").crawl(job, NullRecorder()).pages == 1
-    assert set(server.requests) == {"/"}
-
-
-def test_the_command_line_refuses_in_one_line() -> None:
-    done = run("threads", "http://192.0.2.1/")
-    assert done.returncode == 2
-    assert done.stderr.count("\n") == 1
-    assert "not on this machine; add --any-host" in done.stderr
-
-
 def test_a_host_met_on_the_way_does_not_end_the_crawl() -> None:
     """With ``lenient`` other hosts come into scope; these may be on other machines."""
 
@@ -256,10 +233,14 @@ def test_what_is_on_this_machine() -> None:
     assert not on_this_machine([Address(10, ("fe80::1%lo", 80, 0, 2))])
 
 
-def test_on_this_machine_nobody_asks_for_robots_txt() -> None:
+@pytest.mark.parametrize("polite", [True, False])
+def test_servers_here_or_of_ones_own_need_no_manners(
+    polite: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(origins, "on_this_machine", lambda addresses: polite)
     with ScriptedServer() as server:
         server.script["/"] = page()
-        job = Job((server.url,), any_host=True)
+        job = Job((server.url,), any_host=True, polite=polite)
         assert registry.load("callbacks").crawl(job, NullRecorder()).pages == 1
         assert set(server.requests) == {"/"}
 

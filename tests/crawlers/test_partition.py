@@ -12,12 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawlers.frontier import Frontier
-from crawlers.job import CrawlReport, Fetch, Job, PageResult
+from crawlers.job import CrawlReport, Job
 from crawlers.recorder import NullRecorder
 from crawlers.variants import partition
 from crawlers.variants._share import Parcel, Share
-from tests.crawlers.backends import slots_meet
+from tests.crawlers.backends import outcomes, slots_meet
 from tests.crawlers.conftest import FixtureServer
+from tests.crawlers.test_frontier import Site, answer, crawl_on_paper, sites, urls
 
 PROCESSES = 4
 
@@ -45,30 +46,18 @@ def test_idle_slots_are_given_what_waits_for_a_slot_elsewhere() -> None:
     slots_meet(crawl, 10, wait_s=200, timeout_s=250.0)
 
 
-def urls(count: int) -> tuple[str, ...]:
-    return tuple(f"http://127.0.0.1:1/{number}" for number in range(count))
-
-
-def taken(share: Frontier) -> list[Fetch]:
-    """Everything that can be taken now."""
-    found = []
-    while item := share.take():
-        found.append(item)
-    return found
-
-
 @given(st.integers(1, 40), st.integers(1, 5), st.integers(0, 40))
 def test_a_list_is_dealt_out_with_its_schedule(length: int, count: int, due: int) -> None:
     schedule = tuple(float(number) for number in range(min(due, length)))
     job = Job(urls(length), follow=False, schedule=schedule or None)
     whole = Frontier(job)
     whole.start(0.0)
-    planned = {item.url: item.intended for item in taken(whole)}
+    planned = {item.url: item.intended for item in iter(whole.take, None)}
     found: dict[str, float] = {}
     for number in range(count):
         share = Share(job, number, count)
         share.start(0.0)
-        part = taken(share)
+        part = [*iter(share.take, None)]
         assert abs(len(part) - length / count) < 1
         assert not found.keys() & {item.url for item in part}
         found |= {item.url: item.intended for item in part}
@@ -80,31 +69,6 @@ def test_what_has_a_due_time_stays_in_its_share() -> None:
     assert share.spare == share.give(1, 3) == 0
 
 
-Site = dict[str, list[str] | str]
-"""For each URL its links, or the target of its redirect."""
-
-
-@st.composite
-def sites(draw: st.DrawFn) -> Site:
-    names = urls(draw(st.integers(2, 12)))
-    name = st.sampled_from(names)
-    return {url: draw(st.one_of(name, st.lists(name, max_size=4, unique=True))) for url in names}
-
-
-def answer(site: Site, url: str) -> PageResult:
-    found = site[url]
-    row = PageResult(302 if isinstance(found, str) else 200, 0, 0)
-    if isinstance(found, str):
-        row.redirect = found
-    else:
-        row.links = list(found)
-    return row
-
-
-def outcomes(report: CrawlReport) -> dict[str, object]:
-    return {url: row.error or row.status for url, row in report.rows.items()}
-
-
 @given(sites(), st.integers(1, 4), st.integers(0, 3), st.integers())
 def test_shares_come_to_what_one_frontier_does(
     site: Site, count: int, most: int, seed: int
@@ -112,9 +76,6 @@ def test_shares_come_to_what_one_frontier_does(
     """In any order of answers and parcels, and whatever is given away; each URL is taken once."""
     order = Random(seed)
     job = Job((next(iter(site)),), max_redirects=most)
-    one = Frontier(job)
-    while item := one.take():
-        one.settle(item, answer(site, item.url), 0.0)
     shares = [Share(job, number, count) for number in range(count)]
     under_way: list[deque[Parcel]] = [deque() for _ in shares]
     fetched: list[str] = []
@@ -136,7 +97,7 @@ def test_shares_come_to_what_one_frontier_does(
     for share in shares:
         whole.add(share.result([]))
     assert sorted(fetched) == sorted(set(fetched))
-    assert outcomes(whole.report("partition", {})) == outcomes(one.report("callbacks", {}))
+    assert outcomes(whole.report("partition", {})) == crawl_on_paper(site, most, seed)
     assert whole.left == 0
 
 

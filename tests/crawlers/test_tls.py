@@ -10,8 +10,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from importlib import import_module
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from unittest.mock import Mock
 from urllib.parse import urlsplit
 
@@ -21,7 +20,7 @@ from bench.launch import ROOT
 from crawlers import registry
 from crawlers.conformance.scripted import Connection, ScriptedServer, ok
 from crawlers.http import RECV_SIZE, Exchange
-from crawlers.job import Fetch, Job, JobError, Origin
+from crawlers.job import Fetch, Job, Origin
 from crawlers.kinds import ERROR_KINDS, error_kind
 from crawlers.recorder import NullRecorder
 from crawlers.tls import (
@@ -32,6 +31,9 @@ from crawlers.tls import (
     tls_error_kind,
 )
 from crawlers.variants._stack import kind_behind
+
+if TYPE_CHECKING:
+    from crawlers.conformance.authority import Authority
 
 ORIGIN = Origin("https://site.test", [], b" HTTP/1.1\r\n\r\n")
 
@@ -135,6 +137,7 @@ def test_a_stream_of_anyio_that_has_closed_is_reset() -> None:
     ("data", "kind"),
     [
         (b"HTTP/1.1 200 OK\r\n\r\nhalf", "truncated"),
+        (b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * 1001, "too_large"),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf", "closed"),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n", "closed"),
         (b"HTTP/1.1 200 OK\r\nContent-", "closed"),
@@ -143,7 +146,7 @@ def test_a_stream_of_anyio_that_has_closed_is_reset() -> None:
     ],
 )
 def test_a_stream_without_its_end_mark(data: bytes, kind: str | None) -> None:
-    exchange = Exchange(Fetch("https://site.test/", ORIGIN, "/"))
+    exchange = Exchange(Fetch("https://site.test/", ORIGIN, "/"), 1000)
     exchange.feed(data)
     exchange.fail(ssl.SSLEOFError())
     assert (exchange.error, exchange.keep_alive) == (kind, kind is None)
@@ -157,13 +160,6 @@ def test_an_idle_connection_that_breaks_is_stale(error: ssl.SSLError) -> None:
     assert exchange.error == "stale"
 
 
-def test_a_body_too_large_is_not_truncated() -> None:
-    exchange = Exchange(Fetch("https://site.test/", ORIGIN, "/"), 3)
-    exchange.feed(b"HTTP/1.1 200 OK\r\n\r\nhalf")
-    exchange.fail(ssl.SSLEOFError())
-    assert exchange.error == "too_large"
-
-
 def test_trust_by_default_and_without() -> None:
     careful, careless = client_context(None, False), client_context(None, True)
     assert careful.verify_mode is ssl.CERT_REQUIRED
@@ -174,11 +170,6 @@ def test_trust_by_default_and_without() -> None:
     assert careless.verify_mode is ssl.CERT_NONE
     assert careless.minimum_version is ssl.TLSVersion.TLSv1_2
     assert client_context(None, False) is careful
-
-
-def test_whom_to_trust_is_one_or_the_other() -> None:
-    with pytest.raises(JobError, match="choose one"):
-        Job(("https://127.0.0.1/",), cafile="authority.pem", insecure=True)
 
 
 def test_a_record_fits_into_one_receive() -> None:
@@ -197,11 +188,7 @@ def test_a_plain_crawl_never_loads_openssl(name: str) -> None:
     subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT, timeout=300)
 
 
-def test_a_reset_does_not_hide_why_a_server_hung_up(tmp_path: Path) -> None:
-    pytest.importorskip("trustme", reason="TLS needs certificates: pip install trustme")
-    from crawlers.conformance.authority import Authority
-
-    authority = Authority(tmp_path)
+def test_a_reset_does_not_hide_why_a_server_hung_up(authority: Authority) -> None:
     context = authority.context_for_known_clients()
     with socket.create_server(("127.0.0.1", 0)) as listener:
         dialled = socket.create_connection(listener.getsockname(), 60)
@@ -230,12 +217,8 @@ def test_a_write_waits_while_tls_renegotiates() -> None:
 
 
 @pytest.mark.parametrize("ended_by", ["farewell", "failed exchange"])
-def test_a_broken_connection_says_nothing_of_another(tmp_path: Path, ended_by: str) -> None:
+def test_a_broken_connection_says_nothing_of_another(authority: Authority, ended_by: str) -> None:
     """CPython on OpenSSL 3.6 leaves an error where another connection would find it."""
-    pytest.importorskip("trustme", reason="TLS needs certificates: pip install trustme")
-    from crawlers.conformance.authority import Authority
-
-    authority = Authority(tmp_path)
     gone = threading.Event()
 
     def reset(connection: Connection) -> None:
@@ -273,12 +256,9 @@ def test_a_broken_connection_says_nothing_of_another(tmp_path: Path, ended_by: s
     "name", [*registry.MODELS, "aiohttp", "httpx", "httpx_tuned", "httpx2", "requests", "urllib3"]
 )
 def test_the_dot_at_the_end_of_a_host_is_not_in_its_certificate(
-    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    name: str, monkeypatch: pytest.MonkeyPatch, authority: Authority
 ) -> None:
     """httpx looked for it there, so that it took other certificates than all others."""
-    pytest.importorskip("trustme")
-    from crawlers.conformance.authority import Authority
-
     usual = socket.getaddrinfo
 
     def found(host: str | bytes, *more: Any, **settings: Any) -> object:
@@ -286,11 +266,10 @@ def test_the_dot_at_the_end_of_a_host_is_not_in_its_certificate(
         return usual(text.removesuffix("."), *more, **settings)
 
     monkeypatch.setattr(socket, "getaddrinfo", found)
-    trusted = Authority(tmp_path)
-    with ScriptedServer(trusted.greeting, trusted.cafile) as server:
+    with ScriptedServer(authority.greeting, authority.cafile) as server:
         server.script["/"] = ok()
         url = server.url.replace("127.0.0.1", "localhost.")
-        job = Job((url,), slots=1, cafile=trusted.cafile)
+        job = Job((url,), slots=1, cafile=authority.cafile)
         report = registry.load(name).crawl(job, NullRecorder())
         assert (report.errors, report.pages) == ({}, 1)
 

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from importlib.util import find_spec
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,8 @@ from crawlers.conformance.scripted import Connection, ScriptedServer, html, page
 from crawlers.job import Job, JobError
 from crawlers.recorder import NullRecorder
 from crawlers.registry import BackendError
-from tests.crawlers.backends import STACKS, crawl, each, load
+from crawlers.summary import as_json
+from tests.crawlers.backends import STACKS, USUAL, crawl, each, load
 from tests.crawlers.conftest import FixtureServer
 
 NAMES = [name for name in registry.names() if find_spec(f"crawlers.variants.{name}")]
@@ -121,31 +123,46 @@ def test_a_missing_library_is_named_with_what_installs_it(monkeypatch: pytest.Mo
 EXPIRY_S = 5.0
 """httpx gives up a connection that has been idle for so long, as on a busy machine, for another."""
 
+USUAL_JOB = (10, True)
+CRAWLS = [
+    *product(registry.MODELS, [(1, True), (2, False), (100, True)]),
+    *((name, USUAL_JOB) for name in NAMES if name in USUAL),
+    *(pytest.param(name, USUAL_JOB, marks=pytest.mark.slow) for name in NAMES if name not in USUAL),
+]
+"""Backends, and the slots and keep-alive of their crawls."""
 
-@each(NAMES)
-def test_a_full_crawl_equals_the_digest_and_the_ledger(name: str, tree: FixtureServer) -> None:
+
+@pytest.mark.parametrize(("name", "job"), CRAWLS)
+def test_a_full_crawl_equals_the_digest_and_the_ledger(
+    name: str, job: tuple[int, bool], tree: FixtureServer
+) -> None:
     """Every variant fetches what the models fetch, over no more connections than slots."""
+    slots, keep_alive = job
     tree.control("/reset", {})
     if registry.about(name).alone:
-        command = [sys.executable, "-m", "crawlers", name, tree.url, "--json"]
+        command = [sys.executable, "-m", "crawlers", name, tree.url, "--json", "-c", str(slots)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=300)
         if "pip install" in done.stderr:
             pytest.skip(done.stderr.strip())
-        found = json.loads(done.stdout)
-        digest, errors, elapsed_s = found["digest"], found["errors"], found["elapsed_s"]
+        found: dict[str, Any] = json.loads(done.stdout)
     else:
-        report = crawl(name, tree.url, slots=10)
-        assert report.backend == name
-        assert report.concurrency == 10
-        assert report.mechanism
-        digest, errors, elapsed_s = report.digest, report.errors, report.elapsed_s
+        found = as_json(crawl(name, tree.url, slots=slots, keep_alive=keep_alive))
     ledger = tree.control("/ledger")
-    assert digest == tree.digest
-    assert errors == {}
+    assert (found["backend"], found["concurrency"]) == (name, slots)
+    assert found["mechanism"]
+    assert found["digest"] == tree.digest
+    assert found["errors"] == {}
+    assert found["pages"] == tree.hello["pages"] == 500
+    assert found["redirects"] > 0
+    assert found["statuses"]["404"] > 0
     assert ledger["repeated"] == 0
     assert ledger["total"] == tree.hello["urls"]
-    assert ledger["peak_in_flight"] <= 10
-    assert ledger["connections_opened"] <= 10 or elapsed_s > EXPIRY_S
+    assert ledger["peak_in_flight"] <= slots
+    opened = ledger["connections_opened"]
+    if keep_alive:
+        assert opened <= slots or found["elapsed_s"] > EXPIRY_S
+    else:
+        assert opened == ledger["total"]
 
 
 def test_select_refuses_more_than_it_can_express() -> None:
@@ -189,21 +206,6 @@ def test_a_decoded_body_is_cut_at_its_limit(name: str) -> None:
         report = crawl(name, server.url, slots=1, max_tries=1, max_body=1_000_000)
         assert report.errors == {"too_large": 1}
 
-
-@each(STACKS)
-def test_a_chunk_of_negative_size_ends_its_page_and_not_the_crawl(name: str) -> None:
-    """urllib3 lets http.client read it as a length, which is a ValueError there."""
-    with ScriptedServer() as server:
-        server.script["/"] = page("/bad", "/good")
-        head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n"
-        server.script["/bad"] = head + b"-5\r\nabc\r\n0\r\n\r\n"
-        server.script["/good"] = page()
-        report = crawl(name, server.url, slots=2, max_tries=1)
-        outcomes = {url.rpartition("/")[2]: row.error for url, row in report.rows.items()}
-        assert outcomes == {"": None, "bad": "protocol", "good": None}
-
-
-def test_urllib3_takes_no_idle_connection_after_a_stale_one() -> None:
     """Which connection the pool gives out next depends on what other threads did meanwhile."""
     stack = pytest.importorskip("crawlers.variants.urllib3")
     with ScriptedServer() as server:

@@ -11,7 +11,7 @@ import pytest
 
 from server.__main__ import main
 from server.signals import stop_signals
-from tests.server.fixture_server import Running, running
+from tests.server.fixture_server import PATIENCE, Running, running
 
 Cli = Callable[..., tuple[int, str, str]]
 
@@ -43,10 +43,29 @@ def shared() -> Iterator[Running]:
         yield server
 
 
+@pytest.fixture(scope="session")
+def shared_tls() -> Iterator[Running]:
+    """A server with an ECDSA certificate, any version and tickets. It says nothing on stderr."""
+    with running("--tls", "ecdsa", "--site", "tree:120:5:2048") as server:
+        yield server
+        server.process.terminate()
+        assert server.process.communicate(timeout=PATIENCE) == ("", "")
+
+
+def as_just_started(server: Running) -> Running:
+    assert server.control("/reset", {"delay": "none", "hold": 0}) == (200, {})
+    server.wait_for("/ledger?summary=1", lambda ledger: ledger["connections_open"] == 0)
+    assert server.control("/reset", {}) == (200, {})
+    return server
+
+
 @pytest.fixture
 def server(shared: Running) -> Running:
     """The shared server, as if it had just been started."""
-    assert shared.control("/reset", {"delay": "none", "hold": 0}) == (200, {})
-    shared.wait_for("/ledger?summary=1", lambda ledger: ledger["connections_open"] == 0)
-    assert shared.control("/reset", {}) == (200, {})
-    return shared
+    return as_just_started(shared)
+
+
+@pytest.fixture
+def secure(shared_tls: Running) -> Running:
+    """The same over TLS."""
+    return as_just_started(shared_tls)

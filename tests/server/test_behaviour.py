@@ -58,32 +58,6 @@ def test_answers_wait_for_their_delay() -> None:
     assert world.left == [("a", 0.25), ("b", 0.35)]
 
 
-def test_the_nth_request_releases_all() -> None:
-    world = World()
-    world.behaviour.hold(3)
-    assert not is_plain(world)
-    world.request("a")
-    world.request("b")
-    assert world.left == []
-    assert world.behaviour.held == 2
-    world.request("c")
-    assert [name for name, _ in world.left] == ["a", "b", "c"]
-    assert is_plain(world)
-    assert world.behaviour.held == 0
-
-
-@pytest.mark.parametrize("count", [0, -1])
-def test_without_a_number_only_release_releases(count: int) -> None:
-    world = World()
-    world.behaviour.hold(count)
-    for number in range(50):
-        world.request(str(number))
-    assert world.left == []
-    assert world.behaviour.release() == 50
-    assert len(world.left) == 50
-    assert world.behaviour.release() == 0
-
-
 def test_a_released_answer_still_keeps_its_delay() -> None:
     world = World(Delay("fixed", 1.0))
     world.behaviour.hold(0)
@@ -105,14 +79,6 @@ def test_a_paced_release_lets_go_one_by_one() -> None:
     world.clock.advance(5)
     assert [name for name, _ in world.left] == ["a", "b", "c"]
     assert [when for _, when in world.left] == pytest.approx([0.0, 0.5, 1.0], abs=0.01)
-
-
-def test_answers_of_lost_connections_are_not_held() -> None:
-    world = World()
-    world.behaviour.hold(0)
-    world.behaviour.forget(world.request("a"))
-    assert world.behaviour.held == 0
-    assert world.behaviour.release() == 0
 
 
 def test_a_stall_moves_what_is_due_in_its_window_to_its_end() -> None:

@@ -373,21 +373,9 @@ def test_the_ledger_counts_what_was_asked() -> None:
         "ended_s": ended,
     }
     core.ledger.reset()
-    assert core.ledger.summary(True) == {
-        "requests": {},
-        "total": 0,
-        "distinct": 0,
-        "repeated": 0,
-        "unknown": 0,
-        "connections_opened": 0,
-        "connections_open": 2,
-        "peak_connections": 2,
-        "peak_in_flight": 0,
-        "requests_per_connection": {},
-        "traffic": {"bytes_sent": 0, "segments_sent": 0, "segments_received": 0},
-        "handshakes": None,
-        "ended_s": None,
-    }
+    left = {name: value for name, value in core.ledger.summary(True).items() if value}
+    traffic = {"bytes_sent": 0, "segments_sent": 0, "segments_received": 0}
+    assert left == {"connections_open": 2, "peak_connections": 2, "traffic": traffic}
 
 
 @given(numbers=st.lists(st.integers(0, 120), max_size=60), pieces=st.booleans())

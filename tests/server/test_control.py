@@ -11,12 +11,15 @@ from zlib import crc32
 import pytest
 
 from tests.server.fixture_server import PATIENCE, Running, get, receive, running
+from tests.server.tls_client import connected
 
 
-def test_the_barrier_releases_at_the_nth_request(server: Running) -> None:
+@pytest.mark.parametrize("wire", ["server", "secure"])
+def test_the_barrier_releases_at_the_nth_request(wire: str, request: pytest.FixtureRequest) -> None:
+    server: Running = request.getfixturevalue(wire)
     assert server.control("/hold", {"n": 40})[1]["armed"] is True
     with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(server.connect()) for _ in range(40)]
+        sockets = [stack.enter_context(connected(server)) for _ in range(40)]
         for sock in sockets[:-1]:
             sock.sendall(get("/"))
         state = server.wait_for("/hold", lambda state: state["in_flight"] == 39)
@@ -71,6 +74,9 @@ def test_reset_releases_what_is_held(server: Running) -> None:
         ("/reset", {"hold": 1.5}, "hold must be a whole number"),
         ("/stall", {"at_s": 1}, "for_s must be a number"),
         ("/stall", {"at_s": -1, "for_s": 1}, "from 0 to 3600"),
+        *(("/release", {"per_s": per_s}, "a number above 0") for per_s in (0, -1, "fast", True)),
+        *(("/poll", {"on": on}, "on must be true or false") for on in (None, 1, "yes")),
+        ("/poll", {"off": True}, "unknown field 'off'"),
     ],
 )
 def test_a_bad_call_says_what_is_wrong(server: Running, path: str, body: object, said: str) -> None:
@@ -78,11 +84,6 @@ def test_a_bad_call_says_what_is_wrong(server: Running, path: str, body: object,
     assert status == 400
     assert said in answer["error"]
     assert server.control("/hold")[1]["armed"] is False
-
-
-@pytest.mark.parametrize("per_s", [0, -1, "fast", True])
-def test_a_release_needs_a_pace_above_zero(server: Running, per_s: object) -> None:
-    assert server.control("/release", {"per_s": per_s})[0] == 400
 
 
 def test_unknown_calls_are_json_too(server: Running) -> None:
@@ -138,12 +139,6 @@ def test_a_name_that_somebody_gave_to_this_address_is_refused(
     assert raw(server, "GET", "/ledger?summary=1", {"Host": host}) == status
 
 
-def test_an_odd_token_is_a_wrong_token() -> None:
-    with running("--site", "list:3:10", token="open sesame") as server:
-        assert raw(server, "GET", "/cpu", {"X-Token": "\xff\xfe"}) == 401
-        assert raw(server, "GET", "/cpu", {"X-Token": "open sesame", "Host": "any.name"}) == 200
-
-
 @pytest.mark.parametrize(
     ("path", "headers", "body"),
     [
@@ -173,6 +168,8 @@ def test_a_hostile_call_is_a_bad_call(
 def test_the_control_plane_wants_its_token() -> None:
     with running("--site", "list:3:10", token="open sesame") as server:
         assert server.control("/cpu")[0] == 200
+        assert raw(server, "GET", "/cpu", {"X-Token": "open sesame", "Host": "any.name"}) == 200
+        assert raw(server, "GET", "/cpu", {"X-Token": "\xff\xfe"}) == 401
         for path in ("/cpu", "/ledger", "/nothing"):
             status, answer = server.control(path, token="wrong")
             assert status == 401

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 import statistics
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.delays import DelayError, parse_delay, uniform
+from server.delays import parse_delay, uniform
 
 SPECS = st.sampled_from(["none", "fixed:5", "exponential:20", "lognormal:50", "lognormal:50:1.5"])
 
@@ -43,14 +42,3 @@ def test_another_seed_gives_other_delays() -> None:
     assert parse_delay("exponential:9", 1).seconds(b"/") != parse_delay("exponential:9", 2).seconds(
         b"/"
     )
-
-
-@pytest.mark.parametrize(
-    "spec",
-    ["", "fixed", "fixed:", "fixed:x", "fixed:1:2", "none:1", "lognormal:1:2:3", "uniform:5",
-     "fixed:-1", "fixed:nan", "fixed:inf", "lognormal:50:9", "fixed:99999999", "fixed:９"],
-)  # fmt: skip
-def test_a_bad_delay_is_refused_in_one_line(spec: str) -> None:
-    with pytest.raises(DelayError) as caught:
-        parse_delay(spec, 1)
-    assert "\n" not in str(caught.value)

@@ -5,33 +5,12 @@ from __future__ import annotations
 import contextlib
 import socket
 import ssl
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from server.sites import reference
-from server.sites.site import Resource
 from tests.server.fixture_server import PATIENCE, Running, ended, get, receive, running
 from tests.server.tls_client import Stream, dial, trusting
-
-
-@pytest.fixture(scope="module")
-def shared_tls() -> Iterator[Running]:
-    """A server with an ECDSA certificate, any version and tickets. It says nothing on stderr."""
-    with running("--tls", "ecdsa", "--site", "tree:120:5:2048") as server:
-        yield server
-        server.process.terminate()
-        assert server.process.communicate(timeout=PATIENCE) == ("", "")
-
-
-@pytest.fixture
-def secure(shared_tls: Running) -> Running:
-    """The shared server, as if it had just been started."""
-    shared_tls.control("/reset", {"delay": "none", "hold": 0})
-    shared_tls.wait_for("/ledger?summary=1", lambda ledger: ledger["connections_open"] == 0)
-    shared_tls.control("/reset", {})
-    return shared_tls
 
 
 def handshakes(server: Running) -> tuple[int, int, int]:
@@ -48,34 +27,12 @@ def test_the_ready_line_names_the_certificate(secure: Running) -> None:
     assert cafile.read_bytes().startswith(b"# The throw-away authority")
 
 
-def test_a_crawl_over_tls_gives_the_digest_and_the_ledger(secure: Running) -> None:
-    with dial(secure, trusting(secure)) as sock:
-        assert (sock.version(), sock.selected_alpn_protocol()) == ("TLSv1.3", "http/1.1")
-
-        def noted(target: bytes) -> Resource:
-            sock.sendall(get(target.decode()))
-            status, headers, body = receive(sock)
-            return Resource(status, headers["content-type"], body, headers.get("location"))
-
-        found, _ = reference.crawl(noted, secure.ready["listening"], "https")
-    expected = secure.control("/site")[1]["expected"]
-    assert found == {key: (status, int(crc, 16)) for key, (status, crc) in expected.items()}
-    assert len(found) == secure.ready["urls"]
-    ledger = secure.ledger()
-    assert ledger["requests"] == dict.fromkeys(expected, 1)
-    assert (ledger["connections_opened"], ledger["repeated"]) == (1, 0)
-    assert ledger["handshakes"] == {"full": 1, "resumed": 0, "failed": 0}
-    secure.control("/reset", {})
-    assert handshakes(secure) == (0, 0, 0)
-
-
-@pytest.mark.parametrize("key", ["ecdsa", "rsa"])
-@pytest.mark.parametrize("version", ["1.2", "1.3"])
+@pytest.mark.parametrize(("key", "version"), [("ecdsa", "1.2"), ("rsa", "1.3")])
 def test_versions_and_keys(key: str, version: str) -> None:
     with running("--tls", key, "--tls-version", version, "--site", "list:3:10") as server:
         assert server.ready["tls"]["key"] == key
         with dial(server, trusting(server)) as sock:
-            assert sock.version() == f"TLSv{version}"
+            assert (sock.version(), sock.selected_alpn_protocol()) == (f"TLSv{version}", "http/1.1")
             sock.sendall(get("/p/0"))
             assert receive(sock)[0] == 200
             certificate = sock.getpeercert()
@@ -115,22 +72,6 @@ def test_without_tickets_nothing_is_resumed() -> None:
         assert handshakes(server) == (3, 0, 0)
 
 
-def test_connections_are_held_over_tls_and_released(secure: Running) -> None:
-    count = 200
-    context = trusting(secure)
-    secure.control("/hold", {"n": count})
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(dial(secure, context)) for _ in range(count)]
-        for sock in sockets:
-            sock.sendall(get("/"))
-        assert {receive(sock)[0] for sock in sockets} == {200}
-        ledger = secure.ledger()
-        assert ledger["peak_in_flight"] == ledger["connections_opened"] == count
-        assert ledger["connections_open"] == count
-    secure.wait_for("/ledger", lambda ledger: ledger["connections_open"] == 0)
-    assert handshakes(secure) == (count, 0, 0)
-
-
 def test_delays_and_pipelines_work_as_without_tls(secure: Running) -> None:
     secure.control("/reset", {"delay": "fixed:5"})
     with dial(secure, trusting(secure)) as sock:
@@ -151,18 +92,6 @@ def test_the_end_of_an_answer_is_the_end_of_the_stream(secure: Running) -> None:
             sock.sendall(request)
             assert receive(sock)[0] == status
             assert ended(sock)
-
-
-def test_bytes_split_anywhere_are_one_request(secure: Running) -> None:
-    """Each byte in a record of its own, and each byte of the records in a segment of its own."""
-    with dial(secure, trusting(secure)) as sock:
-        for byte in get("/"):
-            sock.sendall(bytes([byte]))
-        assert receive(sock)[0] == 200
-    with secure.connect() as raw:
-        stream = Stream(raw, trusting(secure), piece=1)
-        stream.write(get("/"))
-        assert stream.read(17) == b"HTTP/1.1 200 OK\r\n"
 
 
 def test_large_files_are_sent_over_tls_to_a_slow_reader(tmp_path: Path) -> None:

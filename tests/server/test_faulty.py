@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import socket
+import ssl
+from collections.abc import Iterator, Mapping
 
 import pytest
 
+from server.sites.fault_kinds import ENCRYPTED, FAULTS
 from tests.server.fixture_server import Running, get, receive, running
+from tests.server.tls_client import connected, dial, trusting
 
 
 @pytest.fixture(scope="module")
@@ -16,16 +20,29 @@ def server() -> Iterator[Running]:
         yield found
 
 
-def load(server: Running, *pages: dict[str, object]) -> None:
+@pytest.fixture(scope="module")
+def secure() -> Iterator[Running]:
+    """The same over TLS."""
+    with running("--tls", "ecdsa", "--site", "faults:1") as found:
+        yield found
+
+
+def load(server: Running, *pages: Mapping[str, object]) -> None:
     status, answer = server.control("/faults", {"pages": list(pages)})
     assert status == 200, answer
+
+
+def asked(server: Running, path: str) -> socket.socket:
+    """A connection on which this page was asked for."""
+    sock = connected(server)
+    sock.sendall(get(path))
+    return sock
 
 
 def read_all(server: Running, path: str) -> bytes:
     """What one request gets until the connection ends."""
     data = b""
-    with server.connect() as sock:
-        sock.sendall(get(path))
+    with asked(server, path) as sock:
         while block := sock.recv(65536):
             data += block
     return data
@@ -46,25 +63,42 @@ def test_a_fault_ends_after_its_times(server: Running) -> None:
     for _ in range(2):
         with pytest.raises(ConnectionResetError):
             read_all(server, "/")
-    with server.connect() as sock:
-        sock.sendall(get("/"))
+    with asked(server, "/") as sock:
         assert receive(sock)[0] == 200
     assert server.control("/ledger")[1]["requests"] == {"/": 3}
 
 
-def test_silence_and_floods_end_with_the_client(server: Running) -> None:
-    load(
-        server,
-        {"path": "/silent", "kind": "silent"},
-        {"path": "/flood", "kind": "endless_body"},
-        {"path": "/drip", "kind": "drip"},
-    )
-    for path in ("/silent", "/flood", "/drip"):
-        with server.connect() as sock:
-            sock.sendall(get(path))
-            if path != "/silent":
-                assert sock.recv(10)
+@pytest.mark.parametrize("kind", ["to_close", "close_in_body", "close_in_chunks", "close_before"])
+def test_a_stream_of_tls_that_ends_well(secure: Running, kind: str) -> None:
+    """With close_notify; without it ``recv`` would raise an error here."""
+    load(secure, {"path": "/", "kind": kind, "links": ["/a"] * 50})
+    read_all(secure, "/")
+
+
+@pytest.mark.parametrize("wire", ["server", "secure"])
+def test_silence_and_floods_end_with_the_client(wire: str, request: pytest.FixtureRequest) -> None:
+    server: Running = request.getfixturevalue(wire)
+    kinds = ("endless_head", "endless_body", "drip", "silent", "stall")
+    load(server, *({"path": f"/{kind}", "kind": kind, "links": ["/a"] * 50} for kind in kinds))
+    for kind in kinds:
+        with asked(server, f"/{kind}") as sock:
+            assert kind == "silent" or sock.recv(1)
     server.wait_for("/ledger", lambda ledger: ledger["connections_open"] == 0)
+
+
+def test_handshakes_with_odd_ports_do_not_count(secure: Running) -> None:
+    secure.control("/reset", {})
+    with pytest.raises(ssl.SSLError):
+        dial(secure, trusting(secure), port="expired").close()
+    secure.wait_for("/ledger", lambda ledger: ledger["connections_open"] == 0)
+    assert secure.ledger()["handshakes"] == {"full": 0, "resumed": 0, "failed": 0}
+
+
+def test_no_plain_site_has_what_only_breaks_tls(server: Running) -> None:
+    assert not set(FAULTS) & set(ENCRYPTED)
+    assert "expired" not in server.ready
+    load(server, {"path": "/", "kind": "cut_in_body", "links": ["/a"] * 50})
+    assert read_all(server, "/").startswith(b"HTTP/1.1 200")
 
 
 @pytest.mark.parametrize(
@@ -88,6 +122,5 @@ def test_what_is_no_page_is_refused(server: Running, page: object) -> None:
     assert answer["error"]
 
 
-def test_other_sites_take_no_faults() -> None:
-    with running("--site", "tree:10") as tree:
-        assert tree.control("/faults", {"pages": []})[0] == 404
+def test_other_sites_take_no_faults(shared: Running) -> None:
+    assert shared.control("/faults", {"pages": []})[0] == 404

@@ -201,9 +201,3 @@ def test_a_server_works_whenever_it_does_not_poll(server: Running) -> None:
     assert cpu["work_s"] == pytest.approx(cpu["user_s"] + cpu["system_s"])
     assert cpu["polling"] is False
     assert server.control("/poll") == (200, {"on": False, "polling": False})
-
-
-@pytest.mark.parametrize("body", [{}, {"on": 1}, {"on": "yes"}, {"off": True}])
-def test_polling_is_on_or_off(server: Running, body: object) -> None:
-    assert server.control("/poll", body)[0] == 400
-    assert server.control("/poll")[1]["on"] is False

@@ -16,6 +16,7 @@ import pytest
 from server.sites import reference
 from server.sites.site import Resource
 from tests.server.fixture_server import PATIENCE, Running, command, get, receive, running
+from tests.server.tls_client import connected
 
 
 def test_the_ready_line_says_where_and_what(server: Running) -> None:
@@ -32,21 +33,20 @@ def test_the_ready_line_says_where_and_what(server: Running) -> None:
     }  # fmt: skip
 
 
-def test_a_crawl_over_http_gives_the_digest_and_the_ledger(server: Running) -> None:
-    with server.connect() as sock:
-        statuses: dict[str, int] = {}
+@pytest.mark.parametrize("wire", ["server", "secure"])
+def test_a_crawl_gives_the_digest_and_the_ledger(wire: str, request: pytest.FixtureRequest) -> None:
+    server: Running = request.getfixturevalue(wire)
+    with connected(server) as sock:
 
         def noted(target: bytes) -> Resource:
             sock.sendall(get(target.decode()))
             status, headers, body = receive(sock)
-            statuses[target.decode()] = status
             return Resource(status, headers["content-type"], body, headers.get("location"))
 
-        found, _ = reference.crawl(noted, server.ready["listening"])
+        found, _ = reference.crawl(noted, server.ready["listening"], server.ready["scheme"])
     site = server.control("/site")[1]
     expected = {key: (status, int(crc, 16)) for key, (status, crc) in site["expected"].items()}
     assert found == expected
-    assert {key: status for key, (status, _) in expected.items()} == statuses
     assert len(found) == server.ready["urls"] == site["urls"]
     assert site["digest"] == server.ready["digest"]
     ledger = server.ledger()
@@ -56,15 +56,10 @@ def test_a_crawl_over_http_gives_the_digest_and_the_ledger(server: Running) -> N
     assert ledger["unknown"] == Counter(status for status, _ in expected.values())[404]
     assert ledger["connections_opened"] == 1
     assert ledger["requests_per_connection"] == {str(len(expected)): 1}
+    tls = server.ready["tls"]
+    assert ledger["handshakes"] == (tls and {"full": 1, "resumed": 0, "failed": 0})
     assert "requests" not in server.control("/ledger?summary=1")[1]
     assert "expected" not in server.control("/site?summary=1")[1]
-
-
-def test_it_ends_with_its_parent() -> None:
-    with running("--site", "list:3:10") as server:
-        assert server.process.stdin is not None
-        server.process.stdin.close()
-        assert server.process.wait(PATIENCE) == 0
 
 
 def test_it_ends_when_its_parent_is_killed() -> None:

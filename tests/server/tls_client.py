@@ -41,12 +41,16 @@ def dial(
         raise
 
 
-class Stream:
-    """TLS on a plain socket, by hand: what is sent, when, and in which pieces."""
+def connected(server: Running) -> socket.socket:
+    """A connection to the pages' port, over TLS if the server speaks it."""
+    return dial(server, trusting(server)) if server.ready["tls"] else server.connect()
 
-    def __init__(self, sock: socket.socket, context: ssl.SSLContext, piece: int = 65536) -> None:
+
+class Stream:
+    """TLS on a plain socket, by hand: what is sent, and when."""
+
+    def __init__(self, sock: socket.socket, context: ssl.SSLContext) -> None:
         self._sock = sock
-        self._piece = piece
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._object = context.wrap_bio(
             self._incoming, self._outgoing, server_hostname=sock.getpeername()[0]
@@ -61,9 +65,7 @@ class Stream:
                 break
 
     def _send(self) -> None:
-        data = self._outgoing.read()
-        for start in range(0, len(data), self._piece):
-            self._sock.sendall(data[start : start + self._piece])
+        self._sock.sendall(self._outgoing.read())
 
     def write(self, data: bytes, close: bool = False) -> None:
         """Send data, and with ``close`` the end of the stream in the same segment."""

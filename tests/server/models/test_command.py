@@ -1,4 +1,4 @@
-"""``python -m server models``: help, wrong usage, and what a server says of itself."""
+"""``python -m server models``: what a server says of itself."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ import pytest
 
 from server.models import stacks
 from server.models.catalogue import MODELS, SERVERS
-from tests.server.conftest import Cli
 from tests.server.fixture_server import PATIENCE, get, receive
 from tests.server.models.differs import DIFFERS
 from tests.server.models.serving import (
@@ -26,32 +25,6 @@ from tests.server.models.serving import (
     stop,
     write_site,
 )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["forks"], "choose from"),
-        ([], "NAME"),
-        (["threads", "--listen", "127.0.0.1"], "write HOST:PORT"),
-        (["threads", "--listen", "0.0.0.0:0"], "--any-address"),
-        (["threads", "--limit", "idle=3"], "one of max_head"),
-        (["threads", "--limit", "idle_s=never"], "a number above 0"),
-        (["threads", "--limit", "max_head=1.5"], "a whole number above 0"),
-        (["threads", "--site", "faults:10"], "only python -m server"),
-        (["threads", "--cafile", "x"], "--cafile needs --tls"),
-        (["threads", "--work", "10:10"], "serve a list site"),
-        (["threads", "--site", "list:9:9", "--work", "0:1"], "write EVERY:MS"),
-        (["bare", "--tls", "ecdsa"], "speaks no TLS"),
-        (["waitress", "--limit", "head_s=3"], "has no head_s, only max_head"),
-    ],
-)
-def test_wrong_usage_gets_one_line_and_status_2(cli: Cli, arguments: list[str], said: str) -> None:
-    status, out, errors = cli("models", *arguments)
-    assert status == 2
-    assert said in errors
-    assert errors.count("\n") == 1
-    assert out == ""
 
 
 @pytest.mark.parametrize("name", MODELS)

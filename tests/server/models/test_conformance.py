@@ -372,6 +372,7 @@ def test_curl_gets_pages_and_posts_bodies(server: Model) -> None:
     assert done.stdout == received(body)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("wrk") is None, reason="no wrk here: apt-get install wrk")
 def test_wrk_sees_no_error(server: Model) -> None:
     url = f"{server.ready['scheme']}://{server.ready['listening']}/page.html"
