@@ -184,8 +184,8 @@ class Exchange:
 
     def _whole(self, data: bytes) -> bool:
         """Take an ordinary response that comes in one piece; False if it needs the parser."""
-        head, _, body = data.partition(b"\r\n\r\n")
-        read = read_head(head) if len(head) < MAX_HEAD - 4 else None
+        head, end, body = data.partition(b"\r\n\r\n")
+        read = read_head(head) if end and len(head) < MAX_HEAD - 4 else None
         if read is None:
             return False
         status, size, headers = read
