@@ -83,10 +83,16 @@ def _bars_panel(slide: Slide, axes: Axes, panel: Panel, size: float) -> None:
                 continue
             last = number == len(spreads) - 1
             fill = colour if last else mix(palette.muted, palette.background, 0.45)
-            drawn = axes.barh(place + shift, spread.median, height=height, color=fill, zorder=2)
-            if label in panel.hollow:
-                for bar in drawn:
-                    bar.set(facecolor=palette.background, edgecolor=fill)
+            hollow = label in panel.hollow
+            axes.barh(
+                place + shift,
+                spread.median,
+                height=height,
+                color=palette.background if hollow else fill,
+                edgecolor=fill,
+                linewidth=2.0 * hollow,
+                zorder=2,
+            )
             if spread.count > 1:
                 bar_range(axes, spread.low, spread.high, place + shift, palette.ink)
             text = panel.unit.words(spread.median)
