@@ -13,7 +13,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from bench.report.charts.look import Identity
 from bench.report.charts.slide import Slide
 from bench.show.words import is_stack, named
-from bench.text import MIB, duration_tick, number, size_words
+from bench.text import duration_tick, number
 
 Which = Literal["x", "y"]
 
@@ -58,16 +58,6 @@ def value_axis(
         axes.set(**{f"{axis}lim": (0, max(positive) * 1.08)})
         target.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
     target.set_major_formatter(FuncFormatter(lambda v, _: words(v)))
-
-
-def memory_axis(axes: Axes, values: Sequence[float]) -> None:
-    """Logarithmic y axis with round numbers of MiB where two of them fit, else as other values."""
-    low, high = min(values) / 1.2, max(values) * 1.2
-    ticks = [v * MIB for v in round_numbers(low / MIB, high / MIB, (1, 2, 5))]
-    if sum(low <= v <= high for v in ticks) < 2:
-        value_axis(axes, values, words=size_words)
-    else:
-        log_axis(axes, (low, high), ticks, lambda v: f"{v / MIB:,g} MiB")
 
 
 def time_axis(axes: Axes, values: Sequence[float]) -> None:

@@ -16,7 +16,6 @@ from bench.report.charts.axes import (
     bar_rows,
     log_axis,
     markers,
-    memory_axis,
     nines_axis,
     ratio_axis,
     time_axis,
@@ -373,8 +372,6 @@ def _y_axis(slide: Slide, axes: Axes, plot: Plot, row: Sequence[Plot]) -> None:
     match plot.y.scale:
         case "times":
             time_axis(axes, values)
-        case "memory":
-            memory_axis(axes, values)
         case "ratios":
             ratio_axis(axes, min(*values, 0.9) / 1.1, max(*values, 1.1) * 1.1, 6)
             axes.axhline(1.0, color=slide.palette.muted, linewidth=1.2, zorder=1)
