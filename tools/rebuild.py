@@ -38,7 +38,7 @@ from bench.fleet import report as fleet_report
 from bench.launch import RESULTS, ROOT
 from bench.micro import report as micro_report
 from bench.questions import SERVE, answers, equal
-from bench.report import cite, contributed, numbers, page
+from bench.report import cite, comparison, numbers, page
 from bench.report.tables import grid
 from bench.show.words import machine_words
 from crawlers.registry import MODELS
@@ -155,9 +155,9 @@ def held_equal() -> str:
 
 
 def others() -> str:
-    folders = sorted((RESULTS / contributed.NAME).glob("*/"))
+    folders = sorted((RESULTS / comparison.CONTRIBUTED).glob("*/"))
     campaigns = [Analysis.load(store.trials_file(folder)) for folder in folders]
-    return contributed.listed(analysed("reference"), campaigns)
+    return comparison.confirmed(analysed("reference"), campaigns)
 
 
 def served() -> str:
@@ -186,7 +186,7 @@ BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
     ("notebook/libraries", libraries.NAME): used,
     ("method", equal.NAME): held_equal,
     ("servers", "servers"): served,
-    ("contributing-results", contributed.NAME): others,
+    ("contributing-results", comparison.CONTRIBUTED): others,
     ("../README", numbers.TABLE): lambda: numbers.table(quoted()),
     ("../README", numbers.CITED): lambda: numbers.cited(quoted()),
     ("which-one", "which-one"): lambda: numbers.which_one(

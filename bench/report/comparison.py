@@ -29,9 +29,9 @@ from bench.analysis.stats import LEVEL, MIN_BLOCKS, Metric, Ratio
 from bench.errors import BenchError
 from bench.report import tables
 from bench.schema import Environment
-from bench.show.table import MISSING, Cell, Column, Table, Tone, name, words
+from bench.show.table import MISSING, Cell, Column, Columns, Table, Tone, name, tabled, words
 from bench.store import Records
-from bench.text import count, listing, plural
+from bench.text import count, listing, markdown_table, plural
 
 Verdict = Literal["better", "worse", "no difference shown", "too few blocks", "another machine"]
 Agreement = Literal["agree", "opposite", "A only", "B only", "neither"]
@@ -260,7 +260,8 @@ def show(found: Comparison, console: Console) -> None:
     heads = [words(""), words(f"A: {found.a}"), words(f"B: {found.b}")]
     differences = found.differences or [("no difference", "", "")]
     tables.show(Table("The environments", heads, differences), console)
-    tables.show(table(found.rows), console)
+    caption = "B over A; worse and better are beyond the interval and the noise floor"
+    tables.show(tabled(caption, COLUMNS, found.rows, grouped=True), console)
     for what, names in found.notes.items():
         console.print(f"{what}: {'; '.join(names)}.", soft_wrap=True, markup=False)
     verdicts = _totals(row.verdict for row in found.rows)
@@ -269,34 +270,61 @@ def show(found: Comparison, console: Console) -> None:
         console.print(f"Differences to the base, A and B: {_totals(agreed)}.")
 
 
-def table(rows: Sequence[Row]) -> Table:
-    """One row for each backend, point and metric."""
-    heads = ("A", "B", "B / A [95 %]")
-    return Table(
-        "B over A; worse and better are beyond the interval and the noise floor",
-        [name("backend"), name("point"), words("metric"), *map(Column, heads), words("verdict"),
-         words("ratio to the base", drop=1)],
-        [
-            [
-                row.label,
-                row.point,
-                row.metric,
-                count(row.a),
-                count(row.b),
-                _ratio(row),
-                Cell(row.verdict, row.verdict, TONES.get(row.verdict, "plain")),
-                row.agreement or MISSING,
-            ]
-            for row in rows
-        ],
-        grouped=True,
-    )  # fmt: skip
-
-
 def _ratio(row: Row) -> str:
     interval = f" [{row.low:.2f}–{row.high:.2f}]" if row.low and row.high else ""
     return MISSING if row.ratio is None else f"{row.ratio:.2f}{interval}"
 
 
+COLUMNS: Final[Columns[Row]] = (
+    (name("backend"), lambda row: row.label),
+    (name("point"), lambda row: row.point),
+    (words("metric"), lambda row: row.metric),
+    (Column("A"), lambda row: count(row.a)),
+    (Column("B"), lambda row: count(row.b)),
+    (Column("B / A [95 %]"), _ratio),
+    (words("verdict"), lambda row: Cell(row.verdict, row.verdict, TONES.get(row.verdict, "plain"))),
+    (words("ratio to the base", drop=1), lambda row: row.agreement or MISSING),
+)
+
+
 def _totals(found: Iterable[str]) -> str:
     return listing([f"{number} {what}" for what, number in Counter(found).most_common()])
+
+
+# --- campaigns of other machines, and what they confirm of ours: ratios, never seconds -----
+
+CONTRIBUTED: Final = "contributed"
+HEADS: Final = (
+    *("campaign", "machine", "Python", "noise floor"),
+    *("same direction", "opposite", "shown by one only", "shown by neither"),
+)
+
+
+def confirmed(reference: Analysis, contributed: Iterable[Analysis]) -> str:
+    """A row for each campaign: on how many pairs of backends it agrees with the reference."""
+    rows = [_confirmed(reference, campaign) for campaign in contributed]
+    if not rows:
+        return "No campaign has been contributed yet."
+    about = (
+        "Pairs are backends against `callbacks` at one point, by "
+        "pages per second, processor time per page and user memory per connection, where both "
+        f"campaigns measured them. The reference is `{reference.campaign.campaign}`."
+    )
+    return "\n".join([*markdown_table(HEADS, rows, right=5), "", about])
+
+
+def _confirmed(reference: Analysis, other: Analysis) -> list[str]:
+    found: Counter[Agreement] = Counter()
+    for metric in METRICS:
+        found.update(agreements(reference, other, metric).values())
+    machine, floor = other.campaign.environment, other.floor(stats.CPU_PER_1000).log
+    return [
+        f"`{other.campaign.campaign}`",
+        f"{machine.cpu_count} × {machine.cpu_model or machine.machine}",
+        machine.python,
+        stats.floor_words(floor) if floor else "no A/A pair",
+        str(found["agree"]),
+        str(found["opposite"]),
+        str(found["A only"] + found["B only"]),
+        str(found["neither"]),
+    ]

@@ -7,19 +7,21 @@ holds the light one, with a CSS variable in place of each colour.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Final
 
 import jinja2
 from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
+from bench import filesystem
+
 _COLOUR: Final = re.compile(r"#[0-9a-f]{6}\b")
 _REFERENCE: Final = re.compile(r'(?:url\(#|href="#)([\w.-]+)')
 _FONT: Final = re.compile(r"font-family: [^;\"]*; ")
 _LOCAL: Final = re.compile(r'<a href="(?!https://)[^"]*">(.*?)</a>', re.DOTALL)
 _REMOTE: Final = re.compile(r'<a href="(https://[^"]*)">')
-LINK: Final = re.compile(r"\[([^\]]+)\]\((https://[^\s)]+)\)")
 
 
 def templates(module: str, **filters: Callable[..., object]) -> jinja2.Environment:
@@ -39,16 +41,6 @@ def templates(module: str, **filters: Callable[..., object]) -> jinja2.Environme
     return found
 
 
-def marked(sentence: str) -> Markup:
-    """A sentence with its Markdown bold, code and links as HTML, everything else escaped."""
-    safe = str(escape(sentence))
-    safe = LINK.sub(r'<a href="\2" rel="noreferrer">\1</a>', safe)
-    safe = re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", safe)
-    safe = re.sub(r"`(.+?)`", r"<code>\1</code>", safe)
-    # The text was escaped before the tags were added.
-    return Markup(safe)  # nosec B704
-
-
 def reader(**options: object) -> MarkdownIt:
     """Reads Markdown with tables, and lets no HTML in it through."""
     return MarkdownIt("commonmark", {"html": False, **options}).enable("table")
@@ -56,7 +48,16 @@ def reader(**options: object) -> MarkdownIt:
 
 def read(with_: MarkdownIt, text: str) -> Markup:
     """Markdown as HTML. A link into docs/, which is not beside a report, becomes its words."""
-    made = _REMOTE.sub(r'<a href="\1" rel="noreferrer">', _LOCAL.sub(r"\1", with_.render(text)))
+    return _linked(with_.render(text))
+
+
+def read_line(with_: MarkdownIt, sentence: str) -> Markup:
+    """The same of a sentence, which is no paragraph of its own."""
+    return _linked(with_.renderInline(sentence))
+
+
+def _linked(made: str) -> Markup:
+    made = _REMOTE.sub(r'<a href="\1" rel="noreferrer">', _LOCAL.sub(r"\1", made))
     return Markup(made)  # nosec B704: the reader escapes all text
 
 
@@ -75,16 +76,17 @@ class Colours:
         return " ".join(f"{name}: {pair[theme]};" for pair, name in self._names.items())
 
 
-def svg(name: str, alt: str, light: str, dark: str, colours: Colours) -> str:
-    """The SVG element of a chart, from its two files; ``alt`` has to be escaped.
+def svg(name: str, alt: str, files: Mapping[str, Path], colours: Colours) -> Markup:
+    """The SVG element of a chart, from its file for each theme.
 
     The name makes identifiers unique on the page. Raises ValueError when the two files
     have not the same number of colours, so are not the same picture.
     """
-    light, dark = _picture(light), _picture(dark)
+    texts = (filesystem.read_text(files[f"svg/{theme}"]) for theme in ("light", "dark"))
+    light, dark = map(_picture, texts)
     pairs = zip(_COLOUR.findall(light), _COLOUR.findall(dark), strict=True)
-    variables = [colours.variable(*pair) for pair in pairs]
-    text = _coloured(light, variables)
+    variables = iter([colours.variable(*pair) for pair in pairs])
+    text = _COLOUR.sub(lambda _: next(variables), light)
     # An attribute cannot hold a variable, a style can.
     text = re.sub(r' fill="(var\(--c\d+\))"', r' style="fill: \1"', text)
     used = set(_REFERENCE.findall(text))
@@ -97,7 +99,8 @@ def svg(name: str, alt: str, light: str, dark: str, colours: Colours) -> str:
     if size is None:
         raise ValueError(f"{name}: an SVG without viewBox")
     body = text[text.index(">") + 1 :]
-    return f'<svg class="chart" role="img" aria-label="{alt}" {size.group()}>{body}'
+    head = f'<svg class="chart" role="img" aria-label="{escape(alt)}" {size.group()}>'
+    return Markup(head + body)  # nosec B704: drawn by us, and matplotlib escapes its text
 
 
 def _picture(text: str) -> str:
@@ -105,11 +108,6 @@ def _picture(text: str) -> str:
     text = text[text.index("<svg") :]
     text = re.sub(r"<(title|metadata|style)\b.*?</\1>", "", text, flags=re.DOTALL)
     return re.sub(r">\s+<", "><", text).strip()
-
-
-def _coloured(text: str, variables: Sequence[str]) -> str:
-    found = iter(variables)
-    return _COLOUR.sub(lambda _: next(found), text)
 
 
 def _shorter(found: re.Match[str]) -> str:

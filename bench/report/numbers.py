@@ -54,6 +54,15 @@ class NotShownError(ValueError):
     """A template quotes a difference that the records do not show."""
 
 
+def quoted(found: Comparison) -> str:
+    """A difference in words. Raises :class:`NotShownError`."""
+    if not found.ratio.shown or found.ratio.value is None:
+        raise NotShownError(
+            f"{found.label} against {found.base} at {found.point}: {found.ratio.verdict}"
+        )
+    return f"{change(found.ratio.value)} ({interval(found)})"
+
+
 class Numbers:
     """The numbers of one campaign. A backend or point that it does not have raises KeyError."""
 
@@ -122,20 +131,9 @@ class Numbers:
         return duration(mixed.measured(self.analysis).median(label, mixed.key("mean", work_ms)))
 
     def change(self, label: str, base: str, point: str = FETCH) -> str:
-        """``43 % more (40 to 47 %)`` processor time per page than the base's.
-
-        Raises :class:`NotShownError`.
-        """
-        found = self._compared(label, base, point)
-        if not found.ratio.shown or found.ratio.value is None:
-            raise NotShownError(f"{label} against {base} at {point}: {found.ratio.verdict}")
-        return f"{change(found.ratio.value)} ({interval(found)})"
-
-    def _compared(self, label: str, base: str, point: str) -> Comparison:
-        for found in self.analysis.compare(CPU_PER_1000, base):
-            if (found.point, found.label) == (point, label):
-                return found
-        raise KeyError(f"{label} against {base} at {point}")
+        """``43 % more (40 to 47 %)`` processor time per page than the base's."""
+        found = {(c.point, c.label): c for c in self.analysis.compare(CPU_PER_1000, base)}
+        return quoted(found[point, label])
 
     def _median(self, label: str, point: str, metric: stats.Metric) -> float:
         return _middle(self.analysis, label, point, metric)
@@ -176,10 +174,7 @@ class Lock:
 
     def change(self, label: str) -> str:
         """Processor time per crawled page without the lock. Raises :class:`NotShownError`."""
-        found = self._compared[Label(label, self.free).backend]
-        if not found.ratio.shown or found.ratio.value is None:
-            raise NotShownError(f"{label}: {found.ratio.verdict}")
-        return f"{change(found.ratio.value)} ({interval(found)})"
+        return quoted(self._compared[Label(label, self.free).backend])
 
 
 def table(numbers: Numbers) -> str:

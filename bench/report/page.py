@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 from rich.console import Console
 
 from bench import filesystem, store, turnlog
@@ -72,17 +72,6 @@ class Extension:
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
-    """A chart for both themes, and links to its files."""
-
-    name: str
-    title: str
-    alt: str
-    svg: Markup
-    files: Sequence[tuple[str, str]]  # what it is, address relative to the page
-
-
-@dataclass(frozen=True, slots=True)
 class Download:
     """Data inside the page, or a file beside it."""
 
@@ -104,19 +93,23 @@ def page(
     ``beside`` says what further files hold that may lie beside the records.
     """
     templates = markup.templates(__name__)
-    sentences = [markup.marked(sentence) for sentence in findings.findings(analysis)]
+    reader = markup.reader()
+    sentences = [markup.read_line(reader, each) for each in findings.findings(analysis)]
     trials, campaign = analysis.records.trials, analysis.campaign
     colours = markup.Colours()
-    figures = [figure(chart, folder, colours) for chart in charts if chart.files]
-    shown = shown_first([each.name for each in figures])
+    drawn = [chart for chart in charts if chart.files]
+    pictures = {one.name: markup.svg(one.name, one.alt, one.files, colours) for one in drawn}
+    first = shown_first([*pictures])
     return templates.get_template("page.html").render(
         campaign=campaign,
         answers=sentences[:ANSWERS],
         further=sentences[ANSWERS:],
         footer=footer(analysis),
         tables=page_tables(analysis),
-        figures=[each for each in figures if each.name in shown],
-        aside=[each for each in figures if each.name not in shown],
+        pictures=pictures,
+        folder=folder,
+        figures=[each for each in drawn if each.name in first],
+        aside=[each for each in drawn if each.name not in first],
         skipped=[chart for chart in charts if chart.skipped],
         sections=sections,
         trusted=trusted(analysis),
@@ -179,24 +172,6 @@ def page_tables(analysis: Analysis) -> list[Table]:
     """The tables in the order of the page, the overview first; none is empty."""
     first = [] if analysis.campaign.interpreters else [summary.at_a_glance(analysis)]
     return [table for table in (*first, *summary.tables(analysis)) if table.rows]
-
-
-def figure(chart: Chart, folder: Path, colours: markup.Colours) -> Figure:
-    """A chart with its picture for both themes, and its files as links."""
-    light, dark = (filesystem.read_text(chart.files[f"svg/{name}"]) for name in ("light", "dark"))
-    picture = markup.svg(chart.name, str(escape(chart.alt)), light, dark, colours)
-    return Figure(
-        chart.name,
-        chart.title,
-        chart.alt,
-        Markup(picture),  # nosec B704: drawn by us, and matplotlib escapes its text
-        files=[
-            (f"{kind.upper()}, {theme}", address)
-            for what, file in chart.files.items()
-            for kind, theme in [what.split("/")]
-            for address in [file.relative_to(folder).as_posix()]
-        ],
-    )
 
 
 def compressed(text: str) -> str:

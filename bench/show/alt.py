@@ -22,14 +22,14 @@ from bench.show.figures import (
     Unit,
 )
 from bench.show.words import is_stack
-from bench.text import count, duration, size_words
+from bench.text import count, duration
 from crawlers.registry import MODELS
 
 MOST: Final = 8
 """Labels of a kind that are named, and points of a line: a longer list says less."""
 
 SCALES: Final[dict[str, Callable[[float], str]]] = {
-    **{"times": duration, "memory": size_words, "counts": count},
+    **{"times": duration, "counts": count},
     **{"ratios": "{:.2f}".format, "nines": lambda nines: f"p{100 - 100 * 10**-nines:.3g}"},
 }
 KINDS: Final[dict[type, str]] = {

@@ -96,7 +96,7 @@ class Axis:
     """
 
     label: str
-    scale: Literal["linear", "values", "counts", "times", "memory", "ratios", "nines"] = "linear"
+    scale: Literal["linear", "values", "counts", "times", "ratios", "nines"] = "linear"
     words: Callable[[float], str] = number
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -18,12 +18,10 @@ from typing import Final
 import jinja2
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
-from markupsafe import Markup, escape
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
-from bench import filesystem
 from bench.analysis.wording import prose
 from bench.launch import ROOT
 from bench.palette import PALETTES
@@ -33,7 +31,6 @@ from bench.talk.material import Material
 from bench.text import capital, markdown_text
 
 CHART: Final = re.compile(r"!\[(?P<alt>.*)\]\(chart:(?P<name>[\w-]+)\)")
-THEMES: Final = ("light", "dark")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +110,8 @@ def html(talk: Talk) -> str:
             {
                 "name": slide.name,
                 "kicker": slide.kicker,
-                "source": Markup(reader.renderInline(slide.source)),  # nosec B704: it escapes all
-                "title": Markup(reader.renderInline(slide.title)),  # nosec B704: it escapes all
+                "source": markup.read_line(reader, slide.source),
+                "title": markup.read_line(reader, slide.title),
                 "body": markup.read(reader, slide.body),
                 "notes": markup.read(reader, slide.notes),
                 "floor": markup.read(reader, slide.floor),
@@ -128,8 +125,7 @@ def html(talk: Talk) -> str:
             campaign=talk.material.analysis.campaign.campaign,
             shown=shown,
             gaps=talk.material.gaps,
-            light=asdict(PALETTES["light"]),
-            dark=asdict(PALETTES["dark"]),
+            palettes=PALETTES,
             colours=colours,
         )
     )
@@ -156,5 +152,4 @@ def _svg(design: Design, backends: Sequence[str], folder: Path, colours: markup.
     """The chart without its headline and small print, which the slide has in larger type."""
     bare = replace(design, title="", finding=None, subtitle="", notes=(), hollow=False)
     drawn = Sheet(folder, backends, (), ("svg",), shape="stage").draw(bare)
-    light, dark = (filesystem.read_text(drawn.files[f"svg/{theme}"]) for theme in THEMES)
-    return markup.svg(bare.name, str(escape(design.alt)), light, dark, colours)
+    return markup.svg(bare.name, design.alt, drawn.files, colours)

@@ -7,29 +7,22 @@ measured, and in how many blocks.
 from __future__ import annotations
 
 import argparse
-import json
 
 from rich.console import Console
 from rich.text import Text
 
-from bench.cli import DONE, options
+from bench.cli import DONE
 from bench.plan import backends, profiles
-from bench.plan.profiles import Profile
-from crawlers.backend import Backend
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--profile", metavar="NAME", help="only the points of this profile")
-    options.add_json(parser)
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
     chosen = list(profiles.PROFILES) if arguments.profile is None else [arguments.profile]
     listed = [profiles.profile(name) for name in chosen]
     known = backends.look_up()
-    if arguments.json:
-        print(json.dumps(as_json(listed, known)))
-        return DONE
     for profile in listed:
         console.print(Text.assemble("\n", (profile.name, "bold"), f": {profile.summary}"))
         for point in profile.points:
@@ -42,21 +35,3 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     for backend in known:
         console.print(f"  {backend.name:<16} {backend.missing or backend.summary}")
     return DONE
-
-
-def as_json(
-    listed: list[Profile], known: list[Backend]
-) -> dict[str, dict[str, object] | list[dict[str, object]]]:
-    return {
-        "profiles": {
-            profile.name: {
-                "summary": profile.summary,
-                "points": [
-                    {"point": p.id, "workload": p.workload, "blocks": p.blocks, **p.params}
-                    for p in profile.points
-                ],
-            }
-            for profile in listed
-        },
-        "backends": [{**backend.facts(), "against": backend.against} for backend in known],
-    }

@@ -5,105 +5,71 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from typing import Literal
 
 from matplotlib.axes import Axes
-from matplotlib.ticker import (
-    FixedLocator,
-    FuncFormatter,
-    LogLocator,
-    MaxNLocator,
-    NullFormatter,
-    NullLocator,
-)
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from bench.report.charts.look import Identity
 from bench.report.charts.slide import Slide
 from bench.show.words import is_stack, named
-from bench.text import MIB, count, duration_tick, number, size_words
+from bench.text import duration_tick, number
+
+Which = Literal["x", "y"]
 
 
-def count_axis(axes: Axes, values: Sequence[float], *, axis: str = "x") -> None:
-    """Logarithmic axis with a tick at each of the given counts."""
+def log_axis(
+    axes: Axes,
+    ends: tuple[float, float],
+    ticks: Sequence[float],
+    words: Callable[[float], str],
+    axis: Which = "y",
+) -> None:
+    """A logarithmic axis between these ends, with the ticks that lie on it."""
+    axes.set(**{f"{axis}scale": "log", f"{axis}lim": ends})
+    shown = [tick for tick in ticks if ends[0] <= tick <= ends[1]]
     target = axes.xaxis if axis == "x" else axes.yaxis
-    (axes.set_xscale if axis == "x" else axes.set_yscale)("log")
-    target.set_major_locator(FixedLocator(sorted(set(values))))
-    target.set_major_formatter(FuncFormatter(lambda v, _: count(v)))
-    target.set_minor_formatter(NullFormatter())
-    target.set_minor_locator(NullLocator())
+    target.set_ticks(shown, labels=list(map(words, shown)))
+    target.set_ticks([], minor=True)
+
+
+def round_numbers(low: float, high: float, steps: Sequence[float]) -> list[float]:
+    """These steps of every power of ten from ``low`` to ``high``."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    return [step * 10.0**power for power in powers for step in steps]
 
 
 def value_axis(
     axes: Axes,
     values: Sequence[float],
     *,
-    axis: str = "y",
+    axis: Which = "y",
     words: Callable[[float], str] = number,
-    log_beyond: float = 20.0,
 ) -> None:
     """Linear from zero when the values are within a factor of 20, else logarithmic."""
-    target = axes.xaxis if axis == "x" else axes.yaxis
     positive = [v for v in values if v > 0 and math.isfinite(v)]
-    formatter = FuncFormatter(lambda v, _: words(v))
-    set_scale = axes.set_xscale if axis == "x" else axes.set_yscale
-    set_limits = axes.set_xlim if axis == "x" else axes.set_ylim
-    if positive and max(positive) / min(positive) > log_beyond:
-        set_scale("log")
+    if positive and max(positive) / min(positive) > 20:
         low, high = min(positive) / 1.25, max(positive) * 1.25
-        set_limits(low, high)
-        decades = math.log10(high / low)
-        subs = (1.0,) if decades > 2.6 else (1.0, 3.0)
-        target.set_major_locator(LogLocator(base=10, subs=subs, numticks=12))
-        target.set_minor_locator(NullLocator())
-    elif positive:
-        set_limits(0, max(positive) * 1.08)
-        target.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
-    target.set_major_formatter(formatter)
-
-
-def memory_axis(axes: Axes, values: Sequence[float]) -> None:
-    """Logarithmic y axis with round numbers of MiB where two of them fit, else as other values."""
-    low, high = min(values) / 1.2, max(values) * 1.2
-    steps = [m * 10**e * MIB for e in range(-1, 6) for m in (1, 2, 5)]
-    ticks = [v for v in steps if low <= v <= high]
-    if len(ticks) < 2:
-        value_axis(axes, values, words=size_words)
+        steps = (1,) if math.log10(high / low) > 2.6 else (1, 3)
+        log_axis(axes, (low, high), round_numbers(low, high, steps), words, axis)
         return
-    axes.set_yscale("log")
-    axes.set_ylim(low, high)
-    axes.set_yticks(ticks, [f"{v / MIB:,g} MiB" for v in ticks])
-    axes.set_yticks([], minor=True)
+    target = axes.xaxis if axis == "x" else axes.yaxis
+    if positive:
+        axes.set(**{f"{axis}lim": (0, max(positive) * 1.08)})
+        target.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
+    target.set_major_formatter(FuncFormatter(lambda v, _: words(v)))
 
 
-def time_axis(axes: Axes, values: Sequence[float], room: float = 0.04, *, axis: str = "y") -> None:
-    """Logarithmic axis of times with ticks at 1, 2 and 5 where they fit.
-
-    ``room`` is the share of the axis left free above and below the values.
-    """
+def time_axis(axes: Axes, values: Sequence[float]) -> None:
+    """Logarithmic y axis of times with ticks at 1, 2 and 5 where they fit."""
     positive = [v for v in values if v > 0]
-    free = max(max(positive) / min(positive), 1.5) ** room
+    free = max(max(positive) / min(positive), 1.5) ** 0.04
     low, high = min(positive) / free, max(positive) * free
     decades = math.log10(high / low)
-    steps = (
-        (1, 1.5, 2, 3, 5, 7)
-        if decades < 0.7
-        else (1, 2, 5)
-        if decades < 1.6
-        else (1, 3)
-        if decades < 2.6
-        else (1,)
-    )
-    ticks = [
-        m * 10.0**e
-        for e in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-        for m in steps
-    ]
-    target = axes.xaxis if axis == "x" else axes.yaxis
-    (axes.set_xscale if axis == "x" else axes.set_yscale)("log")
-    (axes.set_xlim if axis == "x" else axes.set_ylim)(low, high)
-    target.set_major_locator(FixedLocator([t for t in ticks if low <= t <= high]))
-    target.set_major_formatter(FuncFormatter(lambda v, _: duration_tick(v)))
-    target.set_minor_locator(NullLocator())
-    target.set_minor_formatter(NullFormatter())
+    steps: tuple[float, ...] = (1,)
+    for most, more in ((2.6, (1, 3)), (1.6, (1, 2, 5)), (0.7, (1, 1.5, 2, 3, 5, 7))):
+        steps = more if decades < most else steps
+    log_axis(axes, (low, high), round_numbers(low, high, steps), duration_tick)
 
 
 PERCENTILES = (50.0, 90.0, 99.0, 99.9, 99.99, 99.999)
@@ -117,18 +83,12 @@ def nines_axis(axes: Axes, highest: float, percentiles: Sequence[float] = PERCEN
     axes.set_xlim(min(named), max(highest, 1.0))
 
 
-def ratio_axis(axes: Axes, ends: Sequence[float], most: int, *, axis: str = "y") -> None:
-    """A logarithmic axis from the lowest to the highest ratio, at most ``most`` ticks.
+def ratio_axis(axes: Axes, low: float, high: float, most: int) -> None:
+    """A logarithmic y axis of ratios, with at most ``most`` ticks.
 
     Half and double are equally far from 1, which is always a tick.
     """
-    low, high = min(ends), max(ends)
-    target = axes.xaxis if axis == "x" else axes.yaxis
-    (axes.set_xscale if axis == "x" else axes.set_yscale)("log")
-    (axes.set_xlim if axis == "x" else axes.set_ylim)(low, high)
-    target.set_major_locator(FixedLocator(ratio_ticks(low, high, most)))
-    target.set_minor_locator(NullLocator())
-    target.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}×"))
+    log_axis(axes, (low, high), ratio_ticks(low, high, most), "{:g}×".format)
 
 
 def ratio_ticks(low: float, high: float, most: int) -> list[float]:

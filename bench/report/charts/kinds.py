@@ -14,16 +14,15 @@ from bench.report.charts.axes import (
     bar_label,
     bar_range,
     bar_rows,
-    count_axis,
+    log_axis,
     markers,
-    memory_axis,
     nines_axis,
     ratio_axis,
     time_axis,
     value_axis,
 )
 from bench.report.charts.look import Identity
-from bench.report.charts.slide import EndLabel, Slide
+from bench.report.charts.slide import EndLabel, Slide, measure
 from bench.show import cells
 from bench.show.figures import (
     Axis,
@@ -45,6 +44,7 @@ from bench.show.figures import (
     StackedPanel,
     Unit,
 )
+from bench.text import count
 from crawlers.registry import MODELS
 
 # --- bars: one or two for each label, with their ranges, in one panel or several ---
@@ -60,16 +60,16 @@ def draw_bars(bars: Bars, slide: Slide) -> None:
     if bars.faint:
         faint = mix(palette.muted, palette.background, 0.45)
         slide.swatches([(bars.faint, faint, ""), (bars.strong, palette.ink, "")])
-    count = len(bars.panels)
-    axes = slide.panels(count)
+    number = len(bars.panels)
+    axes = slide.panels(number)
     most = max(len(panel.rows) for panel in bars.panels)
     each = max(len(spreads) for panel in bars.panels for spreads in panel.rows.values())
     size = slide.label_size(each * most, 15.0)
     for one, panel in zip(axes, bars.panels, strict=True):
         _bars_panel(slide, one, panel, size)
-        if count > 1 and one.get_xscale() == "linear":
+        if number > 1 and one.get_xscale() == "linear":
             # In a part of a slide six ticks touch.
-            one.locator_params(axis="x", nbins=max(2, 6 - count))
+            one.locator_params(axis="x", nbins=max(2, 6 - number))
 
 
 def _bars_panel(slide: Slide, axes: Axes, panel: Panel, size: float) -> None:
@@ -82,10 +82,16 @@ def _bars_panel(slide: Slide, axes: Axes, panel: Panel, size: float) -> None:
                 continue
             last = number == len(spreads) - 1
             fill = colour if last else mix(palette.muted, palette.background, 0.45)
-            drawn = axes.barh(place + shift, spread.median, height=height, color=fill, zorder=2)
-            if label in panel.hollow:
-                for bar in drawn:
-                    bar.set(facecolor=palette.background, edgecolor=fill)
+            hollow = label in panel.hollow
+            axes.barh(
+                place + shift,
+                spread.median,
+                height=height,
+                color=palette.background if hollow else fill,
+                edgecolor=fill,
+                linewidth=2.0 * hollow,
+                zorder=2,
+            )
             if spread.count > 1:
                 bar_range(axes, spread.low, spread.high, place + shift, palette.ink)
             text = panel.unit.words(spread.median)
@@ -216,7 +222,7 @@ def _dots_panel(slide: Slide, axes: Axes, panel: DotPanel, dots: Dots) -> None:
     if panel.ratios:
         ends = [v for dot in found for v in (dot.value, dot.low, dot.high) if v]
         axes.axhline(1.0, color=slide.palette.muted, linewidth=1.3, zorder=1)
-        ratio_axis(axes, [min([*ends, 0.9]) / 1.04, max([*ends, 1.1]) * 1.04], most=5)
+        ratio_axis(axes, min([*ends, 0.9]) / 1.04, max([*ends, 1.1]) * 1.04, 5)
     else:
         tops = [v for dot in found if (v := dot.high or dot.value) is not None]
         value_axis(axes, tops, words=panel.ticks)
@@ -343,23 +349,20 @@ def _x_axis(axes: Axes, axis: Axis, column: Sequence[Plot], *, small: bool) -> N
     lines = [line for plot in column for line in plot.lines.values()]
     places = sorted({point.x for line in lines for point in line})
     low, high = places[0], places[-1]
-    if axis.scale == "nines":
-        nines_axis(axes, high, (50.0, 99.0, 99.99) if small else PERCENTILES)
-        return
-    if axis.scale == "values":
-        value_axis(axes, places, axis="x", words=axis.words)
-        return
-    if axis.scale != "counts":
-        value_axis(axes, [high], axis="x", words=axis.words)
-        axes.set_xlim(0, high * 1.02)
-        return
-    count_axis(axes, places)
-    if small:
-        beside = 1.8 if len(places) > 1 else 4.0
-        axes.set_xlim(low / beside, high * beside)
-        axes.tick_params(axis="x", labelrotation=45.0)
-    else:
-        axes.set_xlim(low / 1.25, high * (1.15 if high > low else 1.6))
+    match axis.scale:
+        case "nines":
+            nines_axis(axes, high, (50.0, 99.0, 99.99) if small else PERCENTILES)
+        case "values":
+            value_axis(axes, places, axis="x", words=axis.words)
+        case "counts":
+            beside = 1.8 if high > low else 4.0
+            left, right = (beside, beside) if small else (1.25, 1.15 if high > low else 1.6)
+            log_axis(axes, (low / left, high * right), places, count, "x")
+            if small:
+                axes.tick_params(axis="x", labelrotation=45.0)
+        case _:
+            value_axis(axes, [high], axis="x", words=axis.words)
+            axes.set_xlim(0, high * 1.02)
 
 
 def _y_axis(slide: Slide, axes: Axes, plot: Plot, row: Sequence[Plot]) -> None:
@@ -369,10 +372,8 @@ def _y_axis(slide: Slide, axes: Axes, plot: Plot, row: Sequence[Plot]) -> None:
     match plot.y.scale:
         case "times":
             time_axis(axes, values)
-        case "memory":
-            memory_axis(axes, values)
         case "ratios":
-            ratio_axis(axes, [min(*values, 0.9) / 1.1, max(*values, 1.1) * 1.1], 6)
+            ratio_axis(axes, min(*values, 0.9) / 1.1, max(*values, 1.1) * 1.1, 6)
             axes.axhline(1.0, color=slide.palette.muted, linewidth=1.2, zorder=1)
         case "values":
             value_axis(axes, values, words=plot.y.words)
@@ -417,7 +418,7 @@ def draw_forest(forest: Forest, slide: Slide) -> None:
     slide.settle()
     room = text.get_window_extent().width
     for place, (label, estimates) in enumerate(forest.rows.items()):
-        change = fitted(slide, forest.changes.get(label, ""), size * SMALL, room)
+        change = fitted(forest.changes.get(label, ""), size * SMALL, room)
         _names(slide, text, place, label, change, size)
         for axes, estimate, unit in zip(panels, estimates, forest.columns.values(), strict=True):
             _bar(slide, axes, place, label, estimate, unit, size)
@@ -444,10 +445,10 @@ def _names(slide: Slide, axes: Axes, place: int, label: str, change: str, size: 
         )
 
 
-def fitted(slide: Slide, text: str, size: float, room: float) -> str:
+def fitted(text: str, size: float, room: float) -> str:
     """The text, cut at a word where it is wider than ``room`` pixels."""
     words = text.split(" ")
-    while len(words) > 1 and slide.text_width(text, size) > room:
+    while len(words) > 1 and measure(text, size) > room:
         words.pop()
         text = " ".join(words).rstrip(",;:") + " …"
     return text

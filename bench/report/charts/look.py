@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any, Final, Literal
 
 import matplotlib
@@ -25,6 +27,15 @@ SIZES: Final[Mapping[Shape, tuple[float, float]]] = {
 
 #: Dots per inch of the layout; PNG files are written at twice this.
 DPI: Final = 100
+
+STYLE: Final = Path(__file__).with_name("charts.mplstyle")
+COLOURED: Final = {
+    "background": ("axes.facecolor", "figure.facecolor", "savefig.facecolor"),
+    "ink": ("axes.titlecolor", "legend.labelcolor", "text.color"),
+    "muted": ("axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"),
+    "grid": ("grid.color",),
+}
+"""Colour of a palette -> settings of matplotlib that have it."""
 
 MODEL_MARKERS: Final[Mapping[str, str]] = {
     "threads": "s",
@@ -88,56 +99,10 @@ class Look:
             is_stack(label),
         )
 
-    def rc(self) -> dict[str, Any]:
-        """matplotlib's settings for this look, on top of its defaults."""
-        p = self.palette
-        return {
-            "axes.axisbelow": True,
-            "axes.edgecolor": p.muted,
-            "axes.facecolor": p.background,
-            "axes.grid": True,
-            "axes.grid.axis": "y",
-            "axes.labelcolor": p.muted,
-            "axes.labelsize": 15,
-            "axes.linewidth": 1.0,
-            "axes.spines.left": False,
-            "axes.spines.right": False,
-            "axes.spines.top": False,
-            "axes.titlecolor": p.ink,
-            "axes.titlesize": 15,
-            "axes.titlelocation": "left",
-            "figure.dpi": DPI,
-            "figure.facecolor": p.background,
-            "font.family": ["sans-serif"],
-            "font.sans-serif": ["DejaVu Sans", "Verdana", "Helvetica Neue", "Arial", "sans-serif"],
-            "font.size": 14,
-            "grid.color": p.grid,
-            "grid.linewidth": 1.0,
-            "hatch.linewidth": 1.0,
-            "legend.frameon": False,
-            "legend.fontsize": 14,
-            "legend.labelcolor": p.ink,
-            "lines.solid_capstyle": "round",
-            "patch.linewidth": 0,
-            "path.simplify": False,
-            "pdf.fonttype": 42,
-            "savefig.facecolor": p.background,
-            "svg.fonttype": "none",
-            "svg.hashsalt": "c10k",
-            "text.color": p.ink,
-            # Hinting would round every glyph to whole pixels, so that a line measured
-            # at the layout's resolution would not be as wide as the one drawn.
-            "text.hinting": "no_hinting",
-            "text.parse_math": False,
-            "xtick.color": p.muted,
-            "xtick.labelsize": 14,
-            "xtick.major.size": 0,
-            "xtick.minor.size": 0,
-            "ytick.color": p.muted,
-            "ytick.labelsize": 14,
-            "ytick.major.size": 0,
-            "ytick.minor.size": 0,
-        }
+
+@cache
+def _common() -> matplotlib.RcParams:
+    return matplotlib.rc_params_from_file(STYLE, use_default_template=False)
 
 
 @contextmanager
@@ -146,5 +111,7 @@ def style(look: Look) -> Iterator[None]:
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         settings: Any = matplotlib.rcParams  # its keys are literals to the type checker
-        settings.update(look.rc())
+        settings.update(_common())
+        for colour, names in COLOURED.items():
+            settings.update(dict.fromkeys(names, getattr(look.palette, colour)))
         yield

@@ -79,23 +79,13 @@ class Slide:
         low = self._stack(footer, self.BOTTOM if footer else self.BARE, 9.6, 1.3)
         if footer:
             low += 0.04
-            self.figure.add_artist(
-                Line2D(
-                    [self.LEFT / width, 1 - self.RIGHT / width],
-                    [low / height] * 2,
-                    color=self.palette.grid,
-                    linewidth=1,
-                )
-            )
+            ends = [self.LEFT * DPI, (width - self.RIGHT) * DPI]
+            self._line(ends, [low * DPI] * 2, color=self.palette.grid, linewidth=1)
         if footer or notes:
             low = self._stack(notes, low + 0.08, 12.0, 1.32) + 0.08
         self._low = low
 
     # --- text ---
-
-    def text_width(self, text: str, size: float, weight: str = "normal") -> float:
-        """Width of a line in pixels at the layout's resolution."""
-        return measure(text, size, weight)
 
     def _wrapped(self, text: str, size: float, weight: str) -> list[str]:
         width, _ = self.look.size
@@ -110,31 +100,38 @@ class Slide:
             del words[:fits]
         return lines
 
-    def _text(self, text: str, y: float, size: float, weight: str, colour: str, va: str) -> None:
-        width, height = self.look.size
-        self.figure.text(
-            self.LEFT / width,
-            y / height,
-            text,
-            fontsize=size,
-            fontweight=weight,
-            color=colour,
-            va=va,
-            ha="left",
-        )
+    def _line(self, x: Sequence[float], y: Sequence[float], **how: object) -> None:
+        """A line from pixel to pixel."""
+        width, height = (side * DPI for side in self.look.size)
+        line = Line2D([a / width for a in x], [b / height for b in y])
+        line.set(**how)
+        self.figure.add_artist(line)
+
+    def _text(
+        self, text: str, x: float, y: float, size: float, weight: str, colour: str, va: str
+    ) -> None:
+        """Text that begins at these shares of the slide."""
+        self.figure.text(x, y, text, size=size, weight=weight, color=colour, va=va)
+
+    def _name(self, label: str, x: float, y: float, size: float, weight: str, colour: str) -> None:
+        width, height = (side * DPI for side in self.look.size)
+        colour = readable(colour, self.palette.background)
+        self._text(named(label), x / width, y / height, size, weight, colour, "center_baseline")
 
     def _block(self, text: str, y: float, size: float, weight: str, colour: str) -> float:
         """Lines from ``y`` downwards; returns the height in inches below them."""
+        width, height = self.look.size
         for line in self._wrapped(text, size, weight):
-            self._text(line, y, size, weight, colour, va="top")
+            self._text(line, self.LEFT / width, y / height, size, weight, colour, "top")
             y -= size / 72 * 1.28
         return y
 
     def _stack(self, texts: Sequence[str], y: float, size: float, leading: float) -> float:
         """Small print from ``y`` upwards, the last text lowest; returns the height above it."""
+        (width, height), muted = self.look.size, self.palette.muted
         for text in reversed(texts):
             for line in reversed(self._wrapped(text, size, "normal")):
-                self._text(line, y, size, "normal", self.palette.muted, va="bottom")
+                self._text(line, self.LEFT / width, y / height, size, "normal", muted, "bottom")
                 y += size / 72 * leading
         return y
 
@@ -184,40 +181,17 @@ class Slide:
         limit = (self.look.size[0] - self.RIGHT) * DPI
         for label in labels:
             look = self.look.of(label)
-            needed = 34.0 + self.text_width(named(label), size, "bold") + 22.0
+            needed = 34.0 + measure(named(label), size, "bold") + 22.0
             if x + needed > limit and x > self.LEFT * DPI:
                 x = self.LEFT * DPI
                 middle -= height * DPI
                 self._top -= height
-            self.figure.add_artist(
-                Line2D(
-                    [self._fx(x + 2), self._fx(x + 26)],
-                    [self._fy(middle)] * 2,
-                    color=look.colour,
-                    linewidth=3,
-                    linestyle=look.line,
-                )
+            y = [middle]
+            self._line([x + 2, x + 26], y * 2, color=look.colour, linewidth=3, linestyle=look.line)
+            self._line(
+                [x + 14], y, color=look.colour, marker=look.marker, markersize=10, linestyle="none"
             )
-            self.figure.add_artist(
-                Line2D(
-                    [self._fx(x + 14)],
-                    [self._fy(middle)],
-                    color=look.colour,
-                    marker=look.marker,
-                    markersize=10,
-                    linestyle="none",
-                )
-            )
-            self.figure.text(
-                self._fx(x + 34),
-                self._fy(middle),
-                named(label),
-                color=readable(look.colour, self.palette.background),
-                fontsize=size,
-                fontweight="bold",
-                va="center_baseline",
-                ha="left",
-            )
+            self._name(label, x + 34, middle, size, "bold", look.colour)
             x += needed
         self._top -= height + 0.12
 
@@ -263,9 +237,9 @@ class Slide:
         for axes, position in zip(self.figure.axes, self.positions, strict=True):
             axes.set_position(position)
 
-    def label_room(self, labels: Iterable[str], size: float = 16.0) -> float:
+    def label_room(self, labels: Iterable[str], size: float) -> float:
         """Pixels that the longest of the labels needs, with its leader."""
-        widths = [self.text_width(named(label), size, "bold") for label in labels]
+        widths = [measure(named(label), size, "bold") for label in labels]
         return max(widths, default=0.0) + 26.0
 
     def label_size(self, count: int, biggest: float = 16.0) -> float:
@@ -273,48 +247,29 @@ class Slide:
         room = (self._top - self._low) * 72 * 0.86
         return max(6.0, min(biggest, room / max(1, count) / 1.25))
 
-    def label_ends(self, axes: Axes, labels: Sequence[EndLabel], size: float = 16.0) -> None:
+    def label_ends(self, axes: Axes, labels: Sequence[EndLabel], size: float) -> None:
         """Set labels right of the axes at their lines' ends, moved apart where they collide."""
         if not labels:
             return
         self.settle()
         box = axes.get_window_extent()
         line = size / 72 * DPI * 1.22
-        wanted = [
-            (float(axes.transData.transform((item.x, item.y))[1]), item)
-            for item in labels
-            if math.isfinite(item.y)
-        ]
-        wanted.sort(key=lambda pair: pair[0])
-        centres = spread_apart([y for y, _ in wanted], line, box.y0, box.y1)
-        x_ends = [float(axes.transData.transform((item.x, item.y))[0]) for _, item in wanted]
-        start = max(box.x1, *(x + 4.0 for x in x_ends))
-        for (exact, item), centre, x_end in zip(wanted, centres, x_ends, strict=True):
-            self.figure.add_artist(
-                Line2D(
-                    [self._fx(x_end + 8), self._fx(start + 14)],
-                    [self._fy(exact), self._fy(centre)],
-                    color=item.colour,
-                    linewidth=1.0,
-                    alpha=0.7,
-                )
+        ends = sorted(
+            (
+                (axes.transData.transform((item.x, item.y)), item)
+                for item in labels
+                if math.isfinite(item.y)
+            ),
+            key=lambda end: float(end[0][1]),
+        )
+        centres = spread_apart([y for (_, y), _ in ends], line, box.y0, box.y1)
+        start = max(box.x1, *(x + 4.0 for (x, _), _ in ends))
+        for ((x, y), item), centre in zip(ends, centres, strict=True):
+            self._line(
+                [x + 8, start + 14], [y, centre], color=item.colour, linewidth=1.0, alpha=0.7
             )
-            self.figure.text(
-                self._fx(start + 18),
-                self._fy(centre),
-                named(item.text),
-                color=readable(item.colour, self.palette.background),
-                fontsize=size,
-                fontweight="bold" if item.bold else "normal",
-                va="center_baseline",
-                ha="left",
-            )
-
-    def _fx(self, pixels: float) -> float:
-        return pixels / (self.look.size[0] * DPI)
-
-    def _fy(self, pixels: float) -> float:
-        return pixels / (self.look.size[1] * DPI)
+            weight = "bold" if item.bold else "normal"
+            self._name(item.text, start + 18, centre, size, weight, item.colour)
 
     def save(self, path: Path, kind: Format) -> None:
         """Write the slide; the same slide gives the same bytes.
@@ -338,7 +293,7 @@ _RULER: Final = _RENDERER(1, 1, DPI)
 
 
 @lru_cache(maxsize=4096)
-def measure(text: str, size: float, weight: str) -> float:
+def measure(text: str, size: float, weight: str = "normal") -> float:
     """Width of a line in pixels at the layout's resolution, in the font of every chart."""
     font = FontProperties(size=size, weight=weight)
     width, _, _ = _RULER.get_text_width_height_descent(text, font, ismath=False)

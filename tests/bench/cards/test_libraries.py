@@ -20,17 +20,13 @@ def test_every_backend_has_one_entry_and_no_entry_names_another() -> None:
 
 
 @pytest.mark.parametrize("library", ALL, ids=lambda library: library.backends[0])
-def test_what_is_recommended_has_its_source(library: Library) -> None:
+def test_what_is_recommended_has_its_source_and_other_links_lead_into_docs(
+    library: Library,
+) -> None:
     assert "](https://" in library.recommended
-    for text in (library.recommended, library.here, library.still):
-        assert "\n" not in text
-        assert text.endswith(".")
-
-
-@pytest.mark.parametrize("library", ALL, ids=lambda library: library.backends[0])
-def test_links_without_the_net_lead_into_docs(library: Library) -> None:
-    text = f"{library.recommended} {library.here} {library.still}"
-    for address in re.findall(r"\]\(((?!https:)[^)]*)\)", text):
+    texts = library.recommended, library.here, library.still
+    assert all(text.endswith(".") and "\n" not in text for text in texts)
+    for address in re.findall(r"\]\(((?!https:)[^)]*)\)", " ".join(texts)):
         assert (ROOT / "docs" / address.partition("#")[0]).is_file()
 
 

@@ -1,32 +1,26 @@
-"""The talk: in order, from records alone, and with its numbers counted again."""
+"""The talk: in order, from records alone, and with the numbers of the findings."""
 
 from __future__ import annotations
 
 import re
 import shutil
-from collections import defaultdict
 from functools import cache
-from math import exp, log
 from pathlib import Path
-from statistics import mean, median
 from typing import Any
 
-import numpy as np
 import pytest
 
 from bench import store
 from bench.__main__ import main
-from bench.analysis.stats import MEMORY_PARTS, OVER_TLS, memory_growth
 from bench.claims import measure as experiments
 from bench.cli.commands import talk as command
-from bench.costs import record as costs_record
 from bench.fleet import records as fleet_store
 from bench.launch import RESULTS, ROOT
-from bench.schema import CampaignRecord, TrialRecord
+from bench.report import cite, findings
+from bench.schema import CampaignRecord
 from bench.talk import slides
 from bench.talk.material import Material, TalkError
 from bench.talk.slides import Talk, TalkSlide
-from bench.text import KIB, number, times
 from crawlers.registry import MODELS
 from tests.bench.encrypted import encrypted
 from tests.bench.synthetic import analysed, campaign
@@ -148,83 +142,18 @@ def test_who_is_left_in_a_traceback_is_what_the_experiment_counted() -> None:
 # --- the numbers --------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def trials() -> list[TrialRecord]:
-    """The valid trials of the committed campaign, without the twins."""
-    records = store.load(REFERENCE)
-    return [t for t in records.trials if t.status == "ok" and t.label == t.backend]
-
-
-def slope(trials: list[TrialRecord], label: str, workload: str) -> float:
-    """Bytes per connection: the median slope of all pairs of trials, part by part."""
-    mine = [t for t in trials if t.label == label and t.workload == workload and t.memory]
-    total = 0.0
-    for part in MEMORY_PARTS:
-        points = [
-            (t.memory.connections, float(value))
-            for t in mine
-            if t.memory and (value := (memory_growth(t) or {}).get(part)) is not None
-        ]
-        slopes = [
-            (y - v) / (x - u)
-            for place, (x, y) in enumerate(points)
-            for u, v in points[:place]
-            if x != u
-        ]
-        total += max(float(np.median(slopes)), 0.0) if slopes else 0.0
-    return total
-
-
-@pytest.mark.parametrize(("name", "workload"), [("the-connection", "c10k"), ("https", OVER_TLS)])
-def test_the_memory_of_a_connection_is_counted_again(
-    name: str, workload: str, trials: list[TrialRecord]
-) -> None:
-    sums = {label: slope(trials, label, workload) / KIB for label in MODELS}
-    for label, value in sums.items():
-        found = re.search(rf"`{label}` ([\d.]+) \(", slide(name).notes)
-        assert found, label
-        assert float(found[1]) == pytest.approx(value, rel=0.02, abs=0.06)
-    for value in (max(sums.values()), min(sums.values())):
-        assert re.search(rf"\b{value:.0f}\b|\b{value:.1f}\b", slide(name).title)
-
-
-@pytest.mark.parametrize(("place", "point"), [(0, "fetch-100"), (1, "throughput-100")])
-def test_the_processor_time_of_a_page_is_counted_again(
-    place: int, point: str, trials: list[TrialRecord]
-) -> None:
-    # Keyed by whether the server polled: a page from one that sleeps costs more.
-    blocks: dict[tuple[object, str], dict[int, float]] = defaultdict(dict)
-    records = store.load(REFERENCE)
-    for t in [*trials, *records.companions]:
-        if t.point == point and t.cpu and t.pages:
-            spent = (t.cpu.client_user_s + t.cpu.client_system_s) / t.pages
-            if t.turns and t.turns.exchanges:
-                answered = sum(t.statuses.values()) / t.pages
-                spent = t.turns.cpu_s / t.turns.exchanges * answered
-            blocks[t.extra.get("server_polls"), t.label][t.block] = spent
-    notes = [text for text in slide("the-page").notes.split("\n\n") if text.startswith("**")]
-    found = re.findall(r"`(\w+)` (?:([\d.]+) % (more|less)|([\d.]+) times as much)", notes[place])
-    assert found
-    for label, percent, way, multiple in found:
-        polled = (True, label) in blocks
-        mine, base = blocks[polled, label], blocks[polled, records.campaign.base]
-        ratio = exp(mean(log(mine[b] / base[b]) for b in mine.keys() & base.keys()))
-        sign = 1 if way == "more" else -1
-        told = float(multiple) if multiple else 1 + sign * float(percent) / 100
-        assert told == pytest.approx(ratio, rel=0.03)
-
-
-def test_the_counts_are_counted_again() -> None:
-    record = costs_record.load(REFERENCE)
-    pages: dict[str, list[float]] = defaultdict(list)
-    for sample in record.samples:
-        if sample.status == "ok" and sample.workload == "fetch" and "instructions" in sample.counts:
-            small, large = sample.counts["instructions"]
-            pages[sample.backend].append((large - small) / (sample.pages or record.header.pages))
-    medians = {label: median(pages[label]) for label in MODELS}
-    title = slide("the-page-counted").title
-    assert number(min(medians.values())) in title
-    assert times(max(medians.values()) / min(medians.values())) in title
+@pytest.mark.parametrize(
+    ("name", "finding"),
+    [
+        *(("the-connection", "memory"), ("the-page", "page"), ("the-page", "crawl")),
+        *(("one-line", "receive"), ("the-wait", "waiting"), ("https", "tls-memory")),
+        ("both-ends", "hold"),
+    ],
+)
+def test_the_notes_quote_a_finding_with_its_interval(name: str, finding: str) -> None:
+    """Its numbers are counted again where its question is tested."""
+    whole = findings.named(committed().material.analysis)[finding]
+    assert cite.quoted(whole).rstrip(".") in slide(name).notes
 
 
 def test_the_trials_the_fleet_and_the_readings_are_counted_again() -> None:

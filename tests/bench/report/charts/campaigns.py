@@ -8,6 +8,7 @@ from typing import Any
 
 from bench.analysis.analysis import Analysis
 from bench.report import charts
+from bench.report.charts import Design
 from bench.schema import AnyRecord, TrialRecord
 from tests.bench import synthetic
 from tests.bench.turned import fetched, in_turns_at
@@ -56,18 +57,18 @@ def changed(records: Sequence[AnyRecord], **update: Any) -> list[AnyRecord]:
     return [r.model_copy(update=update) if isinstance(r, TrialRecord) else r for r in records]
 
 
-def designs(records: Sequence[AnyRecord]) -> dict[str, Any]:
+def designs(records: Sequence[AnyRecord]) -> dict[str, Design]:
     """What every chart of the story says, by name."""
     return designs_of(synthetic.analysed(records))
 
 
 @lru_cache(maxsize=8)
-def designs_of(analysis: Analysis) -> dict[str, Any]:
+def designs_of(analysis: Analysis) -> dict[str, Design]:
     """The same of an analysis."""
     return charts.story(analysis)
 
 
 @lru_cache(maxsize=1)
-def standard() -> dict[str, Any]:
+def standard() -> dict[str, Design]:
     """What the charts of a campaign say that has something for each."""
     return designs(unequal(whole()))

@@ -14,7 +14,7 @@ import pytest
 
 from bench.filesystem import FileError
 from bench.palette import Theme
-from bench.report.charts import Sheet, Skip, render_all
+from bench.report.charts import Design, Sheet, Skip, render_all
 from bench.report.charts.look import Format, Look, style
 from tests.bench import synthetic
 from tests.bench.report.charts.campaigns import designs, made
@@ -54,7 +54,8 @@ def test_same_records_same_bytes(tmp_path: Path) -> None:
 
 def test_a_chart_from_elsewhere_is_drawn_like_all_others(tmp_path: Path) -> None:
     design = designs(made())["throughput"]
-    further = [dataclasses.replace(design, name="elsewhere"), Skip("none", "Nothing", "no data")]
+    elsewhere = dataclasses.replace(design, name="elsewhere")
+    further: list[Design | Skip] = [elsewhere, Skip("none", "Nothing", "no data")]
     found = render_all(
         *(synthetic.analysed(made()), tmp_path, ("svg",), ()), only=("cpu",), further=further
     )

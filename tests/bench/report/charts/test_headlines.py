@@ -9,7 +9,6 @@ import pytest
 from bench.analysis import stats
 from bench.analysis.stats import Comparison, Metric, Ratio
 from bench.analysis.wording import says
-from bench.report.charts import Design, Skip
 from bench.show.words import difference, leading, sentence, silence
 from crawlers.registry import MODELS
 from tests.bench import synthetic
@@ -23,7 +22,7 @@ def test_titles_are_silent_without_a_difference() -> None:
     for name in ("throughput", "waiting", "cpu"):
         assert found[name].finding is None, found[name].finding
     for name in ("memory", "hockey-stick"):
-        assert found[name].finding.endswith(" about as much with every model")
+        assert found[name].headline.endswith(" about as much with every model")
     assert any("No difference shown" in note for note in found["throughput"].notes)
 
 
@@ -31,7 +30,7 @@ def test_titles_are_silent_with_too_few_blocks() -> None:
     found = designs(made(blocks=2))
     for name in ("throughput", "waiting", "cpu"):
         assert found[name].finding is None
-    assert found["hockey-stick"].finding.endswith(", in 2 trials each")
+    assert found["hockey-stick"].headline.endswith(", in 2 trials each")
     assert found["throughput"].notes == ("No difference is claimed: 2 of at least 5 blocks.",)
 
 
@@ -43,22 +42,15 @@ def test_headlines_of_a_campaign() -> None:
     assert "95 % interval" in " ".join(found["throughput"].notes)
     assert re.fullmatch(
         r"An idle connection uses 54.0 KiB with threads and 8\.9 KiB with callbacks",
-        found["memory"].finding,
+        found["memory"].headline,
     )
 
 
-def test_headlines_are_about_the_models_where_there_are_any() -> None:
+def test_headlines_are_about_the_models_and_no_sentence_mixes_them_with_stacks() -> None:
     """Where aiohttp, four times as slow, would make the larger headline."""
-    found = standard()
-    for name, design in found.items():
-        if not name.startswith("variants-") and isinstance(design, Design):
-            assert not any(stack in design.headline for stack in (*STACKS, "uvloop")), name
-
-
-def test_no_sentence_of_a_chart_mixes_models_and_stacks() -> None:
     for name, design in standard().items():
-        if isinstance(design, Skip):
-            continue
+        if not name.startswith("variants-"):
+            assert not any(other in design.headline for other in (*STACKS, "uvloop")), name
         texts = (design.headline, design.subtitle, *re.split(r"\. ", design.alt))
         for text in texts:
             both = set(re.findall(r"[a-z_]+", text))

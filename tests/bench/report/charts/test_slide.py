@@ -6,10 +6,13 @@ import itertools
 
 import pytest
 
-from bench.report.charts import Design, story
+from bench.analysis.stats import Spread
+from bench.report.charts import Design, designed, story
 from bench.report.charts.look import Look, style
 from bench.report.charts.slide import Slide, spread_apart
 from bench.schema import TrialRecord
+from bench.show.figures import Bars, Figure, Panel
+from bench.show.measured import US
 from bench.show.words import footer
 from tests.bench import committed, synthetic
 from tests.bench.report.charts.campaigns import changed, designs, made, standard
@@ -80,3 +83,14 @@ def test_spread_apart() -> None:
     placed = spread_apart([95, 96, 99], 20, 0, 100)
     assert placed == [60, 80, 100]
     assert all(b - a >= 20 - 1e-9 for a, b in itertools.pairwise(placed))
+
+
+def test_a_hollow_bar_has_an_outline() -> None:
+    """It had none, and was as white as the slide."""
+    rows = {label: [Spread(9.0, 8.0, 10.0, 5)] for label in ("threads", "callbacks")}
+    bars = Bars([Panel("time", rows, US, hollow=("callbacks",))])
+    look = Look("light", "wide", synthetic.MODELS)
+    with style(look):
+        slide = designed(Figure("a", "A", None, "", bars)).slide(look)
+        (axes,) = slide.figure.axes
+        assert [bar.get_linewidth() > 0 for bar in axes.patches] == [False, True]
