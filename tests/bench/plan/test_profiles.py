@@ -66,7 +66,7 @@ LONG_SWITCH = ("threads", "threads_long_switch")
         ("quick", "fetch-100", MODELS, (*MODELS, "callbacks#2", "async_await#2")),
         ("quick", "throughput-100", MODELS, (*MODELS, "callbacks#2")),
         ("quick", "c10k-1000", (*MODELS, "trio"), (*MODELS, "trio")),
-        ("quick", "c10k-10000", (*MODELS, "trio"), MODELS),
+        ("quick", "c10k-3000", (*MODELS, "trio"), MODELS),
         ("full", "fetch-100", ("threads",), ("threads", "threads#2")),
         ("full", "cost-100", MODELS, ("callbacks", "callbacks/null")),
         ("full", "ladder-100", EVERYONE, (*EVERYONE, *TWINS)),
