@@ -146,16 +146,16 @@ def quick() -> Profile:
 
     Its time goes where a reader looks first: five blocks of the models at 100 slots, in turns,
     with uvloop, trio and aiohttp where they crawl. Most of a block is the start of its processes,
-    so turns are few: five rounds in each block leave `callbacks` below 2 %, and the others wider.
+    so turns are few: six rounds in each block leave `callbacks` below 2 %, and the others wider.
     Everything else has one block, which shows an order of magnitude and claims no difference.
     """
     return Profile(
         "quick",
         "under 3 minutes: the default; first answers, sharp where a reader looks first",
         points=(
-            replace(fetch(100, 10000, Participants(5)), twins=(BASE, "async_await")),
+            replace(fetch(100, 14000, Participants(5)), twins=(BASE, "async_await")),
             replace(
-                throughput(100, 5000, Participants(5, 5, also=MAPPED[:1])),
+                throughput(100, 7000, Participants(5, 5, also=MAPPED[:1])),
                 twins=(BASE,),
                 controls=(),
                 paired=PAIRED,
@@ -179,7 +179,7 @@ def quick() -> Profile:
             hold(1000, Participants(1)),
         ),
         backends=(*MODELS, "uvloop", "trio", "aiohttp", *REMEDIES[:2], *MAPPED[:1]),
-        budget_s=150.0,
+        budget_s=165.0,
     )
 
 

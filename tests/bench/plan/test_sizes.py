@@ -72,7 +72,7 @@ def test_a_block_of_a_profile_has_enough_turns_of_the_base(name: str) -> None:
     # In modes the differences are many times as large as between models, and on the ladder a page
     # costs twice as much: fifty other programs have had the caches since. A quarter of a second
     # is twelve rounds; seven leave the A/A pair of callbacks within 1 % over five blocks.
-    in_modes, least_s = {"quick": (0.1, 0.1), "full": (0.15, 0.25)}[name]
+    in_modes, least_s = {"quick": (0.1, 0.15), "full": (0.15, 0.25)}[name]
     # Slots that fill up and run out take a small part of it.
     edges = (4 if name == "quick" else 5) * EDGES
     for point in profile(name).points:
