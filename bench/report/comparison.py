@@ -23,6 +23,7 @@ import numpy as np
 from rich.console import Console
 from scipy import stats as sps
 
+import bench.questions  # noqa: F401 - their pairs belong to every family
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import LEVEL, MIN_BLOCKS, Metric, Ratio

@@ -144,7 +144,7 @@ def test_list_shows_points_and_backends(
     monkeypatch.setattr("bench.plan.backends.look_up", lambda names=None: known)
     assert main(["list", "--profile", "quick"]) == DONE
     text = capsys.readouterr().out
-    assert "c10k-10000" in text
+    assert "c10k-3000" in text
     assert "one thread per slot" in text
 
 
