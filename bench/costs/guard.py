@@ -15,6 +15,8 @@ from pathlib import Path
 from subprocess import SubprocessError
 from typing import Final, Literal
 
+from pydantic import ValidationError
+
 from bench import filesystem
 from bench.costs import measure
 from bench.costs.measure import CostsOptions
@@ -72,7 +74,11 @@ class Outcome:
 
 
 def load(file: Path = FILE) -> Baseline:
-    return Baseline.model_validate_json(filesystem.read_text(file))
+    """The baseline. Raises :class:`CostsError` if the file is damaged."""
+    try:
+        return Baseline.model_validate_json(filesystem.read_text(file))
+    except ValidationError as error:
+        raise CostsError(f"{file.name}: {error.errors()[0]['msg']}; renew it: {UPDATE}") from None
 
 
 def interpreter() -> str:

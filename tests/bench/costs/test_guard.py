@@ -53,6 +53,12 @@ def test_the_outcome_says_what_to_do_and_what_was_not_counted(file: Path) -> Non
     assert "fetch threads: not counted" in outcome.lines
 
 
+def test_a_damaged_baseline_fails_and_says_how_to_renew_it(file: Path) -> None:
+    file.write_text("<<<<<<< HEAD")
+    with pytest.raises(CostsError, match=r"^baseline\.json: .*; renew it: "):
+        guard.check(file, lambda: BEFORE)
+
+
 def test_another_interpreter_is_recorded_and_passes(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
