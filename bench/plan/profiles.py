@@ -80,7 +80,9 @@ LARGE_PAGES = (*MODELS, "aiohttp")
 SPREADS: tuple[Spread, ...] = ("apart", "shared")
 
 SERVING: Final = (*MODELS, "uvloop", "trio", "gevent", "aiohttp_web")
-"""The servers of a profile of their own: each changes one thing, but for the last."""
+"""The main servers: each changes one thing, but for the last."""
+SERVED_BY_MAIN: Final = Participants(5, 5, 5, only=SERVING)
+SERVED_ONCE: Final = Participants(1, 1, 1, only=SERVING)
 
 SERVED_BY: Final = Participants(
     *(5, 5, 5),
@@ -235,11 +237,11 @@ def full() -> Profile:
             recorder_cost(20000, 6),
             pinning(13000, 5),
             serve(100, 20, SERVED_BY),
-            accept(100, 15, Participants(5, 5, 5, only=SERVING)),
-            mixed_server(10, 400, 3.0, Participants(1, 1, 1, only=(*SERVING, *REMEDIES[:2]))),
-            slow_readers(1000, 50, Participants(1, 1, 1, only=SERVING)),
+            accept(100, 15, SERVED_BY_MAIN),
+            mixed_server(10, 400, 3.0, replace(SERVED_ONCE, only=(*SERVING, *REMEDIES[:2]))),
+            slow_readers(1000, 50, SERVED_ONCE),
             hold(1000, replace(SERVED_BY, models=1, variants=1, rest=1)),
-            hold(1000, Participants(1, 1, 1, only=SERVING), Tls()),
+            hold(1000, SERVED_ONCE, Tls()),
         ),
         backends=None,
         budget_s=2400.0,
@@ -260,9 +262,9 @@ def reference() -> Profile:
             crossover(10_000, 1000, 5000, Participants(2, only=MODELS)),
             cancel(10000, Participants(1)),
             mixed(100, 50, 2.5, Participants(1, 1, 1, only=FEWER_MIXED)),
-            serve(10, 20, Participants(5, 5, 5, only=SERVING)),
-            serve(1000, 20, Participants(5, 5, 5, only=SERVING)),
-            hold(10000, Participants(1, 1, 1, only=SERVING)),
+            serve(10, 20, SERVED_BY_MAIN),
+            serve(1000, 20, SERVED_BY_MAIN),
+            hold(10000, SERVED_ONCE),
         ),
         backends=None,
         budget_s=2700.0,
@@ -355,7 +357,7 @@ def cores() -> Profile:
 
 def servers() -> Profile:
     """The models as servers, with those that most people run; for results/servers."""
-    who = Participants(5, 5, 5, only=SERVING)
+    who = SERVED_BY_MAIN
     return Profile(
         "servers",
         "twenty minutes: the models as servers under load, and what an idle connection costs them",

@@ -151,9 +151,9 @@ def sized(point: Point, label: Label) -> Point:
         return point
     kind, _, rest = point.site.split(":", 2)
     edges = EDGES * point.slots
-    inner = max(pages_of(point) - edges, 0)
-    rounds = point.work_s * inner / pages_of(point) / round_s(point, Label(BASE))
-    counted = rounds * round_s(point, label) * pages_of(point) / point.work_s / weight(point, label)
+    page_s = point.work_s / pages_of(point)
+    rounds = page_s * max(pages_of(point) - edges, 0) / round_s(point, Label(BASE))
+    counted = rounds * round_s(point, label) / (page_s * weight(point, label))
     aside = rounds * point.slots if once(label) else 0.0
     pages = max(edges + round(counted + aside), PAGES_PER_SLOT * point.slots)
     site = f"{kind}:{pages}:{rest}"

@@ -128,6 +128,6 @@ def _on(axis: Axis, value: float) -> str:
 
 def _estimate(found: Estimate, unit: Unit) -> str:
     if found.spread is None:
-        return found.missing or "not measured"
+        return "not measured"
     change = cells.change(found.ratio)
     return unit.words(found.spread.median) + (f" ({change})" if change else "")

@@ -137,11 +137,10 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A figure and its ratio to that of the baseline; ``missing`` says why there is none."""
+    """A figure and its ratio to that of the baseline."""
 
     spread: Spread | None
     ratio: Ratio | None = None
-    missing: str = ""
     words: str = ""  # in place of the figure
 
 

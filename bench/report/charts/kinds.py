@@ -460,8 +460,7 @@ def _bar(
     """A bar with its range, its figure, and the ratio below it."""
     ink, muted, spread = slide.palette.ink, slide.palette.muted, estimate.spread
     if spread is None:
-        why = estimate.missing or "not measured"
-        axes.annotate(why, (0, place), va="center", fontsize=size, color=muted)
+        axes.annotate("not measured", (0, place), va="center", fontsize=size, color=muted)
         return
     colour = slide.look.of(label).colour
     axes.barh(place, spread.median, height=0.62, color=colour, zorder=2)
