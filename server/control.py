@@ -33,16 +33,15 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
-import json
 import math
 import re
 import resource
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from http import HTTPStatus
 from typing import Any, cast
 
-from aiohttp import web
-
+from server.calls import Answer, Call
 from server.connection import Core
 from server.delays import DelayError, parse_delay
 from server.polling import Poller
@@ -51,7 +50,7 @@ from server.sites.faults import Faults, read_pages
 SLOWEST, FASTEST = 0.001, 1e9
 """Answers per second that a paced release may have."""
 
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+Handler = Callable[[Call], Mapping[str, object] | Awaitable[Mapping[str, object]]]
 
 
 class ControlPlane:
@@ -73,50 +72,52 @@ class ControlPlane:
         self._seed = seed
         self._token = token
         self._stop = stop
+        self._handlers: dict[tuple[str, str], Handler] = {
+            ("GET", "/ledger"): self._ledger,
+            ("POST", "/reset"): self._reset,
+            ("GET", "/hold"): self._held,
+            ("POST", "/hold"): self._hold,
+            ("POST", "/release"): self._release,
+            ("POST", "/stall"): self._stall,
+            ("GET", "/cpu"): self._cpu,
+            ("GET", "/poll"): self._polls,
+            ("POST", "/poll"): self._poll,
+            ("GET", "/site"): self._site,
+            ("POST", "/shutdown"): self._shutdown,
+        }
+        if isinstance(core.site, Faults):
+            self._handlers["POST", "/faults"] = self._faults
 
-    def application(self) -> web.Application:
-        """The aiohttp application."""
-        app = web.Application(middlewares=[self._guard])
-        app.router.add_get("/ledger", self._ledger)
-        app.router.add_post("/reset", self._reset)
-        app.router.add_get("/hold", self._held)
-        app.router.add_post("/hold", self._hold)
-        app.router.add_post("/release", self._release)
-        app.router.add_post("/stall", self._stall)
-        if isinstance(self._core.site, Faults):
-            app.router.add_post("/faults", self._faults)
-        app.router.add_get("/cpu", self._cpu)
-        app.router.add_get("/poll", self._polls)
-        app.router.add_post("/poll", self._poll)
-        app.router.add_get("/site", self._site)
-        app.router.add_post("/shutdown", self._shutdown)
-        return app
-
-    @web.middleware
-    async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Check the token; turn every error into JSON."""
-        given = request.headers.get("X-Token")
+    async def answer(self, call: Call) -> Answer:
+        """Check the token, and do what a call wants; every error becomes JSON."""
+        given = call.headers.get(b"x-token")
+        host = call.headers.get(b"host", b"").decode("latin-1")
         if self._token is not None:
-            if not hmac.compare_digest(_encoded(given or ""), _encoded(self._token)):
-                return _error(401, "this control plane needs the header X-Token")
-        elif not _is_number_or_localhost(request.host):
-            return _error(403, f"call this control plane by its address, not as {request.host!r}")
-        elif given is None and request.method not in ("GET", "HEAD"):
-            return _error(403, f"a {request.method} needs the header X-Token, with any value")
+            if not hmac.compare_digest(given or b"", self._token.encode()):
+                why = "this control plane needs the header X-Token"
+                return _error(HTTPStatus.UNAUTHORIZED, why)
+        elif not _is_number_or_localhost(host):
+            why = f"call this control plane by its address, not as {host!r}"
+            return _error(HTTPStatus.FORBIDDEN, why)
+        elif given is None and call.method != "GET":
+            why = f"a {call.method} needs the header X-Token, with any value"
+            return _error(HTTPStatus.FORBIDDEN, why)
+        handler = self._handlers.get((call.method, call.path))
+        if handler is None:
+            known = any(call.path == path for _, path in self._handlers)
+            status = HTTPStatus.METHOD_NOT_ALLOWED if known else HTTPStatus.NOT_FOUND
+            return _error(status, f"{call.method} {call.path}: {status.phrase}")
         try:
-            return await handler(request)
-        except web.HTTPException as error:
-            return _error(error.status, f"{request.method} {request.path}: {error.reason}")
-        except web.RequestPayloadError as error:
-            return _error(400, f"the body cannot be read: {error}")
+            done = handler(call)
+            return HTTPStatus.OK, done if isinstance(done, Mapping) else await done
         except ValueError as error:
-            return _error(400, str(error))
+            return _error(HTTPStatus.BAD_REQUEST, str(error))
 
-    async def _ledger(self, request: web.Request) -> web.Response:
-        return web.json_response(self._core.ledger.summary(not _wants_summary(request)))
+    def _ledger(self, call: Call) -> Mapping[str, object]:
+        return self._core.ledger.summary(not _wants_summary(call))
 
-    async def _reset(self, request: web.Request) -> web.Response:
-        body = await _body(request, "delay", "hold")
+    def _reset(self, call: Call) -> dict[str, Any]:
+        body = call.body("delay", "hold")
         behaviour = self._core.behaviour
         # Read everything first: a bad reset changes nothing.
         hold = _whole(body, "hold") if "hold" in body else None
@@ -132,63 +133,59 @@ class ControlPlane:
         self._core.ledger.reset()
         if hold:
             behaviour.hold(hold)
-        return web.json_response({})
+        return {}
 
-    def _hold_state(self) -> web.Response:
+    def _hold_state(self) -> dict[str, Any]:
         behaviour = self._core.behaviour
-        return web.json_response(
-            {
-                "armed": behaviour.armed,
-                "in_flight": self._core.ledger.in_flight,
-                "held": behaviour.held,
-                "connections": len(self._core.ledger.connections),
-            }
-        )
+        return {
+            "armed": behaviour.armed,
+            "in_flight": self._core.ledger.in_flight,
+            "held": behaviour.held,
+            "connections": len(self._core.ledger.connections),
+        }
 
-    async def _held(self, _: web.Request) -> web.Response:
+    def _held(self, _: Call) -> dict[str, Any]:
         return self._hold_state()
 
-    async def _hold(self, request: web.Request) -> web.Response:
-        body = await _body(request, "n")
+    def _hold(self, call: Call) -> dict[str, Any]:
+        body = call.body("n")
         self._core.behaviour.hold(_whole(body, "n"))
         return self._hold_state()
 
-    async def _release(self, request: web.Request) -> web.Response:
-        body = await _body(request, "per_s")
+    def _release(self, call: Call) -> dict[str, Any]:
+        body = call.body("per_s")
         per_s = _rate(body, "per_s") if "per_s" in body else math.inf
-        return web.json_response({"released": self._core.behaviour.release(per_s)})
+        return {"released": self._core.behaviour.release(per_s)}
 
-    async def _stall(self, request: web.Request) -> web.Response:
-        body = await _body(request, "at_s", "for_s")
+    def _stall(self, call: Call) -> dict[str, Any]:
+        body = call.body("at_s", "for_s")
         self._core.behaviour.stall(_seconds(body, "at_s"), _seconds(body, "for_s"))
-        return web.json_response({})
+        return {}
 
-    async def _faults(self, request: web.Request) -> web.Response:
-        pages = read_pages((await _body(request, "pages")).get("pages"))
+    def _faults(self, call: Call) -> dict[str, Any]:
+        pages = read_pages(call.body("pages").get("pages"))
         cast("Faults", self._core.site).load(pages)
         self._core.ledger.reset()
-        return web.json_response({})
+        return {}
 
-    async def _cpu(self, _: web.Request) -> web.Response:
+    def _cpu(self, _: Call) -> dict[str, Any]:
         used = resource.getrusage(resource.RUSAGE_SELF)
-        return web.json_response(
-            {
-                "user_s": used.ru_utime,
-                "system_s": used.ru_stime,
-                "work_s": used.ru_utime + used.ru_stime - self._poller.polled_s,
-                "polling": self._poller.polling,
-                "wall_s": time.monotonic(),
-            }
-        )
+        return {
+            "user_s": used.ru_utime,
+            "system_s": used.ru_stime,
+            "work_s": used.ru_utime + used.ru_stime - self._poller.polled_s,
+            "polling": self._poller.polling,
+            "wall_s": time.monotonic(),
+        }
 
-    def _poll_state(self) -> web.Response:
-        return web.json_response({"on": self._poller.on, "polling": self._poller.polling})
+    def _poll_state(self) -> dict[str, Any]:
+        return {"on": self._poller.on, "polling": self._poller.polling}
 
-    async def _polls(self, _: web.Request) -> web.Response:
+    def _polls(self, _: Call) -> dict[str, Any]:
         return self._poll_state()
 
-    async def _poll(self, request: web.Request) -> web.Response:
-        on = (await _body(request, "on")).get("on")
+    async def _poll(self, call: Call) -> dict[str, Any]:
+        on = call.body("on").get("on")
         if not isinstance(on, bool):
             raise ValueError("on must be true or false")
         if on:
@@ -197,7 +194,7 @@ class ControlPlane:
             self._poller.stop()
         return self._poll_state()
 
-    async def _site(self, request: web.Request) -> web.Response:
+    def _site(self, call: Call) -> dict[str, Any]:
         site = self._core.site
         answer: dict[str, Any] = {
             "site": site.spec,
@@ -206,24 +203,20 @@ class ControlPlane:
             "urls": site.urls,
             "bytes": site.page_bytes,
         }
-        if not _wants_summary(request):
+        if not _wants_summary(call):
             answer["expected"] = {
                 key: [status, f"{checksum:08x}"]
                 for key, (status, checksum) in site.expected().items()
             }
-        return web.json_response(answer)
+        return answer
 
-    async def _shutdown(self, request: web.Request) -> web.Response:
+    def _shutdown(self, call: Call) -> dict[str, Any]:
         self._core.loop.call_later(0.05, self._stop)
-        return web.json_response({})
+        return {}
 
 
-def _error(status: int, text: str) -> web.Response:
-    return web.json_response({"error": text}, status=status)
-
-
-def _encoded(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")
+def _error(status: HTTPStatus, text: str) -> Answer:
+    return status, {"error": text}
 
 
 def _is_number_or_localhost(host: str) -> bool:
@@ -236,23 +229,8 @@ def _is_number_or_localhost(host: str) -> bool:
     return True
 
 
-def _wants_summary(request: web.Request) -> bool:
-    return request.query.get("summary", "0") not in ("", "0")
-
-
-async def _body(request: web.Request, *known: str) -> dict[str, Any]:
-    """The JSON object in the body of a request; no body is an empty object."""
-    content = await request.read()
-    try:
-        body = json.loads(content) if content.strip() else {}
-    except (ValueError, RecursionError):
-        raise ValueError("the body is not JSON") from None
-    if not isinstance(body, dict):
-        raise ValueError("the body must be a JSON object")
-    unknown = [name for name in body if name not in known]
-    if unknown:
-        raise ValueError(f"unknown field {unknown[0]!r}; known: {', '.join(known)}")
-    return body
+def _wants_summary(call: Call) -> bool:
+    return call.query.get("summary", ["0"])[-1] != "0"
 
 
 def _whole(body: dict[str, Any], name: str) -> int:

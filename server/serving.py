@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
-from aiohttp import web
-
 from server.addresses import name_of
+from server.calls import converse
 from server.certificates import Facts, Tls
 from server.connection import Connection, Core
 from server.control import ControlPlane
@@ -73,9 +72,9 @@ async def serve(
         return core.connect() if handshakes is None else Encrypted(core, handshakes)
 
     plane = ControlPlane(core, poller, settings.seed, settings.token, stopped.set)
-    runner = web.AppRunner(plane.application(), access_log=None)
-    await runner.setup()
-    await web.SockSite(runner, control).start()
+    answers = await asyncio.start_server(
+        lambda reader, writer: converse(reader, writer, plane.answer), sock=control
+    )
     server = await loop.create_server(accept, sock=listening, backlog=BACKLOG)
     if settings.exit_with_parent:
         watch_parent(loop, stopped)
@@ -95,12 +94,11 @@ async def serve(
     say(json.dumps(ready) if settings.json else for_people(ready))
     await stopped.wait()
     poller.stop()
-    for listener in (server, *traps.values()):
+    for listener in (server, answers, *traps.values()):
         listener.close()
     core.close()
     if handshakes is not None:
         handshakes.close()
-    await runner.cleanup()
 
 
 def describe(

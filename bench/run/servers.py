@@ -68,17 +68,20 @@ class Server:
         arguments += ["--site", site, "--seed", str(seed), "--delay", delay]
         arguments += ["--json", "--exit-with-parent", *(tls.arguments if tls else ())]
         self._child = Child("the fixture server", arguments, {"C10K_CONTROL_TOKEN": token})
-        self.not_pinned = cpu.pin(self._child.pid, cores) if cores else None
+        self.not_pinned: str | None = None
+        self._cores = cores
         self._control: http.client.HTTPConnection | None = None
         if wait:
             self.ready()
 
     def ready(self) -> None:
-        """Wait until the server listens.
+        """Wait until the server listens, and keep it on its processors from then on.
 
         Raises :class:`ServerError` when it does not come to that.
         """
         hello = self._hello()
+        if self._cores:  # not sooner: many that start share all processors with their workers
+            self.not_pinned = cpu.pin(self.pid, self._cores)
         host, _, port = hello["control"].rpartition(":")
         self._control = http.client.HTTPConnection(host, int(port), timeout=CONTROL_S)
 

@@ -1,0 +1,91 @@
+"""Calls of the control plane on the wire: in pieces, several at once, too long, and no calls."""
+
+from __future__ import annotations
+
+import json
+import socket
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from server.calls import MOST_BYTES, _Reader
+from tests.server.fixture_server import PATIENCE, Running, ended, get, receive
+
+POST = b'POST /hold HTTP/1.1\r\nHost: [::1]:8\r\nX-Token: t\r\nContent-Length: 8\r\n\r\n{"n": 3}'
+CHUNKED = (
+    b"POST /stall?a=1&a=2 HTTP/1.1\r\nhost: x\r\nTransfer-Encoding: chunked\r\n"
+    b"Connection: close\r\n\r\n2\r\n{}\r\n1\r\n \r\n0\r\n\r\n"
+)
+
+TOO_LONG = MOST_BYTES + 1
+"""No more: a server that closes with bytes unread resets the connection."""
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(1, 60), min_size=1, max_size=20))
+def test_calls_are_the_same_however_they_are_cut(cuts: list[int]) -> None:
+    reader, data = _Reader(), POST + POST + CHUNKED
+    while data:
+        size = cuts.pop(0) if cuts else len(data)
+        reader.feed(data[:size])
+        data = data[size:]
+    first, second, last = reader.calls
+    assert first == second
+    assert (first.method, first.path, first.keep) == ("POST", "/hold", True)
+    assert first.headers[b"x-token"] == b"t"
+    assert first.body("n") == {"n": 3}
+    assert (last.path, last.query, last.body(), last.keep) == (
+        "/stall",
+        {"a": ["1", "2"]},
+        {},
+        False,
+    )
+
+
+def open_control(server: Running) -> socket.socket:
+    host, _, port = str(server.ready["control"]).rpartition(":")
+    return socket.create_connection((host, int(port)), timeout=PATIENCE)
+
+
+def test_answers_have_the_order_of_the_calls(server: Running) -> None:
+    """The first waits for a measurement of empty turns; the second needs no wait."""
+    poll = b'{"on": true}'
+    head = get("/poll", "X-Token: ", f"Content-Length: {len(poll)}", method="POST")
+    with open_control(server) as sock:
+        sock.sendall(
+            (head + poll + get("/hold", "Connection: close")).replace(b"Host: x", b"Host: 1.1.1.1")
+        )
+        file = sock.makefile("rb")
+        bodies = []
+        for _ in range(2):
+            assert file.readline() == b"HTTP/1.1 200 OK\r\n"
+            headers = [file.readline() for _ in range(3)]
+            assert headers[-1] == b"\r\n"
+            bodies.append(json.loads(file.read(int(headers[1].split()[1]))))
+        assert [sorted(body) for body in bodies] == [
+            ["on", "polling"],
+            ["armed", "connections", "held", "in_flight"],
+        ]
+        assert file.read() == b"", "the client asked for the end"
+    server.control("/poll", {"on": False})
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        (b"no call\r\n\r\n", 400),
+        (b"GET /".ljust(TOO_LONG, b"a"), 413),
+        (b"POST /hold HTTP/1.1\r\nContent-Length: 2000000\r\n\r\n".ljust(TOO_LONG), 413),
+    ],
+)
+def test_what_is_no_call_is_refused_and_ends_the_connection(
+    server: Running, sent: bytes, status: int
+) -> None:
+    with open_control(server) as sock:
+        sock.sendall(sent)
+        answer = receive(sock)
+        assert answer[0] == status
+        assert "error" in json.loads(answer[2])
+        assert ended(sock)
+    assert server.control("/hold")[0] == 200
