@@ -47,7 +47,7 @@ def test_a_signal_ends_it_cleanly(number: signal.Signals) -> None:
         ("argparse", signal.SIGINT),
         ("server.sites.specs", signal.SIGINT),
         ("uvloop", signal.SIGINT),
-        ("aiohttp", signal.SIGINT),
+        ("httptools", signal.SIGINT),
         ("argparse", signal.SIGTERM),
         ("argparse", signal.SIGHUP),
         ("server.polling", signal.SIGHUP),
