@@ -368,7 +368,7 @@ class TrialRecord(Record):
     response_time: Latency | None = None
     work: Work | None = None  # of the workload where some pages need work
     memory: Memory | None = None
-    ramp: Ramp | None = None  # of barrier trials; older campaigns have none
+    ramp: Ramp | None = None  # of barrier trials in older campaigns
     cancelled: Cancelled | None = None  # of the workload that interrupts crawls
     fairness: Fairness | None = None  # of the workload that measures it
     turns: Turns | None = None  # None: a whole trial, run alone

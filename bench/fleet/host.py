@@ -190,10 +190,10 @@ class Host:
     def look(self) -> HostStatus:
         held = 0
         faults: list[str] = []
-        asked = {n: self.pool.submit(server.barrier) for n, server in self.servers.items()}
+        asked = {n: self.pool.submit(server.held) for n, server in self.servers.items()}
         for number, answer in asked.items():
             try:
-                held += answer.result()[0]
+                held += answer.result()
             except ServerError as error:
                 faults.append(f"the server of worker {number}: {error}")
         for number, worker in self.workers.items():

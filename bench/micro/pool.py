@@ -176,7 +176,7 @@ def play(child: Process, server: Server) -> tuple[int | None, dict[str, Any]]:
             raise MicroError(f"{child.what} did not ask for all pages in {PATIENCE_S:.0f} s")
         with interruptible():
             time.sleep(POLL_S)
-        held, used, earlier = server.barrier()[0], cpu.used_s(child.pid), used
+        held, used, earlier = server.held(), cpu.used_s(child.pid), used
     grown = memory.gain(before, memory.user_memory(child.pid))
     server.release()
     return grown, child.answer()

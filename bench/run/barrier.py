@@ -1,28 +1,18 @@
-"""What holds the server's answers: to read the memory, or to interrupt a crawl with all in flight.
-
-The memory is watched cheaply from outside while a barrier fills up and opens: the server reports
-how many connections are open, and ``/proc/PID/status`` how much memory the worker has. That file
-costs the same with ten thousand threads as with one, whereas smaps_rollup walks every mapping and
-is read only once, at the barrier. Memory here is therefore a little less exact (the kernel counts
-RssAnon in batches).
-"""
+"""What holds the server's answers: to read the memory, or to interrupt a crawl there."""
 
 from __future__ import annotations
 
-import math
 import signal
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Self
 
-from bench.machine import memory, procfs
+from bench.machine import memory
 from bench.run.leftovers import AS_USUAL
 from bench.run.process import WorkerError, WorkerProcess, interruptible, threads
 from bench.run.protocol import Result
 from bench.run.state import Trial
-from bench.schema import Cancelled, Ramp
-from bench.text import KIB
+from bench.schema import Cancelled
 
 POLL_S = 0.02
 SETTLE_S = 0.1
@@ -50,17 +40,11 @@ def wait_until_held(
 class Barrier:
     """What a crawl meets on its way. Here nothing: answers leave at once."""
 
-    sample_s = 0.25
-    """Between looks at the worker."""
-
     def __init__(self, trial: Trial, worker: WorkerProcess) -> None:
         self._trial, self._worker = trial, worker
 
     def fill(self, deadline: float) -> None:
         """Wait until an answer of every slot is held, and then do what this is for."""
-
-    def look(self) -> None:
-        """Look at what is held now."""
 
     def ends(self, result: Result) -> None:
         """Note how the crawl ended."""
@@ -75,38 +59,22 @@ class Barrier:
 class Holding(Barrier):
     """Holds the answers while the memory is read; as a context manager it always releases them."""
 
-    sample_s = 0.05
-    """A barrier empties in about a second, with event loops."""
-
     def __init__(self, trial: Trial, worker: WorkerProcess) -> None:
         """Read the memory before the first connection, and hold from now on."""
         super().__init__(trial, worker)
         self._reader = memory.Reader(worker.pid, trial.server.pid)
         memory.wait_until_settled()
         self._before = self._reader.read()
-        self._watch: Watch | None = None
         self._released = False
         trial.server.hold()
 
     def fill(self, deadline: float) -> None:
         trial, worker = self._trial, self._worker
-        self._watch = watch = Watch(worker.pid)
-
-        def held() -> int:
-            number, connections = trial.server.barrier()
-            watch.look(connections)
-            return number
-
-        wait_until_held(held, trial.point.slots, worker, deadline, SETTLE_S)
+        wait_until_held(trial.server.held, trial.point.slots, worker, deadline, SETTLE_S)
         trial.threads = threads(worker.pid)
         full = self._reader.read()
-        watch.opens()
         self._release()
         trial.memory = memory.memory(self._before, full, trial.point.slots)
-
-    def look(self) -> None:
-        if self._watch is not None:
-            self._watch.look(self._trial.server.barrier()[1])
 
     def _release(self) -> None:
         self._trial.server.release()
@@ -115,70 +83,6 @@ class Holding(Barrier):
     def __exit__(self, *_: object) -> None:
         if not self._released and self._trial.server.alive:
             self._release()
-        if self._watch is not None:
-            self._trial.ramp = self._watch.ramp()
-
-
-# --- connections and memory against time -------------------------------------------------
-
-
-KEPT = 100
-"""Samples that a record keeps of one trial: as many as a chart can show."""
-
-
-@dataclass(slots=True)
-class Watch:
-    """Samples of one trial, from ``go`` on."""
-
-    pid: int
-    _stack: int | None = field(init=False)
-    _began: float = field(init=False)
-    _samples: list[tuple[int, int, int | None]] = field(default_factory=list)
-    _opened_ms: int | None = None
-
-    def __post_init__(self) -> None:
-        self._stack = memory.kernel_stack_bytes()
-        self._began = time.monotonic()
-
-    def look(self, connections: int) -> None:
-        self._samples.append((self._now_ms(), connections, own_kib(self.pid, self._stack)))
-
-    def opens(self) -> None:
-        self._opened_ms = self._now_ms()
-
-    def _now_ms(self) -> int:
-        return round(1000 * (time.monotonic() - self._began))
-
-    def ramp(self) -> Ramp | None:
-        if not self._samples:
-            return None
-        kept = thinned([connections for _, connections, _ in self._samples])
-        times, connections, own = zip(*(self._samples[i] for i in kept), strict=True)
-        return Ramp(
-            at_ms=list(times),
-            connections=list(connections),
-            own_kib=list(own),
-            opened_ms=self._opened_ms,
-        )
-
-
-def thinned(connections: list[int]) -> list[int]:
-    """Indexes of the samples to keep: evenly spread, plus the peak's two ends and the last."""
-    top = max(connections)
-    first = connections.index(top)
-    last = len(connections) - 1 - connections[::-1].index(top)
-    edges = {first, last, len(connections) - 1}
-    step = math.ceil(len(connections) / (KEPT - len(edges)))
-    return sorted({*range(0, len(connections), step), *edges})
-
-
-def own_kib(pid: int, stack_bytes: int | None) -> int | None:
-    """User memory, page tables and kernel stacks of a process in KiB; None if unreadable."""
-    fields = procfs.status(pid)
-    user, tables, threads = (fields.get(name) for name in ("RssAnon", "VmPTE", "Threads"))
-    if user is None or tables is None or threads is None or stack_bytes is None:
-        return None
-    return (user + tables + threads * stack_bytes) // KIB
 
 
 # --- an interrupted crawl ----------------------------------------------------------------
@@ -204,7 +108,7 @@ class Interruption(Barrier):
     def fill(self, deadline: float) -> None:
         trial, worker = self._trial, self._worker
         server, slots = trial.server, trial.point.slots
-        wait_until_held(lambda: server.barrier()[0], slots, worker, deadline, SETTLE_S)
+        wait_until_held(server.held, slots, worker, deadline, SETTLE_S)
         trial.threads = threads(worker.pid)
         self._work_s = trial.server.work_s()
         self._asked = time.monotonic()

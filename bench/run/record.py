@@ -129,7 +129,6 @@ def finish(trial: Trial) -> TrialRecord:
         },
         seeds=seeds,
         memory=trial.memory,
-        ramp=trial.ramp,
         cancelled=trial.cancelled,
         turns=trial.turns,
         stderr=trial.stderr,

@@ -242,9 +242,9 @@ class Server:
     def hold(self) -> None:
         self.ask("POST", "/hold", {"n": 0})
 
-    def barrier(self) -> tuple[int, int]:
-        state = self.ask("GET", "/hold")
-        return int(state["held"]), int(state["connections"])
+    def held(self) -> int:
+        """How many answers wait at the barrier."""
+        return int(self.ask("GET", "/hold")["held"])
 
     def release(self, per_s: float | None = None) -> None:
         """Send the answers that were held back: at once, or ``per_s`` each second."""

@@ -22,7 +22,7 @@ from bench.plan.workloads import Params, Point
 from bench.run.protocol import Loaded, Result, shared_times
 from bench.run.servers import Forwarded, Served, Server
 from bench.run.working import Expected
-from bench.schema import Cancelled, HostNoise, Ledger, Memory, Ramp, Status, Turns
+from bench.schema import Cancelled, HostNoise, Ledger, Memory, Status, Turns
 from bench.text import now
 from crawlers.backend import Backend
 from crawlers.catalogue import HANDED_OVER
@@ -66,7 +66,6 @@ class Trial:
     page_faults: int = 0  # of such a server, before the load and then during it
     work_expected: tuple[int, int] | None = None
     memory: Memory | None = None
-    ramp: Ramp | None = None
     cancelled: Cancelled | None = None
     server_cpu: tuple[float, float] = (0.0, 0.0)
     server_working: float = 1.0  # share of the server's time that was not polling

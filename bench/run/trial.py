@@ -23,6 +23,8 @@ from bench.schema import TrialRecord
 
 START_S = 30.0
 LAST_WORDS_S = 0.5
+SAMPLE_S: Final = 0.25
+"""Between looks at the number of threads."""
 
 FAILURES: Final = (ProcessError, WorkerError, ServerError)
 
@@ -146,9 +148,8 @@ def measure(trial: Trial, worker: WorkerProcess) -> None:
 
         def sample() -> None:
             trial.threads = max(trial.threads, threads(worker.pid))
-            barrier.look()
 
-        trial.result = worker.result(deadline, barrier.sample_s, sample)
+        trial.result = worker.result(deadline, SAMPLE_S, sample)
         sample()
         barrier.ends(trial.result)
     if trial.server_polls:

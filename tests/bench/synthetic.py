@@ -35,7 +35,6 @@ from bench.schema import (
     Limiter,
     Memory,
     MemoryParts,
-    Ramp,
     Rung,
     Status,
     TrialRecord,
@@ -265,19 +264,6 @@ class _Maker:
             limiter=limiter,
         )
 
-    @staticmethod
-    def ramp(count: int, fixed: int, grown: int) -> Ramp:
-        """Up in 20 steps, one sample at the barrier, down in five."""
-        up = [count * step // 20 for step in range(21)]
-        down = [count * step // 5 for step in range(4, -1, -1)]
-        return Ramp(
-            at_ms=[25 * n for n in range(len(up) + len(down))],
-            connections=up + down,
-            own_kib=[(fixed + grown * n // count) // KIB for n in up]
-            + [(fixed + grown) // KIB] * len(down),
-            opened_ms=512,
-        )
-
     def held(self, block: int, position: int, label: str, count: int) -> TrialRecord:
         model = self.model(label.partition("#")[0])
         fixed = int(model.fixed_mib * 1024 * KIB * self.jitter(0.2))
@@ -330,8 +316,6 @@ class _Maker:
                 ),
                 sources={"user": "smaps_rollup Pss_Anon", "kernel_socket": "slabinfo"},
             ),
-            ramp=self.ramp(count, fixed, user + tables + stack),
-            extra={"memory_agreement": float(self.jitter(2))},
             ledger=Ledger(
                 requests=count,
                 distinct=count,

@@ -96,7 +96,7 @@ def test_bare_tls_holds_every_connection_at_once_with_a_handshake_for_each() -> 
         with ThreadPoolExecutor(1) as thread:
             running = thread.submit(crawl, job, TimesRecorder())
             try:
-                while server.barrier()[0] < 20 and not running.done():
+                while server.held() < 20 and not running.done():
                     time.sleep(0.01)
                 assert not running.done()
             finally:

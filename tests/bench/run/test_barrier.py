@@ -1,4 +1,4 @@
-"""Barriers: what they watch, and crawls that are interrupted there, void if anything is left."""
+"""Crawls that are interrupted at a barrier, void if anything is left."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from bench.plan.participants import MAIN_VARIANTS, Participants
 from bench.plan.workloads import cancel
-from bench.run import barrier, leftovers
+from bench.run import leftovers
 from bench.run.judge import void_reason
 from bench.run.state import Bench
 from bench.schema import Cancelled
@@ -147,37 +145,3 @@ def test_a_worker_goes_back_to_its_own_switch_interval(monkeypatch: pytest.Monke
     finally:
         sys.setswitchinterval(before)
         signal.signal(leftovers.AS_USUAL, handler)
-
-
-@given(st.lists(st.integers(0, 10_000), min_size=1, max_size=700))
-def test_thinning_keeps_the_summit_and_the_end(connections: list[int]) -> None:
-    kept = barrier.thinned(connections)
-    assert len(kept) <= barrier.KEPT
-    assert kept == sorted(set(kept))
-    assert {0, len(connections) - 1} <= set(kept)
-    assert max(connections[i] for i in kept) == max(connections)
-
-
-def test_a_watch_keeps_its_samples_in_order() -> None:
-    watch = barrier.Watch(os.getpid())
-    assert watch.ramp() is None
-    for connections in (0, 3, 3):
-        watch.look(connections)
-    watch.opens()
-    watch.look(0)
-    found = sure(watch.ramp())
-    assert found.connections == [0, 3, 3, 0]
-    assert found.at_ms == sorted(found.at_ms)
-    assert found.at_ms[2] <= sure(found.opened_ms) <= found.at_ms[3]
-
-
-def test_memory_is_unknown_without_proc(empty: Path) -> None:
-    assert barrier.own_kib(os.getpid(), 16384) is None
-
-
-def test_memory_counts_what_belongs_to_the_process_alone(empty: Path) -> None:
-    (empty / "proc/7").mkdir(parents=True)
-    status = "RssAnon:\t  1000 kB\nVmPTE:\t   40 kB\nThreads:\t3\n"
-    (empty / "proc/7/status").write_text(status)
-    assert barrier.own_kib(7, 16384) == 1000 + 40 + 3 * 16
-    assert barrier.own_kib(7, None) is None

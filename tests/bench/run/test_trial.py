@@ -156,13 +156,9 @@ def test_memory_is_read_while_every_connection_is_held(shared: Bench, label: str
     where = small.point("list:40:512", 40, id="c10k-40", workload="c10k", kind="hold", urls=40)
     record = small.trial(shared, where, label)
     assert (record.status, record.reason) == ("ok", None)
-    memory, ramp = sure(record.memory), sure(record.ramp)
+    memory = sure(record.memory)
     assert memory.connections == sure(record.ledger).peak_in_flight == 40
     assert memory.held.threads >= (40 if label == "threads" else 1)
-    assert max(ramp.connections) == 40
-    assert ramp.opened_ms is not None
-    both = zip(ramp.connections, ramp.own_kib, strict=True)
-    assert all(own for connections, own in both if connections)  # none is left when it has ended
     assert record.limiter is None
 
 
