@@ -252,7 +252,7 @@ def reference() -> Profile:
     """All of the full profile, and what takes minutes to answer one question."""
     return Profile(
         "reference",
-        "about 45 minutes: full, with large pages, and ten thousand threads",
+        "about 40 minutes: full, with large pages, and ten thousand threads",
         points=(
             *full().points,
             *(

@@ -6,16 +6,18 @@ On loopback a round trip takes no time, so no other question sees one. Here a pr
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.plan.tls import DISTANT
-from bench.questions.question import Answer, Headline, bars
+from bench.questions.question import RANGES, Answer, Headline, bars
 from bench.schema import TrialRecord
 from bench.show.figures import Unit
 from bench.show.measured import MS, Measure, Measured, Value, by_label
 from bench.text import listing, number, plural
+from crawlers.registry import MODELS
 
 NAME: Final = "wire"
 ASKS: Final = "How many round trips does a page cost?"
@@ -27,6 +29,8 @@ NEEDED: Final = {KEPT: 1, NEW: 2, KEPT_TLS: 1, NEW_TLS: 3}
 OPENING: Final[dict[str, int]] = {KEPT: 1, KEPT_TLS: 2}
 """Round trips that open a connection, and belong to no page where it is kept."""
 
+DRAWN: Final = (*MODELS, "uvloop", "trio", "gevent", "aiohttp", "httpx")
+"""As many rows as can be read on a slide."""
 
 TRIPS: Final = Unit("round trips", number, number)
 PROSE: Final = (
@@ -86,6 +90,7 @@ def answer(analysis: Analysis) -> Answer | None:
     if more := longer(found):
         text = f"With {len(more)} of {everyone} a page needs more round trips than HTTP and TLS do"
         prose += f" More than these need: {listing([f'`{label}`' for label in more])}."
+    drawn = [who for who in found.values if who in DRAWN] or list(found.values)
     counted = f"counted by the proxy, in {plural(max(found.blocks(HOW)), 'block')}"
     head = Headline(text, counted)
     return Answer(
@@ -102,7 +107,7 @@ def answer(analysis: Analysis) -> Answer | None:
         ],
         figures=[
             bars(
-                found,
+                replace(found, values={who: found.values[who] for who in drawn}),
                 head,
                 NAME,
                 "A page from a server 20 ms away",
@@ -112,6 +117,7 @@ def answer(analysis: Analysis) -> Answer | None:
                     "a page over TLS": (f"{KEPT_TLS}_ms", f"{NEW_TLS}_ms"),
                 },
                 ("a kept connection", "a new one for each page (in colour)"),
+                notes=[RANGES + " The table has more backends." * (len(drawn) < len(found.values))],
             )
         ],
     )

@@ -21,7 +21,7 @@ from tests.bench.synthetic import MODELS, campaign, rungs
 
 EXAMPLE = ("--connections", "5000", "--rate", "2000", "--delay", "200ms", "--tls", "--work", "1ms")
 
-FURTHER = "measured up to"
+FURTHER = "The delay is"
 """Of a delay, against the longest that was measured."""
 
 

@@ -30,7 +30,7 @@ def answered(lines: list[AnyRecord]) -> Answer:
 def test_the_headline_has_both_ends_with_their_intervals() -> None:
     headline = sure(answered(HELD).headline)
     assert headline.text == (
-        "An idle connection uses 54.0 KiB with threads and 8.9 KiB with callbacks"
+        "An idle connection uses 53.9 KiB with threads and 8.8 KiB with callbacks"
     )
     assert "95 % intervals of slopes from at least 5 blocks" in headline.behind
     (pair,) = headline.pairs
