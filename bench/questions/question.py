@@ -176,7 +176,7 @@ class Compares(Protocol):
 def of_models(
     found: Measured, key: str, costs: str, remedies: Sequence[str] = ()
 ) -> Headline | None:
-    """The models, and what helps them, with the most and the least, if they differ.
+    """The model with the most, and what has the least, if they differ: a model or what helps one.
 
     Every two of these are compared, and the comparisons corrected together: the two that
     differ most were chosen among them. Five blocks make an interval: the lowest and the highest
@@ -186,7 +186,8 @@ def of_models(
     ranked = found.with_(key, (*MODELS, *remedies))
     if len(ranked) < 2:
         return None
-    most, least = ranked[0], ranked[-1]
+    least = ranked[-1]
+    most = next((label for label in ranked[:-1] if label in MODELS), ranked[0])
     words = found.measures[key].unit.words
     compared = {(c.label, c.base): c for c in found.compared(key, ranked)}
     pair = compared[most, least]
