@@ -114,6 +114,7 @@ def test_no_campaign_is_a_clear_error(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "no campaign here" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_after_the_advice_of_the_reference_your_own_campaign_is_named(
     small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.analysis.stats import MIN_BLOCKS
@@ -43,6 +43,7 @@ def test_a_profile_fits_its_budget_on_the_reference_machine(name: str) -> None:
     assert record.planned_s == record.expected_s <= found.budget_s
 
 
+@settings(max_examples=30, deadline=None)
 @given(st.floats(0.2, 6.0), st.floats(30, 2000), st.sampled_from([QUICK[::3], FULL[::6]]))
 def test_cuts_reach_the_budget_or_the_last_block(
     slowness: float, budget_s: float, entries: list[PlannedPoint]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from statistics import median
 from typing import Any
 
@@ -9,8 +10,9 @@ import pytest
 
 from bench.questions import mixed
 from bench.questions.mixed import HALF, MEAN, TAIL, THEORY, WORK, key
-from bench.questions.question import Answer
+from bench.questions.question import Answer, of_models
 from bench.show.measured import Measured
+from crawlers.registry import MODELS
 from tests.bench import committed
 from tests.bench.sure import sure
 from tests.bench.synthetic import analysed
@@ -79,3 +81,13 @@ def test_chart_and_table_have_every_amount_of_work() -> None:
     assert [row[1] for row in rows] == ["1.0 ms of work", "10 ms of work", "100 ms of work"]
     assert next(row for row in table.texts if row[0] == "threads")[5] == "–"
     assert "500 requests/s at 10 ms" in figure.notes[0]
+
+
+def test_a_headline_begins_with_a_model() -> None:
+    """threads_long_switch was the slowest of all, and stood in bold: nobody runs it."""
+    name = key(MEAN, 10)
+    slower = {block: 3 * value for block, value in FULL.values["threads"][name].items()}
+    found = replace(FULL, values={**FULL.values, "threads_long_switch": {name: slower}})
+    head = sure(of_models(found, name, "Pages take", [w for w in found.values if w not in MODELS]))
+    assert head.pairs[0].label in MODELS
+    assert found.median("threads_long_switch", name) > found.median(head.pairs[0].label, name)

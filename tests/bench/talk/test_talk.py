@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from bench.talk import slides
 from bench.talk.material import Material, TalkError
 from bench.talk.slides import Talk, TalkSlide
 from crawlers.registry import MODELS
+from tests.bench.cli.test_cli import save
 from tests.bench.encrypted import encrypted
 from tests.bench.synthetic import analysed, campaign
 from tools.rebuild import COMMANDS
@@ -208,18 +208,18 @@ def test_the_command_writes_slides_beside_the_records_or_a_page_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(slides, "html", lambda talk: f"{len(talk.slides)} slides")
-    shutil.copy(REFERENCE / "trials.jsonl.gz", tmp_path)
-    assert main(["talk", str(tmp_path)]) == 0
-    assert (tmp_path / "talk.html").read_text() == "14 slides"
+    folder = save(tmp_path / "one", campaign())
+    assert main(["talk", str(folder)]) == 0
+    assert (folder / "talk.html").read_text() == f"{len(made().slides)} slides"
     said = capsys.readouterr().out
     assert "“As many as fit” is left out: no fleet was named" in said
     assert "“The page, counted” is left out: no costs.jsonl" in said
     page = tmp_path / "deep" / "talk.md"
     page.parent.mkdir()
-    (tmp_path / "talk.html").unlink()
-    assert main(["talk", str(tmp_path), "--fleet", str(FLEET), "--page", str(page)]) == 0
+    (folder / "talk.html").unlink()
+    assert main(["talk", str(folder), "--fleet", str(FLEET), "--page", str(page)]) == 0
     assert page.read_text().startswith("# The talk")
-    assert not (tmp_path / "talk.html").exists()
+    assert not (folder / "talk.html").exists()
     assert main(["talk", str(RESULTS / "interpreters"), "--out", str(tmp_path)]) == 2
     assert "compares interpreters" in capsys.readouterr().err
     assert main(["talk", str(tmp_path / "deep")]) == 2
