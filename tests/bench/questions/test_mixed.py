@@ -86,7 +86,7 @@ def test_chart_and_table_have_every_amount_of_work() -> None:
 def test_a_headline_begins_with_a_model() -> None:
     """threads_long_switch was the slowest of all, and stood in bold: nobody runs it."""
     name = key(MEAN, 10)
-    slower = {block: 3 * value for block, value in FULL.values["threads"][name].items()}
+    slower = {block: 3 * value for block, value in FULL.values["callbacks"][name].items()}
     found = replace(FULL, values={**FULL.values, "threads_long_switch": {name: slower}})
     head = sure(of_models(found, name, "Pages take", [w for w in found.values if w not in MODELS]))
     assert head.pairs[0].label in MODELS
