@@ -203,12 +203,6 @@ def metrics(model: str) -> dict[str, int]:
         ),
         "fields that a slot carries from step to step": len(_slots(nodes)),
         "locks, conditions and events": len(locks),
-        "blocks that hold a lock": sum(
-            isinstance(item.context_expr, ast.Attribute) and item.context_expr.attr in locks
-            for node in nodes
-            if isinstance(node, ast.With)
-            for item in node.items
-        ),
     }
 
 
