@@ -21,7 +21,7 @@ import h11
 import pytest
 
 from server.models.catalogue import MODELS, SERVERS
-from tests.server.fixture_server import PATIENCE, ended, get, receive
+from tests.server.fixture_server import PATIENCE, ended, everything, get, receive
 from tests.server.models.differs import difference
 from tests.server.models.serving import (
     LARGE,
@@ -29,7 +29,6 @@ from tests.server.models.serving import (
     Model,
     ask,
     chunked,
-    everything,
     last_words,
     received,
     serving,
@@ -310,8 +309,8 @@ def serve_idle(server: Model, count: int) -> None:
 
 
 def test_idle_connections_are_all_served(server: Model) -> None:
-    # Handshakes of more would take minutes on a busy machine.
-    serve_idle(server, 1000 if server.context is None else 300)
+    """A slow test has ten thousand."""
+    serve_idle(server, 300 if server.context is None else 100)
 
 
 @pytest.mark.slow
