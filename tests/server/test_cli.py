@@ -35,6 +35,7 @@ from tests.server.fixture_server import Running
         (["--site", "faults:0"], "write faults:PAGES"),
         (["--site", "faults:5:no"], "no fault named 'no'"),
         (["--site", "dir:/nonexistent/folder"], "no such directory"),
+        (["--site", "dir:/dev"], "no index.html"),
         (["--site", "dir:"], "not a site"),
         (["--site", ""], "not a site"),
         *(

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from server.sites import reference
 from server.sites.directory import Directory
-from server.sites.site import SiteError, digest_of
+from server.sites.site import digest_of
 from server.sites.specs import make_site
 
 AUTHORITY = "127.0.0.1:8000"
@@ -132,11 +132,6 @@ SEGMENTS = st.lists(
 def test_no_target_finds_the_secret(shared_folder: Directory, segments: list[str]) -> None:
     found = shared_folder.find(("/" + "/".join(segments)).encode())
     assert found is None or b"secret" not in found.body.replace(b"../secret.html", b"")
-
-
-def test_a_directory_needs_an_index(tmp_path: Path) -> None:
-    with pytest.raises(SiteError, match=r"no index\.html"):
-        make_site(f"dir:{tmp_path}", 1, None)
 
 
 @pytest.fixture
