@@ -19,15 +19,24 @@ def handshakes(server: Running) -> tuple[int, int, int]:
     return counts["full"], counts["resumed"], counts["failed"]
 
 
-@pytest.mark.parametrize(("key", "version"), [("ecdsa", "1.2"), ("rsa", "1.3")])
-def test_versions_and_keys(key: str, version: str) -> None:
-    with running("--tls", key, "--tls-version", version, "--site", "list:3:10") as server:
-        assert server.ready["tls"]["key"] == key
-        with dial(server, trusting(server)) as sock:
-            assert (sock.version(), sock.selected_alpn_protocol()) == (f"TLSv{version}", "http/1.1")
-            sock.sendall(get("/p/0"))
-            assert receive(sock)[0] == 200
-            certificate = sock.getpeercert()
+@pytest.mark.parametrize(
+    ("key", "version", "tickets"), [("ecdsa", "1.2", True), ("rsa", "1.3", False)]
+)
+def test_versions_keys_and_tickets(key: str, version: str, tickets: bool) -> None:
+    arguments = ["--tls", key, "--tls-version", version, *([] if tickets else ["--no-tickets"])]
+    with running(*arguments, "--site", "list:3:10") as server:
+        facts = server.ready["tls"]
+        assert (facts["key"], facts["version"], facts["tickets"]) == (key, version, tickets)
+        context, session = trusting(server), None
+        for _ in range(2):
+            with dial(server, context, session) as sock:
+                found = sock.version(), sock.selected_alpn_protocol()
+                assert found == (f"TLSv{version}", "http/1.1")
+                sock.sendall(get("/p/0"))
+                assert receive(sock)[0] == 200
+                certificate, session = sock.getpeercert(), sock.session
+                assert tickets or session is None or not session.has_ticket
+        assert handshakes(server) == ((1, 1, 0) if tickets else (2, 0, 0))
         assert certificate is not None
         names = certificate["subjectAltName"]
         assert ("IP Address", "127.0.0.1") in names
@@ -48,20 +57,6 @@ def test_a_session_is_resumed_with_a_ticket(secure: Running, version: ssl.TLSVer
             assert sock.session_reused == (session is not None)
             session = sock.session
     assert handshakes(secure) == (1, 2, 0)
-
-
-def test_without_tickets_nothing_is_resumed() -> None:
-    arguments = ("--tls", "ecdsa", "--tls-version", "1.3", "--no-tickets", "--site", "list:3:10")
-    with running(*arguments) as server:
-        assert server.ready["tls"]["tickets"] is False
-        context, session = trusting(server), None
-        for _ in range(3):
-            with dial(server, context, session) as sock:
-                sock.sendall(get("/p/0"))
-                assert receive(sock)[0] == 200
-                assert sock.session is None or not sock.session.has_ticket
-                session = sock.session
-        assert handshakes(server) == (3, 0, 0)
 
 
 def test_the_end_of_an_answer_is_the_end_of_the_stream(secure: Running) -> None:
