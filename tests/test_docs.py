@@ -28,7 +28,7 @@ def anchors(document: Path) -> set[str]:
     """Of HTML, its ids; of Markdown, headings as GitHub names them, and ids set by hand."""
     text = document.read_text()
     if document.suffix == ".html":
-        return links.read(text).anchors
+        return links.Page(text).anchors
     headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
     made = {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in headings}
     return made | set(re.findall(r'id="([\w-]+)"', text))
@@ -38,7 +38,7 @@ def addresses(document: Path) -> list[str]:
     """What a document links."""
     text = document.read_text()
     if document.suffix == ".html":
-        return [address for _, address in links.read(text).links]
+        return links.Page(text).links
     return ["".join(pair) for pair in LINK.findall(FENCED.sub("", text))]
 
 

@@ -212,8 +212,7 @@ def documents() -> None:
 
 FOLDERS: Final[dict[str, Callable[[Path], None]]] = {
     **{name: partial(campaign, name) for name in ("reference", "interpreters")},
-    "fleet": lambda out: fleet("fleet", out),
-    "fleet-tls": lambda out: fleet("fleet-tls", out),
+    **{name: partial(fleet, name) for name in ("fleet", "fleet-tls")},
     "micro": micro,
     "costs": costs,
 }

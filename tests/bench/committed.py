@@ -6,9 +6,12 @@ tests/conftest.py gives the files that use them to one process, because both tak
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 
 from bench import store
 from bench.analysis.analysis import Analysis
+from bench.claims import measure
+from bench.claims.verdict import Evidence
 from bench.launch import RESULTS
 from bench.store import Records
 
@@ -21,3 +24,8 @@ def records(name: str = "reference") -> Records:
 @cache
 def analysis(name: str = "reference") -> Analysis:
     return Analysis(records(name))
+
+
+def evidence(folder: Path) -> Evidence:
+    """What :meth:`Evidence.load` reads from a folder under results/."""
+    return Evidence(folder.name, analysis(folder.name), measure.load(folder))

@@ -124,6 +124,14 @@ def receive(sock: socket.socket) -> tuple[int, dict[str, str], bytes]:
     return int(first.split()[1]), headers, bytes(body)
 
 
+def everything(sock: socket.socket) -> bytes:
+    """All bytes up to the end of the stream."""
+    blocks = []
+    while block := sock.recv(65536):
+        blocks.append(block)
+    return b"".join(blocks)
+
+
 def ended(sock: socket.socket) -> bool:
     """The server has closed the connection, without more bytes."""
     return sock.recv(65536) == b""

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from server.sites.fault_kinds import ENCRYPTED, FAULTS
-from tests.server.fixture_server import Running, get, receive, running
+from tests.server.fixture_server import Running, everything, get, receive, running
 from tests.server.tls_client import connected, dial, trusting
 
 
@@ -41,11 +41,8 @@ def asked(server: Running, path: str) -> socket.socket:
 
 def read_all(server: Running, path: str) -> bytes:
     """What one request gets until the connection ends."""
-    data = b""
     with asked(server, path) as sock:
-        while block := sock.recv(65536):
-            data += block
-    return data
+        return everything(sock)
 
 
 def test_an_answer_is_sent_in_pieces(server: Running) -> None:

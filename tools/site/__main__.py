@@ -46,7 +46,7 @@ def build(folder: Path, reference: Path) -> None:
     finish.finish_all(folder)
     # Pages of HTML, which Sphinx passes on, name these by their places in the repository.
     for image in (each for each in pages.rglob("*") if each.suffix in (*IMAGES, ".html")):
-        _copy(image, folder / image.relative_to(pages))
+        stage.copy(image, folder / image.relative_to(pages))
     report(analysis, file, folder / Path(stage.REFERENCE).parent)
     filesystem.write_text(folder / stage.CODE, sidebyside.html())
     slides(file.parent, folder / Path(stage.SLIDES).parent)
@@ -78,11 +78,6 @@ def slides(campaign: Path, folder: Path) -> None:
     fleet = RESULTS / "fleet"
     told = talk_slides.tell(Material.load(campaign, fleet if fleet.is_dir() else None))
     filesystem.write_text(folder / Path(stage.SLIDES).name, talk_slides.html(told))
-
-
-def _copy(source: Path, target: Path) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(source, target)
 
 
 def main() -> int:

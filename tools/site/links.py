@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Final
@@ -25,62 +23,46 @@ LOADED: Final = {
 LINKS: Final = LOADED | {("a", "href"), ("area", "href"), ("form", "action")}
 
 
-@dataclass(slots=True)
-class Page:
+class Page(HTMLParser):
     """What a page links, and what can be linked in it."""
 
-    links: list[tuple[str, str]] = field(default_factory=list)  # tag, address
-    asks: list[str] = field(default_factory=list)  # addresses of the net that it loads
-    anchors: set[str] = field(default_factory=set)
-
-
-class _Reader(HTMLParser):
-    def __init__(self) -> None:
+    def __init__(self, text: str) -> None:
         super().__init__()
-        self.page = Page()
+        self.links: list[str] = []
+        self.asks: list[str] = []
+        """Addresses of the net that it loads."""
+        self.anchors: set[str] = set()
+        self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         for name, value in attrs:
             if value is None:
                 continue
             if name == "id" or (tag == "a" and name == "name"):
-                self.page.anchors.add(value)
+                self.anchors.add(value)
             if (tag, name) in LINKS:
-                for address in _addresses(name, value):
-                    self._link(tag, name, address)
+                several = [part.split()[0] for part in value.split(",") if part.strip()]
+                for address in several if name == "srcset" else [value]:
+                    self._link(address, loaded=(tag, name) in LOADED)
 
-    def _link(self, tag: str, name: str, address: str) -> None:
+    def _link(self, address: str, *, loaded: bool) -> None:
         found = urlsplit(address)
         if found.scheme in ("http", "https") or found.netloc:
-            if (tag, name) in LOADED:
-                self.page.asks.append(address)
+            if loaded:
+                self.asks.append(address)
         elif not found.scheme:
-            self.page.links.append((tag, address))
-
-
-def _addresses(name: str, value: str) -> Iterator[str]:
-    if name == "srcset":
-        yield from (part.split()[0] for part in value.split(",") if part.strip())
-    else:
-        yield value
-
-
-def read(text: str) -> Page:
-    """The links and anchors of a page."""
-    reader = _Reader()
-    reader.feed(text)
-    return reader.page
+            self.links.append(address)
 
 
 def wrong(folder: Path) -> list[str]:
     """What is wrong with the pages below a folder: a line for each link that leads nowhere."""
     files = sorted(folder.rglob("*.html"))
-    read_pages = {file.resolve(): read(file.read_text(encoding="utf-8")) for file in files}
+    read_pages = {file.resolve(): Page(file.read_text(encoding="utf-8")) for file in files}
     found = []
     for file, page in read_pages.items():
         name = file.relative_to(folder.resolve()).as_posix()
         found += [f"{name}: asks the net for {address}" for address in page.asks]
-        for _, address in page.links:
+        for address in page.links:
             if problem := _problem(file, address, folder.resolve(), read_pages):
                 found.append(f"{name}: {address}: {problem}")
     return found

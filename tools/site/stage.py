@@ -137,9 +137,13 @@ def _bring(root: Path, folder: Path, page: str, address: str) -> None:
     source = root / name
     if not source.is_file():
         return  # the check of the links says so
-    copy = folder / name
-    copy.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(source, copy)
+    copy(source, folder / name)
+
+
+def copy(source: Path, target: Path) -> None:
+    """Copy a file, and make its folder."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source, target)
 
 
 def report_page(campaign: CampaignRecord) -> str:

@@ -32,6 +32,7 @@ from bench.claims.verdict import (
 )
 from bench.launch import ROOT
 from bench.report.charts import Design
+from tests.bench import committed
 from tests.bench.report.looks import crowded
 from tests.bench.synthetic import analysed, campaign, measured
 
@@ -227,7 +228,7 @@ def test_bad_usage_is_one_line(arguments: list[str], capsys: pytest.CaptureFixtu
 
 def test_the_committed_chart_can_be_read_from_the_last_row() -> None:
     """Its claims and their conditions were 8 pixels high on a slide."""
-    drawing = ledger.design(judge([Evidence.load(each) for each in ledger.usual()]))
+    drawing = ledger.design(judge([committed.evidence(each) for each in ledger.usual()]))
     assert isinstance(drawing, Design)
     assert crowded(drawing, [], ["footer"]) == []
 
@@ -235,7 +236,7 @@ def test_the_committed_chart_can_be_read_from_the_last_row() -> None:
 def test_the_documented_ledger_is_what_the_committed_campaigns_say() -> None:
     """Rebuild with: python -m bench claims --out docs/notebook/claims.md."""
     folders = ledger.usual()
-    evidence = [Evidence.load(folder) for folder in folders]
+    evidence = [committed.evidence(folder) for folder in folders]
     text = ledger.text(folders, PAGE, evidence, judge(evidence))
     assert PAGE.read_text() == text
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 from zlib import crc32
 
-from tests.server.fixture_server import PATIENCE, Running, get, receive
+from tests.server.fixture_server import PATIENCE, Running, everything, get, receive
 from tests.server.tls_client import Stream, dial, trusting
 
 LIMITS = {
@@ -124,14 +124,6 @@ def ask(sock: socket.socket, target: str = "/page.html", *headers: str) -> bytes
     status, _, body = receive(sock)
     assert status == 200
     return body
-
-
-def everything(sock: socket.socket) -> bytes:
-    """All bytes up to the end of the stream."""
-    blocks = []
-    while block := sock.recv(65536):
-        blocks.append(block)
-    return b"".join(blocks)
 
 
 def chunked(*chunks: bytes, end: bytes = b"0\r\n\r\n") -> bytes:

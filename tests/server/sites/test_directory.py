@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 
 from server.sites import reference
 from server.sites.directory import Directory
-from server.sites.site import SiteError, digest_of
+from server.sites.site import digest_of
 from server.sites.specs import make_site
 
 AUTHORITY = "127.0.0.1:8000"
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    root = tmp_path / "root"
+def make_folder(base: Path) -> Path:
+    """A site with everything in it, and a secret beside it."""
+    root = base / "root"
     (root / "sub" / "deep").mkdir(parents=True)
     (root / "empty").mkdir()
     (root / "index.html").write_text(
@@ -36,16 +36,34 @@ def folder(tmp_path: Path) -> Path:
     (root / "café.html").write_text("<a href='/sub/'>s</a>")
     (root / "archive.gz").write_bytes(b"\x1f\x8b")
     (root / "big.bin").write_bytes(bytes(range(256)) * 20_000)
-    (tmp_path / "secret.html").write_text("secret")
-    (root / "out.html").symlink_to(tmp_path / "secret.html")
-    (root / "parent").symlink_to(tmp_path)
-    (root / "loop").symlink_to(root)
+    (base / "secret.html").write_text("secret")
+    (root / "out.html").symlink_to(base / "secret.html")
     (root / "in.html").symlink_to("index.html")
     return root
 
 
-def test_a_directory_is_served_as_a_static_server_would(folder: Path) -> None:
-    site = make_site(f"dir:{folder}", 1, AUTHORITY)
+def add_loops(root: Path) -> Path:
+    """Links to folders: no outcome of such a site is remembered."""
+    (root / "parent").symlink_to(root.parent)
+    (root / "loop").symlink_to(root)
+    return root
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return make_folder(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Directory:
+    root = add_loops(make_folder(tmp_path_factory.mktemp("shared")))
+    site = make_site(f"dir:{root}", 1, AUTHORITY)
+    assert isinstance(site, Directory)
+    return site
+
+
+def test_a_directory_is_served_as_a_static_server_would(shared_folder: Directory) -> None:
+    site = shared_folder
     assert {key: status for key, (status, _) in site.expected().items()} == {
         "/": 200,
         "/sub": 301,
@@ -94,8 +112,8 @@ def test_a_directory_is_served_as_a_static_server_would(folder: Path) -> None:
         *("secret.html", ""),
     ],
 )
-def test_nothing_outside_a_directory_is_served(folder: Path, target: str) -> None:
-    assert make_site(f"dir:{folder}", 1, AUTHORITY).find(target.encode()) is None
+def test_nothing_outside_a_directory_is_served(shared_folder: Directory, target: str) -> None:
+    assert shared_folder.find(target.encode()) is None
 
 
 SEGMENTS = st.lists(
@@ -116,26 +134,6 @@ def test_no_target_finds_the_secret(shared_folder: Directory, segments: list[str
     assert found is None or b"secret" not in found.body.replace(b"../secret.html", b"")
 
 
-@pytest.fixture(scope="module")
-def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Directory:
-    base = tmp_path_factory.mktemp("shared")
-    root = base / "root"
-    (root / "sub").mkdir(parents=True)
-    (root / "index.html").write_text("hello")
-    (root / "sub" / "index.html").write_text("hello")
-    (base / "secret.html").write_text("secret")
-    (root / "parent").symlink_to(base)
-    (root / "loop").symlink_to(root)
-    site = make_site(f"dir:{root}", 1, AUTHORITY)
-    assert isinstance(site, Directory)
-    return site
-
-
-def test_a_directory_needs_an_index(tmp_path: Path) -> None:
-    with pytest.raises(SiteError, match=r"no index\.html"):
-        make_site(f"dir:{tmp_path}", 1, None)
-
-
 @pytest.fixture
 def crawls(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """Grows by one with each reference crawl."""
@@ -153,8 +151,6 @@ def crawls(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 def test_outcomes_are_remembered_until_anything_changes(
     folder: Path, tmp_path: Path, crawls: list[object]
 ) -> None:
-    (folder / "loop").unlink()
-    (folder / "parent").unlink()
     cache = tmp_path / "cache"
 
     def digest() -> str | None:
@@ -199,8 +195,6 @@ def test_a_cache_that_cannot_be_written_is_no_error(folder: Path, tmp_path: Path
 def test_a_full_disk_leaves_nothing_in_the_cache(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (folder / "loop").unlink()
-    (folder / "parent").unlink()
 
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -212,8 +206,6 @@ def test_a_full_disk_leaves_nothing_in_the_cache(
 
 
 def test_no_file_depends_on_the_locale(folder: Path, tmp_path: Path) -> None:
-    (folder / "loop").unlink()
-    (folder / "parent").unlink()
     code = (
         "import sys; from pathlib import Path; from server.sites.specs import make_site\n"
         "for _ in range(2): make_site(f'dir:{sys.argv[1]}', 1, None, Path(sys.argv[2]))"

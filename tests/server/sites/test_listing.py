@@ -31,12 +31,3 @@ def test_a_list_is_n_pages(pages: int) -> None:
 )
 def test_a_list_has_one_name_per_page(target: str) -> None:
     assert make_site("list:100:10", 1, None).find(target.encode()) is None
-
-
-def test_a_list_counts_each_page() -> None:
-    site = make_site("list:50:0", 1, None)
-    for target in (b"/p/3", b"/p/3", b"/p/49"):
-        assert site.find(target) is not None
-    assert list(site.hits()) == [("/p/3", 200, 2), ("/p/49", 200, 1)]
-    site.reset()
-    assert list(site.hits()) == []
