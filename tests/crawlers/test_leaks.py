@@ -139,8 +139,17 @@ def warm(backend: Backend, url: str) -> None:
         crawl(backend, url, Case(ending, 0.1, 2))
 
 
-USUAL = (*registry.MODELS, "processes")
-OTHERS = ("threads_pool", "trio", "uvloop", "twisted", "gevent")
+USUAL = ("threads", "async_await")
+OTHERS = (
+    "callbacks",
+    "generators",
+    "processes",
+    "threads_pool",
+    "trio",
+    "uvloop",
+    "twisted",
+    "gevent",
+)
 """These too have something of their own to leave: threads, loops, a log."""
 
 

@@ -64,6 +64,7 @@ def test_a_process_that_fails_is_one_clear_line() -> None:
         child.ask()
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_the_command_measures_what_there_is_and_names_what_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
