@@ -33,7 +33,7 @@ MEASURES: Final = {
     KEPT: Measure("kept", "objects of a page that only the collector can free", OBJECTS),
     OPENED: Measure("new", "… of a page with a connection of its own", OBJECTS),
 }
-LEAST: Final = 0.1
+LEAST: Final = 0.5
 """Objects per page; less is what the end of a crawl leaves once, shared out over its pages."""
 
 PROSE: Final = (
