@@ -43,3 +43,13 @@ def test_objects_are_shared_out_over_the_pages() -> None:
         "A page on a new connection leaves 11.5 objects to the garbage collector with "
         "async/await, in one trial"
     )
+
+
+def test_what_the_end_of_a_crawl_leaves_is_no_object_of_a_page(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """530 objects of 2,000 pages, on kept connections and on new ones, stood in a headline."""
+    once = {"callbacks": 0.265}
+    monkeypatch.setattr(f"{__name__}.EACH", {"plain": once, "churn": once})
+    answer = sure(garbage.answer(analysed(littered(blocks=1))))
+    assert sure(answer.headline).text.startswith("No model leaves the garbage collector objects")
