@@ -58,6 +58,7 @@ class Environment(Record):
     cpu_quota: float | None  # cgroup quota in processors, None when unlimited
     memory_total_bytes: int
     limits: dict[str, int | str | None]  # nofile, nproc, somaxconn, port range ...
+    boot: str | None = None  # a hash of the kernel's random id of this boot; None if not recorded
     openssl: str | None = None  # "OpenSSL 3.0.19 27 Jan 2026"; None without ssl, or not recorded
     reasons: dict[str, str] = Field(default_factory=dict)
 
@@ -206,6 +207,27 @@ class Fairness(Record):
     silent: list[int]  # per window: slots that completed nothing in it
     longest_gap_s: list[float]  # the same quantiles: longest time between completions
     jain: float  # Jain's index at the end: 1 if all are equal, 1/slots if one has all
+
+
+class Windows(Record):
+    """A crawl in windows of some hundred exchanges, as columns of equal length."""
+
+    exchanges: list[int]
+    cpu_us: list[int]  # of the client, all threads
+    voluntary: list[int]  # context switches
+    involuntary: list[int]
+
+
+class Switches(Record):
+    """Context switches of the client during the crawl, those of its ended children included.
+
+    Voluntary: a thread had to wait. Involuntary: it lost the processor. In a trial that takes
+    turns, each stop adds switches of its own.
+    """
+
+    voluntary: int
+    involuntary: int
+    windows: Windows | None = None  # of workloads that look at them along the crawl
 
 
 class Turns(Record):
@@ -371,6 +393,7 @@ class TrialRecord(Record):
     ramp: Ramp | None = None  # of barrier trials in older campaigns
     cancelled: Cancelled | None = None  # of the workload that interrupts crawls
     fairness: Fairness | None = None  # of the workload that measures it
+    switches: Switches | None = None  # None: of a server, or not recorded
     turns: Turns | None = None  # None: a whole trial, run alone
     ledger: Ledger | None
     limiter: Limiter | None = None

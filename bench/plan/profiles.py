@@ -18,7 +18,16 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from bench.errors import BenchError
-from bench.plan.participants import BASE, FREE, MAPPED, PAIRED, SPREADING, TWINS, Participants
+from bench.plan.participants import (
+    BASE,
+    FREE,
+    MAPPED,
+    PAIRED,
+    PINNED,
+    SPREADING,
+    TWINS,
+    Participants,
+)
 from bench.plan.tls import Tls
 from bench.plan.workloads import (
     FEWER_MIXED,
@@ -37,12 +46,12 @@ from bench.plan.workloads import (
     fairness,
     fetch,
     garbage,
+    handovers,
     hold,
     ladder,
     mixed,
     mixed_server,
     openloop,
-    pinning,
     processors,
     real,
     recorder_cost,
@@ -235,7 +244,7 @@ def full() -> Profile:
             *scaling(10000, 5),
             *real(Participants(5, 5)),
             recorder_cost(20000, 6),
-            pinning(13000, 5),
+            handovers("crawled", 50_000, 5),
             serve(100, 20, SERVED_BY),
             accept(100, 15, SERVED_BY_MAIN),
             mixed_server(10, 400, 3.0, replace(SERVED_ONCE, only=(*SERVING, *REMEDIES[:2]))),
@@ -245,6 +254,42 @@ def full() -> Profile:
         ),
         backends=None,
         budget_s=2400.0,
+    )
+
+
+CITED: Final = (*MODELS, "uvloop", "trio", "gevent", "aiohttp")
+"""Whom README's table and sentences are about."""
+
+
+def headlines() -> Profile:
+    """What README, the chart on its cover and the bold sentences of docs/findings.md rest on.
+
+    It is measured again and again, hours and boots apart, because the blocks of one campaign say
+    nothing of the next one (:mod:`bench.analysis.stats.campaigns`). Threads on all processors are
+    measured in whole crawls, and in turns only on one.
+    """
+    one_thread = tuple(PINNED if name == FREE else name for name in CITED)
+    who = Participants(5, 5, 5, only=one_thread)
+    crawling = replace(who, only=(*one_thread, *MAPPED[:1]))
+    held = Participants(2, 2, only=CITED)
+    served = Participants(5, 5, 5, only=SERVING)
+    return Profile(
+        "headlines",
+        "ten minutes: what README quotes; run it again on another day, and combine",
+        points=(
+            replace(fetch(100, 14000, who), twins=(BASE, "async_await")),
+            replace(throughput(100, 7000, crawling), twins=(BASE,)),
+            handovers("crawled", 50_000, 5),
+            handovers("fetched", 50_000, 5),
+            *(c10k(connections, held) for connections in (100, 300, 1000, 3000)),
+            *(tls_c10k(connections, held) for connections in (100, 300, 1000, 2000)),
+            churn(100, 12000, who),
+            *(openloop(rate, 1.0, Participants(5, 5, only=CITED)) for rate in (4000,)),
+            serve(100, 20, served),
+            hold(1000, replace(served, models=2, variants=2, rest=2)),
+        ),
+        backends=(*CITED, PINNED, *MAPPED[:1], "aiohttp_web"),
+        budget_s=600.0,
     )
 
 
@@ -378,6 +423,7 @@ def servers() -> Profile:
 PROFILES: dict[str, Callable[[], Profile]] = {
     "smoke": smoke,
     "quick": quick,
+    "headlines": headlines,
     "full": full,
     "reference": reference,
     "equal": equal,

@@ -172,7 +172,7 @@ class Point:
     work_ms: float | None = None  # the work that some pages need (:func:`mixed`)
     round_trip_ms: float = 0.0  # to the server, through a proxy (:mod:`bench.run.proxy`)
     twins: tuple[str, ...] = (BASE,)  # run twice in a block, as A/A pairs
-    recorder: Literal["times", "slots"] = "times"
+    recorder: Literal["times", "slots", "windows"] = "times"
     null_recorder: bool = False  # each has a second trial whose recorder keeps nothing
     controls: tuple[str, ...] = ()  # measured in the same blocks (:mod:`bench.controls`)
     ceiling: bool = False  # measures the server's
@@ -437,12 +437,20 @@ def recorder_cost(pages: int, blocks: int) -> Point:
     return replace(point, twins=(), null_recorder=True, interleaved=True)
 
 
-def pinning(pages: int, blocks: int) -> Point:
-    """The same crawl in turns, on one processor and on all: for threads, and for loops."""
-    loops = (BASE, "async_await")
-    who = Participants(blocks, blocks, blocks, only=("threads", PINNED, *loops))
-    point = closed_loop("pinning", REFERENCE_SLOTS, pages, who)
-    return replace(point, wide=loops, twins=(), interleaved=True, sole=True)
+def handovers(what: Literal["crawled", "fetched"], pages: int, blocks: int) -> Point:
+    """Whole crawls of threads on one processor and on all, with their context switches.
+
+    Whole and long, because the beginning of a crawl of threads costs more than the rest, and
+    because a stopped thread is a context switch. The base has one processor and all of them, too.
+    """
+    who = Participants(blocks, blocks, blocks, only=(FREE, PINNED, BASE))
+    if what == "crawled":
+        point = closed_loop("handovers", REFERENCE_SLOTS, pages, who)
+    else:
+        point = listed("handovers", "crawl", REFERENCE_SLOTS, pages, who)
+    return replace(
+        point, id=f"handovers-{what}", recorder="windows", wide=(BASE,), twins=(), sole=True
+    )
 
 
 QUIET_S: Final = 0.3

@@ -78,7 +78,7 @@ class Command:
     timeout_s: float
     schedule: Schedule | None
     switch_interval_s: float | None
-    recorder: Literal["times", "slots", "null"]
+    recorder: Literal["times", "slots", "windows", "null"]
     out: str  # the names of the files with times start with this
     progress: str | None = None  # shared memory in which the worker counts its exchanges
     cafile: str | None = None  # the authorities to trust where the prefixes are https
@@ -180,6 +180,8 @@ class Result:
     user_s: float
     system_s: float
     page_faults: int
+    voluntary: int  # context switches of the process and of its children that have ended
+    involuntary: int
     late: int
     last_due_s: float | None
     # How many values there are in the files of these names.
@@ -187,6 +189,7 @@ class Result:
     response: int
     slots: int | None = None  # only if the command asked for them, as for ``ended``
     ended: int | None = None
+    windows: int | None = None  # rows of four numbers (crawlers.recorder.WindowRecorder)
     ending: Ending | None = None  # of a crawl that was interrupted
     garbage: int | None = None  # objects that only the cyclic collector could free
     work: Worked | None = None

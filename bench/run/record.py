@@ -21,7 +21,17 @@ from bench.run.judge import BUSY, Load, limiter, served_reason, slot_bound, void
 from bench.run.protocol import Loaded, Result
 from bench.run.servers import ModelServer
 from bench.run.state import Trial, params
-from bench.schema import Cpu, Fairness, Kind, Latency, Ledger, TrialRecord, Work
+from bench.schema import (
+    Cpu,
+    Fairness,
+    Kind,
+    Latency,
+    Ledger,
+    Switches,
+    TrialRecord,
+    Windows,
+    Work,
+)
 from bench.text import now
 from crawlers.backend import Backend
 
@@ -202,6 +212,7 @@ def measured(trial: Trial, result: Result, ledger: Ledger) -> dict[str, Any]:
         "mechanism": {**result.mechanism, **sampled},
         "ledger": ledger,
         "cpu": cpu_of(trial, result),
+        "switches": switches(trial.times, result),
         "service_time": encode_latency(part.service) if part else service_time(trial, result),
         "fairness": None if point.opening else slots_of(trial.times, result, point.slots),
     }
@@ -332,6 +343,20 @@ def slots_of(times: Path, result: Result, slots: int) -> Fairness | None:
         return None
     numbers = np.fromfile(times.with_suffix(".slots"), "l", result.slots)
     return fairness(numbers, seconds(times, "ended", result.ended), slots)
+
+
+def switches(times: Path, result: Result) -> Switches:
+    windows = None
+    if result.windows:
+        rows = np.fromfile(times.with_suffix(".windows"), np.float64).reshape(-1, 4)
+        exchanges, cpu_s, voluntary, involuntary = np.diff(rows, axis=0).T
+        windows = Windows(
+            exchanges=exchanges.astype(int).tolist(),
+            cpu_us=np.rint(1e6 * cpu_s).astype(int).tolist(),
+            voluntary=voluntary.astype(int).tolist(),
+            involuntary=involuntary.astype(int).tolist(),
+        )
+    return Switches(voluntary=result.voluntary, involuntary=result.involuntary, windows=windows)
 
 
 # --- how evenly --------------------------------------------------------------------------

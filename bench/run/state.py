@@ -192,7 +192,7 @@ class Trial:
         return self.bench.seed * 1000 + self.turn.block
 
 
-def recorder(point: Point, turn: Turn) -> Literal["times", "slots", "null"]:
+def recorder(point: Point, turn: Turn) -> Literal["times", "slots", "windows", "null"]:
     return "null" if turn.label.null_recorder else point.recorder
 
 

@@ -23,6 +23,7 @@ import sys
 import time
 from array import array
 from collections.abc import Callable, Mapping, Sequence
+from operator import sub
 from typing import Any, Literal, TextIO
 
 from bench import arrivals, controls
@@ -51,6 +52,7 @@ from crawlers.recorder import (
     Recorder,
     SlotRecorder,
     TimesRecorder,
+    WindowRecorder,
 )
 
 SHORT_SWITCH_S, LARGE_RECEIVE = 0.0005, 256 * 1024
@@ -143,6 +145,12 @@ def page_faults() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 
 
+def switched() -> tuple[int, int]:
+    """Voluntary and involuntary context switches of this process and of its ended children."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_nvcsw for usage in used), sum(usage.ru_nivcsw for usage in used)
+
+
 def processor_s() -> tuple[float, float]:
     """User and system seconds of this process and of its children that have ended."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
@@ -180,7 +188,8 @@ def make_recorder(command: Command) -> TimesRecorder:
         return kind(ended, own_times(len(ended)))
     if command.work is not None:
         return DueRecorder()
-    return SlotRecorder() if command.recorder == "slots" else TimesRecorder()
+    kinds = {"slots": SlotRecorder, "windows": WindowRecorder}
+    return kinds.get(command.recorder, TimesRecorder)()
 
 
 def warm_up(command: Command, crawl: Crawl) -> None:
@@ -251,18 +260,22 @@ def measure(
     if commands.readline().strip() != GO:
         return
     collections = gc_collections()
-    faults, (user, system) = page_faults(), processor_s()
+    faults, switches_before, (user, system) = page_faults(), switched(), processor_s()
     started = time.monotonic()
     report = crawl(job, recorder)
     call_s = time.monotonic() - started
     cpu_s = time.process_time()
     faults, (user_after, system_after) = page_faults() - faults, processor_s()
+    voluntary, involuntary = map(sub, switched(), switches_before)
     collections = gc_collections() - collections
     garbage = None if command.collect else gc.collect()
-    slots = ended = None
+    slots = ended = windows = None
     if isinstance(times, SlotRecorder):
         slots = write(f"{command.out}.slots", times.slots, "l")
         ended = write(f"{command.out}.ended", [at - started for at in times.ended])
+    elif isinstance(times, WindowRecorder):
+        windows = len(times.used)
+        write(f"{command.out}.windows", [value for row in times.used for value in row])
     elif isinstance(times, ProgressRecorder):
         times.settle()
         ended = write(f"{command.out}.ended", times.ended[: len(times.service)].tolist())
@@ -292,12 +305,15 @@ def measure(
         user_s=user_s,
         system_s=system_s,
         page_faults=faults,
+        voluntary=voluntary,
+        involuntary=involuntary,
         late=times.late,
         last_due_s=job.schedule[-1] if job.schedule else None,
         service=write(f"{command.out}.service", times.service),
         response=write(f"{command.out}.response", times.response),
         slots=slots,
         ended=ended,
+        windows=windows,
         ending=watch.ending(started + call_s, cpu_s) if watch else None,
         garbage=garbage,
         work=worked(command, report, times) if isinstance(times, DueRecorder) else None,

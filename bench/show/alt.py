@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from statistics import median
 from typing import Final
 
 from bench.analysis.stats import Spread
@@ -10,6 +11,7 @@ from bench.show import cells
 from bench.show.figures import (
     Axis,
     Bars,
+    Cloud,
     Data,
     Dots,
     Estimate,
@@ -34,7 +36,7 @@ SCALES: Final[dict[str, Callable[[float], str]]] = {
 }
 KINDS: Final[dict[type, str]] = {
     **{Bars: "Bar chart", Stacked: "Stacked bar chart", Dots: "Dot chart"},
-    **{Lines: "Line chart", Forest: "Bar chart"},
+    **{Lines: "Line chart", Forest: "Bar chart", Cloud: "Scatter chart"},
 }
 
 
@@ -83,6 +85,12 @@ def _panels(data: Data) -> Iterator[tuple[str, dict[str, str]]]:
             for plot in data.plots:
                 of = " ".join(filter(None, [plot.title, plot.y.label and f"({plot.y.label})"]))
                 yield of, {x: _line(plot, x, line) for x, line in plot.lines.items()}
+        case Cloud():
+            of, middles = f"{data.y.label}, by {data.x.label}", {}
+            for label, places in data.dots.items():
+                x, y = (median(axis) for axis in zip(*places, strict=True))
+                middles[label] = f"{data.y.words(y)} at {data.x.words(x)}"
+            yield of, middles
         case Dots():
             for dots in data.panels:
                 for group in dots.groups:

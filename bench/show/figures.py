@@ -192,7 +192,17 @@ class Dots:
     breaks: Sequence[int] = ()
 
 
-Data = Bars | Dots | Forest | Lines | Stacked
+@dataclass(frozen=True, slots=True)
+class Cloud:
+    """Samples as dots, by label, and a line through them: its height at 0 and its slope."""
+
+    x: Axis
+    y: Axis
+    dots: Mapping[str, Sequence[tuple[float, float]]]
+    line: tuple[float, float]
+
+
+Data = Bars | Cloud | Dots | Forest | Lines | Stacked
 
 
 @dataclass(frozen=True, slots=True)

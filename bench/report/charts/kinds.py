@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from statistics import median
 from typing import Final
 
 from matplotlib.axes import Axes
@@ -27,6 +28,7 @@ from bench.show import cells
 from bench.show.figures import (
     Axis,
     Bars,
+    Cloud,
     Colour,
     Data,
     DotGroup,
@@ -483,8 +485,49 @@ def _bar(
         )
 
 
+def draw_cloud(cloud: Cloud, slide: Slide) -> None:
+    """Dots of every label, each named at the middle of its own, and the line below them."""
+    (axes,) = slide.panels(1)
+    places = [place for dots in cloud.dots.values() for place in dots]
+    right = max(x for x, _ in places) * 1.05
+    # The highest hundredth is somebody else's work; the axis would be for that alone.
+    top = sorted(y for _, y in places)[int(0.99 * (len(places) - 1))] * 1.15
+    fixed, slope = cloud.line
+    axes.plot([0, right], [fixed, fixed + slope * right], color=slide.palette.ink, linewidth=1.6)
+    ends = []
+    for label, dots in cloud.dots.items():
+        look = slide.look.of(label.partition(",")[0])
+        filled = "," not in label
+        xs, ys = zip(*dots, strict=True)
+        axes.scatter(
+            xs,
+            ys,
+            s=14,
+            marker=look.marker,
+            facecolors=look.colour if filled else "none",
+            edgecolors=look.colour,
+            linewidths=0.8,
+            alpha=0.55,
+            zorder=3,
+        )
+        ends.append(EndLabel(label, median(xs), median(ys), look.colour, filled))
+    axes.set(xlim=(0, right), ylim=(0, top), xlabel=cloud.x.label, ylabel=cloud.y.label)
+    value_axis(axes, [top], words=cloud.y.words)
+    for end in ends:
+        axes.annotate(
+            end.text,
+            (end.x, end.y),
+            xytext=(10, 10),
+            textcoords="offset points",
+            color=end.colour,
+            fontweight="bold",
+            zorder=6,
+        )
+
+
 DRAW: Final[dict[type, Callable[..., None]]] = {
     Bars: draw_bars,
+    Cloud: draw_cloud,
     Dots: draw_dots,
     Forest: draw_forest,
     Lines: draw_lines,

@@ -1,0 +1,223 @@
+"""What does the interpreter's lock cost threads?
+
+A thread that cannot go on, because another has the lock or because nothing has arrived, gives up
+its processor: a voluntary context switch. Their number for a page repeats from campaign to
+campaign. What one costs is the machine's, and differs by the minute. So processor time is a line
+over the number of switches, and the headline is the number at both ends of that line.
+
+Whole crawls, in windows of 500 pages: threads on one processor and on all that a client can have,
+and callbacks on the same. The server sleeps between requests in all of these trials, because a
+client on all of two processors shares the server's.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from bench.analysis import stats
+from bench.analysis.analysis import Analysis
+from bench.analysis.summary import processors
+from bench.plan.participants import BASE, FREE, PINNED
+from bench.questions.question import Answer, Headline, few
+from bench.schema import TrialRecord
+from bench.show import cells
+from bench.show.figures import Axis, Cloud, Figure, Unit
+from bench.show.measured import US, Measure, Measured
+from bench.show.table import Column, Columns, Table, name, tabled
+from bench.show.words import of_blocks
+from bench.text import number, plural, times
+
+NAME: Final = "handovers"
+ASKS: Final = "What does the interpreter's lock cost threads?"
+CRAWLED, FETCHED = "handovers-crawled", "handovers-fetched"
+PAGES: Final = {CRAWLED: "crawled", FETCHED: "fetched"}
+ONE: Final = ", one processor"
+PER_PAGE: Final = Unit("a page", times, number)
+COST, VOLUNTARY, INVOLUNTARY = "cost", "voluntary", "involuntary"
+PROSE: Final = (
+    "Whole crawls at 100 slots, from a server that sleeps. A switch is a voluntary context switch "
+    "of the client (getrusage): a thread waits for the lock, or for an answer. On several "
+    "processors a thread that gives up the lock wakes another elsewhere, which often finds the "
+    "lock taken again. To measure it: `python -m bench run --only handovers`."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Some hundred pages of one crawl: context switches and microseconds for each of them."""
+
+    label: str
+    voluntary: float
+    us: float
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """Microseconds of a page as a line over its voluntary switches.
+
+    The line is H. Theil's (1950): the median of all slopes, so that windows in which another
+    program had the processor do not bend it. ``explained`` is the share of the variance.
+    """
+
+    fixed_us: float
+    switch_us: float
+    low_us: float  # of the slope, 95 % interval
+    high_us: float
+    explained: float
+    windows: int
+
+    @property
+    def words(self) -> str:
+        return (
+            f"{self.fixed_us:.0f} µs a page and {self.switch_us:.1f} µs "
+            f"[{self.low_us:.1f}–{self.high_us:.1f}] for each switch; the line explains "
+            f"{100 * self.explained:.0f} % of the variance of {plural(self.windows, 'window')}"
+        )
+
+
+def law(windows: Sequence[Window]) -> Law | None:
+    """The line through these windows; None where they have too few or too equal switches."""
+    x, y = np.array([w.voluntary for w in windows]), np.array([w.us for w in windows])
+    if len(windows) < 10 or float(np.ptp(x)) < 0.5:
+        return None
+    slope, fixed, low, high = stats.theil_sen(x.tolist(), y.tolist())
+    fixed = float(np.median(y - slope * x))
+    left = float(((y - fixed - slope * x) ** 2).sum())
+    explained = max(0.0, 1 - left / float(((y - y.mean()) ** 2).sum()))
+    return Law(fixed, slope, low, high, explained, len(windows))
+
+
+def placed(trial: TrialRecord) -> str:
+    """The label of a trial with its processors: "threads" has all, as users run them."""
+    if trial.backend == PINNED:
+        return FREE + ONE
+    wide = trial.backend == FREE or trial.params.get("processors") == "all"
+    return trial.backend if wide else trial.backend + ONE
+
+
+def trials(analysis: Analysis, point: str) -> list[TrialRecord]:
+    found = stats.trials_of(analysis.records, NAME, twins=False)
+    return [trial for trial in found if trial.point == point and trial.switches and trial.pages]
+
+
+def windows_of(found: Iterable[TrialRecord]) -> list[Window]:
+    return [
+        Window(placed(trial), voluntary / pages, us / pages)
+        for trial in found
+        if trial.switches and (seen := trial.switches.windows)
+        for pages, us, voluntary in zip(seen.exchanges, seen.cpu_us, seen.voluntary, strict=True)
+    ]
+
+
+def measured(found: Sequence[TrialRecord], what: str) -> Measured:
+    values: dict[str, dict[str, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
+    for trial in found:
+        if trial.switches is None or trial.cpu is None or not trial.pages:
+            continue
+        used_s = trial.cpu.client_user_s + trial.cpu.client_system_s
+        row = values[placed(trial)]
+        row[COST][trial.block] = 1e6 * used_s / trial.pages
+        row[VOLUNTARY][trial.block] = trial.switches.voluntary / trial.pages
+        row[INVOLUNTARY][trial.block] = trial.switches.involuntary / trial.pages
+    measures = {
+        COST: Measure(f"a {what} page", f"a {what} page, processor time", US),
+        VOLUNTARY: Measure("voluntary switches", "voluntary context switches", PER_PAGE),
+        INVOLUNTARY: Measure("involuntary", "involuntary context switches", PER_PAGE),
+    }
+    order = [FREE, FREE + ONE, BASE, BASE + ONE]
+    return Measured(measures, {label: values[label] for label in order if label in values})
+
+
+def answer(analysis: Analysis) -> Answer | None:
+    crawled = trials(analysis, CRAWLED) or trials(analysis, FETCHED)
+    if not crawled:
+        return None
+    point = crawled[0].point
+    found, windows = measured(crawled, PAGES[point]), windows_of(crawled)
+    line = law([window for window in windows if window.label.startswith(FREE)])
+    tables = [table(analysis, each) for each in PAGES if trials(analysis, each)]
+    head = headline(found, line, PAGES[point], all_of(crawled))
+    said = f"{line.words}. " if line else ""
+    return Answer(
+        found,
+        head,
+        f"{said[:1].upper()}{said[1:]}{PROSE}",
+        tables=tables,
+        printed=True,
+        figures=[figure(crawled, windows, line, head)] if line else [],
+    )
+
+
+def all_of(found: Sequence[TrialRecord]) -> str:
+    """How many processors the threads had, in words."""
+    here = next((processors(t, "client") for t in found if t.backend == FREE), set())
+    return plural(len(here), "processor") if here else "all processors"
+
+
+def headline(found: Measured, line: Law | None, what: str, several: str) -> Headline | None:
+    """The hand-overs on all processors and on one, and what each costs."""
+    if not {FREE, FREE + ONE} <= found.values.keys() or line is None:
+        return None
+    many, one = found.median(FREE, VOLUNTARY), found.median(FREE + ONE, VOLUNTARY)
+    slots = 100
+    blocks = min(found.blocks([VOLUNTARY]))
+    text = (
+        f"{slots} threads hand the lock over {times(many)} times per {what} page on {several}, "
+        f"{times(one)} times on one{few(blocks)}"
+    )
+    return Headline(text, f"{line.switch_us:.0f} µs for each here; {plural(blocks, 'block')}")
+
+
+Row = tuple[str, Measured]
+COLUMNS: Final[Columns[Row]] = (
+    (name("backend"), lambda row: row[0]),
+    (Column("CPU µs per page"), lambda row: cells.spread(row[1].spread(row[0], COST))),
+    (Column("voluntary switches"), lambda row: cells.spread(row[1].spread(row[0], VOLUNTARY))),
+    (Column("involuntary"), lambda row: cells.spread(row[1].spread(row[0], INVOLUNTARY))),
+)
+
+
+def table(analysis: Analysis, point: str) -> Table:
+    here = trials(analysis, point)
+    found = measured(here, PAGES[point])
+    line = law([window for window in windows_of(here) if window.label.startswith(FREE)])
+    return tabled(
+        f"Context switches of a {PAGES[point]} page",
+        COLUMNS,
+        [(label, found) for label in found.values],
+        about=(
+            "Whole crawls at 100 slots; median and range over blocks. Without “one processor” a "
+            f"client has {all_of(here)}."
+        ),
+        notes=[f"Threads need {line.words}."] if line else (),
+    )
+
+
+def figure(
+    found: Sequence[TrialRecord], windows: Sequence[Window], line: Law, head: Headline | None
+) -> Figure:
+    dots: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for window in windows:
+        dots[window.label].append((window.voluntary, window.us))
+    costs = measured(found, PAGES[found[0].point])
+    return Figure(
+        name=NAME,
+        title="Processor time of a page over its context switches",
+        headline=head.text if head else None,
+        subtitle=(
+            f"Each dot is a window of 500 {PAGES[found[0].point]} pages of one crawl at 100 slots; "
+            f"{of_blocks(costs.blocks([COST]))}"
+        ),
+        data=Cloud(
+            x=Axis("voluntary context switches per page"),
+            y=Axis("processor time per page", words=US.ticks),
+            dots=dots,
+            line=(line.fixed_us, line.switch_us),
+        ),
+        notes=(f"The line: {line.words}.",),
+    )
