@@ -23,6 +23,7 @@ from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.summary import processors
 from bench.plan.participants import BASE, FREE, PINNED
+from bench.plan.workloads import REFERENCE_SLOTS
 from bench.questions.question import Answer, Headline, few
 from bench.schema import TrialRecord
 from bench.show import cells
@@ -61,22 +62,21 @@ class Law:
     """Microseconds of a page as a line over its voluntary switches.
 
     The line is H. Theil's (1950): the median of all slopes, so that windows in which another
-    program had the processor do not bend it. ``explained`` is the share of the variance.
+    program had the processor do not bend it. ``explained`` is the share of the variance. There is
+    no interval: windows of a crawl follow from each other, so only other campaigns can give one.
     """
 
     fixed_us: float
     switch_us: float
-    low_us: float  # of the slope, 95 % interval
-    high_us: float
     explained: float
     windows: int
 
     @property
     def words(self) -> str:
         return (
-            f"{self.fixed_us:.0f} µs a page and {self.switch_us:.1f} µs "
-            f"[{self.low_us:.1f}–{self.high_us:.1f}] for each switch; the line explains "
-            f"{100 * self.explained:.0f} % of the variance of {plural(self.windows, 'window')}"
+            f"{self.fixed_us:.0f} µs a page and {self.switch_us:.1f} µs for each switch; "
+            f"this line explains {100 * self.explained:.0f} % of the variance of "
+            f"{plural(self.windows, 'window')}"
         )
 
 
@@ -85,11 +85,11 @@ def law(windows: Sequence[Window]) -> Law | None:
     x, y = np.array([w.voluntary for w in windows]), np.array([w.us for w in windows])
     if len(windows) < 10 or float(np.ptp(x)) < 0.5:
         return None
-    slope, fixed, low, high = stats.theil_sen(x.tolist(), y.tolist())
+    slope, *_ = stats.theil_sen(x.tolist(), y.tolist())
     fixed = float(np.median(y - slope * x))
     left = float(((y - fixed - slope * x) ** 2).sum())
     explained = max(0.0, 1 - left / float(((y - y.mean()) ** 2).sum()))
-    return Law(fixed, slope, low, high, explained, len(windows))
+    return Law(fixed, slope, explained, len(windows))
 
 
 def placed(trial: TrialRecord) -> str:
@@ -163,14 +163,19 @@ def headline(found: Measured, line: Law | None, what: str, several: str) -> Head
     """The hand-overs on all processors and on one, and what each costs."""
     if not {FREE, FREE + ONE} <= found.values.keys() or line is None:
         return None
-    many, one = found.median(FREE, VOLUNTARY), found.median(FREE + ONE, VOLUNTARY)
-    slots = 100
-    blocks = min(found.blocks([VOLUNTARY]))
+    many, one = found.spread(FREE, VOLUNTARY), found.spread(FREE + ONE, VOLUNTARY)
+    assert many is not None
+    assert one is not None
+    blocks = min(many.count, one.count)
     text = (
-        f"{slots} threads hand the lock over {times(many)} times per {what} page on {several}, "
-        f"{times(one)} times on one{few(blocks)}"
+        f"{REFERENCE_SLOTS} threads hand the lock over {times(many.median)} times per {what} page "
+        f"on {several}, {times(one.median)} times on one{few(blocks)}"
     )
-    return Headline(text, f"{line.switch_us:.0f} µs for each here; {plural(blocks, 'block')}")
+    each = f"{line.switch_us:.0f} µs for each here"
+    if few(blocks):
+        return Headline(text, f"no interval; {each}")
+    ranges = " and ".join(f"{times(s.low)} to {times(s.high)}" for s in (many, one))
+    return Headline(text, f"{ranges}: lowest and highest of {plural(blocks, 'block')}; {each}")
 
 
 Row = tuple[str, Measured]

@@ -92,7 +92,13 @@ def test_what_alone_answers_a_question_loses_its_interval_last() -> None:
     entries = plan.select("full", names)
     sole = {entry.point.id for entry in entries if entry.point.sole}
     apart = {e.point.id for e in entries if e.point.workload in ("crossover", "mixed")}
-    assert sole == {"ladder-1000", "pinning-100", "processors-apart", "processors-shared", *apart}
+    assert sole == {
+        "ladder-1000",
+        "handovers-crawled",
+        "processors-apart",
+        "processors-shared",
+        *apart,
+    }
     left = planned = blocks(entries)
     others = planned.keys() - sole
     for entry in (entries[place] for place in budget.order_of_cuts(entries)):

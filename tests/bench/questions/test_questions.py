@@ -38,11 +38,11 @@ from tests.bench.questions.test_crossover import crossed
 from tests.bench.questions.test_equal import flipped
 from tests.bench.questions.test_fairness import unfair
 from tests.bench.questions.test_garbage import littered
+from tests.bench.questions.test_handovers import switching
 from tests.bench.questions.test_hold import holding
 from tests.bench.questions.test_mixed_server import beside_work
 from tests.bench.questions.test_open_loop import scheduled
 from tests.bench.questions.test_page import split
-from tests.bench.questions.test_pinning import pinned
 from tests.bench.questions.test_processors import widened
 from tests.bench.questions.test_serve import loaded
 from tests.bench.questions.test_slow_readers import read_slowly
@@ -69,7 +69,7 @@ MEASURED: dict[str, Callable[..., Any]] = {
     "memory": partial(synthetic.campaign, workloads=["c10k"]),
     "waiting": partial(synthetic.campaign, workloads=["waiting"]),
     "crossover": crossed,
-    "pinning": pinned,
+    "handovers": switching,
     "churn": opened,
     "bodies": of_sizes,
     "garbage": littered,

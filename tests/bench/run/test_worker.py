@@ -66,6 +66,19 @@ def crawl(server: Server, told: Command) -> Result:
         return worker.result(time.monotonic() + SOON_S)
 
 
+def test_windows_of_a_crawl_have_their_context_switches(tmp_path: Path) -> None:
+    with Server("list:1200:1024", seed=1, cores=[]) as server:
+        told = replace(command(server, tmp_path, "threads"), urls=1200, slots=8, recorder="windows")
+        result = crawl(server, told)
+    assert result.windows == 3  # after exchanges 0, 500 and 1000
+    assert result.voluntary + result.involuntary > 0
+    rows = array("d")
+    with open(tmp_path / "times.windows", "rb") as file:
+        rows.fromfile(file, 4 * result.windows)
+    assert rows[::4].tolist() == [0, 500, 1000]
+    assert rows[2] <= rows[6] <= rows[10]
+
+
 def test_ready_go_result(server: Server, tmp_path: Path) -> None:
     result = crawl(server, command(server, tmp_path))
     assert result.digest == server.digest
