@@ -13,7 +13,7 @@ Blocks and pages come from the scatter of the A/A pairs in a reference campaign
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -387,11 +387,52 @@ PROFILES: dict[str, Callable[[], Profile]] = {
 }
 
 
-def profile(name: str) -> Profile:
-    """The profile of that name.
+JOINED: Final = "+"
+"""Between the names of profiles whose points are in one campaign."""
 
-    Raises :class:`ProfileError` for an unknown one.
+
+def profile(name: str, only: Sequence[str] | None = None) -> Profile:
+    """The profile of that name, or of several such as ``quick+full``: of a point the first has.
+
+    ``only`` names workloads or points. What the profile does not have comes from another one, from
+    ``smoke`` last because everything is small there, and the result is named after all of them.
+    Raises :class:`ProfileError` for an unknown name.
     """
-    if name not in PROFILES:
-        raise ProfileError(f"unknown profile {name!r}: choose one of {', '.join(PROFILES)}")
-    return PROFILES[name]()
+    wanted = name.split(JOINED)
+    for part in wanted:
+        if part not in PROFILES:
+            raise ProfileError(f"unknown profile {part!r}: choose one of {', '.join(PROFILES)}")
+    order = (*wanted, *sorted(PROFILES, key="smoke".__eq__)) if only else wanted
+    parts = {part: PROFILES[part]() for part in order}
+    source = {part: list(found.points) for part, found in parts.items()}
+    if only:
+        having = {name: [p for p in parts if named(parts[p].points, [name])] for name in only}
+        if unknown := next((name for name, those in having.items() if not those), None):
+            workloads = dict.fromkeys(p.workload for points in source.values() for p in points)
+            raise ProfileError(
+                f"unknown workload or point {unknown!r}: see python -m bench list; "
+                f"workloads: {', '.join(workloads)}"
+            )
+        first = {name: those[0] for name, those in having.items()}
+        source = {
+            part: named(found.points, [name for name in only if first[name] == part])
+            for part, found in parts.items()
+            if part in first.values()
+        }
+    points: dict[str, Point] = {}
+    for point in (point for held in source.values() for point in held):
+        points.setdefault(point.id, point)
+    used = [parts[part] for part in source]
+    usual = [found.backends for found in used]
+    times = [found.budget_s for found in used]
+    return replace(
+        used[0],
+        name=JOINED.join(source),
+        points=tuple(points.values()),
+        backends=None if None in usual else tuple(dict.fromkeys(n for u in usual for n in u or ())),
+        budget_s=None if None in times else max(time_s or 0.0 for time_s in times),
+    )
+
+
+def named(points: Sequence[Point], names: Sequence[str]) -> list[Point]:
+    return [point for point in points if {point.id, point.workload} & {*names}]

@@ -28,7 +28,7 @@ def test_an_unknown_profile_names_those_there_are() -> None:
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_point_ids_are_unique_and_begin_with_their_workload(profile: str) -> None:
-    found = profiles.profile(profile).points
+    found = profiles.PROFILES[profile]().points
     assert len({point.id for point in found}) == len(found)
     assert all(point.id.rpartition("-")[0] == point.workload for point in found)
 

@@ -43,7 +43,7 @@ def test_all_labels_work_equally_long(point, name: str) -> None:  # type: ignore
     assert pages_of(own) >= least
     inner = max(pages_of(point) - edges, 0)
     rounds = inner * point.work_s / pages_of(point) / round_s(point, base)
-    aside = rounds * point.slots if once(label) else 0.0
+    aside = rounds * point.slots if once(point, label) else 0.0
     turns = round_s(point, label) / round_s(point, base)
     work = (pages_of(own) - edges - aside) * weight(point, label) / turns
     assert work == pytest.approx(inner, abs=weight(point, label)) or pages_of(own) == least
