@@ -40,7 +40,12 @@ UNKNOWN: Final = "\0"
 """What a program fills in."""
 
 STAND_FOR: Final = {
-    **{"CAMPAIGN": "reference", "FOLDER": "reference", "COMMAND": "run", "PATHS-OF-PYTHONS": "python3"},
+    **{
+        "CAMPAIGN": "reference",
+        "FOLDER": "reference",
+        "COMMAND": "run",
+        "PATHS-OF-PYTHONS": "python3",
+    },
     **{"URL": "http://127.0.0.1/", "OLD,NEW": "callbacks,threads", "NAME": "callbacks"},
 }
 """What a document writes in capitals, and what it may be."""
@@ -147,11 +152,12 @@ def test_it_can_be_run(
     said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(runner, "look_up", installed)
+    code: object = 0
     try:
         attempt(words_of(said))
     except SystemExit as stopped:
-        shown = capsys.readouterr()
-        assert stopped.code == 0, f"{commands()[said]}: {said}: {shown.err}"
+        code = stopped.code
+    assert code == 0, f"{commands()[said]}: {said}: {capsys.readouterr().err}"
 
 
 def test_all_kinds_of_text_are_read() -> None:

@@ -101,9 +101,6 @@ def turn_s(point: Point, label: Label) -> float:
     """How long a turn of this label should be, where labels take turns."""
     if once(point, label):
         return ONLY_TURN_S
-    import os
-    if point.role == "server" and "TT" in os.environ:
-        return float(os.environ["TT"].split(",")[label.twin])
     return LONG_TURN_S if point.slots >= LONG_TURN_SLOTS else TURN_S
 
 

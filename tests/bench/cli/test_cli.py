@@ -192,7 +192,9 @@ def test_a_dry_run_prints_the_plan_and_measures_nothing(
     found = json.loads(shown.out)
     assert found["profile"] == "quick+full"
     assert {p["point"]: p["blocks"] for p in found["points"]} == {"fetch-100": 5, "accept-100": 5}
-    assert re.search(r"^fetch-100: 5 blocks, \d+ trials, \d+ s: threads, callbacks", shown.err, re.M)
+    assert re.search(
+        r"^fetch-100: 5 blocks, \d+ trials, \d+ s: threads, callbacks", shown.err, re.M
+    )
     assert re.search(r"profile quick\+full: about \d:\d\d min", shown.err)
     record = next(iter(campaign(blocks=2))).model_copy(
         update={"profile": "quick", "plan": [PointPlan.model_validate(found["points"][0])]}

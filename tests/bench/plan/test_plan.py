@@ -44,7 +44,9 @@ def test_a_selection_keeps_pairs_of_point_and_backend() -> None:
 def test_an_empty_or_unknown_selection_is_refused() -> None:
     with pytest.raises(PlanError, match="nothing to measure"):
         plan.select("smoke", ["threads"], only=["cost-100"])
-    with pytest.raises(ProfileError, match=r"point 'nonesuch'.*bench list; workloads: .*throughput,"):
+    with pytest.raises(
+        ProfileError, match=r"point 'nonesuch'.*bench list; workloads: .*throughput,"
+    ):
         plan.select("smoke", MODELS, only=["nonesuch"])
 
 
