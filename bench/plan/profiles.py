@@ -421,35 +421,33 @@ def profile(name: str, only: Sequence[str] | None = None) -> Profile:
             raise ProfileError(f"unknown profile {part!r}: choose one of {', '.join(PROFILES)}")
     order = (*wanted, *sorted(PROFILES, key="smoke".__eq__)) if only else wanted
     parts = {part: PROFILES[part]() for part in order}
-    source = {part: list(found.points) for part, found in parts.items()}
-    if only:
-        having = {name: [p for p in parts if named(parts[p].points, [name])] for name in only}
-        if unknown := next((name for name, those in having.items() if not those), None):
-            workloads = dict.fromkeys(p.workload for points in source.values() for p in points)
+    taken: dict[str, list[str]] = {}
+    for word in only or ():
+        here = (part for part in parts if any(word in known_as(p) for p in parts[part].points))
+        if (first := next(here, None)) is None:
+            workloads = dict.fromkeys(p.workload for part in parts.values() for p in part.points)
             raise ProfileError(
-                f"unknown workload or point {unknown!r}: see python -m bench list; "
+                f"unknown workload or point {word!r}: see python -m bench list; "
                 f"workloads: {', '.join(workloads)}"
             )
-        first = {name: those[0] for name, those in having.items()}
-        source = {
-            part: named(found.points, [name for name in only if first[name] == part])
-            for part, found in parts.items()
-            if part in first.values()
-        }
-    points: dict[str, Point] = {}
-    for point in (point for held in source.values() for point in held):
-        points.setdefault(point.id, point)
-    used = [parts[part] for part in source]
+        taken.setdefault(first, []).append(word)
+    used = [found for part, found in parts.items() if part in taken or not only]
+    points = {
+        point.id: point
+        for found in reversed(used)
+        for point in found.points
+        if not only or known_as(point) & {*taken[found.name]}
+    }
     usual = [found.backends for found in used]
     times = [found.budget_s for found in used]
     return replace(
         used[0],
-        name=JOINED.join(source),
+        name=JOINED.join(found.name for found in used),
         points=tuple(points.values()),
         backends=None if None in usual else tuple(dict.fromkeys(n for u in usual for n in u or ())),
         budget_s=None if None in times else max(time_s or 0.0 for time_s in times),
     )
 
 
-def named(points: Sequence[Point], names: Sequence[str]) -> list[Point]:
-    return [point for point in points if {point.id, point.workload} & {*names}]
+def known_as(point: Point) -> set[str]:
+    return {point.id, point.workload}

@@ -197,7 +197,7 @@ def test_a_dry_run_prints_the_plan_and_measures_nothing(
     )
     assert re.search(r"profile quick\+full: about \d:\d\d min", shown.err)
     record = next(iter(campaign(blocks=2))).model_copy(
-        update={"profile": "quick", "plan": [PointPlan.model_validate(found["points"][0])]}
+        update={"profile": "quick", "plan": [PointPlan.model_validate(found["points"][-1])]}
     )
     save(tmp_path / "begun", [record])
     assert main(["run", "--dry-run", "--resume", str(tmp_path / "begun")]) == DONE
