@@ -191,7 +191,7 @@ def table(numbers: Numbers) -> str:
             f"`{label}`",
             *(numbers.idle(label), numbers.idle_tls(label)),
             *(
-                f"{cost}{on.get(label, '')}"
+                cost + on.get(label, "")
                 for cost in (numbers.page(label), numbers.connection(label))
             ),
             *((numbers.server(label),) if numbers.serves else ()),
