@@ -129,7 +129,7 @@ class CampaignRecord(Record):
     schema_version: int = SCHEMA_VERSION
     campaign: str  # "20261121-051200-1a2b3c"
     created: str  # ISO 8601, UTC
-    profile: str
+    profile: str  # "quick", or "quick+full" where --only took points of both
     seed: int  # decides the order of trials, which can be rebuilt from it
     blocks: int
     backends: list[str]

@@ -136,7 +136,7 @@ def run(options: argparse.Namespace) -> None:
     if wanted is not None and not server.tls:
         raise TlsError(f"{server.name} speaks no TLS: {server.summary}")
     if options.site.startswith("faults"):
-        raise SiteError(f"{options.site}: only python -m server serves a site of faults")
+        raise SiteError(f"{options.site}: a site of faults is for python -m server")
     serve = server.load()
     with contextlib.ExitStack() as stack:
         try:

@@ -114,7 +114,7 @@ def chosen(arguments: argparse.Namespace) -> Options:
 def measuring(parser: argparse.ArgumentParser, profile: str = "quick") -> None:
     campaign(parser.add_argument, profile)
     parser.add_argument(
-        "--only", type=names, metavar="W,P", help="only these workloads or points; see list"
+        "--only", type=names, metavar="W,P", help="only these workloads or points of any profile"
     )
     add_json(parser)
 

@@ -153,29 +153,17 @@ def select(
 ) -> list[PlannedPoint]:
     """The points of a profile with their labels, narrowed down as the user asked.
 
-    ``only`` names workloads or point ids; ``selection`` keeps the given pairs of
+    ``only`` is as in :func:`bench.plan.profiles.profile`; ``selection`` keeps the given pairs of
     point and backend; ``blocks`` replaces the profile's numbers of blocks;
     ``named`` and ``sharing`` are as in :func:`labels_of`.
     Raises :class:`bench.plan.profiles.ProfileError` for an unknown name and for a whole profile
     that this machine is too small for, and :class:`PlanError` when nothing is left.
     """
-    chosen_profile = profile(profile_name)
-    points = chosen_profile.points
-    if chosen_profile.refusal and not only:
-        raise ProfileError(chosen_profile.refusal)
-    if only:
-        known = {point.id for point in points} | {point.workload for point in points}
-        for name in only:
-            if name not in known:
-                workloads = ", ".join(dict.fromkeys(point.workload for point in points))
-                ids = ", ".join(point.id for point in points)
-                raise ProfileError(
-                    f"unknown workload or point {name!r} in profile {profile_name}; "
-                    f"workloads: {workloads}; points: {ids}"
-                )
-        points = tuple(point for point in points if {point.id, point.workload} & set(only))
+    found = profile(profile_name, only)
+    if found.refusal and not only:
+        raise ProfileError(found.refusal)
     chosen = []
-    for point in points:
+    for point in found.points:
         if blocks is not None:
             point = replace(point, who=point.who.resized(blocks))
         kept = {

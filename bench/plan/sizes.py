@@ -99,20 +99,20 @@ LONG_TURN_SLOTS = 1000
 
 def turn_s(point: Point, label: Label) -> float:
     """How long a turn of this label should be, where labels take turns."""
-    if once(label):
+    if once(point, label):
         return ONLY_TURN_S
     return LONG_TURN_S if point.slots >= LONG_TURN_SLOTS else TURN_S
 
 
-def once(label: Label) -> bool:
-    """Whether a label takes one long turn in each round, and not two."""
+def once(point: Point, label: Label) -> bool:
+    """Whether a label takes one long turn in each round, and not two: no server does."""
     backend = OURS.get(label.name)
-    return backend is not None and backend.several_threads
+    return point.role == "client" and backend is not None and backend.several_threads
 
 
 def round_s(point: Point, label: Label) -> float:
     """How long a label's turns in a round should be together."""
-    return turn_s(point, label) * (1 if once(label) else 2)
+    return turn_s(point, label) * (1 if once(point, label) else 2)
 
 
 def weight(point: Point, label: Label) -> float:
@@ -154,7 +154,7 @@ def sized(point: Point, label: Label) -> Point:
     page_s = point.work_s / pages_of(point)
     rounds = page_s * max(pages_of(point) - edges, 0) / round_s(point, Label(BASE))
     counted = rounds * round_s(point, label) / (page_s * weight(point, label))
-    aside = rounds * point.slots if once(label) else 0.0
+    aside = rounds * point.slots if once(point, label) else 0.0
     pages = max(edges + round(counted + aside), PAGES_PER_SLOT * point.slots)
     site = f"{kind}:{pages}:{rest}"
     if label.flipped:

@@ -665,7 +665,7 @@ def serve(connections: int, rounds: int, who: Participants) -> Point:
     """Servers under load, in turns: kept connections, each with one request in flight."""
     return replace(
         listed("serve", "crawl", connections, SERVED, who),
-        twins=(BASE,),
+        twins=(BASE, FREE),
         controls=("bare",),
         interleaved=True,
         role="server",

@@ -14,6 +14,7 @@ from typing import Final
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.questions.question import RANGES, Answer, bars, of_models
+from bench.questions.serve import placed
 from bench.show.measured import TIMES, US, Blocks, Measure, Measured, within
 from bench.show.words import BY_LOAD
 from bench.text import listing
@@ -33,7 +34,9 @@ PROSE: Final = (
     "Each of 100 clients opens a connection, asks for a page of 2 KB with `Connection: close`, "
     "compares the answer, and comes back with a new connection. The server accepts, starts "
     "whatever serves a connection (a thread, an object, a task), answers, and closes. The load "
-    "opens a connection for each answer too, so a fast server may wait for it. To measure it: "
+    "opens a connection for each answer too, so a fast server may wait for it. On several "
+    "processors threads pay more, because they hand the interpreter's lock over: on two, wrk saw "
+    "5.8 times the cost of `callbacks`. To measure it: "
     "`python -m bench run --profile servers --only accept,serve-100`."
 )
 
@@ -59,8 +62,10 @@ def answer(analysis: Analysis) -> Answer | None:
     found = measured(analysis)
     if not found.values:
         return None
-    head = of_models(found, ALL, "One request per connection costs a server")
-    hollow = stats.limited_by_load(stats.served(analysis.records, NAME))
+    trials = stats.served(analysis.records, NAME)
+    serving, where = placed(trials)
+    head = of_models(found, ALL, f"{serving} a connection costs")
+    hollow = stats.limited_by_load(trials)
     servers = found.only(label for label in found.values if label != BARE)
     warnings = [
         f"The load was slower than {listing(sorted(hollow))}: a server that waits for a client "
@@ -68,7 +73,7 @@ def answer(analysis: Analysis) -> Answer | None:
     ]
     about = (
         "Processor time of the server per request at 100 connections, in turns; what of it a kept "
-        f"connection saves; and all of it over that of {BARE}."
+        f"connection saves; and all of it over that of {BARE}. {where}"
     )
     return Answer(
         found,
@@ -81,7 +86,7 @@ def answer(analysis: Analysis) -> Answer | None:
                 head,
                 NAME,
                 "Processor time of a server per request with a connection of its own",
-                "100 clients, each with a new connection for each page of 2 KB, in turns",
+                f"100 clients, each with a new connection for each page of 2 KB, in turns. {where}",
                 {"processor time per request": (ALL,)},
                 notes=[RANGES, BY_LOAD] if hollow else [RANGES],
                 hollow=hollow,

@@ -80,6 +80,8 @@ class OverTls:
     at: int | None  # the number of connections at which all were read; None: slopes
     highest: int
     blocks: int
+    numbers: int  # of connections
+    trials: int
 
 
 @dataclass(frozen=True)
@@ -140,7 +142,11 @@ def _over_tls(
     return OverTls(
         *(over.label, user, over.total, over.interval, over.fixed),
         *(before, on.total if on and before is not None else None, openssl, library),
-        *(at, highest, over.blocks),
+        at=at,
+        highest=highest,
+        blocks=over.blocks,
+        numbers=len(over.connections),
+        trials=over.trials,
     )
 
 
@@ -221,7 +227,15 @@ def _headline(held: Iterable[MemoryFit | OverTls], takes: str) -> Headline | Non
         server_limited=False,
     )
     ranges = f"{kib(low)} to {kib(high)} and {kib(below)} to {kib(above)} KiB"
-    return Headline(said, f"{ranges}: 95 % intervals of slopes from at least {blocks}", [pair])
+    of = min((most, least), key=lambda row: row.trials)
+    return Headline(said, f"{ranges}: 95 % intervals of the fitted slopes, {_runs(of)}", [pair])
+
+
+def _runs(row: MemoryFit | OverTls) -> str:
+    """What a line was fitted to: ``4 numbers of connections, 2 runs each``."""
+    numbers = len(row.connections) if isinstance(row, MemoryFit) else row.numbers
+    uneven = "at least " * (row.trials > numbers * row.blocks)
+    return f"{plural(numbers, 'number')} of connections, {uneven}{plural(row.blocks, 'run')} each"
 
 
 def _prose(fits: Iterable[MemoryFit]) -> str:

@@ -7,13 +7,14 @@ accepts, receives and sends, and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from operator import truediv
 from typing import Final
 
-from bench.analysis import stats
+from bench.analysis import stats, summary
 from bench.analysis.analysis import Analysis
 from bench.questions.question import RANGES, Answer, bars, of_models
+from bench.schema import TrialRecord
 from bench.show.measured import TIMES, US, Blocks, Measure, Measured, within
 from bench.show.words import BY_LOAD
 from bench.store import Records
@@ -33,9 +34,9 @@ MEASURES: Final = {
 PROSE: Final = (
     "Processor time of the server for a page of 2 KB from a list, on kept connections with one "
     "request in flight on each. The load has a processor of its own, never sleeps, and compares "
-    "every byte. Servers with several threads have all processors but the load's: one, if there "
-    "are two. So threads do not pay here for handing the interpreter's lock from one processor to "
-    "another. To measure it: `python -m bench run --profile servers`."
+    "every byte. A server with several threads has all processors but the load's. Where that is "
+    "one, threads do not pay for handing the interpreter's lock from one processor to another. To "
+    "measure it: `python -m bench run --profile servers`."
 )
 
 
@@ -63,13 +64,28 @@ def limited(records: Records) -> list[str]:
     return [f"{label} at {listing(at)} connections" for label, at in slow.items()]
 
 
+def placed(trials: Sequence[TrialRecord]) -> tuple[str, str]:
+    """How a sentence about servers begins, and one about how many processors they had.
+
+    As a client ``threads`` runs on two processors where as a server it has one.
+    """
+    numbers = {trial.label: len(summary.processors(trial, "server")) for trial in trials}
+    several = [f"{label} on {n} processors" for label, n in numbers.items() if n > 1]
+    if several:
+        return "Serving", f"Every server ran on one processor, but {listing(several)}."
+    if not all(numbers.values()):
+        return "Serving", "Servers were not pinned to processors."
+    return "On one processor, serving", "Every server ran on one processor, threads as well."
+
+
 def answer(analysis: Analysis) -> Answer | None:
     found = measured(analysis)
     if not found.values:
         return None
-    head = of_models(found, MAIN, "A request costs a server")
-    slow = limited(analysis.records)
     trials = stats.served(analysis.records, NAME)
+    serving, where = placed(trials)
+    head = of_models(found, MAIN, f"{serving} a request costs")
+    slow = limited(analysis.records)
     hollow = stats.limited_by_load([t for t in trials if t.point == f"{NAME}-{MAIN}"])
     servers = found.only(label for label in found.values if label != BARE)
     warnings = [
@@ -85,7 +101,7 @@ def answer(analysis: Analysis) -> Answer | None:
                 "A request, served",
                 "Processor time of the server per request on kept connections, in turns, by the "
                 f"number of connections; and the same at {MAIN} over that of {BARE}, within "
-                "blocks.",
+                f"blocks. {where}",
             )
         ],
         figures=[
@@ -94,7 +110,7 @@ def answer(analysis: Analysis) -> Answer | None:
                 head,
                 NAME,
                 f"Processor time of a server per request, at {MAIN} connections",
-                "Kept connections, one request in flight on each, pages of 2 KB, in turns",
+                f"Kept connections, one request in flight on each, pages of 2 KB. {where}",
                 {
                     "processor time per request": (MAIN,),
                     f"the same over {BARE}, sockets alone": (OVER,),

@@ -184,18 +184,24 @@ def table(numbers: Numbers) -> str:
         *("µs per fetched page", "µs per new connection"),
         *(("KiB, as a server",) if numbers.serves else ()),
     ]
+    places = numbers.analysis.places
+    on = dict.fromkeys(places.labels, f" (on {places.processors})") if places else {}
     rows = [
         [
             f"`{label}`",
             *(numbers.idle(label), numbers.idle_tls(label)),
-            *(numbers.page(label), numbers.connection(label)),
+            *(
+                cost + on.get(label, "")
+                for cost in (numbers.page(label), numbers.connection(label))
+            ),
             *((numbers.server(label),) if numbers.serves else ()),
         ]
         for label in SHOWN
     ]
     about = (
         f"Campaign `{numbers.campaign}`, {numbers.python}; client's side, medians; 100 slots, 2 KB "
-        "pages. Threads run on both processors, and share one with the server."
+        "pages. Each ran on one processor, but for what says on how many."
+        + (" They share one with the server." if places and places.shared else "")
     )
     return "\n".join([*markdown_table(heads, rows, right=len(heads) - 1), "", about])
 

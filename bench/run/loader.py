@@ -31,7 +31,7 @@ from zlib import crc32
 
 from bench.arrivals import chosen, poisson
 from bench.controls.programs import HEAD_END, answer_size, read_answer
-from bench.plan.loads import FAST
+from bench.plan.loads import FAST, SEGMENT
 from bench.run.protocol import GO, Failed, Load, Loaded, Ready, decode, encode, shared_times
 from crawlers.job import CrawlReport, PageResult
 
@@ -53,10 +53,8 @@ class LoadError(Exception):
     """The server did not answer as it should; the message says how."""
 
 
-SEGMENT, WINDOW, SIP = 1460, 4096, 1024
-"""Bytes of a slow reader: its segments as on Ethernet, its buffer, and what it reads in a second.
-
-On loopback a segment has 64 KiB, and the kernel would buffer an answer of a megabyte whole."""
+WINDOW, SIP = 4096, 1024
+"""Bytes of a slow reader: its buffer, and what it reads in a second."""
 WHOLE = 10
 """So many slow readers read their answers to the end."""
 LATE_S = 0.001

@@ -21,13 +21,13 @@ from bench.machine.interpreters import FoundInterpreter
 from bench.plan import backends, plan, profiles
 from bench.plan.budget import plan_s
 from bench.plan.labels import Label, on_each
-from bench.plan.plan import Plan, PlanError, Selection
+from bench.plan.plan import Plan, PlanError, PlannedPoint, Selection
 from bench.run import judge, preflight
 from bench.run.campaign import INTERRUPTED, Campaign
 from bench.schema import CampaignRecord, EndRecord, ResumeRecord
 from bench.store import Log, Records, StoreError
 from bench.terminal import Phases, Terminal
-from bench.text import minutes, now
+from bench.text import minutes, now, plural
 from crawlers.backend import Backend
 
 
@@ -79,8 +79,7 @@ def run(options: Options, console: Console) -> Finished:
             record, todo, known, pythons = resumed(earlier, options.interpreters)
         else:
             earlier, pythons = None, options.interpreters
-            wanted = options.backends or profiles.profile(options.profile).backends
-            known = look_up(wanted, pythons)
+            known = look_up(asked(options), pythons)
             record, todo = begin(options, known, console)
             opened = stack.enter_context(
                 create(options.results / record.campaign / store.FILE_NAME)
@@ -125,19 +124,17 @@ def resumed(
     return record, plan.rebuild(record), known, pythons
 
 
-def begin(
-    options: Options, known: Sequence[Backend], console: Console
-) -> tuple[CampaignRecord, Plan]:
-    profile = profiles.profile(options.profile)
-    names = backends.choose(known, options.backends, profile.backends)
-    if options.backends is None:
-        for backend in known:
-            if backend.missing:
-                Terminal(stderr=True).print(f"left out: {backend.missing}")
+def asked(options: Options) -> Sequence[str] | None:
+    """The backends that the user or the profile names; None for all."""
+    return options.backends or profiles.profile(options.profile, options.only).backends
+
+
+def choose(options: Options, known: Sequence[Backend]) -> tuple[list[str], list[PlannedPoint]]:
+    """The backends of a new campaign, and its points before any block is cut."""
+    names = list(backends.choose(known, options.backends, asked(options)))
     if options.interpreters:
         names = on_each(names, [found.name for found in options.interpreters])
-    seed = options.seed if options.seed is not None else random.SystemRandom().randrange(10**6)
-    chosen = plan.select(
+    return names, plan.select(
         options.profile,
         names,
         only=options.only,
@@ -146,6 +143,41 @@ def begin(
         named=options.backends is not None,
         sharing=sharing(known),
     )
+
+
+def dry_run(options: Options, console: Console) -> tuple[str, Sequence[PlannedPoint]]:
+    """Print what would be measured and how long that takes, and start nothing.
+
+    Returns the profile's name and the points. Raises what :func:`run` raises for such options.
+    """
+    if options.resume is None:
+        name = profiles.profile(options.profile, options.only).name
+        entries: Sequence[PlannedPoint] = choose(options, look_up(asked(options), ()))[1]
+    else:
+        record = store.load(options.resume).campaign
+        name, entries = record.profile, plan.rebuild(record).entries
+    for entry in entries:
+        trials = plural(sum(entry.labels.values()), "trial")
+        labels = ", ".join(map(str, entry.labels))
+        console.print(
+            f"{entry.point.id}: {plural(entry.blocks, 'block')}, {trials}, "
+            f"{plan_s([entry]):.0f} s: {labels}",
+            soft_wrap=True,
+        )
+    console.print(f"profile {name}: about {minutes(plan_s(entries))} min on the usual machine")
+    return name, entries
+
+
+def begin(
+    options: Options, known: Sequence[Backend], console: Console
+) -> tuple[CampaignRecord, Plan]:
+    profile = profiles.profile(options.profile, options.only)
+    names, chosen = choose(options, known)
+    if options.backends is None:
+        for backend in known:
+            if backend.missing:
+                Terminal(stderr=True).print(f"left out: {backend.missing}")
+    seed = options.seed if options.seed is not None else random.SystemRandom().randrange(10**6)
     entries, budget = chosen, None
     budget_s = options.budget_s or profile.budget_s
     if options.limited and options.blocks is None and budget_s is not None:
@@ -153,7 +185,7 @@ def begin(
     todo = plan.make(entries, seed)
     record = plan.campaign_record(
         todo,
-        profile=options.profile,
+        profile=profile.name,
         backends=names,
         seed=seed,
         command=options.command,

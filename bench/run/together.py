@@ -195,7 +195,7 @@ def start(
         slots=point.slots,
         processors=trial.pinning.client,
         turn_s=turn_s(point, turn.label),
-        once=once(turn.label),
+        once=once(point, turn.label),
     )
     return Member(trial, worker, taker)
 

@@ -66,7 +66,7 @@ from tests.server.fixture_server import Running
         (["models", "threads", "--limit", "idle=3"], "one of max_head"),
         (["models", "threads", "--limit", "idle_s=never"], "a number above 0"),
         (["models", "threads", "--limit", "max_head=1.5"], "a whole number above 0"),
-        (["models", "threads", "--site", "faults:10"], "only python -m server"),
+        (["models", "threads", "--site", "faults:10"], "is for python -m server"),
         (["models", "threads", "--work", "10:10"], "serve a list site"),
         (["models", "threads", "--site", "list:9:9", "--work", "0:1"], "write EVERY:MS"),
         (["models", "bare", "--tls", "ecdsa"], "speaks no TLS"),

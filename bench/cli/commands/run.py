@@ -7,6 +7,7 @@ what was measured; --resume continues an interrupted campaign.
   python -m bench run                                  the quick profile
   python -m bench run --profile full --blocks 20       more blocks: tighter intervals
   python -m bench run --only throughput-100 --backends threads,callbacks
+  python -m bench run --only tls-fetch --dry-run       what would it measure, and how long?
   python -m bench run --resume 20261121-051200-1a2b3c
 """
 
@@ -18,17 +19,26 @@ import json
 from rich.console import Console
 
 from bench import store
-from bench.cli import options
+from bench.cli import DONE, options
 from bench.run import runner
 from bench.run.runner import Finished, Options
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.measuring(parser)
+    parser.add_argument("--dry-run", action="store_true", help="only print the plan")
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
-    return measure(options.chosen(arguments), arguments, console)
+    chosen = options.chosen(arguments)
+    if not arguments.dry_run:
+        return measure(chosen, arguments, console)
+    chosen.only = arguments.only
+    profile, entries = runner.dry_run(chosen, console)
+    if arguments.json:
+        points = [entry.record.model_dump() for entry in entries]
+        print(json.dumps({"profile": profile, "points": points}))
+    return DONE
 
 
 def measure(chosen: Options, arguments: argparse.Namespace, console: Console) -> int:

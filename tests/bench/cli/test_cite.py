@@ -46,7 +46,7 @@ def test_a_finding_is_quoted_with_interval_machine_and_interpreter(
     said = capsys.readouterr().out
     assert said.startswith("An idle connection ")
     for words in (
-        "95 % intervals of slopes",
+        "95 % intervals of the fitted slopes",
         head.environment.python,
         head.environment.cpu_model or "",
         head.campaign,

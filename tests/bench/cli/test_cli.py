@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +22,7 @@ from bench.plan.profiles import PROFILES
 from bench.run import runner
 from bench.schema import AnyRecord, CampaignRecord, EndRecord, PointPlan, TrialRecord
 from crawlers.backend import Backend
+from crawlers.catalogue import OURS
 from tests.bench.synthetic import campaign
 
 DONE, FAILED, USAGE = 0, 1, 2
@@ -172,6 +176,33 @@ def campaigns(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     for name in ("one", "again"):
         (folder / name / "costs.jsonl").write_text('{"kind": "costs"}\n')
     return {name: str(folder / name) for name in made}
+
+
+def test_a_dry_run_prints_the_plan_and_measures_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def installed(names: Sequence[str] | None, _: object) -> list[Backend]:
+        return [replace(OURS[name], missing=None) for name in names or OURS]
+
+    monkeypatch.setattr(runner, "look_up", installed)
+    results = tmp_path / "results"
+    asked = ["run", "--only", "fetch-100,accept", "--backends", "threads,callbacks", "--dry-run"]
+    assert main([*asked, "--results", str(results), "--json"]) == DONE
+    shown = capsys.readouterr()
+    found = json.loads(shown.out)
+    assert found["profile"] == "quick+full"
+    assert {p["point"]: p["blocks"] for p in found["points"]} == {"fetch-100": 5, "accept-100": 5}
+    assert re.search(
+        r"^fetch-100: 5 blocks, \d+ trials, \d+ s: threads, callbacks", shown.err, re.M
+    )
+    assert re.search(r"profile quick\+full: about \d:\d\d min", shown.err)
+    record = next(iter(campaign(blocks=2))).model_copy(
+        update={"profile": "quick", "plan": [PointPlan.model_validate(found["points"][-1])]}
+    )
+    save(tmp_path / "begun", [record])
+    assert main(["run", "--dry-run", "--resume", str(tmp_path / "begun")]) == DONE
+    assert capsys.readouterr().out.startswith("fetch-100: 5 blocks, 30 trials")
+    assert not results.exists()
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from bench.plan import plan
+from bench.plan import plan, profiles
 from bench.plan.labels import Label
 from bench.plan.plan import PlanError, PlannedPoint
 from bench.plan.profiles import ProfileError
+from bench.plan.workloads import REMEDIES
 from bench.schema import CampaignRecord
 from crawlers.registry import MODELS
 from tests.bench import synthetic
@@ -43,8 +44,49 @@ def test_a_selection_keeps_pairs_of_point_and_backend() -> None:
 def test_an_empty_or_unknown_selection_is_refused() -> None:
     with pytest.raises(PlanError, match="nothing to measure"):
         plan.select("smoke", ["threads"], only=["cost-100"])
-    with pytest.raises(ProfileError, match=r"point 'nonesuch'.*points: .*throughput-1,"):
+    with pytest.raises(
+        ProfileError, match=r"point 'nonesuch'.*bench list; workloads: .*throughput,"
+    ):
         plan.select("smoke", MODELS, only=["nonesuch"])
+
+
+@pytest.mark.parametrize(
+    ("profile", "only", "source", "points"),
+    [
+        ("quick", ["fetch-100"], "quick", ["fetch-100"]),
+        ("quick", ["tls-fetch"], "full", ["tls-fetch-10"]),
+        ("full", ["serve-100"], "full", ["serve-100"]),
+        ("servers", ["serve-100"], "servers", ["serve-100"]),
+        ("quick", ["cost"], "full", ["cost-100"]),  # not the small one of smoke
+        ("quick", ["c10k-50"], "smoke", ["c10k-50"]),
+        (
+            *("quick", ["bodies", "throughput-1", "waiting-10"], "quick+full+reference"),
+            ["waiting-10", "throughput-1", "bodies-65536", "bodies-1048576"],
+        ),
+    ],
+)
+def test_a_point_that_the_profile_does_not_have_comes_from_another(
+    profile: str, only: list[str], source: str, points: list[str]
+) -> None:
+    found = plan.select(profile, MODELS, only=only)
+    assert sorted(shown(found)) == sorted(points)
+    assert profiles.profile(profile, only).name == source
+    held = {part: profiles.profile(part).points for part in source.split("+")}
+    for entry in found:  # as the first of them has it, with its blocks, and so with --resume
+        first = next(p for mine in held.values() for p in mine if p.id == entry.point.id)
+        assert entry.point == first
+    again = plan.rebuild(recorded(found, source))
+    assert again.points == {entry.point.id: entry.point for entry in found}
+
+
+def test_points_of_two_profiles_have_the_time_and_the_backends_of_both() -> None:
+    quick, full = profiles.profile("quick"), profiles.profile("full")
+    both = profiles.profile("quick", ["fetch-100", "tls-fetch"])
+    assert (both.budget_s, both.backends) == (full.budget_s, full.backends)
+    servers = profiles.profile("servers", ["hold-10000", "equal"])
+    assert set(servers.backends or ()) == {*profiles.SERVING, *REMEDIES[:2], *profiles.STARRING}
+    assert servers.budget_s is None
+    assert profiles.profile("quick", ["fetch-100"]).budget_s == quick.budget_s
 
 
 def test_the_user_may_set_the_number_of_blocks() -> None:

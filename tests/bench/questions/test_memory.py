@@ -32,10 +32,29 @@ def test_the_headline_has_both_ends_with_their_intervals() -> None:
     assert headline.text == (
         "An idle connection uses 53.9 KiB with threads and 8.8 KiB with callbacks"
     )
-    assert "95 % intervals of slopes from at least 5 blocks" in headline.behind
+    assert (
+        "95 % intervals of the fitted slopes, 4 numbers of connections, 5 runs each"
+        in headline.behind
+    )
     (pair,) = headline.pairs
     assert (pair.label, pair.base) == ("threads", "callbacks")
     assert 1 < (pair.ratio.low or 0) < (pair.ratio.value or 0) < (pair.ratio.high or 0)
+
+
+def test_a_slope_says_of_how_many_runs_it_is_made() -> None:
+    """ "From at least 1 block" was four readings, and nobody knew."""
+    lines = [t for t in HELD if not isinstance(t, TrialRecord) or t.block == 0 or t.memory is None]
+    once = sure(answered(lines).headline).behind
+    assert once.endswith("slopes, 4 numbers of connections, 1 run each")
+    small = [
+        t
+        for t in HELD
+        if not isinstance(t, TrialRecord) or t.block == 0 or t.params["slots"] == 100
+    ]
+    uneven = sure(answered(small).headline).behind
+    assert uneven.endswith("4 numbers of connections, at least 1 run each")
+    behind = answered(FULL.records.all).details["tls-memory"]
+    assert f"{len(COUNTS)} numbers of connections, 3 runs each)" in behind
 
 
 def test_table_and_figures_have_the_numbers_of_the_records() -> None:

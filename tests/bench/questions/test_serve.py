@@ -49,5 +49,21 @@ def test_a_load_that_was_the_limit_is_named() -> None:
     assert len(answer.warnings) == 1
     assert "bare at 10 connections and callbacks at 10 connections" in answer.warnings[0]
     assert sure(answer.headline).text == (
-        "A request costs a server 14.0 µs with threads and 9.02 µs with callbacks"
+        "On one processor, serving a request costs 14.0 µs with threads and 9.02 µs with callbacks"
     )
+    assert "Every server ran on one processor, threads as well." in answer.tables[0].about
+
+
+def test_a_server_on_several_processors_is_named() -> None:
+    """One word, ``threads``, was two processors as a client and one as a server."""
+    lines = [
+        line.model_copy(update={"pinning": {"client": [0], "server": [1, 2]}})
+        if isinstance(line, TrialRecord) and line.label == "threads"
+        else line
+        for line in loaded(blocks=5)
+    ]
+    answer = sure(serve.answer(analysed(lines)))
+    assert sure(answer.headline).text.startswith("Serving a request costs 14.0 µs with threads")
+    said = "Every server ran on one processor, but threads on 2 processors."
+    assert said in answer.tables[0].about
+    assert said in answer.figures[0].subtitle
