@@ -6,6 +6,7 @@ A value that cannot be read is None (or left out), with a reason.
 
 from __future__ import annotations
 
+import hashlib
 import importlib.metadata
 import os
 import platform
@@ -101,6 +102,12 @@ def cpu_model() -> str | None:
     return platform.processor() or None
 
 
+def boot() -> str | None:
+    """Tells the boots of machines apart, and nothing else; None without Linux's /proc."""
+    found = procfs.read("proc/sys/kernel/random/boot_id")
+    return hashlib.sha256(found.strip().encode()).hexdigest()[:8] if found else None
+
+
 def os_name() -> str:
     """The operating system, such as "Debian GNU/Linux 12 (bookworm)"."""
     try:
@@ -155,6 +162,7 @@ def collect(repository: Path) -> Environment:
         cpu_count=len(cpu.usable_cores()),
         memory_total_bytes=int(psutil.virtual_memory().total),
         limits=found,
+        boot=boot(),
         openssl=openssl(),
         **known,
         reasons=reasons,
