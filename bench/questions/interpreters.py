@@ -150,7 +150,7 @@ def answer(analysis: Analysis) -> Answer | None:
         tables=[table(found, releases, previous)],
         figures=[figure(analysis, found, releases, previous, columns, head)] if columns else [],
         details={
-            f"{NAME}-{number}": (None, said)
+            f"{NAME}-{number}": said
             for number, said in enumerate([*_steps(releases, previous), *releases.lines], 1)
         },
         warnings=[differing] if differing else [],

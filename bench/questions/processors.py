@@ -29,7 +29,7 @@ from bench.analysis.summary import processors as processors_of
 from bench.analysis.wording import against, conjugated, interval
 from bench.plan.labels import Label
 from bench.plan.participants import BASE, FREE, SPREADING
-from bench.questions.question import Answer, Headline
+from bench.questions.question import Answer, Headline, paragraph
 from bench.schema import TrialRecord
 from bench.show import cells
 from bench.show.figures import Axis, Bars, Data, Figure, Lines, Panel, Plot, Point
@@ -275,9 +275,7 @@ def laws(analysis: Analysis) -> dict[str, Law | None]:
     }
 
 
-def scaling_details(
-    found: Sequence[Row], scales: Mapping[str, Law | None]
-) -> dict[str, tuple[Headline | None, str]]:
+def scaling_details(found: Sequence[Row], scales: Mapping[str, Law | None]) -> dict[str, str]:
     """The law of each label, and whether threads without the lock beat a loop and processes."""
     contests: dict[tuple[str, str], list[Row]] = defaultdict(list)
     for row in sorted(found, key=lambda row: len(row.client)):
@@ -286,7 +284,7 @@ def scaling_details(
     said = [_law(label, law) for label, law in scales.items()]
     said += [_contest(*sides, rows) for sides, rows in contests.items()]
     prose, head = f"{'. '.join(said)}. {LAW if scales else ''}{PROVED}", beats_a_loop(contests)
-    return {"scaling": (head, prose)} if said else {}
+    return {"scaling": paragraph(head, prose) if head else prose} if said else {}
 
 
 def won_from(rows: Sequence[Row], rival: str) -> Row | None:

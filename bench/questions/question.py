@@ -95,8 +95,8 @@ class Answer:
     compared: Sequence[Comparison] = ()  # verdicts besides those against the campaign's base
     warnings: Sequence[str] = ()  # what to know before you quote a number
     method: Sequence[str] = ()  # what the campaign says about its own method
-    # Further findings: name -> headline and prose.
-    details: Mapping[str, tuple[Headline | None, str]] = field(default_factory=dict)
+    # Further findings: name -> headline and prose, or a paragraph of Markdown.
+    details: Mapping[str, tuple[Headline, str] | str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         pairs = [*(self.headline.pairs if self.headline else ()), *self.compared]
@@ -108,10 +108,15 @@ class Answer:
         """The headline in bold with its intervals, then the prose."""
         return paragraph(self.headline, self.prose) if self.headline else None
 
-    def findings(self, question: str) -> dict[str, tuple[Headline | None, str]]:
+    def said(self, question: str) -> dict[str, tuple[Headline | None, str]]:
         """All of its headlines with their prose; the first has the name of the question."""
         first = {question: (self.headline, self.prose)} if self.headline else {}
-        return {**first, **self.details}
+        details = {n: (None, it) if isinstance(it, str) else it for n, it in self.details.items()}
+        return {**first, **details}
+
+    def findings(self, question: str) -> dict[str, str]:
+        """The same as paragraphs of Markdown."""
+        return {name: paragraph(*each) for name, each in self.said(question).items()}
 
 
 def paragraph(headline: Headline | None, prose: str) -> str:

@@ -14,7 +14,7 @@ from typing import Final
 from bench.analysis.analysis import Analysis
 from bench.plan.participants import FREE
 from bench.questions import answers
-from bench.questions.question import Headline, paragraph
+from bench.questions.question import paragraph
 from bench.report import campaigns, cite
 from bench.text import plural
 
@@ -25,25 +25,19 @@ HEADLINES: Final = "headlines"
 """The one that holds only the name, the headline and the interval of each."""
 
 
-def heads(analysis: Analysis, *, over: bool = False) -> dict[str, tuple[Headline | None, str]]:
-    """The findings that the records support, in story order: name -> headline and prose.
+def named(analysis: Analysis, *, over: bool = False) -> dict[str, str]:
+    """The findings that the records support: name -> paragraph of Markdown, in story order.
 
     Behind a headline stands where the published campaigns have its numbers. With ``over`` it has
     their numbers itself, and is left out where they do not bear it out.
     """
-    found = {}
-    quote = campaigns.over if over else campaigns.beside
+    found, quote = {}, campaigns.over if over else campaigns.beside
     for question, answer in answers(analysis):
-        for name, (head, prose) in answer.findings(question.NAME).items():
+        for name, (head, prose) in answer.said(question.NAME).items():
             quoted = quote(head, question.NAME, analysis.campaign.environment) if head else None
             if quoted or not head:
-                found[name] = quoted, prose
+                found[name] = paragraph(quoted, prose)
     return found
-
-
-def named(analysis: Analysis, *, over: bool = False) -> dict[str, str]:
-    """The same as paragraphs of Markdown."""
-    return {name: paragraph(*found) for name, found in heads(analysis, over=over).items()}
 
 
 def findings(analysis: Analysis) -> list[str]:
@@ -51,20 +45,22 @@ def findings(analysis: Analysis) -> list[str]:
     return list(named(analysis).values())
 
 
-def markdown(analysis: Analysis, *, over: bool = False) -> str:
+def markdown(analysis: Analysis) -> str:
     """The findings as a list, with the campaign they come from."""
-    further = "; 95 % intervals are in parentheses"
-    group = campaigns.group_of(analysis.campaign.environment)
-    if over and group:
-        further += f"; bold are the numbers of {plural(len(group.campaigns), 'campaign')} "
-        further += "(`results/headlines`), where these have them"
-    return listed(named(analysis, over=over).values(), source(analysis, further))
+    return listed(findings(analysis), source(analysis))
 
 
 def headlines(analysis: Analysis) -> str:
-    """Each finding's name, headline and interval as a list, with the campaign they come from."""
-    quoted = [f"`{name}`: {cite.quoted(each)}" for name, each in named(analysis, over=True).items()]
-    return listed(quoted, source(analysis, ""))
+    """Each finding's name, headline and interval as a list, with the campaign they come from.
+
+    With the numbers of the published campaigns, where they have them.
+    """
+    said, further = named(analysis, over=True), ""
+    quoted = [f"`{name}`: {cite.quoted(each)}" for name, each in said.items()]
+    if group := campaigns.group_of(analysis.campaign.environment):
+        number = plural(len(group.campaigns), "campaign")
+        further = f"; where that is said, numbers are of {number} under `results/headlines`"
+    return listed(quoted, source(analysis, further))
 
 
 def listed(sentences: Iterable[str], source: str) -> str:

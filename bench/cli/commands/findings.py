@@ -38,13 +38,14 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
         return DONE
     file = file or store.trials_file(store.REFERENCE)
     analysis = Analysis.load(file)
+    sentences = findings.markdown(analysis)
     if arguments.into is None:
-        print(text.printable(findings.markdown(analysis)))
+        print(text.printable(sentences))
         return DONE
     document, charts = arguments.into, file.parent / files.CHARTS
     address = Path(os.path.relpath(charts, document.parent)).as_posix()
     blocks: dict[str, Callable[[], str]] = {
-        findings.NAME: lambda: findings.markdown(analysis, over=True),
+        findings.NAME: lambda: sentences,
         findings.HEADLINES: lambda: findings.headlines(analysis),
         readme.NAME: lambda: readme.markdown(analysis, address, charts),
         readme.DOUBTS: lambda: readme.doubts(analysis),
