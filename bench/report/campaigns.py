@@ -69,12 +69,17 @@ class Group(Record):
     campaigns: list[Member]
     numbers: dict[str, Quantity]  # by question and key: "churn/opening/threads"
 
+    @property
+    def size(self) -> str:
+        """``5 campaigns``, those that count."""
+        return plural(len({one.counts_with for one in self.campaigns}), "campaign")
+
     def table(self) -> Table:
         """A row for each number, the campaigns side by side."""
         places = range(1, len(self.campaigns) + 1)
         heads = [words("number"), words("unit"), *(Column(f"campaign {n}", drop=1) for n in places)]
         return Table(
-            f"Headlines over {plural(len(self.campaigns), 'campaign')}, {self.python}",
+            f"Headlines over {self.size}, {self.python}",
             [*heads, Column("combined"), Column("the next campaign"), words("which is")],
             [
                 [
@@ -165,10 +170,8 @@ def _group(python: str, analyses: Sequence[Analysis]) -> Group:
         for place, value in zip(first, values, strict=True):
             if value:
                 together[place].append(value)
-        everything = combined([*together.values()])
-        quantities[key] = Quantity(
-            what=number.what, unit=number.unit, values=values, combined=everything
-        )
+        all_ = combined([*together.values()])
+        quantities[key] = Quantity(what=number.what, unit=number.unit, values=values, combined=all_)
     members = [
         Member(
             campaign=analysis.campaign.campaign,
@@ -244,15 +247,23 @@ def beside(headline: Headline, question: str, environment: Environment) -> Headl
     return replace(headline, behind=f"{headline.behind}; {where}") if where else headline
 
 
+def borne_out(found: Sequence[Quantity]) -> bool:
+    """Whether a ratio is on one side of 1, and the first of two numbers always the larger one."""
+    sides = all(not one.combined.low <= 1 <= one.combined.high for one in found if one.unit == "×")
+    rows = zip(*(one.values for one in found), strict=True)
+    medians = [[value.median for value in row if value] for row in rows]
+    return sides and all(row == sorted(row, reverse=True) for row in medians)
+
+
 def over(headline: Headline, question: str, environment: Environment) -> Headline | None:
     """A headline with the published numbers of its interpreter in its text and behind it.
 
-    As it is where they are not published. None where a ratio may be on either side of 1.
+    As it is where they are not published. None where they do not bear it out.
     """
     found = quantities(headline, question, group_of(environment))
     if not found or headline.say is None:
         return headline
-    if any(one.unit == "×" and one.combined.low <= 1 <= one.combined.high for one in found):
+    if not borne_out(found):
         return None
     of, ranges = plural(found[0].combined.campaigns, "campaign"), listing([*map(ends, found)])
     how = "95 % for the next campaign, from" if source(found) == "published" else "range of"

@@ -16,7 +16,6 @@ from bench.plan.participants import FREE
 from bench.questions import answers
 from bench.questions.question import paragraph
 from bench.report import campaigns, cite
-from bench.text import plural
 
 NAME: Final = "findings"
 """The generated part of a Markdown file that holds the findings."""
@@ -58,8 +57,7 @@ def headlines(analysis: Analysis) -> str:
     said, further = named(analysis, over=True), ""
     quoted = [f"`{name}`: {cite.quoted(each)}" for name, each in said.items()]
     if group := campaigns.group_of(analysis.campaign.environment):
-        number = plural(len(group.campaigns), "campaign")
-        further = f"; where that is said, numbers are of {number} under `results/headlines`"
+        further = f"; where that is said, numbers are of {group.size} under `results/headlines`"
     return listed(quoted, source(analysis, further))
 
 

@@ -217,7 +217,7 @@ def table(numbers: Numbers) -> str:
         "pages. Threads run on both processors, and share one with the server."
     )
     if numbers.group:
-        about += f" Over {plural(len(numbers.group.campaigns), 'campaign')} (`results/headlines`) "
+        about += f" Over {numbers.group.size} (`results/headlines`) "
         about += "where they have a number; their range where it differs too much for one."
     return "\n".join([*markdown_table(heads, rows, right=len(heads) - 1), "", about])
 

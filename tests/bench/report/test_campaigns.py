@@ -10,6 +10,7 @@ from rich.console import Console
 
 from bench import store
 from bench.__main__ import main
+from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats.campaigns import Combined
 from bench.cli import DONE, USAGE
@@ -194,3 +195,13 @@ def test_a_boot_is_told_apart_without_naming_the_machine(
         seen.append(machine.boot())
     assert seen[0] == seen[1] != seen[2]
     assert "0b7c" not in str(seen[0])
+
+
+def test_two_numbers_are_contrasted_only_in_the_order_of_every_campaign() -> None:
+    def held(*medians: float) -> Quantity:
+        values = [stats.Spread(median, median, median, 5) for median in medians]
+        together = Combined(medians[0], min(medians), max(medians), len(medians), predicted=False)
+        return Quantity(what="", unit="KiB", values=[*values, None], combined=together)
+
+    assert campaigns.borne_out([held(9, 8), held(3, 2)])
+    assert not campaigns.borne_out([held(9, 2), held(3, 4)])
