@@ -35,7 +35,7 @@ NAMES: Final = re.compile(
 )
 """Every backend, as a sentence names it."""
 
-SAYS_HOW_FEW: Final = re.compile(r"\b(one trial|\d+ trials?)\b")
+SAYS_HOW_FEW: Final = re.compile(r"\b(one trial|\d+ (trial|campaign)s?)\b")
 
 
 class UnprovenError(ValueError):

@@ -267,5 +267,7 @@ def over(headline: Headline, question: str, environment: Environment) -> Headlin
         return None
     of, ranges = plural(found[0].combined.campaigns, "campaign"), listing([*map(ends, found)])
     how = "95 % for the next campaign, from" if source(found) == "published" else "range of"
+    # A campaign's few trials show no difference, so the sentence says what does.
     text = headline.say([one.combined.value for one in found])
+    text += "" if headline.pairs else f", in {of}"
     return replace(headline, text=text, behind=f"{ranges}: {how} {of}")

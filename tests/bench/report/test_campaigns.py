@@ -16,11 +16,13 @@ from bench.analysis.stats.campaigns import Combined
 from bench.cli import DONE, USAGE
 from bench.machine import environment as machine
 from bench.machine import procfs
+from bench.questions.question import Headline
 from bench.report import campaigns, findings, summary
 from bench.report.campaigns import Groups, Quantity, ends
 from bench.report.numbers import Numbers
 from bench.schema import CampaignRecord
 from tests.bench.cli.test_cli import save
+from tests.bench.sure import sure
 from tests.bench.synthetic import campaign, environment
 from tests.bench.turned import in_turns
 
@@ -150,6 +152,11 @@ def test_documents_quote_the_combined_number_and_no_ratio_on_either_side_of_1(
     assert said.startswith("**Threads need 2.6 times as much")
     assert "95 % for the next campaign, from 5 campaigns)" in said
     assert "of 5 campaigns under `results/headlines`" in findings.headlines(mine)
+    keys = [key.removeprefix("memory/") for key in group.numbers if "memory/plain/" in key][:2]
+    text = "Threads use more than callbacks"
+    few = Headline(f"{text}, in 2 trials", "", quotes=keys, say=lambda _: text)
+    over = sure(campaigns.over(few, "memory", mine.campaign.environment))
+    assert over.text == f"{text}, in 5 campaigns"
     either = Combined(1.6, 0.9, 4.9, 5, predicted=False)
     wide = group.numbers[RATIO].model_copy(update={"combined": either})
     numbers = {**group.numbers, RATIO: wide}
