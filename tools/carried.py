@@ -10,7 +10,7 @@ from bench import filesystem, store
 from bench.analysis.analysis import Analysis
 from bench.capacity import model
 from bench.cli.reference import ANSWERS, TALK, Answers
-from bench.report import cite, findings
+from bench.report import campaigns, cite, findings
 from bench.talk import slides
 from bench.talk.material import Material
 
@@ -23,6 +23,9 @@ def write(out: Path, campaign: Path, fleet: Path) -> None:
     material = Material.load(campaign, fleet)
     filesystem.make_folder(out)
     filesystem.write_text(out / ANSWERS, text_of(material.analysis, store.trials_file(campaign)))
+    if campaigns.FOLDER.is_dir():
+        combined = campaigns.combine([]).model_dump_json()
+        filesystem.write_text(out / campaigns.PUBLISHED.name, one_a_line(combined))
     filesystem.write_text(out / TALK, slides.html(slides.tell(material)))
 
 
@@ -38,7 +41,12 @@ def text_of(analysis: Analysis, file: Path) -> str:
         source=findings.source(analysis),
         costs=costs,
     )
-    values = json.loads(found.model_dump_json(), parse_float=_rounded)
+    return one_a_line(found.model_dump_json())
+
+
+def one_a_line(text: str) -> str:
+    """JSON with a line for each value, its numbers rounded."""
+    values = json.loads(text, parse_float=_rounded)
     return json.dumps(values, ensure_ascii=False, separators=(",\n", ":")) + "\n"
 
 

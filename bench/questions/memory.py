@@ -10,15 +10,16 @@ library's.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import MEMORY_PARTS, Comparison, MemoryFit, Ratio
+from bench.analysis.stats import MEMORY_PARTS, Comparison, MemoryFit, Ratio, Spread
+from bench.analysis.stats.campaigns import Number
 from bench.analysis.wording import prose
-from bench.questions.question import Answer, Headline, few, paragraph
+from bench.questions.question import Answer, Headline, few
 from bench.schema import TrialRecord
 from bench.show import cells
 from bench.show.cells import kib, mib
@@ -173,8 +174,10 @@ def answer(analysis: Analysis) -> Answer | None:
     found = measured(analysis)
     if not found.plain and not found.over_tls:
         return None
-    head = _headline(found.plain.values(), "An idle connection uses")
-    over_tls = _headline(found.over_tls.values(), "Over TLS an idle connection uses")
+    whole = {label for label, fit in found.plain.items() if fit.whole}
+    whole_tls = {label for label, fit in analysis.memory_over_tls.items() if fit.whole}
+    head = _headline(found.plain.values(), "An idle connection uses", whole)
+    over_tls = _headline(found.over_tls.values(), "Over TLS an idle connection uses", whole_tls)
     fits = [
         fit for label, fit in found.plain.items() if label in analysis.main and USER in fit.each
     ]
@@ -193,30 +196,43 @@ def answer(analysis: Analysis) -> Answer | None:
         ],
         printed=True,
         compared=over_tls.pairs if over_tls else (),
-        details={TLS_MEMORY: paragraph(over_tls, _prose_over_tls(rows, found.openssl))}
-        if over_tls
-        else {},
+        details={TLS_MEMORY: (over_tls, _prose_over_tls(rows, found.openssl))} if over_tls else {},
     )
 
 
-def _headline(held: Iterable[MemoryFit | OverTls], takes: str) -> Headline | None:
+def _number(row: MemoryFit | OverTls, takes: str) -> Number:
+    """A connection in KiB, to be combined over campaigns."""
+    kind = "tls" if isinstance(row, OverTls) else "plain"
+    low, high = row.interval or (row.total, row.total)
+    spread = Spread(row.total / KIB, low / KIB, high / KIB, row.blocks)
+    return Number(f"{kind}/{row.label}", f"{row.label}: {takes}", "KiB", spread)
+
+
+def _headline(
+    held: Collection[MemoryFit | OverTls], takes: str, whole: Container[str]
+) -> Headline | None:
     """The models with the most and the least, where their intervals lie apart."""
     models = sorted((row for row in held if row.label in MODELS), key=lambda row: -row.total)
+    every = [_number(row, takes) for row in held if row.label in whole]
     if len(models) < 2:
         return None
     most, least = models[0], models[-1]
     number = min(most.blocks, least.blocks)
-    said = (
-        f"{takes} {kib(most.total)} KiB with {prose(most.label)} and "
-        f"{kib(least.total)} KiB with {prose(least.label)}"
-    )
+
+    def say(values: Sequence[float]) -> str:
+        high, low = (f"{value:.1f} KiB" for value in values)
+        return f"{takes} {high} with {prose(most.label)} and {low} with {prose(least.label)}"
+
+    said = say([most.total / KIB, least.total / KIB])
+    quotes = [_number(row, takes).key for row in (most, least)]
     if not most.interval or not least.interval:
         only = few(number) or f", in {plural(number, 'trial')} each"
-        return Headline(f"{said}{only}", "no interval from one number of connections")
+        behind = "no interval from one number of connections"
+        return Headline(f"{said}{only}", behind, (), every, quotes, say)
     blocks = plural(number, "block")
     (low, high), (below, above) = most.interval, least.interval
     if low <= above or most.total <= CLEAR * least.total:
-        return Headline(f"{takes} about as much with every model", blocks)
+        return Headline(f"{takes} about as much with every model", blocks, numbers=every)
     ratio = Ratio(
         *(most.total / least.total, low / above, high / max(below, 1.0), number, None, ()),
         stats.USER_PER_CONNECTION.more,
@@ -228,7 +244,8 @@ def _headline(held: Iterable[MemoryFit | OverTls], takes: str) -> Headline | Non
     )
     ranges = f"{kib(low)} to {kib(high)} and {kib(below)} to {kib(above)} KiB"
     of = min((most, least), key=lambda row: row.trials)
-    return Headline(said, f"{ranges}: 95 % intervals of the fitted slopes, {_runs(of)}", [pair])
+    behind = f"{ranges}: 95 % intervals of the fitted slopes, {_runs(of)}"
+    return Headline(said, behind, [pair], every, quotes, say)
 
 
 def _runs(row: MemoryFit | OverTls) -> str:

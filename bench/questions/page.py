@@ -16,14 +16,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import CPU_PER_1000, PAGES_PER_S, Comparison, Metric
+from bench.analysis.stats.campaigns import Number
 from bench.analysis.wording import prose
-from bench.questions.question import Answer, Headline, contrast, paragraph
+from bench.questions.question import Answer, Headline, contrast, of_ratio
 from bench.show import cells
 from bench.show.figures import Colour, Figure, Stack, Stacked, StackedPanel
 from bench.show.measured import US, Blocks, Measure, Measured
@@ -57,6 +58,10 @@ PARTS: Final[dict[str, Colour]] = {
     "model, or a whole stack": "own",
 }
 USER, SYSTEM = "user", "system, in the kernel"
+ASYNCIO, ON_ASYNCIO = "async_await", ("uvloop", "trio", "aiohttp")
+"""What has a ratio to asyncio as well."""
+UNITS: Final = {CPU_PER_1000: "µs", PAGES_PER_S: "pages/s"}
+"""Of one page: milliseconds for 1000 are microseconds for one."""
 COMMAND: Final = "To measure it: `python -m bench run --only fetch-100,throughput-100`."
 
 
@@ -102,6 +107,7 @@ def contrasted(analysis: Analysis, asked: Contrast) -> tuple[Headline, str] | No
         return None
     best = strongest(models)
     head = contrast(best, asked.verb, asked.what, asked.less) if best else None
+    numbers = over_campaigns(analysis, asked)
     groups: dict[str, list[Comparison]] = {asked.where: models}
     for c in analysis.compare(asked.metric):
         if c.point == asked.point and c.label not in MODELS:
@@ -118,7 +124,27 @@ def contrasted(analysis: Analysis, asked: Contrast) -> tuple[Headline, str] | No
         base, blocks = prose(models[0].base), max(c.ratio.blocks for c in models)
         nothing = f"No model differs clearly from {base} in {asked.what}"
         head = Headline(nothing, plural(blocks, "block"))
-    return head, " ".join(texts)
+    return replace(head, numbers=numbers), " ".join(texts)
+
+
+def over_campaigns(analysis: Analysis, asked: Contrast) -> list[Number]:
+    """Each backend's value, and its ratio to the campaign's base and to asyncio."""
+    metric, point = asked.metric, asked.point
+    trials = [t for t in stats.trials_of(analysis.records, twins=False) if t.point == point]
+    values = stats.block_values(trials, metric)
+    ratios = [c for c in analysis.compare(metric) if c.point == point]
+    for label in ON_ASYNCIO:
+        if both := stats.Values(trials, metric).pair(point, ASYNCIO, label):
+            ratio = stats.ratio(*both, metric=metric)
+            ratios.append(Comparison("", point, metric, ASYNCIO, label, ratio, False))
+    return [
+        *(
+            Number(f"{metric.name}/{point}/{label}", f"{label}: {asked.what}", UNITS[metric], found)
+            for (_, label), blocks in values.items()
+            if (found := stats.spread(blocks.values()))
+        ),
+        *(number for c in ratios for number in of_ratio(c, asked.what)),
+    ]
 
 
 # --- the parts ---------------------------------------------------------------------------
@@ -218,7 +244,7 @@ def answer(analysis: Analysis) -> Answer | None:
         f"{said} {COMMAND}".strip(),
         tables=[table(analysis, rows)] if rows else [],
         figures=figures,
-        details={name: paragraph(*one) for name, one in [*found.items()][1:]},
+        details=dict([*found.items()][1:]),
         printed=True,
         compared=analysis.compare(CPU_PER_1000),  # what the figures' headlines rest on
     )

@@ -7,13 +7,14 @@ A module of this package is a question. Report, summary, findings, cards and JSO
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol, runtime_checkable
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import MIN_BLOCKS, Comparison, Metric, Pair
+from bench.analysis.stats import MIN_BLOCKS, OTHER_WORK, Comparison, Metric, Pair
+from bench.analysis.stats.campaigns import Number
 from bench.analysis.wording import between, prose, says
 from bench.plan.labels import Label
 from bench.show.figures import Bars, Figure
@@ -34,7 +35,7 @@ NAMES: Final = re.compile(
 )
 """Every backend, as a sentence names it."""
 
-SAYS_HOW_FEW: Final = re.compile(r"\b(one trial|\d+ trials?)\b")
+SAYS_HOW_FEW: Final = re.compile(r"\b(one trial|\d+ (trial|campaign)s?)\b")
 
 
 class UnprovenError(ValueError):
@@ -61,6 +62,11 @@ class Headline:
     text: str
     behind: str  # the interval of each number in it, and the number of blocks
     pairs: Sequence[Comparison] = ()  # what it rests on, where it names two backends
+    # Over campaigns: the numbers behind it, of every label; the keys of those in the text, in its
+    # order; and the text with other values for these.
+    numbers: Sequence[Number] = ()
+    quotes: Sequence[str] = ()
+    say: Callable[[Sequence[float]], str] | None = None
 
     def __post_init__(self) -> None:
         check(self.text, self.pairs)
@@ -89,8 +95,8 @@ class Answer:
     compared: Sequence[Comparison] = ()  # verdicts besides those against the campaign's base
     warnings: Sequence[str] = ()  # what to know before you quote a number
     method: Sequence[str] = ()  # what the campaign says about its own method
-    # Further findings: name -> paragraph of Markdown.
-    details: Mapping[str, str] = field(default_factory=dict)
+    # Further findings: name -> headline and prose, or a paragraph of Markdown.
+    details: Mapping[str, tuple[Headline, str] | str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         pairs = [*(self.headline.pairs if self.headline else ()), *self.compared]
@@ -102,14 +108,42 @@ class Answer:
         """The headline in bold with its intervals, then the prose."""
         return paragraph(self.headline, self.prose) if self.headline else None
 
+    def said(self, question: str) -> dict[str, tuple[Headline | None, str]]:
+        """All of its headlines with their prose; the first has the name of the question."""
+        first = {question: (self.headline, self.prose)} if self.headline else {}
+        details = {n: (None, it) if isinstance(it, str) else it for n, it in self.details.items()}
+        return {**first, **details}
+
     def findings(self, question: str) -> dict[str, str]:
-        """All of its paragraphs of Markdown; the first has the name of the question."""
-        return {question: self.finding, **self.details} if self.finding else dict(self.details)
+        """The same as paragraphs of Markdown."""
+        return {name: paragraph(*each) for name, each in self.said(question).items()}
 
 
-def paragraph(headline: Headline, prose: str) -> str:
+def paragraph(headline: Headline | None, prose: str) -> str:
     """A finding: the headline in bold, what stands behind it, and the prose."""
-    return f"**{headline.text}** ({headline.behind}). {prose}".strip()
+    return f"**{headline.text}** ({headline.behind}). {prose}".strip() if headline else prose
+
+
+def numbers(found: Measured, *keys: str) -> list[Number]:
+    """These measures of every label, to be combined over campaigns."""
+    return [
+        Number(f"{key}/{label}", f"{label}: {measure.what}", measure.unit.symbol, spread)
+        for key in keys
+        for measure in [found.measures[key]]
+        for label in found.values
+        if (spread := found.spread(label, key))
+    ]
+
+
+def of_ratio(found: Comparison, what: str) -> list[Number]:
+    """The ratio of a comparison, to be combined over campaigns; none where it means nothing."""
+    spread = None if found.ratio.verdict == OTHER_WORK else found.ratio.spread
+    key, words = ratio_key(found), f"{found.label} ÷ {found.base}: {what}"
+    return [Number(key, words, "×", spread)] if spread else []
+
+
+def ratio_key(found: Comparison) -> str:
+    return f"{found.metric.name}/{found.point}/{found.label}/{found.base}"
 
 
 RANGES: Final = "Ranges: lowest to highest block."
@@ -191,22 +225,27 @@ def of_models(
     words = found.measures[key].unit.words
     compared = {(c.label, c.base): c for c in found.compared(key, ranked)}
     pair = compared[most, least]
-    blocks = pair.ratio.blocks
+    blocks, every = pair.ratio.blocks, numbers(found, key)
     only = few(blocks)
     if not only and not pair.ratio.shown:
-        return Headline(f"{costs} about as much with every model", plural(blocks, "block"))
-    text = (
-        f"{costs} {words(found.median(most, key))} with {prose(most)} and "
-        f"{words(found.median(least, key))} with {prose(least)}{only}"
-    )
+        text = f"{costs} about as much with every model"
+        return Headline(text, plural(blocks, "block"), numbers=every)
+
+    def say(values: Sequence[float]) -> str:
+        high, low = map(words, values)
+        return f"{costs} {high} with {prose(most)} and {low} with {prose(least)}"
+
+    text = f"{say([found.median(label, key) for label in (most, least)])}{only}"
+    quotes = (f"{key}/{most}", f"{key}/{least}")
     if only:
-        return Headline(text, "no interval")
+        return Headline(text, "no interval", numbers=every, quotes=quotes, say=say)
     ranges = " and ".join(
         f"{words(spread.low)} to {words(spread.high)}"
         for label in (most, least)
         if (spread := found.spread(label, key))
     )
-    return Headline(text, f"{ranges}: lowest and highest of {plural(blocks, 'block')}", [pair])
+    behind = f"{ranges}: lowest and highest of {plural(blocks, 'block')}"
+    return Headline(text, behind, [pair], every, quotes, say)
 
 
 def contrast(found: Comparison, verb: str, what: str, less: str = "less") -> Headline | None:
@@ -217,11 +256,19 @@ def contrast(found: Comparison, verb: str, what: str, less: str = "less") -> Hea
     ratio = found.ratio
     if not ratio.shown or ratio.value is None or ratio.low is None or ratio.high is None:
         return None
+
+    def say(values: Sequence[float]) -> str:
+        other = replace(found, ratio=replace(ratio, value=values[0]))
+        return sentence(f"{says(found.label, verb)} {difference(other, what, less)}")
+
     return Headline(
-        sentence(f"{says(found.label, verb)} {difference(found, what, less)}"),
+        say([ratio.value]),
         f"{between(ratio.value, ratio.low, ratio.high)}, {100 * stats.LEVEL:.0f} % interval of "
         f"{plural(ratio.blocks, 'block')}",
         [found],
+        of_ratio(found, what),
+        [ratio_key(found)],
+        say,
     )
 
 

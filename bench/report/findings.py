@@ -14,7 +14,8 @@ from typing import Final
 from bench.analysis.analysis import Analysis
 from bench.plan.participants import FREE
 from bench.questions import answers
-from bench.report import cite
+from bench.questions.question import paragraph
+from bench.report import campaigns, cite
 
 NAME: Final = "findings"
 """The generated part of a Markdown file that holds the findings."""
@@ -23,11 +24,18 @@ HEADLINES: Final = "headlines"
 """The one that holds only the name, the headline and the interval of each."""
 
 
-def named(analysis: Analysis) -> dict[str, str]:
-    """The findings that the records support: name -> paragraph of Markdown, in story order."""
-    found: dict[str, str] = {}
+def named(analysis: Analysis, *, over: bool = False) -> dict[str, str]:
+    """The findings that the records support: name -> paragraph of Markdown, in story order.
+
+    Behind a headline stands where the published campaigns have its numbers. With ``over`` it has
+    their numbers itself, and is left out where they do not bear it out.
+    """
+    found, quote = {}, campaigns.over if over else campaigns.beside
     for question, answer in answers(analysis):
-        found |= answer.findings(question.NAME)
+        for name, (head, prose) in answer.said(question.NAME).items():
+            quoted = quote(head, question.NAME, analysis.campaign.environment) if head else None
+            if quoted or not head:
+                found[name] = paragraph(quoted, prose)
     return found
 
 
@@ -42,9 +50,15 @@ def markdown(analysis: Analysis) -> str:
 
 
 def headlines(analysis: Analysis) -> str:
-    """Each finding's name, headline and interval as a list, with the campaign they come from."""
-    quoted = [f"`{name}`: {cite.quoted(each)}" for name, each in named(analysis).items()]
-    return listed(quoted, source(analysis, ""))
+    """Each finding's name, headline and interval as a list, with the campaign they come from.
+
+    With the numbers of the published campaigns, where they have them.
+    """
+    said, further = named(analysis, over=True), ""
+    quoted = [f"`{name}`: {cite.quoted(each)}" for name, each in said.items()]
+    if group := campaigns.group_of(analysis.campaign.environment):
+        further = f"; where that is said, numbers are of {group.size} under `results/headlines`"
+    return listed(quoted, source(analysis, further))
 
 
 def listed(sentences: Iterable[str], source: str) -> str:

@@ -16,7 +16,7 @@ from bench.analysis.stats import CPU_PER_1000, PAGES_PER_S, Comparison
 from bench.analysis.wording import change, interval
 from bench.plan.labels import Label
 from bench.questions import churn, hold, interpreters, mixed, tls
-from bench.report import cite, findings, markup
+from bench.report import campaigns, cite, findings, markup
 from bench.show.table import MISSING
 from bench.text import KIB, MIB, count, duration, markdown_table, plural, significant
 
@@ -73,6 +73,19 @@ class Numbers:
         self._churn, self._tls = churn.measured(analysis), tls.measured(analysis)
         self._hold = hold.measured(analysis)
         self.serves = bool(self._hold.values)
+        self.group = campaigns.group_of(analysis.campaign.environment)
+
+    def over(self, key: str, own: str = MISSING) -> str:
+        """A number over the published campaigns, or its range where there is no interval.
+
+        ``key`` is that of :mod:`bench.report.campaigns`; ``own`` is said where it has none.
+        """
+        found = self.group and self.group.numbers.get(key)
+        if not found:
+            return own
+        one = found.combined
+        ends = (one.value,) if one.predicted else (one.low, one.high)
+        return "–".join(dict.fromkeys(significant(end, 3) for end in ends))
 
     def idle(self, label: str) -> str:
         """KiB that an idle connection uses on plain HTTP, client's side."""
@@ -189,27 +202,38 @@ def table(numbers: Numbers) -> str:
     rows = [
         [
             f"`{label}`",
-            *(numbers.idle(label), numbers.idle_tls(label)),
+            numbers.over(f"memory/plain/{label}", numbers.idle(label)),
+            numbers.over(f"memory/tls/{label}", numbers.idle_tls(label)),
             *(
-                cost + on.get(label, "")
-                for cost in (numbers.page(label), numbers.connection(label))
+                numbers.over(key, cost) + on.get(label, "")
+                for key, cost in (
+                    (f"page/{CPU_PER_1000.name}/{FETCH}/{label}", numbers.page(label)),
+                    (f"churn/{churn.OPENING}/{label}", numbers.connection(label)),
+                )
             ),
-            *((numbers.server(label),) if numbers.serves else ()),
+            *(
+                (numbers.over(f"hold/{hold.PLAIN}/{server}", numbers.server(label)),)
+                * numbers.serves
+            ),
         ]
         for label in SHOWN
+        for server in [AS_SERVERS.get(label, label)]
     ]
     about = (
         f"Campaign `{numbers.campaign}`, {numbers.python}; client's side, medians; 100 slots, 2 KB "
         "pages. Each ran on one processor, but for what says on how many."
         + (" They share one with the server." if places and places.shared else "")
     )
+    if numbers.group:
+        about += f" Over {numbers.group.size} (`results/headlines`) "
+        about += "where they have a number; their range where it differs too much for one."
     return "\n".join([*markdown_table(heads, rows, right=len(heads) - 1), "", about])
 
 
 def cited(numbers: Numbers) -> str:
     """README's numbers to cite: a finding with its interval, and when it does not hold."""
     sentences = markup.templates(__name__)
-    named = findings.named(numbers.analysis)
+    named = findings.named(numbers.analysis, over=True)
     return "\n".join(
         f"- {cite.quoted(named[name])} *When not:* {sentences.from_string(when).render(n=numbers)}"
         for name, when in CITES.items()

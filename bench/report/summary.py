@@ -13,6 +13,7 @@ from bench.analysis.analysis import Analysis
 from bench.analysis.summary import SummaryRow
 from bench.analysis.wording import switches
 from bench.questions import answers
+from bench.report import campaigns
 from bench.report.tables import section
 from bench.report.tables import show as show_table
 from bench.show import cells
@@ -66,9 +67,11 @@ def show(analysis: Analysis, console: Console) -> None:
         for _, answer in answers(analysis):
             for table in answer.tables if answer.printed else ():
                 show_table(table, console)
-    for _, answer in answers(analysis):
-        if answer.headline:
-            console.print(Text.assemble(("• ", "dim"), f"{answer.headline.text}."))
+    for question, answer in answers(analysis):
+        if head := answer.headline:
+            where = campaigns.suffix(head, question.NAME, analysis.campaign.environment)
+            said = f"{head.text} ({where})." if where else f"{head.text}."
+            console.print(Text.assemble(("• ", "dim"), said))
     for line in method(analysis):
         console.print(Text.assemble(("• ", "dim"), line))
     for line in warnings(analysis):

@@ -144,7 +144,7 @@ def test_report_findings_and_json_have_it(question: Question) -> None:
     answer = {one.NAME: found for one, found in answers(analysis)}[question.NAME]
     found = answer.findings(question.NAME)
     assert found or question.NAME in CLAIM_NOTHING
-    assert set(found.values()) <= set(findings.findings(analysis))
+    assert set(found) <= set(findings.named(analysis))
     assert all(table.caption in summary.to_markdown(analysis) for table in answer.tables)
     assert {figure.name for figure in answer.figures} <= set(story(analysis))
     held = json.loads(json.dumps(answer.measured.as_json()))

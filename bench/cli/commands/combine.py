@@ -1,0 +1,41 @@
+"""Combine campaigns: where the number of each headline will lie in the next one.
+
+A campaign's own interval is about its blocks, and not about the next campaign. Here the campaign is
+the unit: each number behind a headline, campaign by campaign, and an interval for the next one,
+from five campaigns on. Two on one boot that began less than an hour apart count as one. Campaigns
+of different releases of the interpreter are not combined. Prints Markdown to a file or pipe.
+
+  python -m bench combine                          those under results/headlines
+  python -m bench combine results/A results/B      these
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from rich.console import Console
+
+from bench.cli import DONE, options
+from bench.report import campaigns, tables
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "campaign", type=Path, nargs="*",
+        help="folders of campaigns (default: all under results/headlines)",
+    )  # fmt: skip
+    options.add_json(parser)
+
+
+def run(arguments: argparse.Namespace, console: Console) -> int:
+    found = campaigns.combine(arguments.campaign)
+    if arguments.json:
+        print(found.model_dump_json())
+        return DONE
+    for table in [group.table() for group in found.groups]:
+        if console.is_terminal:
+            tables.show(table, console)
+        else:
+            print("\n".join(tables.section(table)))
+    return DONE

@@ -1,0 +1,149 @@
+"""Campaigns are the unit: what is said of several covers the next one, by simulation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+import numpy as np
+import pytest
+
+from bench.analysis.stats import Spread, log_interval
+from bench.analysis.stats.campaigns import FEWEST, WIDEST, Combined, combined, independent
+from bench.schema import CampaignRecord
+from tests.bench.synthetic import campaign, environment
+
+TIMES = 500
+BLOCKS = 5
+Draw = Callable[[np.random.Generator], float]
+
+
+def states(dear: float, factor: float) -> Draw:
+    """A campaign is in one of two states and stays there."""
+    return lambda rng: math.log(factor) * float(rng.random() < dear)
+
+
+CASES: dict[str, tuple[Draw, float]] = {
+    "normal": (lambda rng: 0.0, 0.03),
+    "one-sided": (lambda rng: 0.03 * rng.exponential(), 0.01),
+    "campaigns differ by 5 %": (lambda rng: rng.normal(0, 0.05), 0.01),
+    "two states": (states(1 / 2, 3), 0.06),
+    "a rare state": (states(1 / 6, 3), 0.06),
+    "near states": (states(1 / 2, 1.35), 0.06),
+    "anything": (lambda rng: math.log(rng.uniform(1.1, 4.9)), 0.06),
+    "outliers": (lambda rng: rng.normal(0, 0.02) + 0.3 * (rng.random() < 0.1), 0.01),
+}
+"""The logarithm of a campaign's value, and how its blocks scatter."""
+
+
+def campaign_of(rng: np.random.Generator, case: str) -> Spread:
+    """A ratio with Student's interval of its five blocks."""
+    draw, scatter = CASES[case]
+    logs = draw(rng) + rng.normal(0, scatter, BLOCKS)
+    mean, half = float(logs.mean()), 2.776 * float(logs.std(ddof=1)) / math.sqrt(BLOCKS)
+    return Spread(math.exp(mean), math.exp(mean - half), math.exp(mean + half), BLOCKS)
+
+
+def coverage(case: str, campaigns: int) -> tuple[float, list[Combined]]:
+    """How often the value of the next campaign is in what is said of these."""
+    rng, hits, said = np.random.default_rng(4), 0, []
+    for _ in range(TIMES):
+        found = combined([[campaign_of(rng, case)] for _ in range(campaigns)])
+        hits += found.low <= campaign_of(rng, case).median <= found.high
+        said.append(found)
+    return hits / TIMES, said
+
+
+@pytest.mark.parametrize(
+    ("case", "of_five", "of_two"),
+    [
+        ("normal", 0.95, 0.98),
+        ("one-sided", 0.93, 0.61),
+        ("campaigns differ by 5 %", 0.95, 0.46),
+        ("two states", 0.95, 0.71),
+        ("a rare state", 0.91, 0.84),
+        ("near states", 0.96, 0.71),
+        ("anything", 0.79, 0.43),
+        ("outliers", 0.91, 0.57),
+    ],
+)
+def test_the_next_campaign_is_covered_as_the_docstring_says(
+    case: str, of_five: float, of_two: float
+) -> None:
+    share, said = coverage(case, FEWEST)
+    assert share == pytest.approx(of_five, abs=0.04)
+    assert all(one.high <= WIDEST * one.low for one in said if one.predicted)
+    assert coverage(case, 2)[0] == pytest.approx(of_two, abs=0.06)
+
+
+def test_the_interval_of_one_campaign_does_not_cover_the_next() -> None:
+    """That is why there is this module."""
+    rng, hits = np.random.default_rng(4), 0
+    for _ in range(200):
+        blocks = states(1 / 2, 3)(rng) + rng.normal(0, 0.06, BLOCKS)
+        low, high = log_interval([*map(float, blocks)])
+        hits += low <= math.log(campaign_of(rng, "two states").median) <= high
+    assert hits / 200 < 0.6
+
+
+def alone(*values: float) -> list[list[Spread]]:
+    return [[Spread(value, value * 0.98, value * 1.02, BLOCKS)] for value in values]
+
+
+def test_two_campaigns_give_their_range_and_five_an_interval() -> None:
+    two, five = combined(alone(1.0, 1.1)), combined(alone(1.0, 1.1, 1.05, 1.02, 1.08))
+    assert (two.low, two.high, two.campaigns) == (0.98, 1.1 * 1.02, 2)
+    assert not two.predicted
+    assert five.predicted
+    assert five.low < 1.0 < 1.1 < five.high < 1.3
+    assert five.value == pytest.approx(1.049, abs=0.001)
+
+
+def test_campaigns_far_apart_give_a_range_and_not_an_absurd_interval() -> None:
+    found = combined(alone(1.5, 4.5, 4.2, 1.3, 4.0))
+    assert not found.predicted
+    assert (found.low, found.high) == (1.3 * 0.98, 4.5 * 1.02)
+
+
+def test_differences_around_0_are_combined_too() -> None:
+    found = combined([[Spread(v, v - 0.1, v + 0.1, 5)] for v in (-0.2, 0.1, 0.0, 0.2, -0.1)])
+    assert found.value == pytest.approx(0.0)
+    assert found.low == pytest.approx(-0.3)
+
+
+def test_what_counts_as_one_campaign_does_not_make_an_interval() -> None:
+    near = [Spread(value, value, value, BLOCKS) for value in (1.0, 1.1)]
+    found = combined([near, *alone(1.2, 1.3, 1.4)])
+    assert (found.campaigns, found.predicted) == (4, False)
+
+
+def begun(*campaigns: tuple[int, str | None]) -> list[CampaignRecord]:
+    """Campaigns by their minute and their boot."""
+    (head, *_) = campaign(blocks=1, samples=1, workloads=())
+    assert isinstance(head, CampaignRecord)
+    start = datetime.fromisoformat(head.created)
+    return [
+        head.model_copy(
+            update={
+                "created": (start + timedelta(minutes=minute)).isoformat(),
+                "environment": environment(boot=boot),
+            }
+        )
+        for minute, boot in campaigns
+    ]
+
+
+@pytest.mark.parametrize(
+    ("campaigns", "counts_with"),
+    [
+        ([(0, "a"), (59, "a"), (60, "a")], [0, 0, 2]),
+        ([(0, "a"), (40, "a"), (80, "a"), (100, "a")], [0, 0, 2, 2]),
+        ([(0, "a"), (5, "b"), (10, "a")], [0, 1, 0]),
+        ([(0, None), (5, None), (90, None)], [0, 0, 2]),
+    ],
+)
+def test_campaigns_of_one_boot_within_an_hour_count_as_one(
+    campaigns: list[tuple[int, str | None]], counts_with: list[int]
+) -> None:
+    assert independent(begun(*campaigns)) == counts_with

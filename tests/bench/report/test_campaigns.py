@@ -1,0 +1,214 @@
+"""``python -m bench combine``, and where the published campaigns have a reader's numbers."""
+
+from __future__ import annotations
+
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from bench import store
+from bench.__main__ import main
+from bench.analysis import stats
+from bench.analysis.analysis import Analysis
+from bench.analysis.stats.campaigns import Combined
+from bench.cli import DONE, USAGE
+from bench.machine import environment as machine
+from bench.machine import procfs
+from bench.questions.question import Headline
+from bench.report import campaigns, findings, summary
+from bench.report.campaigns import Groups, Quantity, ends
+from bench.report.numbers import Numbers
+from bench.schema import CampaignRecord
+from tests.bench.cli.test_cli import save
+from tests.bench.sure import sure
+from tests.bench.synthetic import campaign, environment
+from tests.bench.turned import in_turns
+
+RATIO = "page/cpu_ms_per_1000/throughput-100/threads/callbacks"
+
+
+def made(folder: Path, number: int, python: str = "CPython 3.11.9", dear: float = 2.0) -> Path:
+    """A campaign of its own hour, in which threads cost so many times as much as callbacks."""
+    lines = campaign(
+        base="callbacks", blocks=5, samples=10, workloads=("throughput", "c10k"), seed=number
+    )
+    head = lines[0]
+    assert isinstance(head, CampaignRecord)
+    name = f"2026112{number}-080000-aaaaaa"
+    created, found = f"2026-11-2{number}T08:00:00Z", environment(python=python, boot=f"b{number}")
+    lines[0] = head.model_copy(update={"campaign": name, "created": created, "environment": found})
+    for place, line in enumerate(lines[1:], 1):
+        if line.kind == "trial" and line.point == "throughput-100":
+            cost = 20.0 * (dear if line.label == "threads" else 1.0) * (1 + line.block / 100)
+            lines[place] = in_turns(line, cost)
+    return save(folder / name, lines)
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    parent = tmp_path_factory.mktemp("headlines")
+    return [made(parent, number, dear=2.0 + number / 5) for number in range(1, 6)]
+
+
+@pytest.fixture(scope="module")
+def groups(folders: list[Path]) -> Groups:
+    return campaigns.combine(folders)
+
+
+def carry(monkeypatch: pytest.MonkeyPatch, groups: Groups) -> None:
+    monkeypatch.setattr(campaigns, "published", lambda: groups)
+
+
+def test_campaigns_stand_side_by_side_with_what_the_next_one_will_find(groups: Groups) -> None:
+    (group,) = groups.groups
+    assert (group.python, len(group.campaigns)) == ("CPython 3.11", 5)
+    found = group.numbers[RATIO]
+    medians = [value and value.median for value in found.values]
+    assert medians == pytest.approx([2.2, 2.4, 2.6, 2.8, 3.0])
+    assert found.combined.predicted
+    assert found.combined.low < 2.2 < 3.0 < found.combined.high
+    assert group.numbers["memory/plain/threads"].unit == "KiB"
+    assert Groups.model_validate_json(groups.model_dump_json()) == groups
+
+
+def test_the_command_prints_markdown_to_a_pipe_and_one_object_as_json(
+    folders: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = [str(folder) for folder in folders[:2]]
+    assert main(["combine", *names, "--json"]) == DONE
+    (group,) = Groups.model_validate_json(capsys.readouterr().out).groups
+    assert group.numbers[RATIO].combined.campaigns == 2
+    assert main(["combine", *names]) == DONE
+    table = capsys.readouterr().out
+    assert "| threads ÷ callbacks: processor time per crawled 2 KB page | × | 2.2 [" in table
+    assert "- campaign 2: 20261122-080000-aaaaaa, 2026-11-22T08:00, boot b2" in table
+
+
+def test_interpreters_are_not_combined_and_near_campaigns_count_once(tmp_path: Path) -> None:
+    files = [made(tmp_path, 1), made(tmp_path, 2, "CPython 3.15.2"), made(tmp_path, 3)]
+    near = files[2] / store.FILE_NAME
+    text = near.read_text().replace("2026-11-23T08:00", "2026-11-21T08:30").replace('"b3"', '"b1"')
+    near.write_text(text)
+    newest, oldest = campaigns.combine(files).groups
+    assert [newest.python, oldest.python] == ["CPython 3.15", "CPython 3.11"]
+    assert oldest.numbers[RATIO].combined.campaigns == 1
+    assert [one.counts_with for one in oldest.campaigns] == [0, 0]
+    assert "counts with campaign 1" in oldest.table().notes[1]
+
+
+def test_what_cannot_be_combined_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = str(made(tmp_path, 1))
+    bare = str(save(tmp_path / "bare", campaign(blocks=1, samples=1, workloads=())))
+    monkeypatch.setattr(campaigns, "FOLDER", tmp_path / "none")
+    for names, why in (
+        ([file, file], "there twice"),
+        ([bare], "no number that a headline rests on"),
+        ([], "run --profile headlines"),
+    ):
+        assert main(["combine", *names]) == USAGE
+        assert why in capsys.readouterr().err
+
+
+def test_a_reader_sees_where_the_published_campaigns_have_the_number(
+    folders: list[Path],
+    groups: Groups,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    carry(monkeypatch, groups)
+    mine, out = Analysis.load(folders[0]), StringIO()
+    said = findings.named(mine)["page"]
+    assert said.startswith("**Threads need 2.2 times as much processor time per crawled 2 KB page")
+    assert "95 % interval of 5 blocks; published: 1." in said
+    assert main(["cite", str(folders[0]), "--finding", "page"]) == DONE
+    assert "; published: 1." in capsys.readouterr().out
+    summary.show(mine, Console(file=out, width=200))
+    assert "crawled 2 KB page as callbacks (published: 1." in out.getvalue()
+    carry(monkeypatch, campaigns.combine(folders[:2]))
+    assert "; 2 campaigns: 2.2 to 2.4)" in findings.named(mine)["page"]
+
+
+def test_another_interpreter_is_named_and_nothing_is_said_of_what_nobody_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    carry(monkeypatch, campaigns.combine([made(tmp_path, 1, "CPython 3.15.2")]))
+    mine = Analysis.load(made(tmp_path, 2))
+    assert "; 1 campaign on CPython 3.15: " in findings.named(mine)["page"]
+    assert "campaign" not in findings.named(mine, over=True)["page"]
+    carry(monkeypatch, Groups(groups=[]))
+    assert "campaign" not in findings.named(mine)["page"]
+
+
+def test_documents_quote_the_combined_number_and_no_ratio_on_either_side_of_1(
+    folders: list[Path], groups: Groups, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine, group = Analysis.load(folders[0]), groups.groups[0]
+    carry(monkeypatch, groups)
+    said = findings.named(mine, over=True)["page"]
+    assert said.startswith("**Threads need 2.6 times as much")
+    assert "95 % for the next campaign, from 5 campaigns)" in said
+    assert "of 5 campaigns under `results/headlines`" in findings.headlines(mine)
+    keys = [key.removeprefix("memory/") for key in group.numbers if "memory/plain/" in key][:2]
+    text = "Threads use more than callbacks"
+    few = Headline(f"{text}, in 2 trials", "", quotes=keys, say=lambda _: text)
+    over = sure(campaigns.over(few, "memory", mine.campaign.environment))
+    assert over.text == f"{text}, in 5 campaigns"
+    either = Combined(1.6, 0.9, 4.9, 5, predicted=False)
+    wide = group.numbers[RATIO].model_copy(update={"combined": either})
+    numbers = {**group.numbers, RATIO: wide}
+    carry(monkeypatch, Groups(groups=[group.model_copy(update={"numbers": numbers})]))
+    assert "page" not in findings.named(mine, over=True)
+    assert "; 5 campaigns: 0.90 to 4.9 times)" in findings.named(mine)["page"]
+    cells = Numbers(mine)
+    assert cells.over(RATIO) == "0.900–4.90"
+    assert cells.over("page/nothing", "7") == "7"
+    held = group.numbers["memory/plain/threads"].combined
+    assert cells.over("memory/plain/threads") == f"{held.value:.1f}"
+
+
+@pytest.mark.parametrize(
+    ("unit", "numbers", "words"),
+    [
+        ("×", (2.4, 1.9, 3.1), "1.90 to 3.1"),
+        ("×", (1.17, 1.14, 1.2), "14 to 20 %"),
+        ("×", (0.8, 0.7, 0.9), "10 to 30 %"),
+        ("×", (1.17, 0.9, 1.5), "0.90 to 1.50 times"),
+        ("×", (1.6, 1.1, 4.9), "1.10 to 4.9 times"),
+        ("KiB", (4.8, 4.81, 4.81), "4.81 KiB"),
+        ("µs", (13.1, 12.0, 15.04), "12.0 to 15.0 µs"),
+    ],
+)
+def test_ends_have_the_form_of_the_headline(
+    unit: str, numbers: tuple[float, float, float], words: str
+) -> None:
+    found = Combined(*numbers, 5, predicted=True)
+    assert ends(Quantity(what="", unit=unit, values=[], combined=found)) == words
+
+
+def test_a_boot_is_told_apart_without_naming_the_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(procfs, "ROOT", tmp_path)
+    assert machine.boot() is None
+    file = tmp_path / "proc/sys/kernel/random/boot_id"
+    file.parent.mkdir(parents=True)
+    seen = []
+    for text in ("0b7c\n", "0b7c\n", "9f1e\n"):
+        file.write_text(text)
+        seen.append(machine.boot())
+    assert seen[0] == seen[1] != seen[2]
+    assert "0b7c" not in str(seen[0])
+
+
+def test_two_numbers_are_contrasted_only_in_the_order_of_every_campaign() -> None:
+    def held(*medians: float) -> Quantity:
+        values = [stats.Spread(median, median, median, 5) for median in medians]
+        together = Combined(medians[0], min(medians), max(medians), len(medians), predicted=False)
+        return Quantity(what="", unit="KiB", values=[*values, None], combined=together)
+
+    assert campaigns.borne_out([held(9, 8), held(3, 2)])
+    assert not campaigns.borne_out([held(9, 2), held(3, 4)])
