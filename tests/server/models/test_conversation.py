@@ -151,7 +151,7 @@ FIRST = st.sampled_from([
 
 STRICTER = re.compile(
     rb"(?i)\r\nContent-Length:(.*\r\n)*Content-Length:|, 3|\r\n folded"
-    rb"|HTTP/1\.0\r\n(.*\r\n)*Transfer"
+    rb"|HTTP/1\.0\r\n(.*\r\n)*Transfer|Expect(.*\r\n)*Expect"
     rb"|Transfer-Encoding(.*\r\n)*Content-Length|Content-Length(.*\r\n)*Transfer-Encoding"
 )
 """What h11 makes something of, and a server had better refuse."""
