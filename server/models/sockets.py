@@ -12,7 +12,11 @@ from typing import Final
 from server.models.service import TICK_S, Service
 
 ACCEPTS: Final = 100
-"""Most connections that a loop accepts in one turn, as asyncio does."""
+"""Most connections that a loop accepts in one turn.
+
+asyncio takes its backlog for this. It also tries, and complains, as often where it has no
+descriptor left, so it gets this number, and the socket its own backlog afterwards.
+"""
 
 
 def accepted(
