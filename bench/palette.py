@@ -10,7 +10,10 @@ from typing import Final, Literal
 
 from pydantic import TypeAdapter
 
+from bench.filesystem import packaged
+
 Theme = Literal["light", "dark"]
+THEMES: Final[tuple[Theme, ...]] = ("light", "dark")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +28,11 @@ class Palette:
     variants: tuple[str, ...]
 
 
-PALETTES: Final = TypeAdapter(dict[Theme, Palette]).validate_python(
-    tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+PALETTES: Final = packaged(
+    Path(__file__).with_suffix(".toml"),
+    lambda text: {
+        theme: TypeAdapter(Palette).validate_python(tomllib.loads(text)[theme]) for theme in THEMES
+    },
 )
 
 

@@ -277,7 +277,7 @@ class Work(Record):
     when that was done.
     """
 
-    every: int  # one page in so many
+    every: int = Field(ge=1)  # one page in so many
     seed: int  # decides which
     work_ms: float  # what it should take alone
     round_us: float  # what a round takes alone, measured once in each campaign

@@ -1,7 +1,7 @@
 """Files of JSON lines, appended and synced record by record; ``trials.jsonl`` above all.
 
 Every record is on the disk before the next trial starts, so a crash loses nothing that was
-measured. It may leave an incomplete last line, which is cut off when the campaign is resumed.
+measured. It may leave an incomplete last line, which is cut off when more is appended.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import zlib
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from io import FileIO
 from pathlib import Path
 from typing import TypeVar
 
@@ -66,11 +67,12 @@ class Log:
     ) -> None:
         self.path = path
         self._pack = pack
+        self._whole = create
         if path.suffix == ".gz" and pack is None:
             raise StoreError(f"{path}: compressed, so it cannot grow; unpack it with gunzip first")
         flags = os.O_RDWR | os.O_APPEND | (os.O_CREAT | os.O_EXCL if create else 0)
         try:
-            self._file = os.fdopen(os.open(path, flags, 0o644), "a+b", buffering=0)
+            self._file = FileIO(os.open(path, flags, 0o644), "a+")
         except OSError as error:
             raise StoreError(f"{path}: {error.strerror}") from None
         try:
@@ -84,10 +86,12 @@ class Log:
     def append(self, *records: Record) -> None:
         """Write records in one go and sync them.
 
-        After a kill the last line may be torn. When they cannot be written, the file is as before.
+        After a kill the last line may be torn: it is cut off first. When they cannot be written,
+        the file is as before.
         """
         lines = b"".join(record.model_dump_json().encode() + b"\n" for record in records)
         try:
+            self._cut()
             self._write(self._pack(lines) if self._pack else lines)
         except OSError as error:
             hint = (
@@ -112,15 +116,15 @@ class Log:
                 os.ftruncate(file, size)
             raise
 
-    def cut(self, torn_bytes: int) -> None:
-        """Cut off an incomplete last line."""
-        if torn_bytes:
-            try:
-                size = os.fstat(self._file.fileno()).st_size
-                os.ftruncate(self._file.fileno(), size - torn_bytes)
-                os.fsync(self._file.fileno())
-            except OSError as error:
-                raise StoreError(f"{self.path}: {error.strerror}") from None
+    def _cut(self) -> None:
+        # At the first record, not before: by then the caller has read what is there.
+        if not self._whole and os.fstat(self._file.fileno()).st_size:  # a device has none
+            self._file.seek(0)
+            data = self._file.readall()
+            whole = members(data, self.path)[1] if self._pack else data.rfind(b"\n") + 1
+            if whole < len(data):
+                os.ftruncate(self._file.fileno(), whole)
+        self._whole = True
 
     def close(self) -> None:
         with suppress(OSError):  # append has reported it
@@ -159,6 +163,25 @@ def read_bytes(file: Path) -> bytes:
         raise StoreError(f"{file}: {error.strerror}") from None
 
 
+def members(data: bytes, file: Path) -> tuple[list[bytes], int]:
+    """What each whole gzip member of a file holds, and where the last of them ends.
+
+    Raises :class:`StoreError` for anything else.
+    """
+    found, rest = [], data
+    while rest:
+        unpacker = zlib.decompressobj(16 + zlib.MAX_WBITS)
+        try:
+            line = unpacker.decompress(rest)
+        except zlib.error:
+            raise StoreError(f"{file}: not a file of gzip members, or damaged") from None
+        if not unpacker.eof:
+            break
+        found.append(line)
+        rest = unpacker.unused_data
+    return found, len(data) - len(rest)
+
+
 def parse(line: bytes, where: str, adapter: TypeAdapter[AnyLine]) -> AnyLine:
     """One line as a record.
 
@@ -166,7 +189,7 @@ def parse(line: bytes, where: str, adapter: TypeAdapter[AnyLine]) -> AnyLine:
     """
     try:
         value = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise StoreError(
             f"{where}: not JSON, so the file is damaged; restore it, or delete this line "
             "if no other is damaged"

@@ -9,13 +9,12 @@ their scatter, and lets you pair and weigh turns in other ways.
 from __future__ import annotations
 
 import gzip
-import zlib
 from pathlib import Path
 
 from pydantic import TypeAdapter
 
 from bench.schema import TurnsRecord
-from bench.store import Log, StoreError, parse
+from bench.store import Log, StoreError, members, parse
 
 FILE_NAME = "turns.jsonl.gz"
 RECORD = TypeAdapter(TurnsRecord)
@@ -43,36 +42,11 @@ def load(folder: Path) -> list[TurnsRecord]:
 
     Raises :class:`bench.store.StoreError` for a file that holds anything else.
     """
-    found, _ = _read(folder / FILE_NAME)
-    return list({(record.block, record.point): record for record in found}.values())
-
-
-def cut(folder: Path) -> None:
-    """Cut off a torn end, so that a resumed campaign can append to the file.
-
-    Raises :class:`bench.store.StoreError` when that is not possible.
-    """
-    _, torn_bytes = _read(folder / FILE_NAME)
-    if torn_bytes:
-        with Log(folder / FILE_NAME, create=False, pack=packed) as log:
-            log.cut(torn_bytes)
-
-
-def _read(file: Path) -> tuple[list[TurnsRecord], int]:
-    # Every complete record, and the length of a torn end in bytes.
+    file = folder / FILE_NAME
     try:
         data = file.read_bytes() if file.exists() else b""
     except OSError as error:
         raise StoreError(f"{file}: {error.strerror}") from None
-    found: list[TurnsRecord] = []
-    while data:
-        unpacker = zlib.decompressobj(16 + zlib.MAX_WBITS)
-        try:
-            line = unpacker.decompress(data)
-        except zlib.error:
-            raise StoreError(f"{file}: not a file of turns, or damaged") from None
-        if not unpacker.eof:
-            break
-        data = unpacker.unused_data
-        found.append(parse(line, f"{file}:{len(found) + 1}", RECORD))
-    return found, len(data)
+    lines, _ = members(data, file)
+    found = [parse(line, f"{file}:{number}", RECORD) for number, line in enumerate(lines, 1)]
+    return list({(record.block, record.point): record for record in found}.values())

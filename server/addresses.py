@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 import socket
+from typing import Final
+
+HOST: Final = re.compile(rb"(?:\[[0-9A-Fa-f:.]+]|[A-Za-z0-9._~!$&'()*+;=%-]*)(?::[0-9]*)?")
+"""A Host header (RFC 3986, 3.2.2), but no comma: a proxy may make one header of two."""
 
 
 class AddressError(ValueError):

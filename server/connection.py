@@ -251,7 +251,7 @@ class Connection(asyncio.Protocol):
         plain = _PLAIN_LINE.fullmatch(line) if keep is not None else None
         if keep is None or plain is None:
             head_only, target, keep = read_head(head)
-            if tail:
+            if tail and b"\r" not in line:  # of HTTP/1.1: a header can end like that, too
                 core.learn(tail, keep)
         else:
             head_only, target = plain[1] == b"HEAD", plain[2]

@@ -6,6 +6,8 @@ import re
 
 import httptools
 
+from server.addresses import HOST
+
 _ABSOLUTE = re.compile(rb"https?://[^/?#]*(.*)", re.IGNORECASE | re.DOTALL)
 
 
@@ -24,11 +26,12 @@ class Refusal(Exception):
 class _Head:
     """One request head as httptools reads it."""
 
-    __slots__ = ("body", "close", "complete", "host", "url")
+    __slots__ = ("body", "close", "complete", "host", "named", "url")
 
     def __init__(self) -> None:
         self.url = b""
         self.host = 0
+        self.named = True
         self.body = False
         self.close = False
         self.complete = False
@@ -42,6 +45,7 @@ class _Head:
         name = name.lower()
         if name == b"host":
             self.host += 1
+            self.named = HOST.fullmatch(value) is not None
         elif name == b"connection":
             # Not parser.should_keep_alive(), which does not know any more after a whole request.
             self.close = self.close or b"close" in re.split(rb"[ \t]*,[ \t]*", value.lower())
@@ -71,8 +75,9 @@ def read_head(head: bytes) -> tuple[bool, bytes, bool]:
     method, version = parser.get_method(), parser.get_http_version()
     if version not in ("1.1", "1.0"):
         raise Refusal(400, "Bad Request", f"HTTP/{version} is not spoken here")
-    if version == "1.1" and reader.host != 1:
-        raise Refusal(400, "Bad Request", "an HTTP/1.1 request needs exactly one Host header")
+    if reader.host > 1 or (version == "1.1" and not reader.host) or not reader.named:
+        why = "an HTTP/1.1 request needs exactly one Host header, HOST or HOST:PORT"
+        raise Refusal(400, "Bad Request", why)
     if method not in (b"GET", b"HEAD"):
         raise Refusal(
             405, "Method Not Allowed", "only GET and HEAD are served", "Allow: GET, HEAD\r\n"

@@ -90,7 +90,7 @@ def predicted_ms(trial: TrialRecord) -> float | None:
     Work takes what it took by the clock: a loop waits for it whoever has the processor.
     """
     work = trial.work
-    if work is None or not loops(trial):
+    if work is None or not number_param(trial, "rate") or not loops(trial):
         return None
     plan = schedule(trial, work)
     times = plan.others(responses(plan, page_s(trial, work), work.wall_ms / 1000))

@@ -6,10 +6,12 @@ import textwrap
 import tomllib
 from collections.abc import Sequence
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Annotated, Final
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
+
+from bench.filesystem import packaged
 
 NAME: Final = "libraries"
 """Of the generated part of docs/notebook/libraries.md."""
@@ -42,19 +44,23 @@ class Refused(BaseModel):
     because: Text
 
 
+class _Tables(BaseModel):
+    library: tuple[Library, ...]
+    refused: tuple[Refused, ...]
+
+
 @cache
-def _tables() -> dict[str, list[dict[str, object]]]:
-    text = files("bench.cards").joinpath("libraries.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
+def _tables() -> _Tables:
+    file = Path(__file__).with_name("libraries.toml")
+    return packaged(file, lambda text: _Tables.model_validate(tomllib.loads(text)))
 
 
 def refused() -> tuple[Refused, ...]:
-    return tuple(map(Refused.model_validate, _tables()["refused"]))
+    return _tables().refused
 
 
-@cache
 def libraries() -> tuple[Library, ...]:
-    return tuple(map(Library.model_validate, _tables()["library"]))
+    return _tables().library
 
 
 def of(backend: str) -> Library | None:

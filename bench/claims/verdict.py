@@ -24,6 +24,7 @@ from bench import store
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.claims import measure
+from bench.filesystem import packaged
 from bench.text import KIB, plural
 
 SENTENCES: Final = Path(__file__).parent / "sentences"
@@ -242,13 +243,10 @@ class Claim(_Strict):
 
 
 def load(file: Path) -> Claim:
-    """Read one claim; an error names the file."""
-    try:
-        found = tomllib.loads(file.read_text(encoding="utf-8"))
-        return Claim.model_validate({**found, "name": file.stem})
-    except ValueError as error:  # tomllib's and pydantic's too
-        error.add_note(f"in {file.name}")
-        raise
+    """Read one claim. Raises :class:`bench.filesystem.FileError`."""
+    return packaged(
+        file, lambda text: Claim.model_validate({**tomllib.loads(text), "name": file.stem})
+    )
 
 
 def load_all(folder: Path = SENTENCES) -> list[Claim]:

@@ -35,4 +35,15 @@ class Answers(Record):
 @cache
 def carried() -> Answers:
     """The answers that this installation has."""
-    return Answers.model_validate_json(filesystem.read_text(FOLDER / ANSWERS))
+    return filesystem.packaged(FOLDER / ANSWERS, Answers.model_validate_json)
+
+
+def talk() -> str:
+    """The slides that it has, whole."""
+
+    def whole(text: str) -> str:
+        if not text.rstrip().endswith("</html>"):
+            raise ValueError("its end is missing")
+        return text
+
+    return filesystem.packaged(FOLDER / TALK, whole)

@@ -99,20 +99,13 @@ LINES: TypeAdapter[Header | Sample] = TypeAdapter(
 )
 
 
-def read(file: Path) -> tuple[Costs, int]:
-    """The record in a file, and the length of a torn last line.
-
-    Raises :class:`bench.errors.BenchError`.
-    """
-    lines, torn = load_lines(file, LINES)
-    if not lines or not isinstance(lines[0], Header):
-        raise CostsError(f"{file}: not a record of costs")
-    return Costs(lines[0], tuple(line for line in lines if isinstance(line, Sample))), torn
-
-
 def load(path: Path) -> Costs:
     """The record in a file or folder. Raises :class:`bench.errors.BenchError`."""
-    return read(path / FILE_NAME if path.is_dir() else path)[0]
+    file = path / FILE_NAME if path.is_dir() else path
+    lines, _ = load_lines(file, LINES)
+    if not lines or not isinstance(lines[0], Header):
+        raise CostsError(f"{file}: not a record of costs")
+    return Costs(lines[0], tuple(line for line in lines if isinstance(line, Sample)))
 
 
 def save(costs: Costs, folder: Path) -> None:
@@ -138,15 +131,13 @@ def begin(folder: Path, header: Header, *, resume: bool) -> tuple[Log, Costs]:
         log = Log(path, create=True)
         log.append(header)
         return log, Costs(header, ())
-    found, torn = read(path)
+    found = load(path)
     if what := differences(found.header, header):
         raise CostsError(
             f"{shown(path)} was counted differently ({', '.join(what)}); delete it to start "
             "from the beginning"
         )
-    log = Log(path, create=False)
-    log.cut(torn)
-    return log, found
+    return Log(path, create=False), found
 
 
 def differences(a: Header, b: Header) -> list[str]:

@@ -27,6 +27,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bench.errors import BenchError
+from bench.filesystem import packaged
 from bench.machine import build, cpu, host, kernel, procfs, switches
 from bench.terminal import Terminal
 from bench.text import KIB
@@ -53,12 +54,13 @@ class CheckResult:
     fix: str = ""
 
 
-FINDINGS: Final = {
-    case: CheckResult(case.partition("-")[0], **said)
-    for case, said in tomllib.loads(
-        Path(__file__).with_name("doctor.toml").read_text(encoding="utf-8")
-    ).items()
-}
+FINDINGS: Final = packaged(
+    Path(__file__).with_name("doctor.toml"),
+    lambda text: {
+        case: CheckResult(case.partition("-")[0], **said)
+        for case, said in tomllib.loads(text).items()
+    },
+)
 """A check, or a check and a case of it (``swap-unused``) -> templates of what is said."""
 
 
@@ -67,7 +69,9 @@ def ok(check: str, found: str) -> CheckResult:
 
 
 def bad(case: str, **numbers: object) -> CheckResult:
-    said = FINDINGS[case]
+    said = FINDINGS.get(case)
+    if said is None:
+        raise DoctorError(f"doctor.toml: damaged (no {case}); install this package again")
     return replace(said, found=said.found.format(**numbers), fix=said.fix.format(**numbers))
 
 

@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from bench.filesystem import packaged
 from bench.plan.labels import Label
 from bench.plan.participants import BASE
 from bench.plan.tls import Mode
@@ -43,8 +44,10 @@ class Weights:
     opened: float | None = None
 
 
-LISTED: Final = Path(__file__).with_name("weights.toml").read_text(encoding="utf-8")
-WEIGHTS: Final = {name: Weights(**row) for name, row in tomllib.loads(LISTED).items()}
+WEIGHTS: Final = packaged(
+    Path(__file__).with_name("weights.toml"),
+    lambda text: {name: Weights(**row) for name, row in tomllib.loads(text).items()},
+)
 OTHER: Final = Weights()
 
 DILUTED = 0.6

@@ -140,7 +140,7 @@ def answer(analysis: Analysis) -> Answer | None:
         return None
     head = of_models(found, PLAIN, "An idle connection costs a server")
     plain, tls = (connections(analysis, workload) for workload in (NAME, OVER_TLS))
-    where = f"at {plain} connections" + (f", over TLS at {tls}" if tls else "")
+    where = f"at {plain or 'no'} connections" + (f", over TLS at {tls}" if tls else "")
     every = [label for label in found.values if label != BARE]
     servers = found.only(sorted(every, key=lambda label: label not in SERVING)[:MOST_DRAWN])
     ends = both_ends(analysis, servers)

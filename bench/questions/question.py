@@ -164,16 +164,17 @@ def bars(
     """A chart of bars with their ranges: axis -> its measures, one bar for each or two.
 
     ``pair`` says what the first of two bars is, which is faint, and what the other. The number of
-    blocks that are drawn is added to the subtitle.
+    blocks that are drawn is added to the subtitle. Without any it has no panel: nobody draws it.
     """
-    keys = [key for mine in panels.values() for key in mine]
+    blocks = found.blocks([key for mine in panels.values() for key in mine])
     return Figure(
         name=name,
         title=title,
         headline=head.text if head else None,
-        subtitle=f"{subtitle}; median of {of_blocks(found.blocks(keys))}",
+        subtitle=f"{subtitle}; median of {of_blocks(blocks)}",
         data=Bars(
-            [found.panel(axis, *mine, hollow=hollow) for axis, mine in panels.items()], *pair
+            [found.panel(axis, *mine, hollow=hollow) for axis, mine in panels.items() if blocks],
+            *pair,
         ),
         notes=tuple(notes),
     )

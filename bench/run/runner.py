@@ -226,13 +226,12 @@ def reopen(folder: Path) -> Records:
 
 
 def note_resumption(opened: Log, earlier: Records, console: Console) -> None:
-    """Cut what a crash left half written, and record that the campaign was resumed."""
+    """Record that the campaign was resumed, over what a crash left half written."""
+    turnlog.load(opened.path.parent)  # a damaged file had better be said before it is measured
     if earlier.torn_bytes:
-        opened.cut(earlier.torn_bytes)
         console.print(
             f"cut {earlier.torn_bytes} bytes of a record that a crash left unfinished",
         )
-    turnlog.cut(opened.path.parent)
     opened.append(ResumeRecord(resumed=now(), done=len(earlier.trials)))
     then, here = earlier.campaign.environment, environment.collect(ROOT)
     changed = [

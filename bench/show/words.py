@@ -141,7 +141,7 @@ def of_blocks(counts: Iterable[int], each: str = "") -> str:
     what has so many blocks, where a chart has several points to a line.
     """
     found = set(counts)
-    low, high = min(found), max(found)
+    low, high = min(found, default=0), max(found, default=0)
     words = f"one block{each}" if high == 1 else between(low, high, "block") + each
     if low >= stats.MIN_BLOCKS:
         return words

@@ -17,7 +17,7 @@ from typing import Any
 
 from server.models.conversation import Conversation
 from server.models.service import BACKLOG, RECV_SIZE, TICK_S, Service, Stop
-from server.models.sockets import shut
+from server.models.sockets import ACCEPTS, shut
 
 LoopFactory = Callable[[], asyncio.AbstractEventLoop]
 
@@ -64,13 +64,15 @@ def tls_options(service: Service) -> dict[str, Any]:
 
 async def accept(shared: Shared) -> asyncio.Server:
     """Take connections and start a task for each."""
-    return await asyncio.start_server(
+    server = await asyncio.start_server(
         partial(admit, shared),
         sock=shared.service.listening,
         limit=RECV_SIZE,
-        backlog=BACKLOG,
+        backlog=ACCEPTS,
         **tls_options(shared.service),
     )
+    shared.service.listening.listen(BACKLOG)
+    return server
 
 
 async def admit(shared: Shared, reader: asyncio.StreamReader, sock: asyncio.StreamWriter) -> None:

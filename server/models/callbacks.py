@@ -159,7 +159,7 @@ class Connection:
 
 def accept(shared: Shared) -> None:
     """Take the connections that have come and start each."""
-    for sock in accepted(shared.service, shared.connections):
+    for sock in accepted(shared.service, shared.connections, shared.loop.pause):
         connection = Connection(sock, shared)
         shared.connections.add(connection)
         connection.start()
@@ -170,7 +170,6 @@ def watch(shared: Shared, stop: Stop) -> None:
     now = monotonic()
     if stop.asked() and not shared.service.stopping:
         shared.service.stop(now)
-        shared.loop.selector.unregister(shared.service.listening)
         shut(shared.service.listening.fileno(), socket.SHUT_RDWR)
     for connection in shared.connections:
         if (how := connection.conversation.overdue(now)) is not None:

@@ -20,6 +20,9 @@ from server.sites.site import Resource
 PART: Final = 64 * 1024
 """Most bytes of a body that are sent at once; a deadline holds for each part."""
 
+NOTHING: Final = (b"", b"\r")
+"""What may be there before a request begins: empty lines do not start a deadline."""
+
 IDLE, HEAD, BODY, WRITE, LINGER = "idle", "head", "body", "write", "linger"
 """What a server may be waiting for; a deadline belongs to each."""
 
@@ -68,8 +71,12 @@ class Conversation:
         if self.over:
             return None
         if self._rest is not None:
-            for part in self._rest:
-                return self._leaves(part, now)
+            try:
+                for part in self._rest:
+                    return self._leaves(part, now)
+            except OSError:  # of a file: only the end of the connection says that this is not all
+                self.over = self.ended = True
+                return None
             self._rest = None
         if self._last:
             self.over = True
@@ -119,8 +126,9 @@ class Conversation:
         if request is None:
             head = self._take_head()
             if not head:
-                if self._waits != HEAD:
-                    self._wait(HEAD if self._buffer else IDLE, now)
+                waits = IDLE if self._buffer in NOTHING else HEAD
+                if self._waits != waits and self._waits != HEAD:
+                    self._wait(waits, now)
                 return None
             request = messages.read_head(head)
             if not request.length:
@@ -142,8 +150,8 @@ class Conversation:
     def _take_head(self) -> bytes:
         """The next head, which ends with an empty line; ``b""`` if it is not complete."""
         data = self._buffer
-        while data.startswith(b"\r\n"):  # RFC 9112, 2.2
-            data = data[2:]
+        if data.startswith(b"\r\n"):  # RFC 9112, 2.2
+            data = messages.EMPTY.sub(b"", data, 1)
         most = self._service.limits.max_head
         end = data.find(b"\r\n\r\n", 0, most) + 4
         if end < 4:

@@ -6,9 +6,11 @@ the kernel. It is here again because a server imports nothing from the crawlers.
 
 from __future__ import annotations
 
+import socket
 from collections import deque
 from collections.abc import Callable, Generator
 from contextlib import suppress
+from functools import partial
 from heapq import heappop, heappush
 from selectors import DefaultSelector
 from time import monotonic
@@ -41,6 +43,12 @@ class Loop:
         """Call the function at ``when``, seconds on the monotonic clock."""
         self._timer_number += 1
         heappush(self._timers, (when, self._timer_number, callback))
+
+    def pause(self, sock: socket.socket, seconds: float) -> None:
+        """Leave a socket of the selector alone for some time."""
+        key = self.selector.unregister(sock)
+        later = partial(self.selector.register, sock, key.events, key.data)
+        self.call_at(monotonic() + seconds, later)
 
     def stop(self) -> None:
         """Return from :meth:`run` after this turn."""

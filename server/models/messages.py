@@ -11,6 +11,8 @@ import re
 from typing import Final, NamedTuple
 from zlib import crc32
 
+from server.addresses import HOST
+
 REMEMBERED: Final = 256
 """Most heads without their first line that are remembered, so that no client fills the memory."""
 
@@ -33,6 +35,7 @@ _LINE: Final = re.compile(rb"(%b) ([!-~\x80-\xff]++)" % _TOKEN)
 _FIELD: Final = re.compile(rb"(%b):[ \t]*+([\t\x20-\x7e\x80-\xff]*+)" % _TOKEN)
 _VERSION: Final = re.compile(rb"HTTP/([0-9])\.([0-9])")
 _ABSOLUTE: Final = re.compile(rb"https?://[^/?#]*(.*)", re.IGNORECASE | re.DOTALL)
+EMPTY: Final = re.compile(rb"(?:\r\n)++")
 _LENGTH: Final = re.compile(rb"[0-9]{1,18}")
 _CHUNK: Final = re.compile(rb"([0-9A-Fa-f]{1,15}+)[ \t]*+(?:;[\t\x20-\x7e\x80-\xff]*+)?")
 
@@ -91,30 +94,26 @@ _known: dict[bytes, Meaning] = {}
 def read_head(head: bytes) -> Request:
     """Read a head that ends with an empty line. Raises :class:`Refused`."""
     line, _, tail = head.partition(b" HTTP/1.1\r\n")
-    meaning = _known.get(tail)
-    if meaning is None:
-        meaning, line = _read(head)
-        if line + b" HTTP/1.1\r\n" + tail == head and len(tail) <= LONGEST:
+    meaning, found = _known.get(tail), _LINE.fullmatch(line)
+    if meaning is None or found is None:
+        meaning, found = _read(head)
+        if found[0] + b" HTTP/1.1\r\n" + tail == head and len(tail) <= LONGEST:
             if len(_known) >= REMEMBERED:
                 _known.clear()
             _known[tail] = meaning
-    found = _LINE.fullmatch(line)
-    if found is None:
-        check_lines(head)
-        raise bad("the first line is not METHOD TARGET HTTP/1.1")
     target = found[2]
     if target[0] != 47 and (absolute := _ABSOLUTE.fullmatch(target)):  # RFC 9112, 3.2.2
         target = absolute[1] if absolute[1][:1] == b"/" else b"/" + absolute[1]
     return Request(found[1], target, *meaning)
 
 
-def _read(head: bytes) -> tuple[Meaning, bytes]:
+def _read(head: bytes) -> tuple[Meaning, re.Match[bytes]]:
     """The meaning of the headers, and the first line without its version."""
     check_lines(head)
     first, *lines = head[:-4].split(b"\r\n")
     line, _, version = first.rpartition(b" ")
-    spoken = _VERSION.fullmatch(version)
-    if spoken is None or not _LINE.fullmatch(line):
+    spoken, asked = _VERSION.fullmatch(version), _LINE.fullmatch(line)
+    if spoken is None or asked is None:
         raise bad("the first line is not METHOD TARGET HTTP/1.1")
     if spoken[1] != b"1":
         raise Refused(505, "HTTP Version Not Supported", "this server speaks HTTP/1.1")
@@ -125,15 +124,15 @@ def _read(head: bytes) -> tuple[Meaning, bytes]:
             raise bad("a header is not NAME: VALUE on one line")
         fields.setdefault(found[1].lower(), []).append(found[2].rstrip(b" \t"))
     old = spoken[2] == b"0"
-    hosts = len(fields.get(b"host", []))
-    if hosts > 1 or not (hosts or old):
-        raise bad("an HTTP/1.1 request has one Host header")  # RFC 9112, 3.2
+    hosts = fields.get(b"host", [])
+    if len(hosts) > 1 or not (hosts or old) or not all(map(HOST.fullmatch, hosts)):
+        raise bad("an HTTP/1.1 request has one Host header, HOST or HOST:PORT")  # RFC 9112, 3.2
     wishes = b",".join(fields.get(b"connection", [])).lower()
     expects = b",".join(fields.get(b"expect", [])).lower()
     if expects not in (b"", b"100-continue"):
         raise Refused(417, "Expectation Failed", "this server knows 100-continue alone")
     keep = not old and b"close" not in [wish.strip(b" \t") for wish in wishes.split(b",")]
-    return (keep, _length(fields, old), bool(expects) and not old), line
+    return (keep, _length(fields, old), bool(expects) and not old), asked
 
 
 def _length(fields: dict[bytes, list[bytes]], old: bool) -> int:
@@ -168,62 +167,64 @@ class Body:
 
     def feed(self, data: bytes) -> bytes:
         """Take bytes; returns those that are not needed yet, or belong to the next request."""
-        while data and not self.done:
-            rest = self._step(data)
-            if rest is data:
+        at = 0
+        while at < len(data) and not self.done:
+            begins, at = at, self._step(data, at)
+            if at == begins:
                 break
-            data = rest
-        return data
+        return data[at:]
 
     def _admit(self, size: int) -> None:
         if self.size + size > self._most:
             raise Refused(413, "Content Too Large", f"a body may have {self._most} bytes")
 
-    def _sized(self, data: bytes) -> bytes:
-        piece = data[: self._left]
+    def _sized(self, data: bytes, at: int) -> int:
+        piece = data[at : at + self._left]
         self.checksum = crc32(piece, self.checksum)
         self.size += len(piece)
         self._left -= len(piece)
         if not self._left:
             self.done = self._step == self._sized
             self._step = self._chunk_end
-        return data[len(piece) :]
+        return at + len(piece)
 
-    def _chunk(self, data: bytes) -> bytes:
-        return self._sized(data)  # another step, so that its end is not that of the body
+    def _chunk(self, data: bytes, at: int) -> int:
+        return self._sized(data, at)  # another step, so that its end is not that of the body
 
-    def _chunk_size(self, data: bytes) -> bytes:
-        line, rest = self._line(data)
-        if line is None:
-            return data
-        found = _CHUNK.fullmatch(line)
+    def _chunk_size(self, data: bytes, at: int) -> int:
+        end = self._line_end(data, at)
+        if end < 0:
+            return at
+        found = _CHUNK.fullmatch(data, at, end)
         if found is None:
             raise bad("a chunk begins with its size")
         self._left = int(found[1], 16)
         self._admit(self._left)
         self._step = self._chunk if self._left else self._trailer
-        return rest
+        return end + 2
 
-    def _chunk_end(self, data: bytes) -> bytes:
-        if not b"\r\n".startswith(data[:2]):
+    def _chunk_end(self, data: bytes, at: int) -> int:
+        end = data[at : at + 2]
+        if not b"\r\n".startswith(end):
             raise bad("a chunk has another size than it says")
-        if len(data) < 2:
-            return data
+        if len(end) < 2:
+            return at
         self._step = self._chunk_size
-        return data[2:]
+        return at + 2
 
-    def _trailer(self, data: bytes) -> bytes:
-        line, rest = self._line(data)
-        if line is None:
-            return data
-        self._left += len(line)  # trailers are dropped, but somebody must count them
-        if self._left > LONGEST or (line and not _FIELD.fullmatch(line)):
+    def _trailer(self, data: bytes, at: int) -> int:
+        end = self._line_end(data, at)
+        if end < 0:
+            return at
+        self._left += end - at  # trailers are dropped, but somebody must count them
+        if self._left > LONGEST or (end > at and not _FIELD.fullmatch(data, at, end)):
             raise bad("a trailer is not NAME: VALUE, or there are too many")
-        self.done = not line
-        return rest
+        self.done = end == at
+        return end + 2
 
-    def _line(self, data: bytes) -> tuple[bytes | None, bytes]:
-        line, end, rest = data.partition(b"\r\n")
-        if len(line) > MAX_LINE + (not end):  # half of its end may be there
+    def _line_end(self, data: bytes, at: int) -> int:
+        """Where the line that begins here ends; -1 if that has not arrived."""
+        end = data.find(b"\r\n", at, at + MAX_LINE + 2)
+        if end < 0 and len(data) > at + MAX_LINE + 1:  # half of its end may be there
             raise bad(f"a line between chunks has more than {MAX_LINE} bytes")
-        return (line, rest) if end else (None, data)
+        return end

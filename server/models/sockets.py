@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import ssl
-from collections.abc import Iterator, Sized
+from collections.abc import Callable, Iterator, Sized
 from contextlib import suppress
 from selectors import EVENT_READ, EVENT_WRITE
 from typing import Final
 
-from server.models.service import Service
+from server.models.service import TICK_S, Service
 
 ACCEPTS: Final = 100
-"""Most connections that a loop accepts in one turn, as asyncio does."""
+"""Most connections that a loop accepts in one turn.
+
+asyncio takes its backlog for this. It also tries, and complains, as often where it has no
+descriptor left, so it gets this number, and the socket its own backlog afterwards.
+"""
 
 
-def accepted(service: Service, connections: Sized) -> Iterator[socket.socket]:
+def accepted(
+    service: Service, connections: Sized, pause: Callable[[socket.socket, float], None]
+) -> Iterator[socket.socket]:
     """The connections that have come to a loop, unless there are too many."""
     for _ in range(ACCEPTS):
         try:
             sock, _ = service.listening.accept()
-        except OSError:
+        except BlockingIOError:
             return  # no more
+        except OSError:  # no descriptor is left, or the server stops
+            return pause(service.listening, TICK_S)
         if service.admits(sock.close, len(connections)):
             yield sock
 
@@ -83,10 +90,11 @@ def farewell(sock: socket.socket) -> None:
 def shut(descriptor: int, how: int) -> None:
     """Shut a connection down, whichever library holds it; whoever waits for it is woken.
 
-    A descriptor of our own: libraries hide the method, and TLS would add its own to it.
+    A socket object of our own: libraries hide the method, and TLS would add its own to it.
     """
-    with (
-        suppress(OSError),  # it is closed, or not connected any more
-        socket.socket(socket.AF_INET, socket.SOCK_STREAM, 0, os.dup(descriptor)) as sock,
-    ):
-        sock.shutdown(how)
+    with suppress(OSError, ValueError):  # it is closed, or not connected any more
+        sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 0, descriptor)
+        try:
+            sock.shutdown(how)
+        finally:
+            sock.detach()  # without a descriptor of its own: none may be left

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable
-from contextlib import suppress
 from threading import Condition, Thread
-from time import monotonic
+from time import monotonic, sleep
 
 from server.models.conversation import Conversation
 from server.models.service import RECV_SIZE, TICK_S, Service, Stop
@@ -46,8 +45,12 @@ Start = Callable[[Shared, Connection], None]
 def accept(shared: Shared, start: Start) -> None:
     """Take connections and start each, asleep until one comes, until the server stops."""
     while not shared.service.stopping:
-        with suppress(OSError):  # the client has gone already, or the server stops
+        try:
             sock, _ = shared.service.listening.accept()
+        except OSError:  # no descriptor is left, or the server stops
+            if not shared.service.stopping:
+                sleep(TICK_S)
+        else:
             admit(shared, sock, start)
 
 
@@ -142,8 +145,8 @@ def run(service: Service, start: Start) -> None:
     service.listening.setblocking(True)
     acceptor = Thread(target=accept, args=(shared, start))
     with Stop(service) as stop:
-        acceptor.start()
         service.ready()
+        acceptor.start()
         while acceptor.is_alive() or shared.connections:
             with shared.changed:
                 shared.changed.wait(TICK_S)

@@ -24,9 +24,9 @@ ROWS = (
     ("questions",),
     ("show",),
     ("analysis", "run"),
-    ("machine", "plan", "turnlog"),
+    ("machine", "palette", "plan", "turnlog"),
     ("filesystem", "histograms", "store", "terminal"),
-    ("arrivals", "controls", "errors", "launch", "palette", "schema", "text"),
+    ("arrivals", "controls", "errors", "launch", "schema", "text"),
 )
 """The rooms of ``bench/``, the highest row first. A room imports from lower rows only."""
 

@@ -279,6 +279,16 @@ def test_the_tails_remembered_are_bounded() -> None:
     assert max(map(len, core.tails)) < 100
 
 
+@pytest.mark.parametrize("tail", [b"Host: x\r\n\r\n", b"\r\n"])
+def test_what_another_client_sent_does_not_change_a_request(tail: bytes) -> None:
+    """The end of an HTTP/1.0 head had closed the connections of clients that send the same."""
+    core, _ = new_core()
+    before = talk(core, b"GET / HTTP/1.1\r\n" + tail).written
+    core.tails.clear()
+    talk(core, b"GET / HTTP/1.0\r\nX: HTTP/1.1\r\n" + tail)
+    assert talk(core, b"GET / HTTP/1.1\r\n" + tail).written == before
+
+
 def test_delayed_answers_leave_in_the_order_of_their_requests() -> None:
     core, _ = new_core(Delay("fixed", 1.0))
     connection, wire = connect(core)

@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
 def write_carried(out: Path, console: Console) -> int:
     """Write the slides of the reference where there is no campaign."""
     filesystem.make_folder(out)
-    filesystem.write_text(out / NAME, filesystem.read_text(reference.FOLDER / reference.TALK))
+    filesystem.write_text(out / NAME, reference.talk())
     console.print(f"slides: {out / NAME}", soft_wrap=True)
     console.print("These are the slides of the reference: there is no campaign of yours here.")
     return DONE

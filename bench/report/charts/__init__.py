@@ -20,7 +20,7 @@ from bench.report.charts import kinds
 from bench.report.charts.look import Format, Look, Shape, style
 from bench.report.charts.slide import Position, Slide
 from bench.show.alt import alt
-from bench.show.figures import Figure
+from bench.show.figures import Bars, Figure
 from bench.show.words import footer
 
 HOLLOW: Final = "Hollow: limited by the fixture server, so the crawler may be faster."
@@ -145,6 +145,7 @@ def story(analysis: Analysis) -> dict[str, Design]:
         figure.name: placed(designed(figure), analysis)
         for _, answer in answers(analysis)
         for figure in answer.figures
+        if not (isinstance(figure.data, Bars) and not figure.data.panels)
     }
 
 

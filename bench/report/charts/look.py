@@ -11,6 +11,7 @@ from typing import Any, Final, Literal
 
 import matplotlib
 
+from bench.filesystem import packaged
 from bench.palette import PALETTES, Theme
 from bench.plan.labels import Label
 from bench.plan.participants import MAIN_VARIANTS
@@ -102,7 +103,9 @@ class Look:
 
 @cache
 def _common() -> matplotlib.RcParams:
-    return matplotlib.rc_params_from_file(STYLE, use_default_template=False)
+    return packaged(
+        STYLE, lambda _: matplotlib.rc_params_from_file(STYLE, use_default_template=False)
+    )
 
 
 @contextmanager

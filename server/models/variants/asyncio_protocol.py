@@ -14,7 +14,7 @@ from typing import cast
 from server.models.async_await import LoopFactory, tls_options
 from server.models.conversation import Conversation
 from server.models.service import BACKLOG, TICK_S, Service, Stop
-from server.models.sockets import shut
+from server.models.sockets import ACCEPTS, shut
 
 
 class Shared:
@@ -103,8 +103,9 @@ async def run(service: Service, stop: Stop) -> None:
     """Serve until stopped, on the loop that runs this; it watches the time, too."""
     shared = Shared(service)
     server = await asyncio.get_running_loop().create_server(
-        lambda: Connection(shared), sock=service.listening, backlog=BACKLOG, **tls_options(service)
+        lambda: Connection(shared), sock=service.listening, backlog=ACCEPTS, **tls_options(service)
     )
+    service.listening.listen(BACKLOG)
     service.ready()
     while not service.stopping or shared.connections:
         await asyncio.sleep(TICK_S)

@@ -48,7 +48,8 @@ async def accept(shared: Shared, nursery: trio.Nursery) -> None:
         try:
             stream = await listener.accept()
         except (OSError, trio.ClosedResourceError):
-            continue  # the client has gone already, or the server stops
+            await trio.sleep(TICK_S)  # no descriptor is left, or the server stops
+            continue
         if shared.service.admits(stream.socket.close, len(shared.connections)):
             connection = Connection(stream, shared.service)
             shared.connections.add(connection)
@@ -101,9 +102,9 @@ async def work(shared: Shared, connection: Connection) -> None:
 async def run(service: Service, stop: Stop) -> None:
     """Serve until stopped; this task watches the time."""
     shared = Shared(service)
+    service.ready()  # what it raises would be in a group of the nursery's
     async with trio.open_nursery() as nursery:
         nursery.start_soon(accept, shared, nursery)
-        service.ready()
         while not service.stopping or shared.connections:
             await trio.sleep(TICK_S)
             now = monotonic()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bench.questions import bodies
+from bench.report.charts import story
 from bench.schema import AnyRecord, TrialRecord
 from tests.bench.sure import sure
 from tests.bench.synthetic import MODELS, analysed, campaign
@@ -41,6 +42,20 @@ def test_a_ratio_shrinks_with_the_page() -> None:
         for label in MODELS:
             ratio = found.median(label, bodies.times(size))
             assert ratio == pytest.approx(cost[label] / cost[base], rel=0.01)
+
+
+def test_without_the_base_there_is_a_table_and_no_chart() -> None:
+    """min() of no blocks had ended findings and report."""
+    base = analysed(of_sizes(blocks=2)).base
+    records = [
+        line.model_copy(update={"status": "failed", "reason": "it ended"})
+        if isinstance(line, TrialRecord) and line.label == base
+        else line
+        for line in of_sizes(blocks=2)
+    ]
+    analysis = analysed(records)
+    assert bodies.NAME not in story(analysis)
+    assert sure(bodies.answer(analysis)).tables
 
 
 def test_the_headline_names_the_size() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from bench.questions import hold
+from bench.report.charts import story
 from bench.schema import AnyRecord, TrialRecord
 from bench.show.figures import Bars, Figure
 from bench.text import KIB
@@ -28,6 +29,27 @@ def holding(**options: object) -> list[AnyRecord]:
             }
             found.append(line.model_copy(update=at))
     return found
+
+
+def failed(records: list[AnyRecord], workload: str, label: str = "") -> list[AnyRecord]:
+    """The same, in which the trials of a workload have failed."""
+    return [
+        line.model_copy(update={"status": "failed", "reason": "it ended"})
+        if isinstance(line, TrialRecord) and line.workload == workload and label in line.label
+        else line
+        for line in records
+    ]
+
+
+def test_what_has_failed_is_not_drawn() -> None:
+    """The chart of nothing had ended the report with a traceback."""
+    analysis = analysed(failed(failed(holding(blocks=2), "hold"), "tls-hold", "threads"))
+    answer = hold.answer(analysis)
+    assert answer is not None
+    (figure,) = answer.figures
+    assert figure.name in story(analysis)
+    everything = analysed(failed(failed(holding(blocks=2), "hold"), "tls-hold"))
+    assert "hold" not in story(everything)
 
 
 def test_the_largest_number_of_connections_counts() -> None:

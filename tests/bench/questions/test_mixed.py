@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from bench.analysis.loops import predicted_ms
 from bench.questions import mixed
 from bench.questions.mixed import HALF, MEAN, TAIL, THEORY, WORK, key
 from bench.questions.question import Answer, of_models
@@ -36,6 +37,13 @@ def test_a_loop_is_compared_with_a_queue_and_nothing_else_is() -> None:
     for label in loops:
         theory = FULL.median(label, key(THEORY, 10))
         assert FULL.median(label, key(MEAN, 10)) == pytest.approx(theory, rel=0.02)
+
+
+def test_without_a_rate_nothing_is_predicted() -> None:
+    """A record with a rate of 0 had ended cite with a ZeroDivisionError."""
+    trial = next(t for t in analysed(worked()).records.trials if t.label == "callbacks" and t.work)
+    assert predicted_ms(trial) is not None
+    assert predicted_ms(trial.model_copy(update={"params": {**trial.params, "rate": 0}})) is None
 
 
 def test_pages_with_work_are_not_among_the_others() -> None:

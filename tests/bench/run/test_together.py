@@ -216,10 +216,8 @@ def test_turns_are_kept_beside_the_trials(block: Block, tmp_path: Path) -> None:
     file = tmp_path / turnlog.FILE_NAME
     file.write_bytes(file.read_bytes()[:-7])  # torn by a crash
     assert turnlog.load(tmp_path) == [log]
-    turnlog.cut(tmp_path)
     turnlog.append(tmp_path, later)
     assert turnlog.load(tmp_path) == [log, later]
-    turnlog.cut(tmp_path)  # nothing to cut
     again = later.model_copy(update={"steal_ms": [None] * len(log.label)})
     turnlog.append(tmp_path, again)  # of a block that ran twice, the later turns count
     assert turnlog.load(tmp_path) == [log, again]

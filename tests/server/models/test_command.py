@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -80,6 +82,71 @@ def test_one_page_in_so_many_needs_work_and_one_connection_too_many_is_closed(na
         served, errors = last_words(server)
     assert errors == ""
     assert (served["requests"], served["worked"], served["turned_away"]) == (12, 2, 1)
+
+
+SOCKETS = [*MODELS, *(pytest.param(n, marks=pytest.mark.slow) for n in ("gevent", "trio"))]
+
+
+@pytest.mark.parametrize("name", [*SOCKETS, "asyncio_protocol"])
+@pytest.mark.parametrize("how", ["deleted", "cut"])
+def test_a_lost_file_ends_one_connection_alone(name: str, how: str, tmp_path: Path) -> None:
+    """The loop of callbacks had ended, and every connection with it."""
+    for library in SERVERS[name].needs.split():
+        pytest.importorskip(library)
+    with serving(name, "--site", write_site(tmp_path)) as server:
+        with server.connect() as idle, server.narrow() as reader:
+            ask(idle)
+            if how == "deleted":
+                (tmp_path / "large.bin").unlink()
+            reader.sendall(get("/large.bin"))
+            start = reader.recv(1)
+            if how == "cut":
+                os.truncate(tmp_path / "large.bin", 1000)
+            assert len(start + everything(reader)) < len(LARGE)
+            ask(idle)
+        stop(server)
+        assert last_words(server)[1] == ""
+
+
+@pytest.mark.parametrize("name", SOCKETS)
+def test_a_server_without_descriptors_waits(name: str) -> None:
+    """It had asked for the next connection again and again, and no signal ended it."""
+    for library in SERVERS[name].needs.split():
+        pytest.importorskip(library)
+    with serving(name) as server, server.connect() as idle:
+        ask(idle, "/")
+        process = psutil.Process(server.process.pid)
+        before = process.rlimit(psutil.RLIMIT_NOFILE)
+        used = {int(each) for each in os.listdir(f"/proc/{process.pid}/fd")}
+        none_left = min(set(range(len(used) + 1)) - used), before[1]
+        process.rlimit(psutil.RLIMIT_NOFILE, none_left)
+        with server.connect() as waiting:
+            began, used_s = time.monotonic(), sum(process.cpu_times()[:2])
+            time.sleep(2)
+            share = (sum(process.cpu_times()[:2]) - used_s) / (time.monotonic() - began)
+            process.rlimit(psutil.RLIMIT_NOFILE, before)
+            ask(waiting, "/")
+            process.rlimit(psutil.RLIMIT_NOFILE, none_left)
+            with server.connect():
+                time.sleep(0.5)
+                stop(server)
+                last_words(server)
+    assert share < 0.3
+
+
+@pytest.mark.parametrize("name", [*SOCKETS, "threads_pool", "asyncio_protocol", "bare"])
+def test_a_server_that_cannot_say_that_it_is_ready_ends(name: str) -> None:
+    """threads had waited for its acceptor for ever, deaf to signals."""
+    for library in SERVERS[name].needs.split():
+        pytest.importorskip(library)
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "server", "models", name, "--site", "list:10:512"],
+            stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False,
+        )  # fmt: skip
+    assert done.returncode == 1
+    said = "python -m server models: cannot write to standard output: no space left on device\n"
+    assert done.stderr == said
 
 
 def test_a_pool_ends_with_its_server_that_is_killed() -> None:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import re
 import socket
 from math import inf
+from pathlib import Path
 
 import h11
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from server import request
 from server.models.conversation import PART, Conversation
 from server.models.messages import REMEMBERED, Refused, _known, read_head
 from server.models.service import Limits, Service
+from server.sites.directory import PRELOAD_EACH
 from server.sites.specs import make_site
 from tests.server.fixture_server import get
 from tests.server.models.serving import chunked
@@ -103,6 +106,30 @@ def test_each_wait_has_its_deadline(data: bytes, limit: str, how: str) -> None:
     assert talker.counts.ended == how
 
 
+@pytest.mark.parametrize("pieces", [(b"\r\n",), (b"\r", b"\n"), (b"\r\n\r", b"\n")])
+def test_empty_lines_move_no_deadline(pieces: tuple[bytes, ...]) -> None:
+    """One now and then had kept a connection for ever."""
+    talker = conversation(idle_s=3.0)
+    talk(talker, get("/nothing"), now=1.0)
+    for now in (2.0, 3.0):
+        talk(talker, *pieces, now=now)
+    assert talker.overdue(3.9) is None
+    assert talker.overdue(4.1) == socket.SHUT_RDWR
+    assert talker.counts.ended == "idle"
+
+
+def test_a_file_that_is_lost_ends_the_conversation(tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text("x")
+    (tmp_path / "large").write_bytes(bytes(PRELOAD_EACH + 1))
+    site = make_site(f"dir:{tmp_path}", 1, None)
+    talker = Conversation(Service(site, socket.socket(), Limits()), 0.0)
+    (tmp_path / "large").unlink()
+    sent = talk(talker, get("/large"))
+    assert sent.endswith(b"\r\n\r\n")
+    assert talker.over
+    assert talker.ended
+
+
 def test_a_reader_has_time_for_each_part() -> None:
     talker = conversation(write_s=3.0)
     talker.feed(get("/p/1"))
@@ -129,6 +156,32 @@ def test_a_server_that_stops_owes_nothing_to_the_idle() -> None:
     assert idle.overdue(inf) == socket.SHUT_RDWR
 
 
+def test_what_another_client_sent_does_not_change_a_head() -> None:
+    old = b"GET / HTTP/1.0\r\nVia: HTTP/1.1\r\nHost: same\r\n\r\n"
+    before = read_head(old)
+    read_head(b"GET / HTTP/1.1\r\nHost: same\r\n\r\n")
+    assert read_head(old) == before
+
+
+HOSTS = [b"", b"x", b"x:", b"x:80", b"1.2.3.4:80", b"[::1]:80", b"xn--a.b", b"a_b", b"a%20b"]
+NO_HOSTS = [b"a b", b"a/b", b"a@b", b"x,y", b"[::1", b"::1", b"x:y", b"x:80:80", b"[x]", b"\xff"]
+
+
+@pytest.mark.parametrize("version", [b"1.0", b"1.1"])
+@pytest.mark.parametrize("host", HOSTS + NO_HOSTS)
+def test_a_host_is_a_host(host: bytes, version: bytes) -> None:
+    """RFC 9112, 3.2; the fixture server is as strict."""
+    head = b"GET / HTTP/%b\r\nHost: %b\r\n\r\n" % (version, host)
+    refusals = []
+    for read, refusal in ((read_head, Refused), (request.read_head, request.Refusal)):
+        try:
+            read(head)
+        except refusal as refused:
+            refusals.append(refused.payload)
+    assert len(refusals) == (2 if host in NO_HOSTS else 0)
+    assert all(payload.startswith(b"HTTP/1.1 400 ") for payload in refusals)
+
+
 def test_the_heads_remembered_are_bounded() -> None:
     for number in range(3 * REMEMBERED):
         read_head(get("/", f"X: {number}"))
@@ -151,7 +204,7 @@ FIRST = st.sampled_from([
 
 STRICTER = re.compile(
     rb"(?i)\r\nContent-Length:(.*\r\n)*Content-Length:|, 3|\r\n folded"
-    rb"|HTTP/1\.0\r\n(.*\r\n)*Transfer"
+    rb"|HTTP/1\.0\r\n(.*\r\n)*Transfer|Expect(.*\r\n)*Expect"
     rb"|Transfer-Encoding(.*\r\n)*Content-Length|Content-Length(.*\r\n)*Transfer-Encoding"
 )
 """What h11 makes something of, and a server had better refuse."""

@@ -1,0 +1,109 @@
+"""A data file of this package that is cut, spoiled or gone: one line with its name."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from bench.claims import verdict
+from bench.cli import reference
+from bench.filesystem import FileError
+from bench.launch import ROOT
+from bench.report.charts import look
+
+READ = {
+    "palette.toml": "bench.palette",
+    "machine/doctor.toml": "bench.machine.doctor",
+    "plan/weights.toml": "bench.plan.sizes",
+}
+"""Data files, and the modules that read them when they are imported."""
+
+IMPORT = """\
+import sys
+from bench.filesystem import FileError
+try:
+    import {}
+except FileError as error:
+    sys.exit(str(error))
+"""
+
+
+@pytest.fixture(scope="module")
+def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the package, to spoil."""
+    root = tmp_path_factory.mktemp("copy")
+    for package in ("bench", "crawlers", "server"):
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / package, root / package, ignore=ignored)
+    return root
+
+
+def torn(data: bytes) -> bool:
+    """Whether a table was cut inside a line; between two lines, nobody can tell."""
+    try:
+        tomllib.loads(data.decode())
+    except ValueError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("name", READ)
+@pytest.mark.parametrize("damage", ["gone", "spoiled", "cut", "of another shape"])
+def test_a_damaged_file_is_named(copied: Path, name: str, damage: str) -> None:
+    file = copied / "bench" / name
+    whole = file.read_bytes()
+    spoiled = {
+        "spoiled": b"\xff" + whole,
+        "cut": next(cut for at in range(len(whole) // 2, 0, -1) if torn(cut := whole[:at])),
+        "of another shape": b"x = 1\n",
+    }
+    try:
+        if damage == "gone":
+            file.unlink()
+        else:
+            file.write_bytes(spoiled[damage])
+        done = subprocess.run(
+            [sys.executable, "-c", IMPORT.format(READ[name])],
+            cwd=copied, env=os.environ | {"PYTHONPATH": str(copied)},
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+    finally:
+        file.write_bytes(whole)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"{file}: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_claim_that_is_cut_is_named(tmp_path: Path) -> None:
+    whole = (verdict.SENTENCES / "thread-50k.toml").read_text()
+    (tmp_path / "thread-50k.toml").write_text(whole[: len(whole) // 2])
+    with pytest.raises(FileError, match=r"thread-50k\.toml: damaged"):
+        verdict.load_all(tmp_path)
+
+
+def test_cut_answers_and_slides_are_not_those_of_the_reference(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half of the slides had been written out as the talk, with status 0."""
+    for name in (reference.ANSWERS, reference.TALK):
+        whole = (reference.FOLDER / name).read_text()
+        (tmp_path / name).write_text(whole[: len(whole) // 2])
+    monkeypatch.setattr(reference, "FOLDER", tmp_path)
+    reference.carried.cache_clear()
+    with pytest.raises(FileError, match=r"answers\.json: damaged"):
+        reference.carried()
+    with pytest.raises(FileError, match=r"talk\.html: damaged"):
+        reference.talk()
+
+
+def test_a_style_that_is_gone_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(look, "STYLE", tmp_path / "charts.mplstyle")
+    look._common.cache_clear()
+    with pytest.raises(FileError, match=r"charts\.mplstyle: No such file"):
+        look._common()
