@@ -21,10 +21,12 @@ import numpy as np
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
+from bench.analysis.stats import Spread
+from bench.analysis.stats.campaigns import Number
 from bench.analysis.summary import processors
 from bench.plan.participants import BASE, FREE, PINNED
 from bench.plan.workloads import REFERENCE_SLOTS
-from bench.questions.question import Answer, Headline, few
+from bench.questions.question import Answer, Headline, few, numbers
 from bench.schema import TrialRecord
 from bench.show import cells
 from bench.show.figures import Axis, Cloud, Figure, Unit
@@ -167,15 +169,28 @@ def headline(found: Measured, line: Law | None, what: str, several: str) -> Head
     assert many is not None
     assert one is not None
     blocks = min(many.count, one.count)
-    text = (
-        f"{REFERENCE_SLOTS} threads hand the lock over {times(many.median)} times per {what} page "
-        f"on {several}, {times(one.median)} times on one{few(blocks)}"
-    )
+
+    def say(values: Sequence[float]) -> str:
+        on_all, on_one = map(times, values)
+        return (
+            f"{REFERENCE_SLOTS} threads hand the lock over {on_all} times per {what} page on "
+            f"{several}, {on_one} times on one"
+        )
+
     each = f"{line.switch_us:.0f} µs for each here"
-    if few(blocks):
-        return Headline(text, f"no interval; {each}")
     ranges = " and ".join(f"{times(s.low)} to {times(s.high)}" for s in (many, one))
-    return Headline(text, f"{ranges}: lowest and highest of {plural(blocks, 'block')}; {each}")
+    ranges = f"{ranges}: lowest and highest of {plural(blocks, 'block')}"
+    switch = Spread(line.switch_us, line.switch_us, line.switch_us, blocks)
+    return Headline(
+        say([many.median, one.median]) + few(blocks),
+        f"{'no interval' if few(blocks) else ranges}; {each}",
+        numbers=[
+            *numbers(found, VOLUNTARY, COST),
+            Number("switch", "a hand-over of the lock", US.symbol, switch),
+        ],
+        quotes=[f"{VOLUNTARY}/{FREE}", f"{VOLUNTARY}/{FREE}{ONE}"],
+        say=say,
+    )
 
 
 Row = tuple[str, Measured]
