@@ -28,7 +28,6 @@ from bench.plan.workloads import (
     SMALL_BUFFER,
     Point,
     accept,
-    bodies,
     c10k,
     cancel,
     churn,
@@ -73,9 +72,6 @@ CROSSOVER = ((1000, 100, 2500), (3000, 1000, 2000))
 
 BARRED = ("uvloop_protocol",)
 """Further backends whose distance to the floor, ``bare``, is a goal: beside it in fetch."""
-
-LARGE_PAGES = (*MODELS, "aiohttp")
-"""The models, and the stack with most to do for a page."""
 
 SPREADS: tuple[Spread, ...] = ("apart", "shared")
 
@@ -252,13 +248,9 @@ def reference() -> Profile:
     """All of the full profile, and what takes minutes to answer one question."""
     return Profile(
         "reference",
-        "about 40 minutes: full, with large pages, and ten thousand threads",
+        "about 40 minutes: full, and ten thousand threads",
         points=(
             *full().points,
-            *(
-                bodies(size, urls, Participants(5, 5, only=LARGE_PAGES))
-                for size, urls in ((65_536, 7000), (2**20, 700))
-            ),
             crossover(10_000, 1000, 5000, Participants(2, only=MODELS)),
             cancel(10000, Participants(1)),
             mixed(100, 50, 2.5, Participants(1, 1, 1, only=FEWER_MIXED)),

@@ -71,9 +71,6 @@ change. The times do, with threads, and the ramp says so, because it shows them.
 All backends get this value.
 """
 
-BYTE_S = 0.4e-9
-"""Processor time of a byte that is copied and checksummed."""
-
 PAGE_S, FIRST_SLOT_PAGE_S, LISTED_PAGE_S = 22e-6, 43e-6, 11e-6
 """Processor time of ``callbacks`` for a page: of a tree, of a tree with one slot, of a list.
 
@@ -351,18 +348,6 @@ def fetch(slots: int, urls: int, who: Participants) -> Point:
         controls=("bare", "shared") if slots == REFERENCE_SLOTS else (),
         ceiling=True,
         interleaved=True,
-    )
-
-
-def bodies(size: int, urls: int, who: Participants) -> Point:
-    """The same list with larger pages, whose cost is the same for all models."""
-    return replace(
-        listed("bodies", "crawl", REFERENCE_SLOTS, urls, who),
-        id=f"bodies-{size}",
-        site=f"list:{urls}:{size}",
-        twins=(BASE,),
-        interleaved=True,
-        work_s=urls * (LISTED_PAGE_S + size * BYTE_S),
     )
 
 
