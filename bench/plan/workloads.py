@@ -333,7 +333,7 @@ def throughput(slots: int, pages: int, who: Participants) -> Point:
     return replace(
         closed_loop("throughput", slots, pages, who),
         twins=TWINS if here else (BASE,),
-        controls=("shared",) if here else (),
+        controls=("stripped",) if here else (),
         ceiling=True,
         interleaved=True,
         paired=(*PAIRED, "async_await"),
@@ -345,7 +345,7 @@ def fetch(slots: int, urls: int, who: Participants) -> Point:
     return replace(
         listed("fetch", "crawl", slots, urls, who),
         twins=TWINS,
-        controls=("bare", "shared") if slots == REFERENCE_SLOTS else (),
+        controls=("bare", "stripped") if slots == REFERENCE_SLOTS else (),
         ceiling=True,
         interleaved=True,
     )
