@@ -21,6 +21,7 @@ from bench.errors import BenchError
 from bench.plan.participants import BASE, FREE, MAPPED, PAIRED, SPREADING, TWINS, Participants
 from bench.plan.tls import Tls
 from bench.plan.workloads import (
+    FEW,
     FEWER_MIXED,
     LOOPS,
     REFERENCE_SLOTS,
@@ -35,6 +36,7 @@ from bench.plan.workloads import (
     crossover,
     fairness,
     fetch,
+    few,
     garbage,
     hold,
     ladder,
@@ -194,7 +196,6 @@ def full() -> Profile:
             fetch(10, 28000, Participants(5, 5)),
             fetch(100, 28000, Participants(5, 5, also=BARRED)),
             fetch(1000, 42000, Participants(5, 5)),
-            replace(throughput(1, 9000, Participants(5)), twins=TWINS),
             replace(throughput(10, 14000, Participants(5, 5)), twins=TWINS),
             throughput(100, 16000, Participants(5, 5, also=MAPPED[:1])),
             throughput(1000, 26000, Participants(5, 5)),
@@ -248,9 +249,11 @@ def reference() -> Profile:
     """All of the full profile, and what takes minutes to answer one question."""
     return Profile(
         "reference",
-        "about 40 minutes: full, and ten thousand threads",
+        "about 40 minutes: full, with few connections, and ten thousand threads",
         points=(
             *full().points,
+            *(few(slots, Participants(5)) for slots in FEW),
+            *(serve(slots, 20, Participants(5, only=MODELS)) for slots in FEW[:-1]),
             crossover(10_000, 1000, 5000, Participants(2, only=MODELS)),
             cancel(10000, Participants(1)),
             mixed(100, 50, 2.5, Participants(1, 1, 1, only=FEWER_MIXED)),

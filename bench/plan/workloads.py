@@ -186,6 +186,7 @@ class Point:
     opening: Opening | None = None  # starts at a pace; what follows is measured
     beside: str = ""  # another point, in whose blocks this is measured, as far as it has as many
     garbage: bool = False  # the cyclic collector is off; what only it could free is counted
+    everywhere: bool = False  # every client has all processors that one can have
     wide: tuple[str, ...] = ()  # have a second trial on all processors that a client can have
     flip: str = ""  # each has a second trial in which that is flipped (``profiles.FLIPS``)
     paired: tuple[str, ...] = PAIRED  # what those with several threads are compared with
@@ -349,6 +350,19 @@ def fetch(slots: int, urls: int, who: Participants) -> Point:
         ceiling=True,
         interleaved=True,
     )
+
+
+FEW: Final = (1, 2, 3, 5, 10)
+
+
+def few(slots: int, who: Participants) -> Point:
+    """A crawl over few connections, where threads and loops are placed alike.
+
+    With one connection the placement decides: a loop that is kept away from a server that sleeps
+    wakes another processor with each request.
+    """
+    point = closed_loop("few", slots, 9000 if slots == 1 else 14000, replace(who, only=MODELS))
+    return replace(point, everywhere=True, paired=(), interleaved=True, sole=True)
 
 
 def whole(slots: int, pages: int, who: Participants) -> Point:

@@ -140,7 +140,7 @@ class Trial:
             return pinning.spread("apart") if several and point.kind != "hold" else pinning
         if point.spread and (several or label.name in (*SPREADING, *HANDED_OVER)):
             return pinning.spread(point.spread, point.over)
-        several = (several or label.wide) and point.kind != "hold"
+        several = (several or label.wide or point.everywhere) and point.kind != "hold"
         if self.flip == "processors":
             several = not several
         return pinning.unpinned() if several else pinning
