@@ -19,12 +19,10 @@ from typing import TYPE_CHECKING
 
 from bench.controls import REPEATS
 from crawlers import callbacks
-from crawlers.frontier import Frontier
 from crawlers.http import RECV_SIZE, Exchange
 from crawlers.job import CrawlReport, Fetch, Job, Origin, PageResult
 from crawlers.origins import make_origin, origin_prefix
-from crawlers.page import read_page
-from crawlers.recorder import ProgressRecorder, TimesRecorder
+from crawlers.recorder import NullRecorder, ProgressRecorder, TimesRecorder
 from crawlers.sockets import new_socket
 from crawlers.stop import Stop
 
@@ -257,31 +255,34 @@ class Known(Fetch):
         self.request, self.size = request, size
 
 
+class Noted(Exchange):
+    """An exchange that knows its fetch, and how many bytes have come."""
+
+    __slots__ = ("item", "received")
+
+    def __init__(self, item: Fetch, max_body: int) -> None:
+        super().__init__(item, max_body)
+        self.item, self.received = item, 0
+
+    def feed(self, data: bytes) -> None:
+        self.received += len(data)
+        super().feed(data)
+
+
 def fetch_all(job: Job) -> list[Known]:
-    """Everything that a crawl of the job fetches, in one blocking crawl before the clock starts."""
-    fetches = []
-    frontier = Frontier(job)
-    frontier.start(monotonic())
-    sock: socket.socket | None = None
-    while (item := frontier.take()) is not None:
-        if sock is None:
-            sock = new_socket(item.address)
-            sock.connect(item.address.sockaddr)
-        exchange = Exchange(item, job.max_body)
-        sock.sendall(exchange.request)
-        received = 0
-        while not exchange.done:
-            data = sock.recv(RECV_SIZE)
-            received += len(data)
-            exchange.feed(data)
-        fetches.append(Known(item, exchange.request, received))
-        if not exchange.keep_alive:
-            sock.close()
-            sock = None
-        frontier.settle(item, read_page(item, exchange, job.follow), monotonic())
-    if sock is not None:
-        sock.close()
-    return fetches
+    """Everything that a crawl of the job fetches, by a crawl before the clock starts."""
+    # Imported here: the memory of other controls is measured.
+    from unittest.mock import patch
+
+    exchanges: list[Noted] = []
+
+    def noted(item: Fetch, max_body: int) -> Noted:
+        exchanges.append(Noted(item, max_body))
+        return exchanges[-1]
+
+    with patch.object(callbacks, "Exchange", noted):
+        callbacks.crawl(job, NullRecorder())
+    return [Known(x.item, x.request, x.received) for x in exchanges if x.error is None]
 
 
 class Uncounted:
