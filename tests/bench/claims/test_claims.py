@@ -149,16 +149,18 @@ SIZES = (1, 2, 3, 5, 10)
 
 
 def busy(ratios: Sequence[float]) -> Evidence:
-    """Crawls over few connections, by callbacks as fast as threads times these."""
+    """Crawls over few connections: what threads need is what callbacks need times these."""
     rates = dict(zip(SIZES, ratios, strict=True))
     found = list(made())
     for line in made():
-        if isinstance(line, schema.TrialRecord) and line.point == "throughput-10":
+        if isinstance(line, schema.TrialRecord) and line.point == "throughput-10" and line.cpu:
             for n, ratio in rates.items():
-                rate = 1000 * (1 + line.block / 10) * (1 if line.backend == "threads" else ratio)
+                us = 10 * (1 + line.block / 10) / (1 if line.backend == "threads" else ratio)
+                us *= 1 + 0.02 * (-1) ** line.block * (line.backend == "callbacks")
+                used_s = us * (line.pages or 0) / 1e6
+                cpu = line.cpu.model_copy(update={"client_user_s": used_s, "client_system_s": 0.0})
                 place = {"workload": "few", "point": f"few-{n}", "params": {"slots": n}}
-                unlike = rate * (1 + 0.02 * (-1) ** line.block * (line.backend == "callbacks"))
-                found.append(line.model_copy(update=place | {"pages_per_s": unlike}))
+                found.append(line.model_copy(update=place | {"cpu": cpu}))
     return Evidence("busy", analysed(found), [])
 
 
