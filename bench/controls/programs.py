@@ -286,7 +286,7 @@ def fetch_all(job: Job) -> list[Known]:
 
 
 class Uncounted:
-    """In place of an exchange: no parser, and no sum; it is done when all bytes are there."""
+    """In place of an exchange: no parser, no sum, no failure; done when all bytes are there."""
 
     __slots__ = ("done", "left", "request", "reused")
     error, keep_alive = None, True
@@ -300,12 +300,6 @@ class Uncounted:
             raise ConnectionError("an answer of another size than before")
         self.done = not self.left
 
-    def fail(self, error: OSError) -> None:
-        raise error
-
-    def abort(self, kind: str) -> None:
-        raise ConnectionError(kind)
-
 
 def read_nothing(item: Known, exchange: Uncounted, follow: bool) -> None:
     """In place of :func:`crawlers.page.read_page`."""
@@ -314,10 +308,9 @@ def read_nothing(item: Known, exchange: Uncounted, follow: bool) -> None:
 class Queue:
     """In place of a frontier: a list of fetches, ``REPEATS`` times."""
 
-    ready = 0  # a slot that finds nothing to take never has to look again
+    ready, stopped = 0, None  # a slot that finds nothing to take never has to look again
 
     def __init__(self, fetches: list[Known], job: Job) -> None:
-        self.stopped: str | None = None
         self._job, self._fetches = job, fetches
         self._left = chain.from_iterable(repeat(fetches, REPEATS))
         self._active = 0
@@ -327,7 +320,7 @@ class Queue:
         self._began = now
 
     def take(self) -> Known | None:
-        item = None if self.stopped else next(self._left, None)
+        item = next(self._left, None)
         self._active += item is not None
         return item
 
@@ -340,13 +333,10 @@ class Queue:
         """Asked only when nothing is left to take."""
         return not self._active
 
-    def stop(self, reason: str) -> None:
-        self.stopped = reason
-
     def report(self, _: str, mechanism: dict[str, str | int]) -> CrawlReport:
         urls = [fetch.url for fetch in self._fetches]
         elapsed_s = self._ended - self._began
-        return report("stripped", self._job, elapsed_s, mechanism, self.stopped, urls)
+        return report("stripped", self._job, elapsed_s, mechanism, urls=urls)
 
 
 def stripped(job: Job, recorder: TimesRecorder, fetches: list[Known]) -> CrawlReport:

@@ -356,11 +356,7 @@ FEW: Final = (1, 2, 3, 5, 10)
 
 
 def few(slots: int, who: Participants) -> Point:
-    """A crawl over few connections, where threads and loops are placed alike.
-
-    With one connection the placement decides: a loop that is kept away from a server that sleeps
-    wakes another processor with each request.
-    """
+    """A crawl over few connections; threads and loops are placed alike: with one, that decides."""
     point = closed_loop("few", slots, 9000 if slots == 1 else 14000, replace(who, only=MODELS))
     return replace(point, everywhere=True, paired=(), interleaved=True, sole=True)
 

@@ -27,11 +27,7 @@ USUAL_MS: Final = 10.0
 """The work that the headline is about, if it was measured: what parsing a large page takes."""
 
 TOLERANCE: Final = 0.1
-"""Work that took more than this share of its point more or less is other work.
-
-A wait grows faster than the load: at half load, work that takes half as long again makes waits five
-times as long.
-"""
+"""Work that is off by more than this share is another load, and waits grow faster than loads."""
 
 ENOUGH: Final = 10 * stats.MIN_BEYOND
 """Pages for a 90th percentile."""

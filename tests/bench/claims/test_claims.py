@@ -180,7 +180,7 @@ def test_a_crossing_says_up_to_how_many_connections(
     verdict = of(busy(ratios), "loop-slower-for-active")
     (one,) = (j for j in verdict.judged if isinstance(j.now, Number) and "callbacks" in j.words)
     assert isinstance(one.now, Number)
-    assert (one.now.low, one.now.high) == wanted
+    assert [one.now.low, one.now.high] == list(wanted)
     assert one.now.low <= one.now.value <= one.now.high
     assert one.phrase == phrase
 
