@@ -280,7 +280,7 @@ class Work(Record):
     every: int = Field(ge=1)  # one page in so many
     seed: int  # decides which
     work_ms: float  # what it should take alone
-    round_us: float  # what a round takes alone, measured once in each campaign
+    round_us: float  # what a round takes alone, measured before the trial
     rounds: int  # for each page
     pages: int  # worked on
     expected: int

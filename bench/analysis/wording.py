@@ -32,7 +32,7 @@ def conjugated(label: str, verb: str) -> str:
     """The verb of a backend, on whatever interpreter."""
     if Label.parse(label).name in PLURALS:
         return verb
-    return f"{verb}{'es' if verb.endswith('ch') else 's'}"
+    return f"{verb}{'es' if verb.endswith(('ch', 'o')) else 's'}"
 
 
 def change(ratio: float, less: str = "less") -> str:

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import takewhile
 from math import exp, inf, log
 from pathlib import Path
 from statistics import median
@@ -25,7 +26,7 @@ from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.claims import measure
 from bench.filesystem import packaged
-from bench.text import KIB, plural
+from bench.text import KIB, listing, plural
 
 SENTENCES: Final = Path(__file__).parent / "sentences"
 
@@ -124,6 +125,8 @@ class RatioReading(_Reading):
         if lacking := [name for name in (self.backend, self.base) if name not in labels]:
             return _no_trials(lacking, self.point, [self.base, self.backend])
         metric = next(m for m in stats.METRICS if m.name == self.metric)
+        if (workload := self.point.rpartition("-")[0]) not in metric.workloads:
+            metric = replace(metric, workloads=(workload,))  # a family of its own
         compared = evidence.analysis.compare(metric, self.base)
         mine = (c for c in compared if (c.point, c.label) == (self.point, self.backend))
         found = next(mine, None)
@@ -140,6 +143,36 @@ class RatioReading(_Reading):
             notes.append("limited by the server, so no bound on the backend")
         blocks = plural(ratio.blocks, "block")
         return evidence.number((ratio.value, low, high), blocks, "; ".join(notes))
+
+
+class CrossingReading(_Reading):
+    """Up to how many connections a backend has less than a base, at points by rising number.
+
+    The interval begins with the number up to which that is shown, and ends with the last one
+    before the opposite is; 0 where not even the first point shows it.
+    """
+
+    kind: Literal["crossing"]
+    metric: str
+    points: tuple[str, ...]
+    backend: str
+    base: str
+
+    def number(self, evidence: Evidence) -> Number | Missing:
+        same = self.model_dump(exclude={"kind", "points"})
+        sizes, ratios = [0], []
+        for point in self.points:
+            found = RatioReading(kind="ratio", point=point, **same).number(evidence)
+            if isinstance(found, Missing):
+                return found
+            sizes.append(int(point.rpartition("-")[2]))
+            ratios.append(found)
+        low, value, high = (
+            sizes[len(list(takewhile(below, ratios)))]
+            for below in (lambda r: r.high < 1, lambda r: r.value < 1, lambda r: r.low <= 1)
+        )
+        said = [f"{r.value:.2f} at {n}" for r, n in zip(ratios, sizes[1:], strict=True)]
+        return evidence.number((value, low, high), ratios[0].basis, listing(said))
 
 
 class MemoryReading(_Reading):
@@ -195,7 +228,9 @@ class ExperimentReading(_Reading):
         return evidence.number(interval_of(kept), plural(len(kept), "repeat"), note, python)
 
 
-Reading = Annotated[RatioReading | MemoryReading | ExperimentReading, Field(discriminator="kind")]
+Reading = Annotated[
+    RatioReading | CrossingReading | MemoryReading | ExperimentReading, Field(discriminator="kind")
+]
 
 
 def _slope(fit: stats.MemoryFit, which: str) -> Values | Missing:

@@ -24,9 +24,9 @@ CONTROLS = {
             "no backend: sockets alone, for lists",
         ),
         (
-            "shared",
-            "frontier, exchange and links, fed from memory",
-            "no backend: what all models share, without a socket",
+            "stripped",
+            "callbacks with a list for a frontier, and nothing that reads an answer",
+            "no backend: callbacks without what all models share",
         ),
         (
             "bare_tls",

@@ -9,20 +9,20 @@ from __future__ import annotations
 import socket
 import sys
 import time
-from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from functools import partial
+from itertools import chain, repeat
 from itertools import count as counting
 from selectors import EVENT_READ, DefaultSelector
-from time import monotonic, process_time
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from bench.controls import REPEATS
-from crawlers.frontier import Frontier
+from crawlers import callbacks
 from crawlers.http import RECV_SIZE, Exchange
 from crawlers.job import CrawlReport, Fetch, Job, Origin, PageResult
 from crawlers.origins import make_origin, origin_prefix
-from crawlers.page import read_page
-from crawlers.recorder import ProgressRecorder, TimesRecorder
+from crawlers.recorder import NullRecorder, ProgressRecorder, TimesRecorder
 from crawlers.sockets import new_socket
 from crawlers.stop import Stop
 
@@ -47,8 +47,8 @@ def prepare(name: str, job: Job) -> Program:
         return lambda job, recorder: bare_tls(job, origin)
     if name == "bare_close":
         return lambda job, recorder: bare_close(job)
-    answers = fetch_all(job)
-    return lambda job, recorder: shared(job, counter(recorder), answers)
+    fetches = fetch_all(job)
+    return lambda job, recorder: stripped(job, recorder, fetches)
 
 
 def counter(recorder: TimesRecorder) -> Callable[[], None]:
@@ -69,8 +69,9 @@ def report(
     elapsed_s: float,
     mechanism: dict[str, str | int],
     stopped: str | None = None,
+    urls: Collection[str] = (),
 ) -> CrawlReport:
-    rows = {url: PageResult(None if stopped else 200, 0, 0) for url in job.urls}
+    rows = {url: PageResult(None if stopped else 200, 0, 0) for url in urls or job.urls}
     if stopped:
         for row in rows.values():
             row.error = "cancelled"
@@ -91,13 +92,13 @@ def ask(sock: socket.socket, origin: Origin, url: str) -> None:
 
 
 class Connection:
-    """A socket, and how many bytes of the answer are still to come (-1: not known yet)."""
+    """A socket, and how many bytes of the answer have come."""
 
-    __slots__ = ("left", "sock")
+    __slots__ = ("received", "sock")
 
     def __init__(self, sock: socket.socket) -> None:
         self.sock = sock
-        self.left = -1
+        self.received = 0
 
 
 def answer_size(data: bytes) -> int:
@@ -114,9 +115,9 @@ def answer_size(data: bytes) -> int:
 def bare(job: Job, count: Callable[[], None]) -> CrawlReport:
     """The floor: the least that Python can do to fetch a list of pages, ``REPEATS`` times.
 
-    One selector; send a request, receive, count bytes up to Content-Length, send the
-    next. No parser, no frontier, no checksum, no timeout, no recorder. Whatever a model
-    costs beyond this is the parts that all crawlers share, or the model itself.
+    One selector; send a request, receive, count bytes, send the next. All pages are of one size,
+    which the first answer tells. No parser, no frontier, no checksum, no timeout, no recorder.
+    Whatever a model costs beyond this is the parts that all crawlers share, or the model itself.
     """
     prefix = origin_prefix(job.urls[0])
     origin = make_origin(prefix, job)
@@ -124,7 +125,7 @@ def bare(job: Job, count: Callable[[], None]) -> CrawlReport:
     rendered = [b"GET " + url[cut:].encode("ascii") + tail for url in job.urls] * REPEATS
     requests = iter(rendered)
     selector = DefaultSelector()
-    size = answered = 0
+    size = answered = each = 0
     started = monotonic()
     for _ in range(min(job.slots, len(job.urls))):
         sock = new_socket(origin.addresses[0])
@@ -138,13 +139,12 @@ def bare(job: Job, count: Callable[[], None]) -> CrawlReport:
             data = connection.sock.recv(RECV_SIZE)
             if not data:
                 raise ConnectionError("the server closed a connection")
-            if connection.left < 0:
-                connection.left = answer_size(data)
-            connection.left -= len(data)
+            each = each or answer_size(data)
+            connection.received += len(data)
             size += len(data)
-            if connection.left > 0:
+            if connection.received < each:
                 continue
-            connection.left = -1
+            connection.received = 0
             answered += 1
             count()
             request = next(requests, None)
@@ -155,6 +155,8 @@ def bare(job: Job, count: Callable[[], None]) -> CrawlReport:
                 connection.sock.send(request)
     elapsed_s = monotonic() - started
     selector.close()
+    if size != each * answered:
+        raise ValueError(f"{size} bytes for {answered} answers of {each}: pages of several sizes")
     return report("bare", job, elapsed_s, {"received": size})
 
 
@@ -243,53 +245,114 @@ def bare_close(job: Job) -> CrawlReport:
     return report("bare_close", job, monotonic() - started, {}, reason)
 
 
-def fetch_all(job: Job) -> dict[str, bytes]:
-    """The raw answer to each URL of the job, in one blocking crawl before the clock starts."""
-    answers: dict[str, bytes] = {}
-    frontier = Frontier(job)
-    frontier.start(monotonic())
-    sock: socket.socket | None = None
-    while (item := frontier.take()) is not None:
-        if sock is None:
-            sock = new_socket(item.address)
-            sock.connect(item.address.sockaddr)
-        exchange = Exchange(item, job.max_body)
-        sock.sendall(exchange.request)
-        received = b""
-        while not exchange.done:
-            data = sock.recv(RECV_SIZE)
-            received += data
-            exchange.feed(data)
-        answers[item.url] = received
-        if not exchange.keep_alive:
-            sock.close()
-            sock = None
-        frontier.settle(item, read_page(item, exchange, job.follow), monotonic())
-    if sock is not None:
-        sock.close()
-    return answers
+class Known(Fetch):
+    """A fetch whose request is rendered, and whose answer has a size that is known."""
+
+    __slots__ = ("request", "size")
+
+    def __init__(self, item: Fetch, request: bytes, size: int) -> None:
+        super().__init__(item.url, item.origin, item.target)
+        self.request, self.size = request, size
 
 
-def shared(job: Job, count: Callable[[], None], answers: dict[str, bytes]) -> CrawlReport:
-    """The shared parts alone: frontier, exchange and links, fed from ``answers``, no socket.
+class Noted(Exchange):
+    """An exchange that knows its fetch, and how many bytes have come."""
 
-    Takes each fetch from the frontier, gives the exchange the bytes of an answer that was
-    received before, reads the page and settles it, ``REPEATS`` times in all. The order is that of
-    a crawl with ``slots`` exchanges in flight, so caches see what they see in a crawl.
-    ``cpu_us`` in the report's mechanism is the processor time of the loop alone.
+    __slots__ = ("item", "received")
+
+    def __init__(self, item: Fetch, max_body: int) -> None:
+        super().__init__(item, max_body)
+        self.item, self.received = item, 0
+
+    def feed(self, data: bytes) -> None:
+        self.received += len(data)
+        super().feed(data)
+
+
+def fetch_all(job: Job) -> list[Known]:
+    """Everything that a crawl of the job fetches, by a crawl before the clock starts."""
+    # Imported here: the memory of other controls is measured.
+    from unittest.mock import patch
+
+    exchanges: list[Noted] = []
+
+    def noted(item: Fetch, max_body: int) -> Noted:
+        exchanges.append(Noted(item, max_body))
+        return exchanges[-1]
+
+    with patch.object(callbacks, "Exchange", noted):
+        callbacks.crawl(job, NullRecorder())
+    return [Known(x.item, x.request, x.received) for x in exchanges if x.error is None]
+
+
+class Uncounted:
+    """In place of an exchange: no parser, no sum, no failure; done when all bytes are there."""
+
+    __slots__ = ("done", "left", "request", "reused")
+    error, keep_alive = None, True
+
+    def __init__(self, item: Known, max_body: int) -> None:
+        self.request, self.left, self.done = item.request, item.size, False
+
+    def feed(self, data: bytes) -> None:
+        self.left -= len(data)
+        if not data or self.left < 0:
+            raise ConnectionError("an answer of another size than before")
+        self.done = not self.left
+
+
+def read_nothing(item: Known, exchange: Uncounted, follow: bool) -> None:
+    """In place of :func:`crawlers.page.read_page`."""
+
+
+class Queue:
+    """In place of a frontier: a list of fetches, ``REPEATS`` times."""
+
+    ready, stopped = 0, None  # a slot that finds nothing to take never has to look again
+
+    def __init__(self, fetches: list[Known], job: Job) -> None:
+        self._job, self._fetches = job, fetches
+        self._left = chain.from_iterable(repeat(fetches, REPEATS))
+        self._active = 0
+        self._began = self._ended = 0.0
+
+    def start(self, now: float) -> None:
+        self._began = now
+
+    def take(self) -> Known | None:
+        item = next(self._left, None)
+        self._active += item is not None
+        return item
+
+    def settle(self, item: Known, page: None, now: float) -> None:
+        self._active -= 1
+        self._ended = now
+
+    @property
+    def finished(self) -> bool:
+        """Asked only when nothing is left to take."""
+        return not self._active
+
+    def report(self, _: str, mechanism: dict[str, str | int]) -> CrawlReport:
+        urls = [fetch.url for fetch in self._fetches]
+        elapsed_s = self._ended - self._began
+        return report("stripped", self._job, elapsed_s, mechanism, urls=urls)
+
+
+def stripped(job: Job, recorder: TimesRecorder, fetches: list[Known]) -> CrawlReport:
+    """``callbacks`` without the parts that all backends share, for what the job fetches.
+
+    The same loop and slots, with the recorder of a backend. A list takes the place of the
+    frontier, and nobody reads heads, pages or links. So what ``callbacks`` costs beyond this is
+    the shared parts, in the state of the whole: with its sockets, its caches and its heap.
     """
-    in_flight: deque[tuple[Fetch, Exchange]] = deque()
-    before = process_time()
-    for _ in range(REPEATS):
-        frontier = Frontier(job)
-        frontier.start(monotonic())
-        while not frontier.finished:
-            while len(in_flight) < job.slots and (item := frontier.take()) is not None:
-                in_flight.append((item, Exchange(item, job.max_body)))
-            item, exchange = in_flight.popleft()
-            exchange.feed(answers[item.url])
-            ended = monotonic()
-            frontier.settle(item, read_page(item, exchange, job.follow), ended)
-            count()
-    spent = process_time() - before
-    return frontier.report("shared", {"cpu_us": round(1e6 * spent)})
+    # Imported here: the memory of other controls is measured.
+    from unittest.mock import patch
+
+    with patch.multiple(
+        callbacks,
+        Frontier=partial(Queue, fetches),
+        Exchange=Uncounted,
+        read_page=read_nothing,
+    ):
+        return callbacks.crawl(job, recorder)

@@ -30,6 +30,7 @@ from bench.plan.participants import (
 )
 from bench.plan.tls import Tls
 from bench.plan.workloads import (
+    FEW,
     FEWER_MIXED,
     LOOPS,
     REFERENCE_SLOTS,
@@ -37,7 +38,6 @@ from bench.plan.workloads import (
     SMALL_BUFFER,
     Point,
     accept,
-    bodies,
     c10k,
     cancel,
     churn,
@@ -45,6 +45,7 @@ from bench.plan.workloads import (
     crossover,
     fairness,
     fetch,
+    few,
     garbage,
     handovers,
     hold,
@@ -82,9 +83,6 @@ CROSSOVER = ((1000, 100, 2500), (3000, 1000, 2000))
 
 BARRED = ("uvloop_protocol",)
 """Further backends whose distance to the floor, ``bare``, is a goal: beside it in fetch."""
-
-LARGE_PAGES = (*MODELS, "aiohttp")
-"""The models, and the stack with most to do for a page."""
 
 SPREADS: tuple[Spread, ...] = ("apart", "shared")
 
@@ -215,7 +213,6 @@ def full() -> Profile:
             fetch(10, 28000, Participants(5, 5)),
             fetch(100, 28000, Participants(5, 5, also=BARRED)),
             fetch(1000, 42000, Participants(5, 5)),
-            replace(throughput(1, 9000, Participants(5)), twins=TWINS),
             replace(throughput(10, 14000, Participants(5, 5)), twins=TWINS),
             throughput(100, 16000, Participants(5, 5, also=MAPPED[:1])),
             throughput(1000, 26000, Participants(5, 5)),
@@ -305,13 +302,11 @@ def reference() -> Profile:
     """All of the full profile, and what takes minutes to answer one question."""
     return Profile(
         "reference",
-        "about 40 minutes: full, with large pages, and ten thousand threads",
+        "about 40 minutes: full, with few connections, and ten thousand threads",
         points=(
             *full().points,
-            *(
-                bodies(size, urls, Participants(5, 5, only=LARGE_PAGES))
-                for size, urls in ((65_536, 7000), (2**20, 700))
-            ),
+            *(few(slots, Participants(5)) for slots in FEW),
+            *(serve(slots, 20, Participants(5, only=MODELS)) for slots in FEW[:-1]),
             crossover(10_000, 1000, 5000, Participants(2, only=MODELS)),
             cancel(10000, Participants(1)),
             mixed(100, 50, 2.5, Participants(1, 1, 1, only=FEWER_MIXED)),

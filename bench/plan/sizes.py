@@ -75,9 +75,6 @@ IN_MODES: dict[Mode, tuple[float, float]] = {
 """What a mode adds to a page: a fixed part, and a part that grows with the page's weight."""
 
 LARGE_PAGE = 65536
-LEFT_IN_LARGE = 0.25
-"""How much of a difference between backends is left where pages have 64 KB."""
-
 HELD_OVER_TLS = 0.12
 """How much of a difference between backends is left where each connection needs a handshake."""
 
@@ -125,9 +122,6 @@ def weight(point: Point, label: Label) -> float:
     listed = mine.listed * few
     if point.tls is not None:
         return 1 + HELD_OVER_TLS * (listed - 1)
-    if point.workload == "bodies":
-        size = int(point.site.rpartition(":")[2])
-        return 1 + LEFT_IN_LARGE * (listed - 1) * LARGE_PAGE / size
     if point.urls is None:
         found = mine.crawled * few if mine.crawled else 1 + DILUTED * (listed - 1)
     elif label.mode == "churn" and mine.opened:

@@ -71,9 +71,6 @@ change. The times do, with threads, and the ramp says so, because it shows them.
 All backends get this value.
 """
 
-BYTE_S = 0.4e-9
-"""Processor time of a byte that is copied and checksummed."""
-
 PAGE_S, FIRST_SLOT_PAGE_S, LISTED_PAGE_S = 22e-6, 43e-6, 11e-6
 """Processor time of ``callbacks`` for a page: of a tree, of a tree with one slot, of a list.
 
@@ -189,6 +186,7 @@ class Point:
     opening: Opening | None = None  # starts at a pace; what follows is measured
     beside: str = ""  # another point, in whose blocks this is measured, as far as it has as many
     garbage: bool = False  # the cyclic collector is off; what only it could free is counted
+    everywhere: bool = False  # every client has all processors that one can have
     wide: tuple[str, ...] = ()  # have a second trial on all processors that a client can have
     flip: str = ""  # each has a second trial in which that is flipped (``profiles.FLIPS``)
     paired: tuple[str, ...] = PAIRED  # what those with several threads are compared with
@@ -336,7 +334,7 @@ def throughput(slots: int, pages: int, who: Participants) -> Point:
     return replace(
         closed_loop("throughput", slots, pages, who),
         twins=TWINS if here else (BASE,),
-        controls=("shared",) if here else (),
+        controls=("stripped",) if here else (),
         ceiling=True,
         interleaved=True,
         paired=(*PAIRED, "async_await"),
@@ -348,22 +346,19 @@ def fetch(slots: int, urls: int, who: Participants) -> Point:
     return replace(
         listed("fetch", "crawl", slots, urls, who),
         twins=TWINS,
-        controls=("bare", "shared") if slots == REFERENCE_SLOTS else (),
+        controls=("bare", "stripped") if slots == REFERENCE_SLOTS else (),
         ceiling=True,
         interleaved=True,
     )
 
 
-def bodies(size: int, urls: int, who: Participants) -> Point:
-    """The same list with larger pages, whose cost is the same for all models."""
-    return replace(
-        listed("bodies", "crawl", REFERENCE_SLOTS, urls, who),
-        id=f"bodies-{size}",
-        site=f"list:{urls}:{size}",
-        twins=(BASE,),
-        interleaved=True,
-        work_s=urls * (LISTED_PAGE_S + size * BYTE_S),
-    )
+FEW: Final = (1, 2, 3, 5, 10)
+
+
+def few(slots: int, who: Participants) -> Point:
+    """A crawl over few connections; threads and loops are placed alike: with one, that decides."""
+    point = closed_loop("few", slots, 9000 if slots == 1 else 14000, replace(who, only=MODELS))
+    return replace(point, everywhere=True, paired=(), interleaved=True, sole=True)
 
 
 def whole(slots: int, pages: int, who: Participants) -> Point:

@@ -17,7 +17,7 @@ SERVE: Final = ("serve", "accept", "hold", "mixed_server", "slow_readers")
 """What is asked of servers."""
 
 STORY: Final = (
-    *("page", "bodies", "receive", "memory", "waiting", "crossover", "handovers"),
+    *("page", "receive", "memory", "waiting", "crossover", "handovers"),
     *("ten_thousand", "churn", "garbage", "tls", "wire", "open_loop", "mixed", "timeouts"),
     *("cancelling", "fairness", "processors", "variants", *SERVE, "interpreters", "equal", "trust"),
 )

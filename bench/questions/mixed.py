@@ -6,7 +6,7 @@ the measurement can be checked against something that was not measured.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from bench.analysis import stats
@@ -18,13 +18,16 @@ from bench.schema import TrialRecord, Work
 from bench.show import cells
 from bench.show.measured import MS, Measure, Measured, Value, by_label
 from bench.show.table import Column, Table, name
-from bench.text import count, duration, listing
+from bench.text import count, duration, listing, plural
 from crawlers.registry import MODELS
 
 NAME: Final = "mixed"
 ASKS: Final = "What does work on one page in ten do to the other nine?"
 USUAL_MS: Final = 10.0
 """The work that the headline is about, if it was measured: what parsing a large page takes."""
+
+TOLERANCE: Final = 0.1
+"""Work that is off by more than this share is another load, and waits grow faster than loads."""
 
 ENOUGH: Final = 10 * stats.MIN_BEYOND
 """Pages for a 90th percentile."""
@@ -39,13 +42,15 @@ COLUMNS: Final = {
 }
 PROSE: Final = (
     "A loop does one thing at a time, so its pages wait in one queue, and work on one delays all "
-    "behind it. It also waits for a due time in whole milliseconds, because `epoll_wait` and libuv "
-    "do, so a request is sent about half a millisecond late even where nothing needs work; threads "
-    "sleep in microseconds. A thread that computes keeps the interpreter’s lock until another has "
-    "asked for it for a switch interval (5 ms by default), and a loop beside a thread asks again "
-    "for each step. Another process has a lock of its own, and the kernel takes the processor from "
-    "it as soon as the loop wakes. To measure it: `python -m bench run --profile full --only "
-    "mixed`."
+    "behind it. How long depends on the load: with work S on λ pages per second, a processor is "
+    "busy for ρ = λS of the time, and others wait λS²/2(1 − ρ) on average (F. Pollaczek 1930, A. "
+    "Khinchine 1932). A loop also waits for a due time in whole milliseconds, because "
+    "`epoll_wait` and libuv do, so a request is sent about half a millisecond late even where "
+    "nothing needs work; threads sleep in microseconds. A thread that computes keeps the "
+    "interpreter’s lock until another has asked for it for a switch interval (5 ms by default), "
+    "and a loop beside a thread asks again for each step. Another process has a lock of its own, "
+    "and the kernel takes the processor from it as soon as the loop wakes. To measure it: `python "
+    "-m bench run --profile full --only mixed`."
 )
 ABOUT: Final = (
     "Open loop in which one page in ten needs work: response times of the others, from the due "
@@ -60,11 +65,20 @@ def key(part: str, work_ms: float) -> str:
 
 
 def measured(analysis: Analysis) -> Measured:
+    """By trials whose work took what it should; no other is compared."""
     return analysis.once(_measured)
 
 
 def _measured(analysis: Analysis) -> Measured:
-    trials = _trials(analysis)
+    return _of([trial for trial in _trials(analysis) if as_asked(trial)], analysis.labels)
+
+
+def as_asked(trial: TrialRecord) -> bool:
+    work = trial.work
+    return work is not None and abs(work.cpu_ms / work.work_ms - 1) <= TOLERANCE
+
+
+def _of(trials: Sequence[TrialRecord], labels: Iterable[str]) -> Measured:
     measures: dict[str, Measure] = {}
     values: dict[str, Value] = {}
     for work_ms in works(trials):
@@ -72,7 +86,7 @@ def _measured(analysis: Analysis) -> Measured:
         for part, value in PARTS.items():
             measures[key(part, work_ms)] = Measure(COLUMNS[part], f"{beside}, {part}", MS)
             values[key(part, work_ms)] = _beside(work_ms, value)
-    return Measured(measures, by_label(trials, analysis.labels, values))
+    return Measured(measures, by_label(trials, labels, values))
 
 
 def _trials(analysis: Analysis) -> list[TrialRecord]:
@@ -81,6 +95,26 @@ def _trials(analysis: Analysis) -> list[TrialRecord]:
 
 def works(trials: Iterable[TrialRecord]) -> list[float]:
     return sorted({trial.work.work_ms for trial in trials if trial.work})
+
+
+def _load(trials: Iterable[TrialRecord], work_ms: float) -> float:
+    """How busy the work alone keeps a processor."""
+    return next(
+        (stats.number_param(t, "rate") or 0.0) * work_ms / 1000 / t.work.every
+        for t in trials
+        if t.work and t.work.work_ms == work_ms
+    )
+
+
+def _other_work(trials: Sequence[TrialRecord]) -> list[str]:
+    """What was left out of headline and chart."""
+    took = [t.work.cpu_ms / t.work.work_ms for t in trials if t.work and not as_asked(t)]
+    if not took:
+        return []
+    return [
+        f"In {len(took)} of {plural(len(trials), 'trial')} work took {min(took):.2f} to "
+        f"{max(took):.2f} times what it should. They are in the table alone: the load was another."
+    ]
 
 
 PARTS: Final[dict[str, Callable[[TrialRecord, Work], float | None]]] = {
@@ -104,13 +138,14 @@ def _beside(work_ms: float, of: Callable[[TrialRecord, Work], float | None]) -> 
 
 def answer(analysis: Analysis) -> Answer | None:
     trials, found = _trials(analysis), measured(analysis)
-    if not found.values:
+    if not trials:
         return None
     amounts = works(trials)
     usual = USUAL_MS if USUAL_MS in amounts else amounts[0]
     mean, theory = key(MEAN, usual), key(THEORY, usual)
     others = [label for label in found.values if label not in MODELS]
-    head = of_models(found, mean, f"While others compute {duration(usual)}, pages take", others)
+    load = f"{100 * _load(trials, usual):.0f} % load"
+    head = of_models(found, mean, f"Beside work ({load}), pages take", others)
     said = [
         f"{duration(found.median(label, theory))} for `{label}` "
         f"(measured {duration(found.median(label, mean))})"
@@ -125,7 +160,8 @@ def answer(analysis: Analysis) -> Answer | None:
         Measured(means, found.values),
         head,
         check + PROSE,
-        tables=[table(found, amounts)],
+        tables=[table(_of(trials, analysis.labels), amounts)],
+        warnings=_other_work(trials),
         figures=[
             bars(
                 found.only(sorted(found.values, key=_place)),
@@ -138,7 +174,9 @@ def answer(analysis: Analysis) -> Answer | None:
                 ("median", "90th percentile (in colour)"),
                 notes=[f"Processes had every processor, the others one. {offered}."],
             )
-        ],
+        ]
+        if found.values
+        else (),
     )
 
 

@@ -11,6 +11,7 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
+from bench.plan.workloads import WORK_EVERY
 from bench.questions.question import Answer, bars, of_models
 from bench.show.measured import MS, Measure, Measured, Value, by_label, noted
 
@@ -52,8 +53,12 @@ def answer(analysis: Analysis) -> Answer | None:
     found = measured(analysis)
     if not found.values:
         return None
-    head = of_models(found, TAIL, "Beside work, a server's p99 is", REMEDIES)
     trials = stats.trials_of(analysis.records, WORKLOAD, twins=False)
+    rate, work_ms = (stats.number_param(trials[0], name) or 0.0 for name in ("rate", "work_ms"))
+    load = f"{100 * rate * work_ms / 1000 / WORK_EVERY:.0f} % load"
+    head = of_models(found, TAIL, f"Beside work ({load}), a server's p99 is", REMEDIES)
+    if min(found.blocks([TAIL]), default=0) < stats.MIN_BLOCKS:
+        head = None  # one stall is a p99
     late = sum(trial.late_starts or 0 for trial in trials)
     offered = sum(trial.pages or 0 for trial in trials)
     return Answer(

@@ -15,15 +15,15 @@ from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import Histogram
 from bench.analysis.summary import SummaryRow
-from bench.analysis.wording import prose
-from bench.questions.question import Answer, Headline, of_models
+from bench.analysis.wording import prose, says
+from bench.questions.question import Answer, Headline, few, of_models
 from bench.schema import Latency, TrialRecord
 from bench.show import cells
 from bench.show.figures import Axis, Figure, Line, Lines, Plot, Point
 from bench.show.measured import MS, Blocks, Measure, Measured
 from bench.show.table import MISSING, Column, Columns, name, tabled
-from bench.show.words import blocks_words, listed, of_blocks
-from bench.text import count, duration, number
+from bench.show.words import blocks_words, listed, of_blocks, sentence
+from bench.text import count, duration, listing, number, plural
 from crawlers.registry import MODELS
 
 NAME: Final = "open_loop"
@@ -32,8 +32,11 @@ WORKLOAD: Final = "openloop"
 ENOUGH: Final = 100 * stats.MIN_BEYOND
 """Samples for a 99th percentile."""
 
-KEEPS_UP: Final = 0.98
-"""Below this share of the offered rate a backend no longer keeps up."""
+KEEPS_UP: Final = 0.99
+"""Below this share of the offered rate a backend no longer keeps up.
+
+Its queue then grows as long as the trial lasts, so a response time says how long that was.
+"""
 
 MOST: Final = 4
 """Panels on one slide."""
@@ -43,9 +46,10 @@ CLEAR: Final = 1.5
 
 PROSE: Final = (
     "Requests are due on a Poisson schedule, and a response time counts from the moment when the "
-    "request was due.{omission} At low rates loops look slower than threads: they wait for a due "
-    "time in whole milliseconds, so they send half a millisecond late. To measure it: `python -m "
-    "bench run --profile full --only openloop`."
+    "request was due. Where a backend does not keep up, its queue grows as long as the trial "
+    "lasts, so its response times are left out.{further} At low rates loops look slower than "
+    "threads: they wait for a due time in whole milliseconds, so they send half a millisecond "
+    "late. To measure it: `python -m bench run --profile full --only openloop`."
 )
 
 ByRate = Mapping[str, Mapping[float, Sequence[TrialRecord]]]
@@ -90,6 +94,8 @@ def measured(data: ByRate) -> Measured:
     for label, rates in data.items():
         mine = values.setdefault(label, {})
         for rate, trials in rates.items():
+            if not keeps_up(trials, rate):
+                continue
             response = {t.block: t.response_time for t in trials if t.response_time}
             service = {t.block: t.service_time for t in trials if t.service_time}
             mine[key("p50", rate)] = {block: time.p50_ms for block, time in response.items()}
@@ -109,14 +115,15 @@ def answer(analysis: Analysis) -> Answer | None:
     found = measured(data)
     models = [label for label in data if label in MODELS]
     rate = telling(data, models)
-    at = f"At {count(rate)} requests/s the p99 is" if rate else ""
-    head = of_models(found, key("p99", rate), at) if rate else None
+    tail = in_the_tail(found, rate) if rate else None
+    head = (behind(data, models, rate) or tail) if rate else None
     missed = omission(data)
-    shown = f" {missed.headline}." if missed and missed.headline else ""
+    said = [f"{tail.text} ({tail.behind})"] if tail and tail != head else []
+    said += [missed.headline] if missed and missed.headline else []
     return Answer(
         found,
         head,
-        PROSE.format(omission=shown),
+        PROSE.format(further="".join(f" {each}." for each in said)),
         tables=[
             tabled(
                 "Open loop: response time from the intended start",
@@ -129,12 +136,44 @@ def answer(analysis: Analysis) -> Answer | None:
     )
 
 
+def behind(data: ByRate, models: Sequence[str], rate: float) -> Headline | None:
+    """The model that is furthest from a rate that it does not reach; None where all reach it."""
+    found = {
+        label: spread
+        for label in models
+        if rate in data[label] and not keeps_up(data[label][rate], rate)
+        if (spread := stats.spread(t.achieved_per_s for t in data[label][rate]))
+    }
+    if not found:
+        return None
+    label = min(found, key=lambda label: found[label].median)
+    reached, only = found[label], few(found[label].count)
+    text = f"{says(label, 'do')} not reach {count(rate)} requests/s ({count(reached.median)}){only}"
+    ends = f"{count(reached.low)} to {count(reached.high)}: lowest and highest of "
+    ends += plural(reached.count, "block")
+    return Headline(sentence(text), "no interval" if only else ends)
+
+
+def in_the_tail(found: Measured, rate: float) -> Headline | None:
+    """The p99 of those that keep up. One stall is a p99, so it needs blocks enough."""
+    name = key("p99", rate)
+    if min(found.blocks([name]), default=0) < stats.MIN_BLOCKS:
+        return None
+    return of_models(found, name, f"At {count(rate)} requests/s the p99 is")
+
+
+def _kept_up(row: SummaryRow, value: float | None) -> str:
+    offered, achieved = row.offered_per_s, row.achieved_per_s
+    kept = offered and achieved and achieved.median >= KEEPS_UP * offered
+    return cells.figure(value if kept else None)
+
+
 COLUMNS: Final[Columns[SummaryRow]] = (
     (name("backend"), lambda row: row.label),
     (Column("offered/s"), lambda row: cells.figure(row.offered_per_s)),
     (Column("achieved/s, median [min–max]"), lambda row: cells.spread(row.achieved_per_s)),
-    (Column("response p50 ms", drop=4), lambda row: cells.figure(row.response_p50_ms)),
-    (Column("response p99 ms"), lambda row: cells.figure(row.response_p99_ms)),
+    (Column("response p50 ms", drop=4), lambda row: _kept_up(row, row.response_p50_ms)),
+    (Column("response p99 ms"), lambda row: _kept_up(row, row.response_p99_ms)),
     (Column("service p99 ms", drop=5), lambda row: cells.figure(row.service_p99_ms)),
     (
         Column("late starts", drop=6),
@@ -149,6 +188,12 @@ def hockey_stick(analysis: Analysis, data: ByRate, head: Headline | None) -> Fig
     p50 = {label: _line(data[label], lambda t: t.p50_ms) for label in p99}
     if not p99:
         return None
+    late = [
+        f"{label} at {count(rate)}/s"
+        for label, rates in data.items()
+        for rate, trials in rates.items()
+        if not keeps_up(trials, rate)
+    ]
     plot = Plot(
         p99,
         Axis("offered: requests per second on the schedule", words=number),
@@ -167,6 +212,7 @@ def hockey_stick(analysis: Analysis, data: ByRate, head: Headline | None) -> Fig
             *listed(stats.trials_of(analysis.records, WORKLOAD)),
             "At low rates loops look slower than threads: they wait for a due time in whole "
             "milliseconds, so they send half a millisecond late.",
+            *([f"Not drawn, because the rate was not reached: {listing(late)}."] if late else []),
         ),
     )
 
@@ -176,6 +222,8 @@ def _line(
 ) -> list[Point]:
     found = []
     for rate, trials in rates.items():
+        if not keeps_up(trials, rate):
+            continue
         times = [t.response_time for t in trials if t.response_time]
         spread = stats.spread(which(time) for time in times if time.count >= ENOUGH)
         if spread:
@@ -186,12 +234,14 @@ def _line(
 def omission(everything: ByRate) -> Figure | None:
     """Two curves per backend at one rate: what a closed loop sees, and what a user would."""
     data = {
-        label: {r: ts for r, ts in rates.items() if all(t.response_time for t in ts)}
+        label: {
+            r: ts for r, ts in rates.items() if all(t.response_time for t in ts) and keeps_up(ts, r)
+        }
         for label, rates in everything.items()
     }
     data = {label: rates for label, rates in data.items() if rates}
     labels = sorted(data, key=lambda label: label not in MODELS)[:MOST]
-    rate = telling(data, labels)
+    rate = telling(data, labels)  # the highest, because all keep up
     if rate is None:
         return None
     trials = {label: data[label][rate] for label in labels}
@@ -213,7 +263,7 @@ def omission(everything: ByRate) -> Figure | None:
         return None
     p99 = {x: (service[x].at_ms(99), response[x].at_ms(99)) for x in plots}
     worst = max(plots, key=lambda label: p99[label][1] / max(p99[label][0], 1e-9))
-    clear = all(
+    clear = len(trials[worst]) >= stats.MIN_BLOCKS and all(
         t.response_time.p99_ms > CLEAR * t.service_time.p99_ms
         for t in trials[worst]
         if t.response_time and t.service_time

@@ -1,11 +1,12 @@
 """What does a page cost, and what is it made of?
 
-Backends are compared by processor time and pages per second. The controls of a campaign
-(:mod:`bench.controls`) took turns with them, in the same blocks. So a backend's time per exchange
-splits into the time of ``bare`` (sockets alone), the time of ``shared`` (frontier, exchange and
-links, from memory), and what is left. The rest is the model: how the program waits and switches,
-and colder caches than either control has. A whole HTTP stack has no shared parts, so all of its
-time beyond the sockets is its own.
+Backends are compared by processor time and pages per second. Two controls (:mod:`bench.controls`)
+took turns with them, in the same blocks, and split a backend's time per exchange. ``bare`` is
+sockets alone. ``stripped`` is ``callbacks`` without what all backends share: frontier, exchange
+and links. So ``callbacks`` less ``stripped`` is what they share, found by removing it from a
+program that is otherwise whole. What is left is the model: how the program waits and switches. A
+whole HTTP stack has no shared parts, so all of its time beyond the sockets is its own. Every
+difference is taken within a block. A rest that is not above 0 in every block cannot be separated.
 
 A backend whose server slept is not split: waking the server is part of its sends, and of no
 control's. ``bare`` only fetches lists. A crawl of pages of the same size sends the same requests,
@@ -17,6 +18,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from operator import sub
 from typing import Final
 
 from bench.analysis import stats
@@ -24,10 +26,11 @@ from bench.analysis.analysis import Analysis
 from bench.analysis.stats import CPU_PER_1000, PAGES_PER_S, Comparison, Metric
 from bench.analysis.stats.campaigns import Number
 from bench.analysis.wording import prose
+from bench.plan.participants import BASE
 from bench.questions.question import Answer, Headline, contrast, of_ratio
 from bench.show import cells
 from bench.show.figures import Colour, Figure, Stack, Stacked, StackedPanel
-from bench.show.measured import US, Blocks, Measure, Measured
+from bench.show.measured import US, Blocks, Measure, Measured, within
 from bench.show.table import Column, Columns, Table, name, tabled
 from bench.show.words import (
     blocks_words,
@@ -42,8 +45,8 @@ from crawlers.registry import MODELS
 
 NAME: Final = "page"
 ASKS: Final = "What does a page cost, and what is it made of?"
-BARE, COMMON = "bare", "shared"
-"""The controls: sockets alone, and what all backends share."""
+BARE, STRIPPED = "bare", "stripped"
+"""The controls: sockets alone, and callbacks without what all backends share."""
 
 SHOWN: Final = {
     "fetch-100": ("fetched", "a fetched page: a list, no links"),
@@ -52,10 +55,12 @@ SHOWN: Final = {
 """The points of the chart: what a page of each is, and the title of its panel."""
 
 TOTAL, SOCKETS, SHARED, REST = "page", "sockets", "shared", "model"
+NOT_SEPARABLE: Final = "not separable"
 PARTS: Final[dict[str, Colour]] = {
     "sockets": "grey",
     "shared parts": "faint",
     "model, or a whole stack": "own",
+    NOT_SEPARABLE: "sky",
 }
 USER, SYSTEM = "user", "system, in the kernel"
 ASYNCIO, ON_ASYNCIO = "async_await", ("uvloop", "trio", "aiohttp")
@@ -152,31 +157,35 @@ def over_campaigns(analysis: Analysis, asked: Contrast) -> list[Number]:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """One backend at one point, in microseconds per exchange, block by block."""
+    """One backend at one point, in microseconds per exchange, in the blocks that have all parts."""
 
     point: str
     label: str
     total: Blocks
     sockets: Blocks
-    shared: Blocks | None  # None for a stack, which has its own parts
+    shared: Blocks  # empty for a stack, which has its own parts
 
     @property
     def rest(self) -> Blocks:
-        """The model, or all of a stack; below 0 by noise, because the parts are measured apart.
-
-        A control without a block stands there with its median.
-        """
-        parts = [self.sockets, self.shared or {}]
-        return {
-            block: value - sum(part.get(block, middle(part)) for part in parts)
-            for block, value in self.total.items()
-        }
+        """The model, or all of a stack."""
+        beyond = within(self.total, self.sockets, sub)
+        return within(beyond, self.shared, sub) if self.shared else beyond
 
     @property
-    def medians(self) -> list[float]:
-        """Of the parts, the last of them what is left of the median of the page."""
-        sockets, shared = middle(self.sockets), middle(self.shared or {})
-        return [sockets, shared, max(middle(self.total) - sockets - shared, 0.0)]
+    def separable(self) -> bool:
+        """Whether the interval of the rest, its range over blocks, is above 0."""
+        return min(self.rest.values()) > 0
+
+    @property
+    def stack(self) -> Stack:
+        """The bar, which ends at what was measured; at its end the range of the rest."""
+        total, rest = middle(self.total), self.rest.values()
+        if not self.separable:
+            return Stack({NOT_SEPARABLE: total})
+        sockets, shared = middle(self.sockets), middle(self.shared)
+        left = total - sockets - shared
+        ends = (total - left + min(rest), total - left + max(rest)) if len(rest) > 1 else None
+        return Stack(dict(zip(PARTS, (sockets, shared, left), strict=False)), ends)
 
 
 def middle(blocks: Blocks) -> float:
@@ -200,13 +209,16 @@ def splits(analysis: Analysis) -> list[Split]:
             pages[trial.point, trial.label][trial.block] = value
     found = []
     for point in stats.points_of(analysis.records):
-        shared = controls.get((point, COMMON))
+        stripped = controls.get((point, STRIPPED), {})
+        shared = within(pages.get((point, BASE), {}), stripped, sub)
         fetched = f"fetch-{point.rpartition('-')[2]}"
-        bare = controls.get((point, BARE)) or controls.get((fetched, BARE))
-        for label in analysis.labels if shared and bare else ():
-            if blocks := pages.get((point, label)):
-                parts = None if label in analysis.stacks else shared
-                found.append(Split(point, label, blocks, bare or {}, parts))
+        bare = controls.get((point, BARE)) or controls.get((fetched, BARE), {})
+        for label in analysis.labels if shared else ():
+            parts = {} if label in analysis.stacks else shared
+            mine = Split(point, label, pages.get((point, label), {}), bare, parts)
+            if here := mine.rest:
+                cut = [{b: p[b] for b in here if b in p} for p in (mine.total, bare, parts)]
+                found.append(Split(point, label, *cut))
     return found
 
 
@@ -216,7 +228,8 @@ def measured(rows: Sequence[Split]) -> Measured:
     for point, (what, _) in SHOWN.items():
         mine = [row for row in rows if row.point == point]
         for row in mine:
-            parts = {TOTAL: row.total, SOCKETS: row.sockets, SHARED: row.shared, REST: row.rest}
+            parts = {TOTAL: row.total, SOCKETS: row.sockets, SHARED: row.shared}
+            parts |= {REST: row.rest} if row.separable else {}
             values[row.label] |= {f"{part}-{point}": b for part, b in parts.items() if b}
         if mine:
             measures |= {
@@ -235,7 +248,7 @@ def answer(analysis: Analysis) -> Answer | None:
     found = {each.name: one for each in CONTRASTS if (one := contrasted(analysis, each))}
     rows = splits(analysis)
     (head, said), *_ = [*found.values(), (None, "")]
-    figures = [figure for figure in (breakdown(analysis, rows, head), cpu(analysis)) if figure]
+    figures = [figure for figure in (breakdown(analysis, rows), cpu(analysis)) if figure]
     if not found and not figures:
         return None
     return Answer(
@@ -256,7 +269,12 @@ COLUMNS: Final[Columns[Split]] = (
     (Column("CPU µs per page"), lambda row: cells.tenths(middle(row.total))),
     (Column("sockets"), lambda row: cells.tenths(middle(row.sockets))),
     (Column("shared parts"), lambda row: cells.tenths(middle(row.shared) if row.shared else None)),
-    (Column("model, or stack"), lambda row: cells.tenths(middle(row.rest))),
+    (
+        Column("model, or stack"),
+        lambda row: (
+            cells.spread(stats.spread(row.rest.values())) if row.separable else NOT_SEPARABLE
+        ),
+    ),
 )
 
 
@@ -267,9 +285,10 @@ def table(analysis: Analysis, rows: Sequence[Split]) -> Table:
         COLUMNS,
         rows,
         about=(
-            "Medians over blocks, measured in turns. Sockets: the control bare. Shared parts: the "
-            "control shared. The rest is the model, colder caches included; a whole stack has no "
-            "shared parts. It can be below 0 by noise, because the parts are measured apart."
+            "Medians over blocks, measured in turns, of differences within blocks. Sockets: the "
+            "control bare. Shared parts: callbacks less the control stripped, which is callbacks "
+            "without them. The rest is the model, with its range; a whole stack has no shared "
+            "parts. It is not separable where that range is not above 0."
         ),
         notes=[f"Not split, because the server slept for them: {listing(places.labels)}."]
         if places and places.shared
@@ -278,13 +297,17 @@ def table(analysis: Analysis, rows: Sequence[Split]) -> Table:
     )
 
 
-def breakdown(analysis: Analysis, rows: Sequence[Split], head: Headline | None) -> Figure | None:
+def breakdown(analysis: Analysis, rows: Sequence[Split]) -> Figure | None:
     panels = [mine for point in SHOWN if (mine := [row for row in rows if row.point == point])]
     if not panels:
         return None
     # A row for each label in every panel, so that they line up.
     drawn = {row.label for mine in panels for row in mine}
     empty = {label: [Stack({})] for label in analysis.labels if label in drawn}
+    point = panels[0][0].point
+    pairs = of_point(analysis, CPU_PER_1000, point)
+    best = strongest(pair for pair in pairs if {pair.label, pair.base} <= drawn)
+    head = contrast(best, "need", f"processor time per {SHOWN[point][0]} page") if best else None
     return Figure(
         name="segments",
         title="What a page’s processor time is made of",
@@ -296,16 +319,16 @@ def breakdown(analysis: Analysis, rows: Sequence[Split], head: Headline | None) 
             [
                 StackedPanel(
                     SHOWN[mine[0].point][1],
-                    empty
-                    | {r.label: [Stack(dict(zip(PARTS, r.medians, strict=True)))] for r in mine},
+                    empty | {row.label: [row.stack] for row in mine},
                     US,
                 )
                 for mine in panels
             ],
         ),
         notes=(
-            "Sockets: a control that only sends, receives and counts bytes. Shared: frontier, "
-            "exchange and links from memory. Model: what is left, colder caches included.",
+            "Sockets: a control that only sends, receives and counts bytes. Shared: what callbacks "
+            "need less without frontier, exchange and links. Model: what is left; its range over "
+            "blocks is at the end of the bar.",
         ),
     )
 

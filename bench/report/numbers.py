@@ -33,17 +33,8 @@ AS_SERVERS: Final = {"aiohttp": "aiohttp_web"}
 """Backends whose server has another name."""
 FETCH: Final = "fetch-100"
 
-CITES: Final = {
-    "page": "on one processor, or with one slot, where threads need "
-    "{{ n.change('threads', 'callbacks', 'throughput-1') }}.",
-    "memory": "over TLS: threads {{ n.idle_tls('threads') }} KiB, async/await "
-    "{{ n.idle_tls('async_await') }}.",
-    "tls-memory": "with `uvloop`, which uses {{ n.idle_tls('uvloop') }} KiB.",
-    "serve": "a page needs more than a lookup: that work costs the same with every model. Measured "
-    "on {{ n.analysis.campaign.environment.cpu_model }}, {{ n.python }}.",
-}
-"""The findings that README quotes, and where they do not hold."""
-
+CITES: Final = ("page", "memory", "tls-memory", "serve")
+"""The findings that README quotes."""
 
 TOGETHER: Final = re.compile(r"`[^`]+`|\d (?:KiB|MiB|µs|ms|%)")
 KEPT: Final = "\0"
@@ -231,14 +222,9 @@ def table(numbers: Numbers) -> str:
 
 
 def cited(numbers: Numbers) -> str:
-    """README's numbers to cite: a finding with its interval, and when it does not hold."""
-    sentences = markup.templates(__name__)
+    """README's numbers to cite: findings with their intervals."""
     named = findings.named(numbers.analysis, over=True)
-    return "\n".join(
-        f"- {cite.quoted(named[name])} *When not:* {sentences.from_string(when).render(n=numbers)}"
-        for name, when in CITES.items()
-        if name in named
-    )
+    return "\n".join(f"- {cite.quoted(named[name])}" for name in CITES if name in named)
 
 
 def which_one(numbers: Numbers, lock: Lock) -> str:

@@ -21,7 +21,7 @@ from bench.plan.labels import Label
 from bench.plan.plan import Plan, Turn, key
 from bench.plan.tls import Tls
 from bench.plan.workloads import SITE_SEED, WARMUP_SITE, Point
-from bench.run import ceiling, serving, together, trial, working
+from bench.run import ceiling, serving, together, trial
 from bench.run.process import deferred
 from bench.run.record import refused
 from bench.run.servers import DistantServer, Server, ServerError
@@ -104,7 +104,6 @@ class Campaign:
             free_threaded=self.record.free_threaded,
         )
         self._learn_ceiling(bench)
-        bench.round_us = working.known(self.trials)
         for (_, point_id), turns in groupby(list(self._left), lambda t: (t.block, t.point)):
             self._point(bench, stack, self.plan.points[point_id], list(turns))
 
@@ -141,9 +140,6 @@ class Campaign:
                     servers[tls] = server = stack.enter_context(start(point, bench.pinning, tls))
                     if point.ceiling:
                         self._ceiling(bench, point, server, turn.block)
-                    if point.work_ms is not None and bench.round_us is None:
-                        self._show(f"{point.id}: a round of work alone")
-                        bench.round_us = working.measure(server, bench.pinning.client)
                 self._show_block(point, turn, turn.label)
                 self._keep(trial.run(bench, point, turn, servers[tls], self._number))
 

@@ -169,10 +169,11 @@ def proxy_reason(forwarded: Forwarded | None, ledger: Ledger) -> str | None:
 
 
 def control_reason(point: Point, result: Result, ledger: Ledger, control: str) -> str | None:
-    """Why the run of a control does not count: it asks for each page equally often, or for none."""
-    repeats = {"shared": 0, "bare_tls": 1}.get(control, controls.REPEATS)
-    wanted = repeats * (point.urls or 0)
-    if ledger.requests != wanted or (wanted and ledger.distinct != point.urls):
+    """Why the run of a control does not count: it asks for every page equally often."""
+    repeats = 1 if control == "bare_tls" else controls.REPEATS
+    urls = point.urls or result.urls
+    wanted = repeats * urls
+    if ledger.requests != wanted or ledger.distinct != urls:
         return f"the server saw {ledger.requests} requests of the control, not {wanted}"
     if ledger.connections_opened > point.slots:
         return f"{ledger.connections_opened} connections opened for {point.slots} slots"

@@ -288,15 +288,15 @@ def under_load(trial: Trial, loaded: Loaded) -> dict[str, Any]:
 
 def work(trial: Trial, result: Result) -> Work | None:
     """The work on the pages that needed it, and the times of both kinds; None without work."""
-    found, bench = result.work, trial.bench
-    if found is None or trial.work_expected is None or bench.round_us is None:
+    found, round_us = result.work, trial.round_us
+    if found is None or trial.work_expected is None or round_us is None:
         return None
     expected, check = trial.work_expected
     return Work(
         every=WORK_EVERY,
         seed=trial.schedule_seed,
         work_ms=trial.point.work_ms or 0.0,
-        round_us=bench.round_us,
+        round_us=round_us,
         rounds=trial.rounds,
         pages=found.pages,
         expected=expected,

@@ -40,7 +40,6 @@ class Bench:
     # Names of interpreters, and the commands that start them; "" is the harness's own.
     pythons: Mapping[str, Sequence[str]] = field(default_factory=lambda: {"": OWN_PYTHON})
     free_threaded: Collection[str] = ()  # the interpreters without a lock
-    round_us: float | None = None  # how long a round of work takes alone (bench.run.working)
     work: Expected = field(default_factory=Expected)
 
 
@@ -64,6 +63,7 @@ class Trial:
     served: Served | None = None
     waited_s: float = 0.0  # for a processor, in counted turns; 0 where nobody knows
     page_faults: int = 0  # of such a server, before the load and then during it
+    round_us: float | None = None  # how long a round of work takes alone (bench.run.working)
     work_expected: tuple[int, int] | None = None
     memory: Memory | None = None
     cancelled: Cancelled | None = None
@@ -114,8 +114,8 @@ class Trial:
         """How many rounds of work a page of the point needs, if it needs any; 0 without work."""
         if self.point.work_ms is None:
             return 0
-        assert self.bench.round_us is not None, "a campaign measures a round before it needs one"
-        return max(1, round(1000 * self.point.work_ms / self.bench.round_us))
+        assert self.round_us is not None, "a trial measures a round before it needs one"
+        return max(1, round(1000 * self.point.work_ms / self.round_us))
 
     @property
     def deadline_s(self) -> float:
@@ -140,7 +140,7 @@ class Trial:
             return pinning.spread("apart") if several and point.kind != "hold" else pinning
         if point.spread and (several or label.name in (*SPREADING, *HANDED_OVER)):
             return pinning.spread(point.spread, point.over)
-        several = (several or label.wide) and point.kind != "hold"
+        several = (several or label.wide or point.everywhere) and point.kind != "hold"
         if self.flip == "processors":
             several = not several
         return pinning.unpinned() if several else pinning

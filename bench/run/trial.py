@@ -19,6 +19,7 @@ from bench.run.process import ProcessError, WorkerError, WorkerProcess, threads
 from bench.run.protocol import Command, Schedule, Working
 from bench.run.servers import DistantServer, ModelServer, Server, ServerError
 from bench.run.state import Bench, Trial, recorder
+from bench.run.working import measure as calibrate
 from bench.schema import TrialRecord
 
 START_S = 30.0
@@ -127,6 +128,8 @@ def measure(trial: Trial, worker: WorkerProcess) -> None:
     server, pinning = trial.server, trial.pinning
     if trial.point.spread:  # the trials of a block share a server, and place it differently
         trial.unpinned = trial.unpinned or pinning.keep(server.pid, pinning.server)
+    if trial.point.work_ms is not None:
+        trial.round_us = calibrate(server, trial.bench.pinning.client)
     began = time.monotonic()
     worker.command(command(trial))
     worker.ready(START_S)

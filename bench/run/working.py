@@ -1,16 +1,15 @@
 """Work in mixed load: how long a round takes alone, and what it must come to.
 
 Which pages need work, and how many rounds, is the same for every backend of a campaign.
-A round is measured once in each campaign, in a process of its own on the client's
+A round is measured before each trial, in a process of its own on the client's
 processor, with nothing beside it (this module is also that program). So a page's work takes
-the milliseconds that its point says, alone and on this machine.
+the milliseconds that its point says, alone and on this machine as fast as it is then.
 """
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
 from statistics import median
 
 from bench import arrivals
@@ -19,19 +18,13 @@ from bench.plan.workloads import WORK_EVERY, Point
 from bench.run.process import Child, ProcessError
 from bench.run.protocol import Worked
 from bench.run.servers import Server, ServerError
-from bench.schema import TrialRecord
 from crawlers import work
 
-TRIES = 25
-TRY_S = 0.02
+TRIES = 7
+TRY_S = 0.01
 """A round is measured in so many tries, each this long; the median counts."""
 
 START_S = 60.0
-
-
-def known(trials: Sequence[TrialRecord]) -> float | None:
-    """A round's time as earlier trials of the campaign had it: a resume must not change it."""
-    return next((trial.work.round_us for trial in trials if trial.work), None)
 
 
 def measure(server: Server, cores: list[int]) -> float:

@@ -39,7 +39,8 @@ def fetched(records: Sequence[AnyRecord]) -> list[AnyRecord]:
             moved = record.model_copy(update=place)
             found.append(in_turns(moved, us / (record.pages or 1)))
             if record.label == record.backend == "callbacks":
-                found += [control(moved, "bare", 9.0), control(moved, "shared", 8.0)]
+                cost = us / (record.pages or 1)
+                found += [control(moved, "bare", 9.0), control(moved, "stripped", cost - 8.0)]
     return found
 
 

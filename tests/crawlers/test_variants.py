@@ -206,6 +206,8 @@ def test_a_decoded_body_is_cut_at_its_limit(name: str) -> None:
         report = crawl(name, server.url, slots=1, max_tries=1, max_body=1_000_000)
         assert report.errors == {"too_large": 1}
 
+
+def test_urllib3_takes_no_idle_connection_after_a_stale_one() -> None:
     """Which connection the pool gives out next depends on what other threads did meanwhile."""
     stack = pytest.importorskip("crawlers.variants.urllib3")
     with ScriptedServer() as server:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from bench.analysis.stats import METRICS
 from bench.claims import ledger, measure
 from bench.claims.experiments import EXPERIMENTS
 from bench.claims.verdict import (
+    CrossingReading,
     Evidence,
     ExperimentReading,
     Judged,
@@ -31,6 +33,7 @@ from bench.claims.verdict import (
     of_campaign,
 )
 from bench.launch import ROOT
+from bench.plan.profiles import profile
 from bench.report.charts import Design
 from tests.bench import committed
 from tests.bench.report.looks import crowded
@@ -70,7 +73,7 @@ def judged(low: float, high: float, *holds: tuple[float, float]) -> Verdict:
 
 
 def test_every_claim_asks_for_what_exists() -> None:
-    points = {"throughput-10", "throughput-100", "ladder-100", "c10k-10000"}
+    points = {point.id for point in profile("reference").points}
     assert len(LEDGER) >= 12
     for claim in LEDGER.values():
         whose = [reading.whose for reading in claim.reading]
@@ -81,6 +84,9 @@ def test_every_claim_asks_for_what_exists() -> None:
             case RatioReading():
                 assert reading.metric in {metric.name for metric in METRICS}
                 assert reading.point in points
+            case CrossingReading():
+                assert reading.metric in {metric.name for metric in METRICS}
+                assert points.issuperset(reading.points)
             case ExperimentReading():
                 assert reading.experiment in EXPERIMENTS
 
@@ -136,9 +142,47 @@ def test_a_campaign_answers_by_its_own_statistics() -> None:
     # The made-up threads take 22.3 KiB of their own, 54.0 with the kernel's part.
     assert memory.judged[0].now.value == pytest.approx(22.3, rel=0.05)
     assert {one.phrase for one in memory.judged} == {"reproduced here", "not reproduced here"}
-    # The made-up callbacks outdo threads at ten slots, asyncio does not.
-    assert of(evidence(), "loop-slower-for-active").judged[0].position == "outside"
     assert "uvloop" in of(evidence(), "uvloop-2-to-4-times").words
+
+
+SIZES = (1, 2, 3, 5, 10)
+
+
+def busy(ratios: Sequence[float]) -> Evidence:
+    """Crawls over few connections: what threads need is what callbacks need times these."""
+    rates = dict(zip(SIZES, ratios, strict=True))
+    found = list(made())
+    for line in made():
+        if isinstance(line, schema.TrialRecord) and line.point == "throughput-10" and line.cpu:
+            for n, ratio in rates.items():
+                us = 10 * (1 + line.block / 10) / (1 if line.backend == "threads" else ratio)
+                us *= 1 + 0.02 * (-1) ** line.block * (line.backend == "callbacks")
+                used_s = us * (line.pages or 0) / 1e6
+                cpu = line.cpu.model_copy(update={"client_user_s": used_s, "client_system_s": 0.0})
+                place = {"workload": "few", "point": f"few-{n}", "params": {"slots": n}}
+                found.append(line.model_copy(update=place | {"cpu": cpu}))
+    return Evidence("busy", analysed(found), [])
+
+
+@pytest.mark.parametrize(
+    ("ratios", "wanted", "phrase"),
+    [
+        ((0.5, 0.8, 1.0, 1.2, 1.5), (2, 3), "reproduced here"),
+        ((0.5, 0.6, 0.7, 0.8, 0.9), (10, 10), "reproduced here"),
+        ((1.1, 1.1, 1.2, 1.3, 0.5), (0, 0), "not reproduced here"),
+        ((1.0, 0.8, 1.2, 1.2, 1.2), (0, 2), "undecided"),
+    ],
+)
+def test_a_crossing_says_up_to_how_many_connections(
+    ratios: Sequence[float], wanted: tuple[int, int], phrase: str
+) -> None:
+    """Asked at ten connections alone, a claim about few was refuted that holds at one."""
+    verdict = of(busy(ratios), "loop-slower-for-active")
+    (one,) = (j for j in verdict.judged if isinstance(j.now, Number) and "callbacks" in j.words)
+    assert isinstance(one.now, Number)
+    assert [one.now.low, one.now.high] == list(wanted)
+    assert one.now.low <= one.now.value <= one.now.high
+    assert one.phrase == phrase
 
 
 def test_a_difference_that_is_not_shown_keeps_1_in_its_interval() -> None:

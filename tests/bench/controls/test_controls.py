@@ -5,15 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from unittest.mock import Mock
 
 import pytest
 
-from bench.controls import CONTROLS, FAMILY, REPEATS
+from bench.controls import CONTROLS, FAMILY, REPEATS, programs
 from bench.controls.programs import answer_size, prepare
 from bench.plan.tls import Tls
 from bench.run.protocol import own_times
 from bench.run.servers import Server
-from crawlers import registry
+from crawlers import callbacks, registry
 from crawlers.job import Job
 from crawlers.recorder import ProgressRecorder, TimesRecorder
 from tests.bench.sure import sure
@@ -50,18 +51,39 @@ def test_bare_asks_for_every_page_equally_often(job: Job, server: Server) -> Non
     assert ledger.connections_opened == 10
 
 
-def test_shared_opens_no_connection_and_gets_the_right_pages(job: Job, server: Server) -> None:
-    assert run("shared", job, server) == REPEATS * PAGES
-    assert server.ledger().requests == 0
-    report = prepare("shared", job)(job, TimesRecorder())
-    assert report.digest == server.digest
-
-
-def test_shared_follows_links_like_a_crawl() -> None:
-    with Server("tree:120:10:2048", seed=1, cores=[]) as server:
+@pytest.mark.parametrize(
+    ("name", "site"),
+    [
+        ("bare", f"list:{PAGES}:2048"),
+        ("stripped", f"list:{PAGES}:2048"),
+        ("stripped", "tree:120:10:2048"),
+    ],
+)
+def test_a_part_is_left_out_and_every_request_sent(
+    name: str, site: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``bare`` once searched each answer for its length, which counted as sockets."""
+    with Server(site, seed=1, cores=[]) as server:
         job = Job((f"{server.prefix}/",), slots=10)
-        report = prepare("shared", job)(job, TimesRecorder())
-        assert report.digest == server.digest
+        if site.startswith("list"):
+            urls = tuple(f"{server.prefix}/p/{number}" for number in range(PAGES))
+            job = Job(urls, slots=10, follow=False)
+        crawl = prepare(name, job)
+        server.reset()
+        read = Mock(wraps=answer_size)
+        monkeypatch.setattr(programs, "answer_size", read)
+        for part in ("Frontier", "Exchange", "read_page"):
+            monkeypatch.setattr(callbacks, part, None)
+        report = crawl(job, TimesRecorder())
+        assert read.call_count <= 1
+        ledger = server.ledger()
+        assert (ledger.requests, ledger.distinct) == (REPEATS * server.urls, server.urls)
+        assert (ledger.connections_opened, len(report.rows)) == (10, server.urls)
+
+
+def test_stripped_counts_its_exchanges_as_a_backend_does(job: Job, server: Server) -> None:
+    assert run("stripped", job, server) == REPEATS * PAGES
+    assert callbacks.crawl(job, TimesRecorder()).digest == server.digest, "all is as it was"
 
 
 def test_no_control_can_be_taken_for_a_backend() -> None:

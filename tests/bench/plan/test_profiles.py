@@ -133,7 +133,7 @@ def test_the_reference_is_full_and_what_takes_minutes_to_answer_one_question() -
     """So whoever has half an hour compares with it point by point."""
     full, found = points("full"), points("reference")
     assert {point: found[point] for point in full} == full
-    assert "bodies-65536" not in full
+    assert "serve-1000" not in full
 
 
 # --- cores -------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ from bench.plan.workloads import c10k, fetch, serve, throughput, waiting
 from crawlers import registry
 from server.models.catalogue import SERVERS
 
-NAMES = st.sampled_from([*registry.names(), "bare", "shared", "nonesuch"])
+NAMES = st.sampled_from([*registry.names(), "bare", "stripped", "nonesuch"])
 POINTS = st.builds(
     lambda make, slots, pages: make(slots, pages, Participants(1)),
     st.sampled_from([fetch, throughput]),
@@ -66,7 +66,7 @@ def test_a_directory_has_the_size_it_has() -> None:
 
 
 def test_every_name_in_the_table_is_a_backend_or_a_control() -> None:
-    assert set(WEIGHTS) <= {*registry.names(), "bare", "shared"}
+    assert set(WEIGHTS) <= {*registry.names(), "bare", "stripped"}
 
 
 @pytest.mark.parametrize("name", ["quick", "full"])

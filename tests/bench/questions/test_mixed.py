@@ -8,10 +8,14 @@ from typing import Any
 
 import pytest
 
-from bench.analysis.loops import predicted_ms
+from bench import arrivals
+from bench.analysis.loops import Schedule, predicted_ms, responses
+from bench.capacity.model import waiting_s
+from bench.plan.workloads import WORK_EVERY
 from bench.questions import mixed
 from bench.questions.mixed import HALF, MEAN, TAIL, THEORY, WORK, key
 from bench.questions.question import Answer, of_models
+from bench.schema import TrialRecord
 from bench.show.measured import Measured
 from crawlers.registry import MODELS
 from tests.bench import committed
@@ -76,7 +80,7 @@ def test_the_reference_is_what_a_queue_makes_of_its_schedules() -> None:
 
 def test_the_finding_has_its_cause_its_check_and_its_command() -> None:
     found = sure(answered(blocks=5).finding)
-    assert found.startswith("**While others compute 10 ms, pages take ")
+    assert found.startswith("**Beside work (50 % load), pages take ")
     assert "with async_await_pool**" in found
     assert "On the same schedules, theory gives a mean of" in found
     assert "--only mixed" in found
@@ -89,6 +93,36 @@ def test_chart_and_table_have_every_amount_of_work() -> None:
     assert [row[1] for row in rows] == ["1.0 ms of work", "10 ms of work", "100 ms of work"]
     assert next(row for row in table.texts if row[0] == "threads")[5] == "–"
     assert "500 requests/s at 10 ms" in figure.notes[0]
+
+
+def test_work_that_took_longer_than_asked_is_in_the_table_alone() -> None:
+    """It took 15.3 ms, so the processor was busy for 76 % and not 50, and pages took 25 ms."""
+    lines = [
+        line.model_copy(update={"work": line.work.model_copy(update={"cpu_ms": cpu_ms})})
+        if isinstance(line, TrialRecord) and line.work
+        else line
+        for line in worked(blocks=5)
+        for cpu_ms in [15.3 if line.kind == "trial" and line.block < 2 else 10.9]
+    ]
+    found = sure(mixed.answer(analysed(lines)))
+    assert sure(found.headline).behind == "no interval"
+    assert "in 3 trials each" in sure(found.headline).text
+    assert "In 10 of 25 trials work took 1.53 to 1.53 times" in found.warnings[0]
+    values = mixed.measured(analysed(lines)).values["callbacks"][key(MEAN, 10)]
+    assert set(values) == {2, 3, 4}
+    (table,) = found.tables
+    assert {row[0] for row in table.texts} == {*MODELS, "async_await_pool"}
+
+
+@pytest.mark.parametrize(("work_ms", "wait_ms"), [(10.0, 5.0), (15.3, 25.0)])
+def test_a_queue_waits_as_pollaczek_and_khinchine_say(work_ms: float, wait_ms: float) -> None:
+    """So a tenth more work is another load, and a queue explains a quick run's 25 ms."""
+    count, rate = 400_000, 500.0
+    plan = Schedule(arrivals.poisson(rate, 7, count), arrivals.chosen(count, WORK_EVERY, 7))
+    waits = plan.others(responses(plan, 0.0, work_ms / 1000, step_s=0.0, slack_s=0.0))
+    formula = waiting_s(rate, 0.0, work_ms / 1000, 1 / WORK_EVERY)
+    assert 1000 * formula == pytest.approx(wait_ms, rel=0.01)
+    assert sum(waits) / len(waits) == pytest.approx(formula, rel=0.15)
 
 
 def test_a_headline_begins_with_a_model() -> None:

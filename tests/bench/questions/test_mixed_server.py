@@ -28,7 +28,7 @@ def beside_work(late: int = 0, **options: object) -> list[AnyRecord]:
             at = {
                 "workload": "mixed-server",
                 "point": "mixed-server-10",
-                "params": {"slots": 100, "role": "server"},
+                "params": {"slots": 100, "role": "server", "rate": 400, "work_ms": 10.0},
                 "response_time": encode_latency(times),
                 "late_starts": late,
                 "extra": {"working_p50_ms": 11.0},
@@ -41,6 +41,7 @@ def test_the_tail_of_the_others_is_told() -> None:
     answer = mixed_server.answer(analysed(beside_work(blocks=5)))
     assert answer is not None
     assert answer.headline is not None
+    assert answer.headline.text.startswith("Beside work (40 % load), ")
     assert "45 ms with async/await and 15 ms with threads" in answer.headline.text
     remedied = beside_work(blocks=5, backends=(*MODELS, "async_await_pool"))
     with_pool = mixed_server.answer(analysed(remedied))
@@ -52,6 +53,12 @@ def test_the_tail_of_the_others_is_told() -> None:
         assert found.median(label, mixed_server.TAIL) == pytest.approx(TAIL_MS[label], rel=0.01)
         assert found.median(label, mixed_server.WORKED) == 11.0
     assert not answer.warnings
+
+
+def test_a_p99_needs_blocks() -> None:
+    answer = mixed_server.answer(analysed(beside_work(blocks=4)))
+    assert answer is not None
+    assert answer.headline is None
 
 
 def test_a_load_that_was_late_is_told() -> None:

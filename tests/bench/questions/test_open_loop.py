@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from bench.analysis import stats
 from bench.questions import open_loop
 from bench.schema import AnyRecord, TrialRecord
+from bench.show.table import MISSING
 from tests.bench.sure import sure
 from tests.bench.synthetic import MODELS, analysed, campaign
 
@@ -41,8 +44,40 @@ def test_the_times_are_those_of_the_trials() -> None:
     assert spread == expected
 
 
+def test_a_rate_that_is_not_reached_has_no_response_time() -> None:
+    """Its p99 was quoted: 79 ms, which grows with the length of the trial."""
+    data = FULL.by_size("openloop", "rate")
+    found, rate = open_loop.measured(data), sure(open_loop.telling(data, MODELS))
+    late = {label for label in MODELS if not open_loop.keeps_up(data[label][rate], rate)}
+    assert late
+    assert {x for x in MODELS if not found.spread(x, open_loop.key("p99", rate))} == late
+    answer = sure(open_loop.answer(FULL))
+    text = sure(answer.headline).text
+    assert re.fullmatch(r"\S+ do(es)? not reach [\d,]+ requests/s \([\d,]+\)", text)
+    (table,) = answer.tables
+    missing = [row[0] for row in table.texts if row[4] == MISSING and row[1] == f"{rate:,.0f}"]
+    assert set(missing) & set(MODELS) == late
+    figure = next(one for one in answer.figures if one.name == "hockey-stick")
+    assert any(f"{label} at {rate:,.0f}/s" in figure.notes[-1] for label in late)
+
+
+@pytest.mark.parametrize("blocks", [1, 4])
+def test_a_p99_needs_blocks(blocks: int) -> None:
+    """One trial of half a second is off by a factor of 2 to 20: the sample is the trial."""
+    reached = analysed(scheduled(rates=(1000, 2000), blocks=blocks))
+    answer = sure(open_loop.answer(reached))
+    assert "p99" not in f"{answer.finding} {[figure.headline for figure in answer.figures]}"
+    whole = sure(open_loop.answer(analysed(scheduled(rates=(1000, 2000), blocks=5))))
+    assert "At 2,000 requests/s the p99 is" in sure(whole.headline).text
+
+
+def test_one_trial_that_does_not_reach_its_rate_says_so() -> None:
+    text = sure(sure(open_loop.answer(analysed(scheduled(blocks=1)))).headline).text
+    assert text.endswith(", in one trial")
+
+
 def test_a_p99_needs_a_thousand_samples() -> None:
-    answer = sure(open_loop.answer(analysed(scheduled(samples=500))))
+    answer = sure(open_loop.answer(analysed(scheduled(samples=500, rates=(1000, 2000)))))
     assert answer.headline is None
     assert [figure.name for figure in answer.figures] == ["omission"]
 

@@ -33,7 +33,6 @@ from tests.bench.interrupted import interrupted
 from tests.bench.mapped import mapped
 from tests.bench.opened import opened
 from tests.bench.questions.test_accept import accepted
-from tests.bench.questions.test_bodies import of_sizes
 from tests.bench.questions.test_crossover import crossed
 from tests.bench.questions.test_equal import flipped
 from tests.bench.questions.test_fairness import unfair
@@ -71,7 +70,6 @@ MEASURED: dict[str, Callable[..., Any]] = {
     "crossover": crossed,
     "handovers": switching,
     "churn": opened,
-    "bodies": of_sizes,
     "garbage": littered,
     "tls_pages": encrypted,
     "wire": distant,

@@ -161,7 +161,7 @@ def test_killed_servers_fail_one_trial_only(tmp_path: Path) -> None:
     assert counts == {"failed": 1, "ok": 7}
 
 
-IN_TURNS = ("callbacks", "callbacks#2", "threads", "threads#2", "bare", "shared")
+IN_TURNS = ("callbacks", "callbacks#2", "threads", "threads#2", "bare", "stripped")
 
 
 def turns_under_way(offspring: list[psutil.Process]) -> bool:

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from bench.plan.labels import Label
-from bench.plan.plan import Turn
+from bench.plan.participants import Participants
+from bench.plan.plan import Turn, labels_of
 from bench.plan.tls import WAYS, Mode
-from bench.plan.workloads import SITE_SEED, Point
+from bench.plan.workloads import SITE_SEED, Point, few
 from bench.run import judge
 from bench.run.judge import Load, void_reason
 from bench.run.servers import Forwarded, Server, ServerError
@@ -105,6 +106,21 @@ def test_several_threads_are_given_every_processor(
     else:
         assert found.pinning.client == (bench.usable if wide else bench.client)
         assert found.server_polls == (spread is None)
+
+
+@TWO
+def test_few_connections_are_placed_alike(shared: Bench) -> None:
+    """Loops were kept away from a server that slept, and threads had its processor as well."""
+    where = few(1, Participants(1))
+    placed = {name: planned(shared, where, name) for name in MODELS}
+    assert {tuple(found.pinning.client) for found in placed.values()} == {
+        tuple(shared.pinning.unpinned().client)
+    }
+    assert len({found.server_polls for found in placed.values()}) == 1
+    assert labels_of(where, MODELS, sharing=["threads"]).keys() == {
+        *map(Label, MODELS),
+        Label("callbacks", twin=True),
+    }
 
 
 @TWO

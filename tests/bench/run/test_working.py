@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import count
 
 import pytest
 
 from bench import arrivals
 from bench.plan.workloads import SITE_SEED, WORK_EVERY, Point
-from bench.run import working
+from bench.run import trial, working
 from bench.run.protocol import Worked
 from bench.run.servers import Server
 from bench.run.state import Bench
-from bench.schema import TrialRecord
 from crawlers import work
 from tests.bench import small
 from tests.bench.sure import sure
-from tests.bench.worked import worked
 
 ROUND_US = 50.0
 PAGES = 60
@@ -33,8 +33,11 @@ MIXED = small.point(
 
 
 @pytest.fixture(autouse=True)
-def round_that_is_known(shared: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shared, "round_us", ROUND_US)
+def rounds(monkeypatch: pytest.MonkeyPatch) -> Iterator[float]:
+    """What a round takes: the first trial's, and a machine that gets slower by half each time."""
+    found = (ROUND_US * 1.5**number for number in count())
+    monkeypatch.setattr(trial, "calibrate", lambda server, cores: next(found))
+    return found
 
 
 @pytest.mark.parametrize("label", ["callbacks", "threads", "async_await_to_thread"])
@@ -107,10 +110,11 @@ def test_what_the_work_must_come_to_is_calculated_from_the_pages(shared: Bench) 
         assert expected.check(MIXED, server, 6, seed=3)[1] != check
 
 
-def test_a_round_is_measured_once_and_kept_when_a_campaign_is_resumed(shared: Bench) -> None:
+def test_a_round_is_measured_before_each_trial(shared: Bench) -> None:
+    """Measured once in a campaign, "10 ms" took 15.3 to 16.9 where the machine got slower."""
     with Server(MIXED.site, seed=SITE_SEED, cores=[]) as server:
         assert working.measure(server, shared.pinning.client) > 0
-    trials = [one for one in worked(blocks=1) if isinstance(one, TrialRecord)]
-    plain = [one for one in trials if one.work is None]
-    assert working.known([*plain, *trials]) == ROUND_US
-    assert working.known(plain) is None
+        both = [small.trial(shared, MIXED, "callbacks", server) for _ in range(2)]
+    works = [sure(record.work) for record in both]
+    assert [work.round_us for work in works] == [ROUND_US, 1.5 * ROUND_US]
+    assert [work.rounds for work in works] == [20, 13]
