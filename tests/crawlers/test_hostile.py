@@ -50,10 +50,7 @@ def test_a_useless_redirect_or_link_fails_one_page(name: str) -> None:
         found = crawl(name, server)
     assert found.pop(long) == ("unsupported" if name.startswith("httpx") else 200)
     assert (found.pop(""), found.pop("last")) == (200, 200)
-    if name in AS_SHIPPED:  # some libraries read the targets of redirects, and raise
-        assert set(found.values()) <= {"bad_redirect", "protocol", "unsupported"}
-    else:
-        assert found == {str(n): "bad_redirect" for n in range(6)}
+    assert found == {str(n): "bad_redirect" for n in range(6)}
 
 
 @each([*registry.MODELS, *STACKS])
