@@ -22,6 +22,7 @@ that it gets a new connection.
 from __future__ import annotations
 
 import asyncio
+import ssl
 from contextlib import nullcontext, suppress
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from time import monotonic
@@ -66,16 +67,15 @@ class Network:
 
 def new_client(
     library: Any,  # noqa: ANN401
-    shared: _asyncio.Shared,
+    frontier: Frontier,
+    tls: ssl.SSLContext,
     limits: Any,  # noqa: ANN401
     **settings: Any,  # noqa: ANN401
 ) -> Any:  # noqa: ANN401
     """A client of httpx or its successor, with a pool of its own on such a network."""
-    job = shared.job
-    tls = client_context(job.cafile, job.insecure)
     transport = library.AsyncHTTPTransport(verify=tls, limits=limits)
     # The pool takes it as an option, but httpx does not pass that on.
-    transport._pool._network_backend = Network(transport._pool._network_backend, shared.frontier)
+    transport._pool._network_backend = Network(transport._pool._network_backend, frontier)
     client = library.AsyncClient(
         transport=transport,
         trust_env=False,
@@ -105,7 +105,14 @@ class Shared(_asyncio.Shared):
             max_keepalive_connections=job.slots if job.keep_alive else 0,
         )
         headers = UNCODED if job.keep_alive else UNCODED | {"Connection": "close"}
-        return new_client(self.httpx, self, limits, timeout=job.timeout_s, headers=headers)
+        return new_client(
+            self.httpx,
+            self.frontier,
+            client_context(job.cafile, job.insecure),
+            limits,
+            timeout=job.timeout_s,
+            headers=headers,
+        )
 
     async def close(self) -> None:
         """Close the connections."""

@@ -22,6 +22,7 @@ import httpx
 from crawlers.http import Exchange
 from crawlers.job import CrawlReport, Fetch, Job
 from crawlers.recorder import Recorder
+from crawlers.tls import client_context
 from crawlers.variants import _asyncio
 from crawlers.variants._asyncio import close_rest, run
 from crawlers.variants._stack import Answer, kind_behind, request_headers, version_of
@@ -39,6 +40,8 @@ class Shared(_asyncio.Shared):
         super().__init__(job, recorder)
         self.mechanism["stack"] = version_of("httpx")
         self.headers = request_headers(job)
+        # Made before the clock starts.
+        self.tls = client_context(job.cafile, job.insecure)
         # httpx leaves a socket open if its task is cancelled in a handshake, so the handshake
         # has a timeout of its own, which comes first.
         self.handshakes = {"timeout": {"connect": job.timeout_s}}
@@ -51,7 +54,7 @@ class Shared(_asyncio.Shared):
                 max_keepalive_connections=1 if self.job.keep_alive else 0,
                 keepalive_expiry=None,
             )
-            slot.client = new_client(httpx, self, limits, timeout=None)
+            slot.client = new_client(httpx, self.frontier, self.tls, limits, timeout=None)
         return slot.client
 
     async def close(self) -> None:

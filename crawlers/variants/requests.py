@@ -134,7 +134,8 @@ def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
             verify=UNREAD,
         ) as response:
             answer.reused = False  # it has answered, so it was not stale
-            for data in response.raw.stream(PIECE, decode_content=False):
+            response.raw.CONTENT_DECODERS = []
+            for data in response.iter_content(PIECE):
                 if not answer.take_body(data) or slot.aborted is not None:
                     break
             if slot.aborted is not None:

@@ -175,9 +175,8 @@ def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
             return answer
         slot.started = monotonic()
         here.job, here.item = shared.job, item
-        response = shared.pools.request(
-            "GET", item.url, redirect=False, preload_content=False, decode_content=False
-        )
+        response = shared.pools.request("GET", item.url, redirect=False, preload_content=False)
+        response.CONTENT_DECODERS = []
         answer.reused = False  # it has answered, so it was not stale
         try:
             if not answer.take_body(body_of(response, shared.job.max_body)):
