@@ -140,7 +140,7 @@ TARGETS = {
     b"javascript:alert(1)": None,
     b"mailto:me": None,
     b"http://host:port/": None,
-    b"http:page": "page",
+    b"SCHEME:page": "page",
     b"/p\tage": "page",
     b"/\xe4": "%E4",
     b"/a\x80b": "a%80b",
@@ -150,9 +150,10 @@ TARGETS = {
 
 def test_the_answer_of_an_odd_redirect_is_kept(backend: Backend, server: ScriptedServer) -> None:
     head = b"HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: "
+    scheme = server.url.partition(":")[0].encode()
     server.script["/"] = page(*(f"/{n}" for n in range(len(TARGETS))))
     for n, target in enumerate(TARGETS):
-        server.script[f"/{n}"] = head + target + b"\r\n\r\n"
+        server.script[f"/{n}"] = head + target.replace(b"SCHEME", scheme) + b"\r\n\r\n"
     server.script.update({f"/{name}": page() for name in TARGETS.values() if name})
     rows = crawl(backend, server, slots=2).rows
     for n, name in enumerate(TARGETS.values()):
