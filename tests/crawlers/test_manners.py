@@ -6,7 +6,7 @@ import gzip
 import threading
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import pytest
@@ -62,7 +62,7 @@ def test_robots_txt_is_obeyed(server: ScriptedServer, name: str) -> None:
     assert set(server.requests.values()) == {1}
 
 
-CODINGS = {
+CODINGS: dict[str, tuple[Callable[[bytes], bytes], dict[str, int | str]]] = {
     "gzip": (gzip.compress, {"a": 200, "b": "forbidden"}),
     "deflate": (zlib.compress, {"a": 200, "b": "forbidden"}),
     "br": (bytes, {"a": "forbidden", "b": "forbidden"}),
