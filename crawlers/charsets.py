@@ -1,12 +1,12 @@
 """The encoding of a page, as browsers choose it.
 
 A byte order mark comes first, then the charset of the Content-Type header, then
-a ``<meta>`` in the first 1024 bytes, then UTF-8. An unknown name means UTF-8.
+a ``<meta>`` in the first 1024 bytes, then UTF-8. Labels are those of the WHATWG
+Encoding Standard, from the library webencodings; an unknown one means UTF-8.
 """
 
 from __future__ import annotations
 
-import codecs
 import re
 from functools import lru_cache
 from typing import Final
@@ -16,13 +16,6 @@ _META_CHARSET: Final = re.compile(
 )
 _PRESCAN: Final = 1024
 _LABEL: Final = re.compile(r"\s*+[\"']?+([\w.:\-]{1,40}+)[\"']?+\s*+", re.ASCII)
-# Python's names for the encodings of the web.
-_WEB_CODEC: Final = re.compile(
-    r"""utf-8|cp125[0-8]|cp866|cp874|iso8859-\d+|koi8-[ru]|mac-(?:roman|cyrillic)|tis-620
-    |gbk|gb18030|gb2312|big5(?:hkscs)?|euc_jp|euc_kr|cp949|shift_jis|cp932
-    |utf-16-[bl]e|iso2022_jp""",
-    re.VERBOSE,
-)
 WHOLE: Final = frozenset(("utf-16-le", "utf-16-be", "iso2022_jp"))
 """Encodings in which a whole page must be decoded before it is read.
 
@@ -30,12 +23,22 @@ In all others no byte of a longer character looks like ``<``, ``>``, a quote,
 ``&``, ``#`` or ``=``. So the page is read byte by byte, and only its references
 are decoded.
 """
-_LABELS: Final = {
-    # As all browsers read them.
-    "ascii": "cp1252",
-    "iso8859-1": "cp1252",
-    "utf-16": "utf-16-le",
-    "gb2312": "gbk",
+_CODECS: Final = {
+    # Python's codecs of these names know fewer characters than browsers.
+    "shift_jis": "cp932",
+    "euc-kr": "cp949",
+    "big5": "big5hkscs",
+    "gbk": "gb18030",
+    # These have another name, or none; the last two come close.
+    "utf-16le": "utf-16-le",
+    "utf-16be": "utf-16-be",
+    "iso-2022-jp": "iso2022_jp",
+    "iso-8859-8-i": "iso-8859-8",
+    "windows-874": "cp874",
+    "macintosh": "mac-roman",
+    "x-mac-cyrillic": "mac-cyrillic",
+    "x-user-defined": "latin-1",
+    "replacement": "ascii",
 }
 _MARKS: Final = {
     b"\xef\xbb": "utf-8",
@@ -61,11 +64,9 @@ def codec_of(body: bytes, charset: str | None) -> str:
 def _codec(label: str) -> str:
     """The Python codec for an encoding label; UTF-8 for a label the web does not use."""
     plain = _LABEL.fullmatch(label)
-    if not plain:
+    if not plain or plain[1].lower() in ("utf-8", "utf8"):
         return "utf-8"
-    try:
-        name = codecs.lookup(plain[1]).name
-    except LookupError:
-        return "utf-8"
-    name = _LABELS.get(name, name)
-    return name if _WEB_CODEC.fullmatch(name) else "utf-8"
+    from webencodings.labels import LABELS  # few crawls need it
+
+    name: str = LABELS.get(plain[1].lower(), "utf-8")
+    return _CODECS.get(name, name)

@@ -24,9 +24,10 @@ from copy import copy
 from dataclasses import replace
 from heapq import heappop, heappush
 from math import inf
+from socket import EAI_NONAME, gaierror
 
-from crawlers.job import MAX_PAGES, CrawlReport, Fetch, Job, JobError, Origin, PageResult
-from crawlers.kinds import RETRYABLE
+from crawlers.job import MAX_PAGES, Address, CrawlReport, Fetch, Job, JobError, Origin, PageResult
+from crawlers.kinds import RETRYABLE, UNREACHED
 from crawlers.origins import (
     in_scope,
     make_origin,
@@ -60,6 +61,8 @@ class Frontier:
         self._job = job
         self._resolve = resolve
         self._origins: dict[str, Origin | None] = {}
+        self._places: list[Origin] = []
+        self._failures: dict[str, list[str]] = {}
         self._barred: dict[str, str] = {}
         self._held: dict[str, list[str]] = {}
         self._delayed: list[tuple[float, int, Fetch]] = []
@@ -170,6 +173,19 @@ class Frontier:
         if self._deeper and not (self._pending or self._delayed):
             self._next_depth()
 
+    def addresses_of(self, host: str, port: int) -> list[Address]:
+        """The addresses of a server that this crawl may connect to.
+
+        For libraries that resolve names themselves: their second answer may lead to another
+        machine. Raises :class:`OSError` for a server that is none of this crawl's.
+        """
+        for origin in (*self._origins.values(), *self._places):
+            if origin is None or origin.host != host.removesuffix("."):
+                continue
+            if origin.addresses[0].sockaddr[1] == port:
+                return origin.addresses
+        raise gaierror(EAI_NONAME, f"{host}: not resolved for this crawl")
+
     def report(self, backend: str, mechanism: dict[str, str | int]) -> CrawlReport:
         """The outcome of the crawl, timed from the start to the last outcome."""
         self._name_redirect_errors()
@@ -249,12 +265,13 @@ class Frontier:
         prefix = origin_prefix(url)
         if prefix.startswith("https:") and not self._job.https:
             return None
+        if (known := self._origins.get(prefix)) is not None:
+            return known
         try:
-            return self._origins.get(prefix) or self._resolve(
-                prefix, replace(self._job, polite=False)
-            )
+            self._places.append(self._resolve(prefix, replace(self._job, polite=False)))
         except (OSError, UnicodeError, JobError):
             return None
+        return self._places[-1]
 
     def _meet(self, prefix: str) -> Origin | None:
         """A new origin found by a link; if it may not be crawled, the crawl goes on."""
@@ -300,6 +317,9 @@ class Frontier:
                 self._delay(fetch, now)
                 return True
             page.error = "closed"
+        if fetch.place is not None and self._elsewhere(fetch, page):
+            self._put_back(fetch, now)
+            return True
         if page.error not in RETRYABLE or fetch.tries >= self._job.max_tries or self.stopped:
             return False
         self._delay(fetch, now + BACKOFF_S * 2 ** (fetch.tries - 1))
@@ -307,13 +327,38 @@ class Frontier:
         self.retries += 1
         return True
 
+    def _elsewhere(self, fetch: Fetch, page: PageResult) -> bool:
+        """Let new connections begin at the next address; whether this try has one left.
+
+        So a server is tried at all its addresses, in turn, before a try counts as failed, and
+        the address that works is used from then on (RFC 8305, without its race). A silent
+        address costs a try: it cannot be told from a slow server.
+        """
+        addresses = fetch.origin.addresses
+        failures = self._failures.pop(fetch.url, [])
+        if len(addresses) < 2 or not (page.error in RETRYABLE or failures):
+            return False
+        if addresses[0] == fetch.place:  # another fetch may have met the same before
+            addresses.append(addresses.pop(0))
+        if page.error in UNREACHED or (failures and page.error == "limit"):
+            failures.append(page.error)
+            if len(failures) < len(addresses) and not self.stopped:
+                self._failures[fetch.url] = failures
+                return True
+            page.error = failures[0]
+        return False
+
     def _delay(self, fetch: Fetch, due: float) -> None:
-        self._delays += 1
-        manners = fetch.origin.manners
-        fetch.due = due if manners is None else manners.due(due)
         # No slot is connected to a copy, so this try opens a new connection. Another
         # connection that was used before might be stale as well.
         fetch.origin = copy(fetch.origin)
+        self._put_back(fetch, due)
+
+    def _put_back(self, fetch: Fetch, due: float) -> None:
+        fetch.place = None
+        self._delays += 1
+        manners = fetch.origin.manners
+        fetch.due = due if manners is None else manners.due(due)
         heappush(self._delayed, (fetch.due, self._delays, fetch))
 
     def _allowed(self, url: str) -> bool:

@@ -41,11 +41,15 @@ MAX_INTERIM: Final = 8
 USER_AGENT: Final = "c10k-crawlers/0.1"
 """The User-Agent of every backend, HTTP stacks included."""
 
-_WANTED: Final = frozenset({b"content-type", b"content-length", b"location", b"content-encoding"})
+_LISTS: Final = frozenset({b"content-type", b"content-encoding"})
+_WANTED: Final = _LISTS | {b"content-length", b"location"}
 
 _H: Final = ord("H")
 _FOLD: Final = re.compile(rb"[ \t]*+\r\n[ \t]++")
 _TRAILING: Final = re.compile(rb"[ \t]++(?=\r\n)")
+_LATER: Final = re.compile(rb"HTTP/1\.[2-9]")
+_INTERIM: Final = re.compile(rb"HTTP/1\.[01] 1(?!01)")
+_PERSISTENCE: Final = re.compile(rb"^(?:proxy-)?connection:[^\r\n]*+\r\n", re.I | re.M)
 
 
 def _is_chunked(transfer_encoding: bytes) -> bool:
@@ -56,26 +60,33 @@ def _is_chunked(transfer_encoding: bytes) -> bool:
 def unfolded(data: bytes) -> bytes:
     """A response whose folded header lines are joined, and end without blanks.
 
-    Its body stays as it is.
+    A later minor version is read as the one we know (RFC 9110, 2.5). An interim answer
+    says nothing about the connection, on which the final one comes. Bodies stay as they are.
     """
-    at = 0
-    while (fields := data.find(b"\r\n", at) + 2) >= 2:
+    at, interim = 0, True
+    while interim:
+        interim = _INTERIM.match(data, at) is not None
+        if interim or _LATER.match(data, at):
+            data = data[:at] + b"HTTP/1.1" + data[at + 8 :]
+        fields = data.find(b"\r\n", at) + 2
+        if fields < 2:
+            break
         end = data.find(b"\r\n\r\n", fields - 2)
         end = len(data) if end < 0 else end + 2
         head = _TRAILING.sub(b"", _FOLD.sub(b" ", data[fields:end]))
-        interim = data[at + 8 : at + 10] == b" 1"
+        if interim:
+            head = _PERSISTENCE.sub(b"", head)
         data, at = data[:fields] + head + data[end:], fields + len(head) + 2
-        if not interim:
-            break
     return data
 
 
 def request_tail(authority: str, keep_alive: bool) -> bytes:
     """The part of a GET request that follows its target."""
-    return (
-        f" HTTP/1.1\r\nHost: {authority}\r\nUser-Agent: {USER_AGENT}\r\n"
-        f"Accept: */*\r\n{'' if keep_alive else 'Connection: close' + chr(13) + chr(10)}\r\n"
-    ).encode("ascii")
+    lines = [" HTTP/1.1", f"Host: {authority}", f"User-Agent: {USER_AGENT}", "Accept: */*"]
+    lines.append("Accept-Encoding: identity")
+    if not keep_alive:
+        lines.append("Connection: close")
+    return "\r\n".join([*lines, "", ""]).encode("ascii")
 
 
 class Exchange:
@@ -243,8 +254,9 @@ class Exchange:
     def _unfold(self, data: bytes) -> bool:
         """Parse the head again, plainer; False if that does not help.
 
-        Both parsers reject folded lines, and llhttp does not see that a body is chunked if a
-        tab follows the word. A user agent must read both (RFC 9112, 5.2; RFC 9110, 5.5).
+        Both parsers reject folded lines, later versions, and what follows an interim answer
+        that closes. llhttp does not see that a body is chunked if a tab follows the word. A
+        user agent must read these (RFC 9112, 5.2; RFC 9110, 2.5 and 5.5).
         """
         head = self._head + data
         plain = unfolded(head)
@@ -305,14 +317,17 @@ class Exchange:
     def on_header(self, name: bytes, value: bytes) -> None:
         """Keep the few headers that a crawler needs; trailers are ignored (RFC 9110, 6.5.1).
 
-        The first of each counts, but the last transfer coding decides how the body
-        ends, and two different locations are none, as in browsers.
+        Types and codings of the content are lists. Of the others the first counts, but the
+        last transfer coding decides how the body ends, and two different locations are none,
+        as in browsers.
         """
         name = name.lower()
         if name in _WANTED and not self._in_body and self.headers is not None:
             value = value.strip(b" \t")
             known = self.headers.setdefault(name, value)
-            if known != value and name == b"location":
+            if known is not value and name in _LISTS:
+                self.headers[name] = known + b", " + value
+            elif known != value and name == b"location":
                 self.headers[name] = b""
         elif name == b"transfer-encoding" and not self._in_body and self.headers is not None:
             if value.rstrip(b" ").endswith(b"\t"):
@@ -324,6 +339,8 @@ class Exchange:
         if self._message_done or self._parser is None:
             return
         self.status = self._parser.get_status_code()
+        if self.status < 100:
+            raise HttpParserError("no such status")
         self._in_body = True
         self.keep_alive = self._may_keep and self._parser.should_keep_alive()
         if self.headers and b"transfer-encoding" in self.headers:

@@ -19,6 +19,9 @@ LONGEST_S = 1e6
 MAX_PAGES = 100_000
 """Most URLs of a polite crawl of any host: a site may go on for ever, as a calendar does."""
 
+MAX_ROBOTS = 500 * 1024
+"""Bytes of a robots.txt that are read (RFC 9309, 2.5)."""
+
 UP_TO = f"at most {LONGEST_S:.0f}"
 
 
@@ -129,11 +132,12 @@ class Manners(Protocol):
 class Origin:
     """One server: the URL prefix it answers for and where to connect.
 
+    New connections use the first of the ``addresses``; copies share the list.
     ``head_tail`` is the part of a request after its target, rendered once.
     ``keep_alive`` tells whether connections may carry more than one exchange.
     ``manners`` are None on this machine. ``tls`` has the settings of connections
     that are encrypted, None for plain HTTP, and ``host`` is the name that the
-    server's certificate must have.
+    server's certificate must have, without a dot at its end.
     """
 
     __slots__ = ("addresses", "head_tail", "host", "keep_alive", "manners", "prefix", "tls")
@@ -172,15 +176,17 @@ class Fetch:
     the schedule of an open loop wants it to start. Both are on the monotonic
     clock; 0.0 means at once. ``stale`` is set when a try met a stale connection.
     ``robots`` is the prefix of the server whose robots.txt this is, "" for a page.
+    ``place`` is where this try has connected, None on a connection that was open.
     """
 
-    __slots__ = ("due", "intended", "origin", "robots", "stale", "target", "tries", "url")
+    __slots__ = ("due", "intended", "origin", "place", "robots", "stale", "target", "tries", "url")
 
     def __init__(self, url: str, origin: Origin, target: str) -> None:
         self.url = url
         self.origin = origin
         self.target = target
         self.tries = 1
+        self.place: Address | None = None
         self.stale = False
         self.robots = ""
         self.due = 0.0
@@ -188,9 +194,10 @@ class Fetch:
 
     @property
     def address(self) -> Address:
-        """The address for this try: each further try takes the next one."""
-        addresses = self.origin.addresses
-        return addresses[(self.tries - 1) % len(addresses)]
+        """Where this try connects: the address that is first now, until the try is over."""
+        if self.place is None:
+            self.place = self.origin.addresses[0]
+        return self.place
 
 
 class PageResult:

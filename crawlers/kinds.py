@@ -19,6 +19,7 @@ ERROR_KINDS: Final = {
     "stale": "a kept-alive connection was closed before it was used again",
     "protocol": "the response is not HTTP",
     "too_large": "the response is larger than allowed",
+    "coded": "the page has a Content-Encoding, which we did not ask for; its links are not read",
     "bad_redirect": "a redirect without a usable Location",
     "too_many_redirects": "the redirect budget was used up",
     "redirect_loop": "the redirects lead back to where they started",
@@ -41,6 +42,9 @@ RETRYABLE: Final = frozenset(
     {"refused", "reset", "closed", "timeout", "unreachable", "network", "handshake", "truncated"}
 )
 """Connection failures that may go away with another try."""
+
+UNREACHED = frozenset({"refused", "unreachable", "network"})
+"""Failures to connect: another address of the same server may do better."""
 
 _ERRNO_KINDS: Final = {
     errno.ECONNREFUSED: "refused",

@@ -12,14 +12,12 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 from crawlers.http import USER_AGENT
-from crawlers.job import LONGEST_S, Address, Job, JobError, PageResult
+from crawlers.job import LONGEST_S, MAX_ROBOTS, Address, Job, JobError, PageResult
 from crawlers.urls import site_name
 
 if TYPE_CHECKING:
     from protego import Protego
 
-MAX_ROBOTS = 500 * 1024
-"""Bytes of a robots.txt that are read (RFC 9309, 2.5)."""
 MAX_REDIRECTS = 5
 """Redirects of a robots.txt that are followed (RFC 9309, 2.3.1.2)."""
 NO_IDENTITY = frozenset({"untrusted", "self_signed", "expired", "wrong_host"})
@@ -52,12 +50,12 @@ class RobotsManners:
     def read(self, answer: PageResult) -> str | None:
         """Take what the server answered; an error kind for all its URLs, or None to go on.
 
-        A server without the file (4xx) allows everything. One that does not answer,
-        or answers 5xx, allows nothing.
+        A server without the file (4xx) allows everything. One that does not answer, or
+        answers 5xx or a file in a coding that we cannot read, allows nothing.
         """
         from protego import Protego
 
-        if answer.status == 200:
+        if answer.status is not None and 200 <= answer.status < 300 and answer.error is None:
             # An editor may have put a byte order mark before the first group of rules.
             text = answer.text[:MAX_ROBOTS].decode("utf-8-sig", "replace")
         elif answer.status is not None and 400 <= answer.status < 500:

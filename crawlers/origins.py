@@ -80,12 +80,11 @@ def make_origin(prefix: str, job: Job) -> Origin:
     found.sort(key=lambda entry: entry[0] != socket.AF_INET)
     addresses = [Address(int(family), tuple(sockaddr)) for family, _, _, _, sockaddr in found]
     tail = request_tail(parts.netloc, job.keep_alive)
-    origin = Origin(prefix, addresses, tail, job.keep_alive)
+    origin = Origin(prefix, addresses, tail, job.keep_alive, host=host.removesuffix("."))
     if parts.scheme == "https":
         from crawlers.tls import client_context  # and OpenSSL with it
 
         origin.tls = client_context(job.cafile, job.insecure)
-        origin.host = host.removesuffix(".")
     if not on_this_machine(addresses):
         if not job.any_host:
             raise JobError(

@@ -27,14 +27,6 @@ HIDES_RESETS = {
     ),
 } if sys.version_info < (3, 12, 3) else {}  # fmt: skip
 
-REQUESTS_DIFFERS = {
-    "test_redirects_merge_and_end": (
-        "requests itself reads the target of a redirect, even if it does not follow it, and raises "
-        "for one that is not a URL"
-    ),
-    **HIDES_RESETS,
-}
-
 HTTPX_DIFFERS = {
     "test_an_answer_behind_an_answer_is_none": (
         "httpx takes what a server sends behind an answer for the answer to the next request, if "
@@ -60,7 +52,7 @@ STACKS = (
         "requests, one session and one thread per slot",
         "against urllib3: requests on top of it, and a session per thread",
         extra=VARIANTS,
-        differs=REQUESTS_DIFFERS,
+        differs=HIDES_RESETS,
         several_threads=True,
     ),
     variant(
@@ -114,7 +106,7 @@ STACKS = (
         "stack",
         98,
         "httpx, tuned: a client for each slot",
-        "against httpx: tuned; no shared pool, few headers, raw bodies",
+        "against httpx: tuned; no shared pool, few headers",
         extra=VARIANTS,
         differs=HTTPX_DIFFERS,
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import threading
 import time
 from pathlib import Path
@@ -133,6 +134,47 @@ def test_redirects_merge_and_end(backend: Backend, server: ScriptedServer) -> No
         "/r0": 303, "/r1": 303, "/r2": 303, "/r3": "too_many_redirects",
     }  # fmt: skip
     assert set(server.requests.values()) == {1}
+
+
+TARGETS = {
+    b"javascript:alert(1)": None,
+    b"mailto:me": None,
+    b"http://host:port/": None,
+    b"SCHEME:page": "page",
+    b"/p\tage": "page",
+    b"/\xe4": "%E4",
+    b"/a\x80b": "a%80b",
+}
+"""Locations that libraries cannot read, and the pages they lead to."""
+
+
+def test_the_answer_of_an_odd_redirect_is_kept(backend: Backend, server: ScriptedServer) -> None:
+    head = b"HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: "
+    scheme = server.url.partition(":")[0].encode()
+    server.script["/"] = page(*(f"/{n}" for n in range(len(TARGETS))))
+    for n, target in enumerate(TARGETS):
+        server.script[f"/{n}"] = head + target.replace(b"SCHEME", scheme) + b"\r\n\r\n"
+    server.script.update({f"/{name}": page() for name in TARGETS.values() if name})
+    rows = crawl(backend, server, slots=2).rows
+    for n, name in enumerate(TARGETS.values()):
+        row = rows[f"{server.url}{n}"]
+        assert (row.status, row.redirect) == (302, name and server.url + name)
+        assert name is None or rows[server.url + name].status == 200
+
+
+@pytest.mark.parametrize("cut", [0, 6])
+def test_a_page_in_a_coding_is_an_error(backend: Backend, server: ScriptedServer, cut: int) -> None:
+    """No backend asks for one, so the links of such a page are not read."""
+    body = gzip.compress(html("/never"))
+    server.script["/"] = page("/gzip", "/unknown", "/picture")
+    server.script["/gzip"] = ok(body[: len(body) - cut], extra="Content-Encoding: gzip\r\n")
+    server.script["/unknown"] = ok(html("/never"), extra="Content-Encoding: x\r\n")
+    server.script["/picture"] = ok(body, "image/svg+xml", "Content-Encoding: gzip\r\n")
+    report = crawl(backend, server, slots=2)
+    assert outcomes(report) == {"/": 200, "/gzip": "coded", "/unknown": "coded", "/picture": 200}
+    assert report.errors == {"coded": 2}
+    assert report.rows[server.url + "picture"].size == len(body)
+    assert all("accept-encoding: identity" in head.lower().split("\r\n") for head in server.heads)
 
 
 def endless(server: ScriptedServer, pages: int) -> None:

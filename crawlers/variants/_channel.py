@@ -11,7 +11,7 @@ from selectors import EVENT_READ, EVENT_WRITE
 from typing import Any, NamedTuple
 
 from crawlers.http import RECV_SIZE
-from crawlers.job import PageResult
+from crawlers.job import Address, PageResult
 from crawlers.loop import Loop
 
 LENGTH = struct.Struct("!I")
@@ -31,26 +31,31 @@ class Ready(NamedTuple):
 class Order(NamedTuple):
     """One fetch for a process; ``number`` identifies it there and back.
 
-    ``again`` says that it is another try, which gets a new connection.
+    ``address`` is where to connect, None if the server has only one. ``again`` says that
+    it is another try, which gets a new connection.
     """
 
     number: int
     url: str
     prefix: str
     robots: str
-    tries: int
+    address: Address | None
     again: bool
     due: float
     intended: float
 
 
 class Outcome(NamedTuple):
-    """The outcome of an order; ``times`` are the arguments for the recorder, if any."""
+    """The outcome of an order; ``times`` are the arguments for the recorder, if any.
+
+    ``connected`` says that it needed a new connection, whether it got one or not.
+    """
 
     number: int
     page: PageResult
     times: tuple[int, float, float, float] | None
     ended: float
+    connected: bool
 
 
 class Channel:

@@ -71,11 +71,13 @@ class Child:
         if order.prefix not in self.origins:
             self.origins[order.prefix] = make_origin(order.prefix, self.job)
         origin = self.origins[order.prefix]
+        if order.address is not None:
+            origin.addresses[:] = [order.address]
         if order.again:  # no slot is connected to a copy: see Frontier._delay
             origin = copy(origin)
         item = Fetch(order.url, origin, order.url[len(order.prefix) :])
         item.robots = order.robots
-        item.tries, item.due, item.intended = order.tries, order.due, order.intended
+        item.due, item.intended = order.due, order.intended
         self.numbers[item] = order.number
         self.waiting.append(item)
 
@@ -104,7 +106,8 @@ class Child:
         times, self.times = self.times, None
         if not self.outcomes:
             self.loop.call_soon(self.flush)
-        self.outcomes.append(Outcome(self.numbers.pop(item), page, times, now))
+        connected = item.place is not None
+        self.outcomes.append(Outcome(self.numbers.pop(item), page, times, now, connected))
 
     def stop(self, reason: str) -> None:
         """Cancel the exchanges in flight and the fetches that wait."""

@@ -2,7 +2,9 @@
 
 A stack parses HTTP and keeps its connections itself. Everything else is the same
 as in the models: frontier, retries, redirects, link extraction, limits on size
-and time.
+and time. It connects to the addresses that the frontier has checked, and to no proxy,
+so that it stays on this machine where the models do. Bodies come as they were sent:
+a page in a content coding is an error in all backends.
 """
 
 from __future__ import annotations
@@ -10,11 +12,14 @@ from __future__ import annotations
 import ssl
 from collections.abc import Iterable, Iterator
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Final
 
 from crawlers.http import USER_AGENT, Exchange
 from crawlers.job import Fetch, Job
 from crawlers.kinds import error_kind
+
+UNCODED: Final = {"Accept-Encoding": "identity"}
+"""The header that asks for content without a coding, as the models do."""
 
 
 def version_of(stack: str) -> str:
@@ -24,7 +29,7 @@ def version_of(stack: str) -> str:
 
 def request_headers(job: Job) -> dict[str, str]:
     """The headers that the models send, so that the server sees the same request."""
-    headers = {"User-Agent": USER_AGENT, "Accept": "*/*"}
+    headers = {"User-Agent": USER_AGENT, "Accept": "*/*"} | UNCODED
     if not job.keep_alive:
         headers["Connection"] = "close"
     return headers
@@ -57,12 +62,6 @@ class Answer(Exchange):
         for name, value in headers:
             self.on_header(name, value)
         self.done = True
-
-    def complete_decoded(self, status: int, headers: Iterable[tuple[bytes, bytes]]) -> None:
-        """The body is complete, and the stack has decoded its content coding."""
-        self.complete(status, headers)
-        if self.headers is not None:
-            self.headers.pop(b"content-encoding", None)
 
     def broken(self, kind: str) -> None:
         """The connection failed; it was stale if it was used before and nothing was answered.

@@ -5,43 +5,72 @@ asyncio's transport, and aiohttp's protocol, parser, stream and response on top 
 it. Changed against ``asyncio_protocol``: everything above the transport. That is
 why this is a stack and not a model.
 
-All slots share one session, as the documentation of aiohttp recommends, and its
-headers and decompression are as aiohttp ships. Options make its pool as large as the
-number of slots, refuse cookies, and leave timeouts to the sweep over all slots; see
-``aiohttp_timeouts``. It does not repeat requests by itself, because the frontier counts
-tries.
+All slots share one session, as the documentation of aiohttp recommends, and its headers
+are as aiohttp ships, but for Accept-Encoding. Options make its pool as large as the
+number of slots, give it the frontier's addresses, refuse cookies, leave bodies as they
+come, and leave timeouts to the sweep over all slots; see ``aiohttp_timeouts``. It does
+not repeat requests by itself, because the frontier counts tries.
 
 The server sees these differences. Connections belong to the pool and not to the slots:
 any slot may get an idle connection, and connections to a second host come on top of the
-idle ones. Request headers are aiohttp's, and ask for compressed bodies. aiohttp does not
-tell whether a connection was used before. So with keep-alive, a connection that ends
-without an answer counts as stale once for each URL, even if it was new. The repeated
-request goes out in a session of its own, so that it gets a new connection. aiohttp tries
-the addresses of a host in its own order, and it cannot send a ``?`` without a query.
+idle ones. Request headers are aiohttp's. aiohttp does not tell whether a connection was
+used before. So with keep-alive, a connection that ends without an answer counts as
+stale once for each URL, even if it was new. The repeated request goes out in a session
+of its own, so that it gets a new connection. aiohttp tries the addresses of a host in
+its own order, and it cannot send a ``?`` without a query.
 """
 
 from __future__ import annotations
 
 import asyncio
+import socket
 from contextlib import nullcontext
 from time import monotonic
 
 import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.http_parser import HttpResponseParser
 from yarl import URL
 
+from crawlers.frontier import Frontier
 from crawlers.http import Exchange
 from crawlers.job import CrawlReport, Fetch, Job
 from crawlers.recorder import Recorder
 from crawlers.variants import _asyncio
 from crawlers.variants._asyncio import LoopFactory, Slot, close_rest, run
-from crawlers.variants._stack import Answer, kind_behind, version_of
+from crawlers.variants._stack import UNCODED, Answer, kind_behind, version_of
 
 KEEP_S = 3600.0
 """Seconds that the pool keeps an idle connection: as long as any crawl, like the models."""
 
 CANNOT_SEE = frozenset({"truncated"})
 """aiohttp takes any end of a connection for the end of a body without a length."""
+
+
+class Resolver(AbstractResolver):
+    """Knows the addresses that the frontier has checked, and no others."""
+
+    def __init__(self, frontier: Frontier) -> None:
+        self.frontier = frontier
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        """The addresses of a host."""
+        return [
+            ResolveResult(
+                hostname=host,
+                host=str(address.sockaddr[0]),
+                port=port,
+                family=address.family,
+                proto=0,
+                flags=socket.AI_NUMERICHOST,
+            )
+            for address in self.frontier.addresses_of(host, port)
+        ]
+
+    async def close(self) -> None:
+        """Nothing is open."""
 
 
 class Shared(_asyncio.Shared):
@@ -56,12 +85,16 @@ class Shared(_asyncio.Shared):
 
     def new_session(self) -> aiohttp.ClientSession:
         """A session with a pool of its own."""
-        job = self.job
+        job, resolver = self.job, Resolver(self.frontier)
         session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=job.slots, keepalive_timeout=KEEP_S)
+            connector=aiohttp.TCPConnector(
+                limit=job.slots, keepalive_timeout=KEEP_S, resolver=resolver
+            )
             if job.keep_alive
-            else aiohttp.TCPConnector(limit=job.slots, force_close=True),
+            else aiohttp.TCPConnector(limit=job.slots, force_close=True, resolver=resolver),
             cookie_jar=aiohttp.DummyCookieJar(),
+            headers=UNCODED,
+            auto_decompress=False,
             timeout=self.timeout(),
         )
         # As aiohttp's own test client does: there is no public option.
@@ -100,7 +133,7 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
                 if not answer.take_body(data):
                     response.close()
                     break
-            answer.complete_decoded(response.status, response.raw_headers)
+            answer.complete(response.status, response.raw_headers)
     except Exception as error:
         answer.reused = answer.reused and not isinstance(error, aiohttp.ClientConnectorError)
         answer.broken(kind_of(error))

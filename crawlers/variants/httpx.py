@@ -5,40 +5,86 @@ asyncio's transport, anyio's stream, httpcore's connection and h11's state, all 
 Python. Changed against ``aiohttp``: the stack.
 
 All slots share one client, as the documentation of httpx recommends. Its pool is as
-large as the number of slots, and it takes no cookies. Everything else is as httpx
-ships: headers, decompression, proxies from the environment, and timeouts. Whenever a
+large as the number of slots. It takes no cookies and no proxies from the environment,
+leaves bodies as they come, and leaves redirects alone. Everything else is as httpx
+ships: headers, but for Accept-Encoding, and timeouts. Whenever a
 request begins or ends, httpcore goes through the whole pool and asks the kernel
 about each idle connection (``_assign_requests_to_connections``). So the time for a
 page grows with the number of slots. ``httpx_tuned`` avoids that.
 
-The server sees these differences. Connections belong to the pool and not to the
-slots. Request headers are httpx's, and ask for compressed bodies. httpx does not
-tell whether a connection was used before. So with keep-alive, a connection that
-ends without an answer counts as stale once for each URL, even if it was new. The
-repeated request goes out on a client of its own, so that it gets a new connection.
+The server sees these differences. Connections belong to the pool and not to the slots.
+Request headers are httpx's. httpx does not tell whether a connection was used before.
+So with keep-alive, a connection that ends without an answer counts as stale once for
+each URL, even if it was new. The repeated request goes out on a client of its own, so
+that it gets a new connection.
 """
 
 from __future__ import annotations
 
 import asyncio
-from contextlib import nullcontext
+import ssl
+from contextlib import nullcontext, suppress
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from time import monotonic
 from typing import Any
 
 import httpx
 
-from crawlers.backend import BackendError
+from crawlers.frontier import Frontier
 from crawlers.http import Exchange
 from crawlers.job import CrawlReport, Fetch, Job
 from crawlers.recorder import Recorder
 from crawlers.tls import client_context
 from crawlers.variants import _asyncio
 from crawlers.variants._asyncio import Slot, close_rest, run
-from crawlers.variants._stack import Answer, kind_behind, version_of
+from crawlers.variants._stack import UNCODED, Answer, kind_behind, version_of
 
 CANNOT_SEE = frozenset({"truncated"})
 """httpcore opens TLS so that any end of a connection is an end (``standard_compatible=False``)."""
+
+
+class Network:
+    """Opens connections to the addresses that the frontier has checked, and to no others.
+
+    Everything else is left to the ``usual`` network of httpcore.
+    """
+
+    def __init__(self, usual: Any, frontier: Frontier) -> None:  # noqa: ANN401
+        self.usual = usual
+        self.frontier = frontier
+
+    async def connect_tcp(self, host: str, port: int, **settings: Any) -> object:  # noqa: ANN401
+        """Connect to the first address that answers."""
+        *others, last = [str(each.sockaddr[0]) for each in self.frontier.addresses_of(host, port)]
+        for address in others:
+            with suppress(Exception):
+                return await self.usual.connect_tcp(address, port, **settings)
+        return await self.usual.connect_tcp(last, port, **settings)
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401
+        return getattr(self.usual, name)
+
+
+def new_client(
+    library: Any,  # noqa: ANN401
+    frontier: Frontier,
+    tls: ssl.SSLContext,
+    limits: Any,  # noqa: ANN401
+    **settings: Any,  # noqa: ANN401
+) -> Any:  # noqa: ANN401
+    """A client of httpx or its successor, with a pool of its own on such a network."""
+    transport = library.AsyncHTTPTransport(verify=tls, limits=limits)
+    # The pool takes it as an option, but httpx does not pass that on.
+    transport._pool._network_backend = Network(transport._pool._network_backend, frontier)
+    client = library.AsyncClient(
+        transport=transport,
+        trust_env=False,
+        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),  # takes none
+        **settings,
+    )
+    # It reads the target of a redirect that it does not follow, and raises for an odd one.
+    client._build_redirect_request = lambda request, response: request
+    return client
 
 
 class Shared(_asyncio.Shared):
@@ -52,25 +98,21 @@ class Shared(_asyncio.Shared):
         self.client = self.new_client()
 
     def new_client(self) -> Any:  # noqa: ANN401
-        """A client with a pool of its own; it obeys the environment, as httpx ships."""
+        """A client for all slots."""
         job = self.job
-        try:
-            return self.httpx.AsyncClient(
-                limits=self.httpx.Limits(
-                    max_connections=job.slots,
-                    max_keepalive_connections=job.slots if job.keep_alive else 0,
-                ),
-                timeout=job.timeout_s,
-                verify=client_context(job.cafile, job.insecure),
-                headers=None if job.keep_alive else {"Connection": "close"},
-                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),  # takes none
-            )
-        except (ImportError, OSError, ValueError) as error:
-            name = self.httpx.__name__
-            raise BackendError(
-                f"backend {name} cannot start here: {type(error).__name__}: {error}: look at "
-                "SSL_CERT_FILE, SSL_CERT_DIR and the proxies in the environment"
-            ) from error
+        limits = self.httpx.Limits(
+            max_connections=job.slots,
+            max_keepalive_connections=job.slots if job.keep_alive else 0,
+        )
+        headers = UNCODED if job.keep_alive else UNCODED | {"Connection": "close"}
+        return new_client(
+            self.httpx,
+            self.frontier,
+            client_context(job.cafile, job.insecure),
+            limits,
+            timeout=job.timeout_s,
+            headers=headers,
+        )
 
     async def close(self) -> None:
         """Close the connections."""
@@ -91,10 +133,10 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
         named = certified(item)
         async with source as client, client.stream("GET", item.url, extensions=named) as response:
             answer.reused = False  # it has answered, so it was not stale
-            async for data in response.aiter_bytes():
+            async for data in response.aiter_raw():
                 if not answer.take_body(data):
                     break
-            answer.complete_decoded(response.status_code, response.headers.raw)
+            answer.complete(response.status_code, response.headers.raw)
     except Exception as error:
         answer.reused = answer.reused and not isinstance(error, shared.httpx.ConnectError)
         answer.broken(kind_of(shared.httpx, error))
@@ -131,8 +173,6 @@ def kind_of(library: Any, error: Exception) -> str:  # noqa: ANN401
         return "unsupported"
     if isinstance(error, library.LocalProtocolError):
         return "unsupported"
-    if isinstance(error, library.DecodingError):
-        return "protocol"
     if isinstance(error, library.RemoteProtocolError):
         return early_end_or_not_http(error)
     return "reset" if isinstance(error, library.ReadError | library.WriteError) else "network"

@@ -1,12 +1,10 @@
 """httpx, tuned: a client for each slot, and as little work for each request as it allows.
 
-It waits and switches like ``httpx``. What a connection costs: a client with a pool
-of one, and everything that a connection of ``httpx`` costs. Changed against
-``httpx``: a client for each slot, so that no request goes through a pool of all
-connections; raw bodies, our own few headers, no proxies from the
-environment and no timeouts of httpx's own. The documentation of httpx advises
-against a client for each request or task, so this is not how httpx is meant to be
-used.
+It waits and switches like ``httpx``. What a connection costs: a client with a pool of
+one, and everything that a connection of ``httpx`` costs. Changed against ``httpx``: a
+client for each slot, so that no request goes through a pool of all connections; our own
+few headers, and no timeouts of httpx's own. The documentation of httpx advises against
+a client for each request or task, so this is not how httpx is meant to be used.
 
 The server sees no difference. httpx does not tell whether a connection was used
 before. So with keep-alive, a connection that ends without an answer counts as
@@ -16,8 +14,8 @@ stale once for each URL, even if it was new.
 from __future__ import annotations
 
 import asyncio
-from http.cookiejar import CookieJar, DefaultCookiePolicy
 from time import monotonic
+from typing import Any
 
 import httpx
 
@@ -28,19 +26,9 @@ from crawlers.tls import client_context
 from crawlers.variants import _asyncio
 from crawlers.variants._asyncio import close_rest, run
 from crawlers.variants._stack import Answer, kind_behind, request_headers, version_of
-from crawlers.variants.httpx import CANNOT_SEE, certified, early_end_or_not_http
+from crawlers.variants.httpx import CANNOT_SEE, certified, early_end_or_not_http, new_client
 
 __all__ = ["CANNOT_SEE", "crawl"]
-
-
-class Client(httpx.AsyncClient):
-    """A client that leaves redirects alone, even unusable ones."""
-
-    def _build_redirect_request(
-        self, request: httpx.Request, response: httpx.Response
-    ) -> httpx.Request:
-        """Return any request: the frontier follows redirects."""
-        return request
 
 
 class Shared(_asyncio.Shared):
@@ -52,26 +40,21 @@ class Shared(_asyncio.Shared):
         super().__init__(job, recorder)
         self.mechanism["stack"] = version_of("httpx")
         self.headers = request_headers(job)
-        # Made once: without it each client would make one, slowly.
+        # Made before the clock starts.
         self.tls = client_context(job.cafile, job.insecure)
         # httpx leaves a socket open if its task is cancelled in a handshake, so the handshake
         # has a timeout of its own, which comes first.
         self.handshakes = {"timeout": {"connect": job.timeout_s}}
 
-    def client_of(self, slot: Slot) -> httpx.AsyncClient:
+    def client_of(self, slot: Slot) -> Any:  # noqa: ANN401
         """The slot's client, made at its first use."""
         if slot.client is None:
-            slot.client = Client(  # nosec B113
-                limits=httpx.Limits(
-                    max_connections=1,
-                    max_keepalive_connections=1 if self.job.keep_alive else 0,
-                    keepalive_expiry=None,
-                ),
-                timeout=None,
-                trust_env=False,
-                verify=self.tls,
-                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),  # takes none
+            limits = httpx.Limits(
+                max_connections=1,
+                max_keepalive_connections=1 if self.job.keep_alive else 0,
+                keepalive_expiry=None,
             )
+            slot.client = new_client(httpx, self.frontier, self.tls, limits, timeout=None)
         return slot.client
 
     async def close(self) -> None:
@@ -89,7 +72,7 @@ class Slot(_asyncio.Slot):
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
-        self.client: httpx.AsyncClient | None = None
+        self.client: Any = None
 
 
 async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:

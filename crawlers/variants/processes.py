@@ -137,7 +137,10 @@ def finish(shared: Shared, worker: Worker, outcome: Outcome) -> None:
         slot, due, started, ended = outcome.times
         number = slot * len(shared.workers) + worker.number
         shared.recorder.record(number, due, started, ended)
-    shared.frontier.settle(shared.away.pop(outcome.number), outcome.page, outcome.ended)
+    item = shared.away.pop(outcome.number)
+    if not outcome.connected:
+        item.place = None
+    shared.frontier.settle(item, outcome.page, outcome.ended)
 
 
 def take(shared: Shared) -> None:
@@ -152,7 +155,7 @@ def take(shared: Shared) -> None:
                 item.url,
                 item.origin.prefix,
                 item.robots,
-                item.tries,
+                item.address if len(item.origin.addresses) > 1 else None,
                 item.stale or item.tries > 1,
                 item.due,
                 item.intended,

@@ -5,26 +5,28 @@ Session, and the objects of http.client and urllib3. Changed against ``urllib3``
 a Session for each thread (requests does not promise that threads may share one),
 and the work that requests does for each request on top.
 
-A slot calls ``Session().get()``, and the session is as requests ships: headers,
-decompression, and a look into the environment for proxies at each request. Three
+A slot calls ``Session().get()``, and the session is as requests ships: headers, but for
+Accept-Encoding, and a look into the environment for proxies at each request. Four
 things are not. Its connections are those of ``urllib3``, which send the frontier's
-target, and verify as all backends do; requests itself would verify more strictly from
-Python 3.13 on. It takes no cookies, and sends no passwords from ``~/.netrc``. The body is
-read in pieces, as the documentation says, so that an endless one can be cut;
+target to the frontier's addresses, and verify as all backends do; requests itself would
+verify more strictly from Python 3.13 on. It takes no cookies, sends no passwords from
+``~/.netrc``, and uses no proxy that it finds. It leaves redirects alone. The body is read
+in pieces, as the documentation says, so that an endless one can be cut, and as it comes;
 ``Response.content`` would read the same pieces. Timeouts are those of requests: for the
 connection, and for each wait after that.
 
-The server sees these differences. Request headers are those of requests, and ask
-for compressed bodies. A thread keeps a connection for each host. requests does not
-tell whether a connection was used before. So with keep-alive, a connection that
-ends without an answer counts as stale once for each URL, even if it was new. And
-requests has no means to end a call that another thread waits in, so a crawl that
-must stop waits for the answers in flight, or for their timeouts.
+The server sees these differences. Request headers are those of requests. A thread keeps
+a connection for each host. requests does not tell whether a connection was used before.
+So with keep-alive, a connection that ends without an answer counts as stale once for
+each URL, even if it was new. And requests has no means to end a call that another
+thread waits in, so a crawl that must stop waits for the answers in flight, or for their
+timeouts.
 """
 
 from __future__ import annotations
 
 import ssl
+from collections.abc import Iterator
 from http.cookiejar import DefaultCookiePolicy
 from time import monotonic
 from typing import Any
@@ -39,7 +41,7 @@ from crawlers.job import CrawlReport, Fetch, Job
 from crawlers.recorder import Recorder
 from crawlers.threads import Slot, run
 from crawlers.tls import client_context
-from crawlers.variants._stack import Answer, version_of
+from crawlers.variants._stack import UNCODED, Answer, version_of
 from crawlers.variants.urllib3 import (
     CANNOT_SEE,
     Pool,
@@ -75,19 +77,31 @@ class SecurePool(HTTPSConnectionPool):
     ConnectionCls = OwnContext
 
 
+class Session(requests.Session):
+    """A session that uses no proxy, and leaves redirects alone."""
+
+    def send(self, request: requests.PreparedRequest, **settings: Any) -> requests.Response:  # noqa: ANN401
+        """Send the request, without the proxies that were found."""
+        return super().send(request, **settings | {"proxies": {}})
+
+    def resolve_redirects(self, *_: Any, **__: Any) -> Iterator[Any]:  # type: ignore[override]  # noqa: ANN401
+        """None: requests would read a target that it does not follow, and raise for an odd one."""
+        return iter(())
+
+
 class Shared(threads.Shared):
     """The state that the slots of one crawl share, and a session for each of them."""
 
     def __init__(self, job: Job, recorder: Recorder) -> None:
         super().__init__(job, recorder)
         self.sessions = [new_session() for _ in self.slots]
-        self.headers = None if job.keep_alive else {"Connection": "close"}
+        self.headers = UNCODED if job.keep_alive else UNCODED | {"Connection": "close"}
         allow_insecure(job)
 
 
 def new_session() -> requests.Session:
     """A session that keeps no secrets, and whose connections send the frontier's targets."""
-    session = requests.Session()
+    session = Session()
     session.auth = no_password
     session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=()))  # takes none
     for scheme in ("http://", "https://"):
@@ -120,12 +134,13 @@ def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
             verify=UNREAD,
         ) as response:
             answer.reused = False  # it has answered, so it was not stale
+            response.raw.CONTENT_DECODERS = []
             for data in response.iter_content(PIECE):
                 if not answer.take_body(data) or slot.aborted is not None:
                     break
             if slot.aborted is not None:
                 answer.abort(slot.aborted)
-            answer.complete_decoded(response.status_code, head_of(response.raw))
+            answer.complete(response.status_code, head_of(response.raw))
     except (InvalidURL, InvalidSchema, MissingSchema):
         answer.abort("unsupported")
     except Exception as error:

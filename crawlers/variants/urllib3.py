@@ -8,23 +8,25 @@ library's http.client. This is a stack and not a model.
 A slot calls ``PoolManager().request()``. The pool for a host is as large as the
 number of slots, and blocks, as the documentation says for threads. The frontier
 does what ``retries`` would do. Everything else is as urllib3 ships: its headers,
-its decoder, its timeouts for the connection and for each wait after that. One thing
-is not: a connection sends the frontier's target, because urllib3 would write some
-escapes in capitals, and a server may tell the two apart. The body is read in one
-call, and if its length is not known or too large, no further than the limit.
+its timeouts for the connection and for each wait after that. Two things are not: a
+connection goes to the frontier's addresses, and it sends the frontier's target, because
+urllib3 would write some escapes in capitals, and a server may tell the two apart. The
+body is read as it comes and in one call, and if its length is not known or too large, no
+further than the limit.
 
-The server sees these differences. Connections belong to the pools and not to the
-slots. urllib3 tries the addresses of a host in its own order. It does not tell
-whether a connection was used before. So with keep-alive, a connection that ends
-without an answer counts as stale once for each URL, even if it was new. And urllib3
-has no means to end a call that another thread waits in, so a crawl that must stop
-waits for the answers in flight, or for their timeouts.
+The server sees these differences. Connections belong to the pools and not to the slots.
+urllib3 does not tell whether a connection was used before. So with keep-alive, a
+connection that ends without an answer counts as stale once for each URL, even if it was
+new. And urllib3 has no means to end a call that another thread waits in, so a crawl
+that must stop waits for the answers in flight, or for their timeouts.
 """
 
 from __future__ import annotations
 
+import socket
 import ssl
 import threading
+from contextlib import suppress
 from http.client import BadStatusLine, IncompleteRead, RemoteDisconnected
 from time import monotonic
 from typing import Any
@@ -32,7 +34,13 @@ from typing import Any
 import urllib3
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
-from urllib3.exceptions import InsecureRequestWarning, LocationValueError, ProtocolError
+from urllib3.exceptions import (
+    ConnectTimeoutError,
+    InsecureRequestWarning,
+    LocationValueError,
+    NewConnectionError,
+    ProtocolError,
+)
 
 from crawlers import threads
 from crawlers.http import Exchange
@@ -40,7 +48,7 @@ from crawlers.job import CrawlReport, Fetch, Job
 from crawlers.recorder import Recorder
 from crawlers.threads import Slot, run
 from crawlers.tls import handshaking
-from crawlers.variants._stack import Answer, causes, kind_behind, version_of
+from crawlers.variants._stack import UNCODED, Answer, causes, kind_behind, version_of
 
 CANNOT_SEE = frozenset({"truncated"})
 """urllib3 leaves ``suppress_ragged_eofs`` of the socket on: any end is an end."""
@@ -61,10 +69,23 @@ here = Here()
 
 
 class Connection(HTTPConnection):
-    """Sends the frontier's target, whose escapes urllib3 would change."""
+    """Goes to the frontier's addresses and sends its target, whose escapes urllib3 would change."""
 
     fresh = False
     """Over TLS the pool connects before it sends: this connection has carried no request."""
+
+    def _new_conn(self) -> socket.socket:
+        """Connect to the first address that answers, of those that the frontier has checked."""
+        named = self._dns_host
+        *others, last = [str(each.sockaddr[0]) for each in here.item.origin.addresses]
+        try:
+            for self._dns_host in others:
+                with suppress(NewConnectionError, ConnectTimeoutError):
+                    return super()._new_conn()
+            self._dns_host = last
+            return super()._new_conn()
+        finally:
+            self._dns_host = named
 
     def request(self, method: str, url: str, *more: Any, **settings: Any) -> None:  # noqa: ANN401
         """Send the request."""
@@ -136,7 +157,7 @@ class Shared(threads.Shared):
         self.pools = urllib3.PoolManager(
             maxsize=job.slots,
             block=True,
-            headers=None if job.keep_alive else {"Connection": "close"},
+            headers=UNCODED if job.keep_alive else UNCODED | {"Connection": "close"},
             timeout=job.timeout_s,
             retries=False,
         )
@@ -155,6 +176,7 @@ def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
         slot.started = monotonic()
         here.job, here.item = shared.job, item
         response = shared.pools.request("GET", item.url, redirect=False, preload_content=False)
+        response.CONTENT_DECODERS = []
         answer.reused = False  # it has answered, so it was not stale
         try:
             if not answer.take_body(body_of(response, shared.job.max_body)):
@@ -163,7 +185,7 @@ def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
             response.release_conn()
         if slot.aborted is not None:
             answer.abort(slot.aborted)
-        answer.complete_decoded(response.status, head_of(response))
+        answer.complete(response.status, head_of(response))
     except Exception as error:
         failed(answer, slot.aborted or kind_of(error))
     return answer
@@ -177,10 +199,9 @@ def failed(answer: Answer, kind: str) -> None:
 
 
 def body_of(response: urllib3.BaseHTTPResponse, most: int) -> bytes:
-    """The body, decoded; one byte more than ``most`` if it is too large."""
+    """The body; one byte more than ``most`` if it is too large."""
     length = response.headers.get("Content-Length", "")
-    coded = "Content-Encoding" in response.headers
-    if length.isdecimal() and int(length) <= most and not coded:
+    if length.isdecimal() and int(length) <= most:
         return response.data
     return response.read(most + 1)
 

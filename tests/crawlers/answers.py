@@ -139,7 +139,10 @@ STATUS = (
     Case("an empty line first", b"\r\n" + OK + ABC, EITHER),
     Case("version 2.0", status(b"HTTP/2.0 200 OK"), EITHER),
     Case("version of 30,000 digits", status(b"HTTP/1." + b"1" * 30_000 + b" 200 OK"), BAD),
-    Case("status 099", status(b"HTTP/1.1 099 OK"), BAD),
+    Case("status 000", status(b"HTTP/1.1 000 OK"), "protocol", ends=False),
+    Case("status 099", status(b"HTTP/1.1 099 OK"), "protocol", ends=False),
+    Case("version 1.2", status(b"HTTP/1.2 200 OK"), KEPT),
+    Case("version 1.9 and a fold", b"HTTP/1.9 200 OK\r\nX: a\r\n b\r\n" + ABC, KEPT),
     Case("status 599", status(b"HTTP/1.1 599 OK"), "599, 3 B, kept", valid=True),
     Case("status 999", status(b"HTTP/1.1 999 OK"), f"999, 3 B, *|{BAD}"),
     Case("HTTP/1.0", status(b"HTTP/1.0 200 OK"), LOST, valid=True),
@@ -256,12 +259,20 @@ CODINGS = (
          sized(b"3", b"\r\nabc\r\n2;x=y\r\nde\r\n0\r\nT: 1\r\n\r\n"), "200, 5 B, kept"),
     Case("chunks above the limit", sized(b"fffff", b"\r\n" + b"x" * 0xFFFFF + b"\r\n9\r\n123456789"
          b"\r\n0\r\n\r\n"), "too_large"),
-    Case("gzip that was not asked for", ok(gzip.compress(b"<a href=/never>"),
-         extra="Content-Encoding: gzip\r\n"), "200, 35 B, *", True, False),
-    Case("gzip that is none", ok(b"abc", extra="Content-Encoding: gzip\r\n"), GOOD, True, False),
-    Case("a bomb of gzip", ok(gzip.compress(bytes(20_000_000), 9),
-         extra="Content-Encoding: gzip\r\n"), "200, 19465 B, *", True, False),
-    Case("an unknown coding", ok(b"abc", extra="Content-Encoding: \xff\r\n"), GOOD, True, False),
+    *(
+        Case(name, ok(body, extra=f"Content-Encoding: {coding}\r\n"),
+             f"coded|200, {len(body)} B, *", True, False)
+        for name, coding, body in (
+            ("gzip that was not asked for", "gzip", gzip.compress(b"<a href=/never>")),
+            ("gzip that is none", "gzip", b"abc"),
+            ("gzip that is cut", "gzip", gzip.compress(b"<a href=/never>")[:-6]),
+            ("a bomb of gzip", "gzip", gzip.compress(bytes(20_000_000), 9)),
+            ("an unknown coding", "\xff", b"abc"),
+            ("a second coding", "identity\r\nContent-Encoding: br", b"abc"),
+        )
+    ),
+    Case("gzip of no page", ok(b"abc", "text/plain", "Content-Encoding: gzip\r\n"), GOOD, True,
+         False),
 )  # fmt: skip
 INTERIM = (
     Case("100 first", b"HTTP/1.1 100 Continue\r\n\r\n" + OK + ABC, KEPT, ends=False),
@@ -274,6 +285,10 @@ INTERIM = (
     Case("as many as are allowed", b"HTTP/1.1 102 X\r\n\r\n" * MAX_INTERIM + OK + ABC, KEPT),
     Case("one more", b"HTTP/1.1 102 X\r\n\r\n" * (MAX_INTERIM + 1) + OK + ABC, "protocol"),
     Case("an interim answer alone", b"HTTP/1.1 100 Continue\r\n\r\n", "closed"),
+    Case("103 that closes", b"HTTP/1.1 103 X\r\nConnection: close\r\n\r\n" + OK + ABC, KEPT),
+    Case("103 in HTTP/1.0 and a fold", b"HTTP/1.0 103 X\r\nA: b\r\n c\r\n\r\n" + OK + ABC, KEPT),
+    Case("103 and a final one that closes", b"HTTP/1.1 103 X\r\nconnection: close\r\n\r\n"
+         b"HTTP/1.1 200 OK\r\nConnection: close\r\n" + ABC, LOST),
     Case("100 with a Location", b"HTTP/1.1 100 X\r\nLocation: /x\r\n\r\n" + OK + ABC, GOOD),
     Case("an interim answer in pieces", in_pieces(b"HTTP/1.1 1", b"00 X\r\n\r", b"\n" + OK, ABC),
          GOOD, False, False),

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+import codecs
+from urllib.parse import quote
 
+import pytest
+from webencodings.labels import LABELS
+
+from crawlers.charsets import codec_of
 from crawlers.links import extract
 
 
@@ -19,7 +24,7 @@ from crawlers.links import extract
         ('<a href="/é">'.encode("latin-1"), '"latin1"', ["/%C3%A9"]),
         (b"<a href=/\x80>", "us-ascii", ["/%E2%82%AC"]),
         (b"<a href=/\xff>", "utf-8", ["/%EF%BF%BD"]),
-        ('<meta charset="latin-1"><a href="/é">'.encode("latin-1"), None, ["/%C3%A9"]),
+        ('<meta charset="latin1"><a href="/é">'.encode("latin-1"), None, ["/%C3%A9"]),
         ('<meta charset="utf-16"><a href="/é">'.encode(), None, ["/%C3%A9"]),
         ('<meta charset="latin-1"><a href="/é">'.encode(), "utf-8", ["/%C3%A9"]),
         ('<a href="/ソ">'.encode("shift_jis"), "Shift_JIS", ["/%E3%82%BD"]),
@@ -40,3 +45,29 @@ from crawlers.links import extract
 )
 def test_encodings(body: bytes, charset: str | None, links: list[str]) -> None:
     assert extract(body, "http://host/", charset) == [f"http://host{link}" for link in links]
+
+
+@pytest.mark.parametrize(
+    ("label", "raw", "text"),
+    [
+        ("Shift_JIS", b"\x87\x40", "①"),
+        ("x-sjis", b"\xfb\xfc", "髙"),
+        ("euc-kr", b"\x8cc", "똠"),
+        ("ks_c_5601-1987", b"\x8cc", "똠"),
+        ("csgb2312", b"\xd6\xd0", "中"),
+        ("gbk", b"\x81\x30\x84\x36", "¥"),
+        ("iso-8859-9", b"\x80", "€"),
+        ("TIS-620", b"\x80", "€"),
+        ("iso88591", b"\xe9", "é"),
+        ("koi", b"\xd1", "я"),
+        ("mac", b"\x8e", "é"),
+    ],
+)
+def test_a_label_means_what_browsers_take_it_for(label: str, raw: bytes, text: str) -> None:
+    """Python's codecs of the same names know fewer characters, or other labels."""
+    assert extract(b'<a href="/%b">' % raw, "http://host/", label) == [f"http://host/{quote(text)}"]
+
+
+def test_every_label_of_the_web_has_a_codec() -> None:
+    for label in LABELS:
+        codecs.lookup(codec_of(b"", label))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import threading
 import time
-from collections.abc import Iterator
+import zlib
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import pytest
@@ -58,6 +60,37 @@ def test_robots_txt_is_obeyed(server: ScriptedServer, name: str) -> None:
     }  # fmt: skip
     assert set(server.requests) == {"/robots.txt", "/", "/a", "/private/not", "/moved"}
     assert set(server.requests.values()) == {1}
+
+
+CODINGS: dict[str, tuple[Callable[[bytes], bytes], dict[str, int | str]]] = {
+    "gzip": (gzip.compress, {"a": 200, "b": "forbidden"}),
+    "deflate": (zlib.compress, {"a": 200, "b": "forbidden"}),
+    "br": (bytes, {"a": "forbidden", "b": "forbidden"}),
+    "damaged": (lambda rules: gzip.compress(rules)[:-9], {"a": "forbidden", "b": "forbidden"}),
+}
+
+
+@each(HERE)
+@pytest.mark.parametrize("coding", CODINGS)
+def test_robots_txt_in_a_coding_is_obeyed(server: ScriptedServer, name: str, coding: str) -> None:
+    """One that cannot be read may forbid anything; it was taken for one without rules."""
+    pack, found = CODINGS[coding]
+    rules = pack(b"User-agent: *\nDisallow: /b\n")
+    label = "gzip" if coding == "damaged" else coding
+    server.script["/robots.txt"] = ok(rules, "text/plain", f"Content-Encoding: {label}\r\n")
+    server.script["/a"] = server.script["/b"] = page()
+    job = Job((f"{server.url}a", f"{server.url}b"), slots=2, any_host=True, delay_s=0.0)
+    assert outcomes(load(name).crawl(job, NullRecorder()), server.url) == found
+
+
+@pytest.mark.parametrize(("status", "found"), [(204, 200), (206, "forbidden"), (299, "forbidden")])
+def test_any_success_counts(server: ScriptedServer, status: int, found: int | str) -> None:
+    """RFC 9309, 2.3.1.1; 204 has no rules."""
+    rules = b"" if status == 204 else b"User-agent: *\nDisallow: /a\n"
+    server.script["/robots.txt"] = ok(rules, "text/plain").replace(b"200", b"%d" % status, 1)
+    server.script["/"] = page("/a")
+    server.script["/a"] = page()
+    assert crawl(server) == {"": 200, "a": found}
 
 
 @models

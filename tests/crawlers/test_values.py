@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import resource
 import signal
 import socket
 import time
+import zlib
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from selectors import EVENT_READ
@@ -15,10 +17,19 @@ import pytest
 
 from crawlers import generators, limits, registry
 from crawlers.http import Exchange, request_tail
-from crawlers.job import Address, CrawlReport, Fetch, Job, JobError, Origin, PageResult
+from crawlers.job import (
+    MAX_ROBOTS,
+    Address,
+    CrawlReport,
+    Fetch,
+    Job,
+    JobError,
+    Origin,
+    PageResult,
+)
 from crawlers.loop import Loop
 from crawlers.origins import in_scope, make_origin, origin_prefix
-from crawlers.page import charset, read_page
+from crawlers.page import charset, content_type, decoded, read_page
 from crawlers.recorder import NullRecorder
 from crawlers.stop import Stop
 from crawlers.summary import url_line, why_not_fetched
@@ -54,13 +65,13 @@ def test_a_bad_job_says_what_is_wrong(settings: dict[str, object], says: str) ->
         Job(**{"urls": ("http://x/",), **settings})  # type: ignore[arg-type]
 
 
-def test_further_tries_take_further_addresses() -> None:
+def test_a_try_keeps_its_address() -> None:
     first, second = Address(2, ("127.0.0.1", 1)), Address(2, ("127.0.0.2", 1))
-    fetch = Fetch("http://x/", Origin("http://x", [first, second], b""), "/")
-    taken = []
-    for fetch.tries in (1, 2, 3):
-        taken.append(fetch.address)
-    assert taken == [first, second, first]
+    fetch = Fetch("http://x/", origin := Origin("http://x", [first, second], b""), "/")
+    assert fetch.place is None
+    taken = [fetch.address]
+    origin.addresses.reverse()
+    assert [*taken, fetch.address, fetch.place] == [first, first, first]
 
 
 def test_origins_resolve_with_the_options_of_the_job() -> None:
@@ -111,11 +122,67 @@ def test_only_html_answered_200_has_links() -> None:
         b"200 OK\r\nContent-Type: text/plain",
         b"200 OK",
         b"404 No\r\nContent-Type: text/html",
+        b"200 OK\r\nContent-Type: text/htmlx",
+        b"200 OK\r\nContent-Type: ; text/html",
+        b"200 OK\r\nContent-Type: text/html, text/plain",
+        b"200 OK\r\nContent-Type: text/html\r\nContent-Type: image/png",
         b"200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip",
     ):
         assert read_page(FETCH, answered(head, LINK), True).links is None
-    head = b"200 OK\r\nContent-Type: application/xhtml+xml"
-    assert read_page(FETCH, answered(head, LINK), True).links
+    for head in (
+        b"200 OK\r\nContent-Type: application/xhtml+xml",
+        b"200 OK\r\nContent-Type: image/png\r\nContent-Type: text/html",
+        b"200 OK\r\nContent-Type: text/html\r\nContent-Type: nonsense",
+    ):
+        assert read_page(FETCH, answered(head, LINK), True).links
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        (b"text/html; charset=a", ("text/html; charset=a", True, "a")),
+        (b"text/html; charset=a, text/html", ("text/html", True, "a")),
+        (b"text/html; charset=a, Text/HTML; charset=b", ("Text/HTML; charset=b", True, "b")),
+        (b"text/plain; charset=a, text/html, */*", ("text/html", True, None)),
+        (b'text/html; x="a, image/png"; charset=b', None),
+        (b"text", ("text", False, None)),
+    ],
+)
+def test_types(value: bytes, found: tuple[str, bool, str | None] | None) -> None:
+    """The last type of a list counts; a comma in quotes makes no list."""
+    assert content_type(value) == (found or (value.decode(), True, "b"))
+
+
+def rules(size: int = 0) -> bytes:
+    return b"User-agent: *\nDisallow: /private\n" + b"#" * size
+
+
+PACKED = zlib.compress(rules())
+
+
+@pytest.mark.parametrize(
+    ("codings", "body", "found"),
+    [
+        ([], b"\0", b"\0"),
+        (["gzip"], gzip.compress(rules()), rules()),
+        (["x-gzip"], gzip.compress(b"User-") + gzip.compress(b"agent"), b"User-agent"),
+        (["deflate"], PACKED, rules()),
+        (["deflate"], PACKED[2:-4], rules()),  # as some servers send it
+        (["deflate", "gzip"], gzip.compress(PACKED), rules()),
+        (["gzip"], gzip.compress(rules(MAX_ROBOTS - len(rules()))), rules(MAX_ROBOTS - 33)),
+        (["gzip"], gzip.compress(rules(MAX_ROBOTS)), None),
+        (["gzip"], gzip.compress(bytes(1000)) * 1000, None),
+        (["gzip"], gzip.compress(rules())[:-5], None),
+        (["gzip"], gzip.compress(rules()) + b"more", None),
+        (["gzip"], rules(), None),
+        (["br"], b"", None),
+        (["gzip", "br"], b"x", None),
+    ],
+)
+def test_what_cannot_be_decoded_is_no_robots_txt(
+    codings: list[str], body: bytes, found: bytes | None
+) -> None:
+    assert decoded(body, codings) == found
 
 
 def test_redirects_are_resolved() -> None:

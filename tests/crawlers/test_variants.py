@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import signal
@@ -19,12 +18,12 @@ import pytest
 
 from crawlers import registry
 from crawlers.catalogue import OURS
-from crawlers.conformance.scripted import Connection, ScriptedServer, html, page
+from crawlers.conformance.scripted import Connection, ScriptedServer, page
 from crawlers.job import Job, JobError
 from crawlers.recorder import NullRecorder
 from crawlers.registry import BackendError
 from crawlers.summary import as_json
-from tests.crawlers.backends import STACKS, USUAL, crawl, each, load
+from tests.crawlers.backends import USUAL, crawl, each, load
 from tests.crawlers.conftest import FixtureServer
 
 NAMES = [name for name in registry.names() if find_spec(f"crawlers.variants.{name}")]
@@ -170,44 +169,7 @@ def test_select_refuses_more_than_it_can_express() -> None:
         crawl("callbacks_select", "http://127.0.0.1:1/", slots=1024)
 
 
-DECODING = [name for name in STACKS if not name.endswith("_tuned")]
-"""As they ship: they ask for compressed bodies, or decode them, and a crawl does not notice."""
-
-
-@each(DECODING)
-@pytest.mark.parametrize("length", [True, False])
-def test_a_compressed_page_is_decoded_by_the_library(name: str, length: bool) -> None:
-    """Its links are found, and its checksum is that of the page."""
-    body = gzip.compress(html("/next"))
-    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip\r\n"
-    framing = f"Content-Length: {len(body)}\r\n\r\n" if length else "Connection: close\r\n\r\n"
-
-    def coded(connection: Connection) -> None:
-        connection.send(head + framing.encode() + body)
-        if not length:
-            connection.close()
-
-    with ScriptedServer() as server:
-        server.script["/"] = coded
-        server.script["/next"] = page()
-        report = crawl(name, server.url, slots=2, max_tries=1)
-        assert report.errors == {}
-        assert report.pages == 2
-        assert report.rows[server.url].size == len(html("/next"))
-
-
-@each(DECODING)
-def test_a_decoded_body_is_cut_at_its_limit(name: str) -> None:
-    """A small compressed body must not fill the memory."""
-    body = gzip.compress(bytes(3_000_000))
-    head = f"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {len(body)}\r\n\r\n"
-    with ScriptedServer() as server:
-        server.script["/"] = head.encode() + body
-        report = crawl(name, server.url, slots=1, max_tries=1, max_body=1_000_000)
-        assert report.errors == {"too_large": 1}
-
-
-def test_urllib3_takes_no_idle_connection_after_a_stale_one() -> None:
+def test_a_repeated_request_of_urllib3_gets_a_new_connection() -> None:
     """Which connection the pool gives out next depends on what other threads did meanwhile."""
     stack = pytest.importorskip("crawlers.variants.urllib3")
     with ScriptedServer() as server:

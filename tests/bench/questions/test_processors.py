@@ -292,7 +292,7 @@ THREADS: Mapping[str, Law] = {
 
 
 def details(lines: list[AnyRecord]) -> str:
-    return answered(analysed(lines)).details.get("scaling", "")
+    return str(answered(analysed(lines)).details.get("scaling", ""))
 
 
 def test_threads_without_the_lock_beat_a_loop_from_some_number_of_processors_on() -> None:
