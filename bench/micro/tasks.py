@@ -255,7 +255,7 @@ def _values(repeat: Repeat) -> dict[str, float | None]:
     slopes = {part: fit(held, part) for part in PARTS}
     known = [slope for slope in slopes.values() if slope is not None]
     found = {
-        TOTAL: sum(known) if known else None,
+        TOTAL: sum(known) if len(known) == len(slopes) else None,
         **slopes,
         "switch": switch_s and 1e6 * switch_s,
     }
