@@ -381,7 +381,7 @@ def _bounds(
     limits = limits_of(analysis)
     threads = [n for name in ("threads_max", "pid_max") if (n := limits.get(name)) is not None]
     if (maps := limits.get("max_map_count")) is not None:
-        threads.append((maps - SPARE_MAPS) // MAPS_PER_THREAD)
+        threads.append((maps - SPARE_MAPS) // limits.get("maps_per_thread", MAPS_PER_THREAD))
     if threads and any(_a_thread_each(t) for t in trials):
         yield (
             min(threads),
