@@ -9,6 +9,7 @@ import pytest
 from bench.questions import hold
 from bench.schema import AnyRecord, TrialRecord
 from bench.show.figures import Bars, Figure
+from bench.show.table import MISSING
 from bench.text import KIB
 from tests.bench.synthetic import KNOWN, MODELS, analysed, campaign
 
@@ -56,6 +57,23 @@ def test_a_server_that_held_fewer_is_in_the_table_too() -> None:
 def test_what_servers_hold_is_not_what_crawlers_hold() -> None:
     assert analysed(holding(blocks=2)).memory == {}
     assert hold.answer(analysed(campaign(workloads=("c10k",)))) is None
+
+
+def test_a_user_sees_the_servers_own_memory() -> None:
+    """Who cannot read slabinfo has no total, and a headline that says so."""
+    lines = holding(blocks=5)
+    for number, line in enumerate(lines):
+        if isinstance(line, TrialRecord) and line.memory:
+            held = line.memory.held.model_copy(update={"kernel_socket_bytes": None})
+            lines[number] = line.model_copy(
+                update={"memory": line.memory.model_copy(update={"held": held})}
+            )
+    answer = hold.answer(analysed(lines))
+    assert answer
+    assert answer.headline
+    assert answer.headline.text.startswith("An idle connection costs a server, in user memory, ")
+    assert answer.figures[0].subtitle.startswith("User memory of the server")
+    assert {row[1] for row in answer.tables[0].rows} == {MISSING}
 
 
 @pytest.mark.parametrize("names", [MODELS, ("waitress", "hypercorn", "granian", "uvicorn")])
