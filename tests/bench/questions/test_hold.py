@@ -11,6 +11,7 @@ from bench.schema import AnyRecord, TrialRecord
 from bench.show.figures import Bars, Figure
 from bench.show.table import MISSING
 from bench.text import KIB
+from tests.bench.sure import sure
 from tests.bench.synthetic import KNOWN, MODELS, analysed, campaign
 
 
@@ -104,7 +105,7 @@ def test_both_ends_are_in_one_chart_where_both_were_measured() -> None:
     assert list(panel.rows) == list(MODELS)
     for label, (client, server) in panel.rows.items():
         assert client is not None
-        assert client.median == pytest.approx(analysis.memory[label].total / KIB)
+        assert client.median == pytest.approx(sure(analysis.memory[label].total) / KIB)
         assert server == hold.measured(analysis).spread(label, hold.PLAIN)
 
 
