@@ -133,7 +133,7 @@ def maps_per_thread() -> int | None:
     command = [sys.executable, "-I", "-S", "-c", MAPPINGS]
     with suppress(OSError, subprocess.SubprocessError):
         done = subprocess.run(
-            command, capture_output=True, text=True, env=env, timeout=TIMEOUT_S, check=True
+            command, capture_output=True, encoding="utf-8", env=env, timeout=TIMEOUT_S, check=True
         )
         return procfs.to_int(done.stdout.strip())
     return None
