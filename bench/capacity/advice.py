@@ -131,8 +131,8 @@ def _with_memory(row: Row, backend: Backend, need: Need) -> Row:
             f"{count(share)} connections in a process, measured up to {count(held.highest)}: "
             f"{times(share / held.highest)} times as many"
         )
-    if held.missing:
-        notes.append(f"without {listing(held.missing)}, which could not be read")
+    if not held.in_all:
+        notes.append("user memory alone: not all of the kernel’s could be read")
     return replace(
         row,
         user_bytes=processes * held.fixed_user + need.connections * held.user,

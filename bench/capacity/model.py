@@ -24,9 +24,9 @@ from scipy import stats as sps
 
 from bench.analysis import stats
 from bench.analysis.analysis import REFERENCE_SLOTS, Analysis
-from bench.analysis.stats import CPU_PER_1000, MEMORY_PARTS, MemoryFit
+from bench.analysis.stats import CPU_PER_1000, MemoryFit
 from bench.analysis.stats.records import number_param, widest_point
-from bench.machine.doctor import MAPS_PER_THREAD, SPARE_MAPS
+from bench.machine.doctor import SPARE_MAPS
 from bench.plan.participants import SPREADING
 from bench.plan.workloads import mean_delay_s
 from bench.questions import churn, tls
@@ -58,7 +58,7 @@ class Held:
     fixed_user: float
     fixed_kernel: float
     highest: int  # the most connections of a process at which it was read
-    missing: tuple[str, ...] = ()  # parts of the kernel's memory that could not be read
+    in_all: bool = True  # otherwise a part of the kernel's could not be read, and there is none
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +310,7 @@ def _backend(analysis: Analysis, label: str, point: str | None, pages: Pages) ->
     factors = factors or [(REFERENCE_SLOTS, 1.0)]
     capacity = next((rung.most for rung in analysis.campaign.rungs if rung.name == label), None)
     plain, encrypted = (
-        _held(analysis.records, fits[label], over_tls=over_tls) if label in fits else None
+        _held(analysis.records, fits, label, over_tls=over_tls) if label in fits else None
         for over_tls, fits in ((False, analysis.memory), (True, analysis.memory_over_tls))
     )
     bounds = list(_bounds(analysis, mine, factors, max(_highest(plain), _highest(encrypted))))
@@ -381,7 +381,7 @@ def _bounds(
     limits = limits_of(analysis)
     threads = [n for name in ("threads_max", "pid_max") if (n := limits.get(name)) is not None]
     if (maps := limits.get("max_map_count")) is not None:
-        threads.append((maps - SPARE_MAPS) // MAPS_PER_THREAD)
+        threads.append((maps - SPARE_MAPS) // limits.get("maps_per_thread", UNRECORDED_MAPS))
     if threads and any(_a_thread_each(t) for t in trials):
         yield (
             min(threads),
@@ -459,6 +459,9 @@ def _extra(analysis: Analysis, label: str) -> Extra:
     )
 
 
+UNRECORDED_MAPS: Final = 2
+"""Mappings of a thread on the machine of the reference, whose records do not have them."""
+
 OWN: Final = {
     USER: "user_bytes",
     "page tables": "page_table_bytes",
@@ -467,10 +470,14 @@ OWN: Final = {
 """Parts that a process has before its first connection, and their names in a record."""
 
 
-def _held(records: Records, fit: MemoryFit, *, over_tls: bool) -> Held | None:
-    each = fit.each
-    if USER not in each:
+def _held(
+    records: Records, fits: Mapping[str, MemoryFit], label: str, *, over_tls: bool
+) -> Held | None:
+    """What a backend holds: user memory alone, where a part of the kernel's is missing for any."""
+    fit = fits[label]
+    if fit.user is None:
         return None
+    in_all = all(other.total is not None for other in fits.values())
     before = [
         t.memory.before
         for t in stats.held_trials(records, over_tls=over_tls)[fit.label]
@@ -484,10 +491,10 @@ def _held(records: Records, fit: MemoryFit, *, over_tls: bool) -> Held | None:
         return max(spread.median, 0.0) if spread else 0.0
 
     return Held(
-        user=each[USER],
-        kernel=fit.total - each[USER],
+        user=fit.user,
+        kernel=(fit.total or fit.user) - fit.user if in_all else 0.0,
         fixed_user=fixed(USER),
-        fixed_kernel=sum(fixed(part) for part in OWN if part != USER),
+        fixed_kernel=sum(fixed(part) for part in OWN if part != USER) if in_all else 0.0,
         highest=max(fit.connections),
-        missing=tuple(name for name in MEMORY_PARTS if name not in each),
+        in_all=in_all,
     )

@@ -26,8 +26,11 @@ from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.claims import measure
 from bench.filesystem import packaged
+from bench.micro.tasks import TOTAL, TasksRecord
 from bench.text import KIB, listing, plural
 
+MICRO: Final = "micro"
+"""The folder of the studies, beside those of campaigns."""
 SENTENCES: Final = Path(__file__).parent / "sentences"
 
 Range = tuple[float, float]
@@ -74,12 +77,23 @@ class Evidence:
     name: str  # the campaign's folder, for commands in messages
     analysis: Analysis
     measured: list[measure.AnyLine]
+    tasks: TasksRecord | None = None  # of the same processor and interpreter
 
     @classmethod
     def load(cls, campaign: Path) -> Evidence:
         """Read a campaign's folder; raises :class:`bench.store.StoreError`."""
-        file = store.trials_file(campaign)
-        return cls(file.parent.name, Analysis(store.load(file)), measure.load(file.parent))
+        folder = store.trials_file(campaign).parent
+        return cls.of(folder.name, Analysis(store.load(store.trials_file(campaign))), folder)
+
+    @classmethod
+    def of(cls, name: str, analysis: Analysis, folder: Path) -> Evidence:
+        """With what was measured in the campaign's folder, and waiting tasks in one beside it."""
+        tasks, here = TasksRecord.load(folder.parent / MICRO), analysis.campaign.environment
+        if tasks and (tasks.environment.cpu_model, tasks.environment.python) != (
+            *(here.cpu_model, here.python),
+        ):
+            tasks = None
+        return cls(name, analysis, measure.load(folder), tasks)
 
     def number(self, values: Values, basis: str, note: str = "", python: str = "") -> Number:
         here = self.analysis.campaign.environment.python
@@ -228,8 +242,34 @@ class ExperimentReading(_Reading):
         return evidence.number(interval_of(kept), plural(len(kept), "repeat"), note, python)
 
 
+class TaskReading(_Reading):
+    """KiB of a task that waits without a connection, or a multiple of another's."""
+
+    kind: Literal["task"]
+    task: str
+    base: str | None = None
+
+    def number(self, evidence: Evidence) -> Number | Missing:
+        if evidence.tasks is None:
+            return Missing(
+                "waiting tasks were not measured beside this campaign, on its processor and "
+                "interpreter; run `python -m bench micro --only tasks`"
+            )
+        values = evidence.tasks.measured().values
+        mine, base = (values.get(task or "", {}).get(TOTAL, {}) for task in (self.task, self.base))
+        each = [
+            size / (base[repeat] if self.base else KIB)
+            for repeat, size in mine.items()
+            if not self.base or base.get(repeat)
+        ]
+        if not each:
+            return Missing(f"not all memory of {self.task} was read")
+        return evidence.number(interval_of(each), plural(len(each), "repeat"))
+
+
 Reading = Annotated[
-    RatioReading | CrossingReading | MemoryReading | ExperimentReading, Field(discriminator="kind")
+    RatioReading | CrossingReading | MemoryReading | ExperimentReading | TaskReading,
+    Field(discriminator="kind"),
 ]
 
 
@@ -377,5 +417,5 @@ def of_campaign(analysis: Analysis, folder: Path) -> list[Verdict]:
 
     Leaves out claims without a number. Raises :class:`bench.store.StoreError`.
     """
-    evidence = Evidence(analysis.campaign.campaign, analysis, measure.load(folder))
+    evidence = Evidence.of(analysis.campaign.campaign, analysis, folder)
     return [verdict for verdict in judge([evidence]) if verdict.known]

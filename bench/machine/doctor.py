@@ -28,7 +28,7 @@ from rich.text import Text
 
 from bench.errors import BenchError
 from bench.filesystem import packaged
-from bench.machine import build, cpu, host, kernel, procfs, switches
+from bench.machine import build, cpu, environment, host, kernel, procfs, switches
 from bench.terminal import Terminal
 from bench.text import KIB
 
@@ -154,8 +154,12 @@ def show(results: Sequence[CheckResult]) -> None:
 SPARE_DESCRIPTORS = 128  # standard streams, modules, the control plane, epoll
 SPARE_TASKS = 64
 SPARE_MAPS = 1000  # libraries, heaps and arenas of an interpreter
-MAPS_PER_THREAD = 2  # a stack and its guard page
+MAPS_PER_THREAD = 3  # where it was not measured: a stack, its guard page, Python's data stack
 MAX_MAP_COUNT = "vm.max_map_count"
+
+
+def maps_of_thread() -> int:
+    return environment.maps_per_thread() or MAPS_PER_THREAD
 
 
 def raise_descriptor_limit(needed: int = 0) -> tuple[int, int]:
@@ -214,7 +218,7 @@ def thread_limits() -> Iterator[ThreadLimit]:
         yield ThreadLimit("control group pids.max", left, fix)
     maps = procfs.read_int("proc/sys/vm/max_map_count")
     if maps is not None:
-        fit = (maps - SPARE_MAPS) // MAPS_PER_THREAD
+        fit = (maps - SPARE_MAPS) // maps_of_thread()
         yield ThreadLimit(MAX_MAP_COUNT, fit, f"sysctl {MAX_MAP_COUNT}={{maps}}")
     processes = resource.getrlimit(resource.RLIMIT_NPROC)[0]
     if processes != resource.RLIM_INFINITY and os.geteuid() != 0:
@@ -232,7 +236,7 @@ def check_threads(needs: Needs) -> Iterator[CheckResult]:
     here |= {each: needs.of_share(needs.threads) for each in limits if each.name == MAX_MAP_COUNT}
     short = {limit: n + SPARE_TASKS for limit, n in here.items() if limit.left < n + SPARE_TASKS}
     for limit, needed in short.items():
-        fix = limit.fix.format(needed * 2, maps=needed * MAPS_PER_THREAD + SPARE_MAPS)
+        fix = limit.fix.format(needed * 2, maps=needed * maps_of_thread() + SPARE_MAPS)
         yield bad("threads", name=limit.name, left=limit.left, needed=needed, fix=fix)
     if limits and not short:
         found = f"room for {limits[0].left:,} threads ({limits[0].name} is the tightest limit)"

@@ -14,6 +14,7 @@ import resource
 import subprocess
 import sys
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,7 @@ REASONS = {
 }
 """Why a value of an environment may be None."""
 
-GIT_TIMEOUT_S = 20
+TIMEOUT_S = 20
 
 
 def packages() -> dict[str, str]:
@@ -75,7 +76,7 @@ def git(repository: Path, *arguments: str) -> str | None:
             capture_output=True,
             encoding="utf-8",
             errors="replace",
-            timeout=GIT_TIMEOUT_S,
+            timeout=TIMEOUT_S,
             check=True,
             # Without this, git status could hold the index lock while someone commits.
             env={**os.environ, "GIT_OPTIONAL_LOCKS": "0"},
@@ -116,6 +117,35 @@ def os_name() -> str:
         return platform.system()
 
 
+MAPPINGS = """
+from threading import Lock, Thread
+gate, count = Lock(), lambda: sum(1 for _ in open("/proc/self/maps"))
+gate.acquire()
+before = count()
+for _ in range(100):
+    Thread(target=gate.acquire, daemon=True).start()
+print(round((count() - before) / 100))
+"""
+
+
+@cache
+def maps_per_thread() -> int | None:
+    """Memory mappings of a waiting thread: its stack, a guard page, a data stack of Python's.
+
+    How many there are depends on C library and interpreter. With several arenas of malloc, the
+    holes between them swallow a mapping of each of the first thousand threads; so a fresh
+    interpreter starts them, with one arena. None without /proc, or where they cannot start.
+    """
+    env = os.environ | {"MALLOC_ARENA_MAX": "1"}
+    command = [sys.executable, "-I", "-S", "-c", MAPPINGS]
+    with suppress(OSError, subprocess.SubprocessError):
+        done = subprocess.run(
+            command, capture_output=True, encoding="utf-8", env=env, timeout=TIMEOUT_S, check=True
+        )
+        return procfs.to_int(done.stdout.strip())
+    return None
+
+
 def limits() -> dict[str, int | str | None]:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     processes = resource.getrlimit(resource.RLIMIT_NPROC)[0]
@@ -127,6 +157,7 @@ def limits() -> dict[str, int | str | None]:
         "ip_local_port_range": "-".join(port_range.split()) if port_range else None,
         "cgroup_tasks_left": procfs.tasks_left(),
         "cgroup_memory_bytes": procfs.memory_limit(),
+        "maps_per_thread": maps_per_thread(),
     }
     return found | {name: procfs.read_int(f"proc/sys/{path}") for name, path in SYSCTL.items()}
 

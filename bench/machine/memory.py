@@ -10,9 +10,9 @@ part                   source
 user                   smaps_rollup Pss_Anon + SwapPss
 page tables            status VmPTE
 kernel stacks          threads × the kernel's stack size
-kernel sockets         slabinfo (root)
-other kernel objects   slabinfo (root): inodes, dentries, files, epoll items,
-                       ports, tasks; and the send buffers of threads, calculated
+kernel sockets         slabinfo (root), else :mod:`bench.machine.accounting`
+other kernel objects   the same: inodes, dentries, files, epoll items, ports, tasks
+send buffers           calculated
 =====================  ==========================================================
 
 The parts that belong to a process (user, page tables, stacks, threads,
@@ -67,13 +67,18 @@ from typing import Final
 
 import psutil
 
-from bench.machine import procfs
+from bench.machine import accounting, procfs
+from bench.machine.accounting import Counted
 from bench.machine.procfs import Slab
 from bench.schema import Memory, MemoryParts
 from bench.text import KIB
 
 NO_PROC: Final = "this platform has no /proc"
-NO_SLABINFO: Final = "/proc/slabinfo is readable by root only"
+NO_SLABINFO: Final = (
+    "/proc/slabinfo is readable by root only, and harness, client and server share no control "
+    "group (version 2) that counts both ends of a connection (Linux 6.12)"
+)
+BY_GROUP: Final = "memory.stat slab of the control group of harness, client and server"
 
 PARTS: Final = {
     "user_bytes": ("smaps_rollup Pss_Anon", NO_PROC),
@@ -94,6 +99,16 @@ PARTS: Final = {
     ),
 }
 """Part -> its source, and the reason where it has none."""
+
+OF_GROUP: Final = {
+    "kernel_socket_bytes": f"{BY_GROUP}: a socket with inode, dentry and file, as the harness "
+    "measured its own",
+    "kernel_other_bytes": f"{BY_GROUP}: its growth less the client's sockets and the other end, "
+    "as the harness measured its own",
+    "server_socket_bytes": f"{BY_GROUP}: a socket with inode, dentry and file, as the harness "
+    "measured its own",
+}
+"""The same for parts that a control group counted."""
 
 # --- one process -------------------------------------------------------------------------
 
@@ -309,6 +324,7 @@ class Reading:
     other: MemoryParts | None = None  # the process at the other end
     free: int | None = None  # of the machine, anonymous memory included
     slabs: Slabs | None = None
+    group: Counted | None = None  # where there are no slabs
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,7 +349,8 @@ class Reader:
         other = None
         if self.server_pid is not None:
             other = process_parts(psutil.Process(self.server_pid), self.stack_bytes)
-        return Reading(own, other, free, slabs)
+        pids = [self.worker_pid, *([self.server_pid] if self.server_pid else [])]
+        return Reading(own, other, free, slabs, None if slabs else accounting.counted(*pids))
 
 
 # --- what grew ---------------------------------------------------------------------------
@@ -392,6 +409,19 @@ def kernel_growth(
     return KernelGrowth(sockets, files + rest - beyond, sockets, files + beyond)
 
 
+def counted_growth(
+    before: Counted, held: Counted, connections: int, theirs: Sequence[str]
+) -> KernelGrowth:
+    """The same split of what a control group counted."""
+    ends = before.ends
+    here, there = ends.socket, ends.accepted + ends.watch
+    if theirs == PORT:
+        here, there = ends.accepted, ends.socket + ends.port
+    own = held.slab - before.slab - round(connections * there)
+    sockets = round(connections * here)
+    return KernelGrowth(sockets, own - sockets, round(connections * there))
+
+
 def second_method(before: Reading, held: Reading) -> int | None:
     """How much the machine's free memory shrank, whatever other programs did meanwhile.
 
@@ -409,6 +439,10 @@ def memory(
 ) -> Memory:
     """What holding the connections added; ``theirs`` is as in :func:`kernel_growth`."""
     kernel = kernel_growth(before.slabs, held.slabs, connections, theirs)
+    sources = {name: source for name, (source, _) in PARTS.items()}
+    if before.group and held.group:
+        kernel = counted_growth(before.group, held.group, connections, theirs)
+        sources |= OF_GROUP
     gained = {
         "send_buffer_bytes": send_buffers(before.own, held.own, connections),
         "kernel_socket_bytes": kernel.sockets,
@@ -424,6 +458,6 @@ def memory(
         before=before.own.model_copy(update=start),
         held=parts,
         machine_drop_bytes=drop,
-        sources={name: said for name, (said, _) in PARTS.items() if known[name] is not None},
+        sources={name: source for name, source in sources.items() if known[name] is not None},
         reasons={name: why for name, (_, why) in PARTS.items() if known[name] is None},
     )

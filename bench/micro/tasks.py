@@ -100,11 +100,12 @@ def tick(size: float) -> str:
 
 BYTES: Final = Unit("bytes", size, tick)
 TOTAL: Final = "total"
+OTHER: Final = "kernel_other_bytes"
 PARTS: Final = {
     "user_bytes": Measure("user", "… in user space", BYTES),
     "page_table_bytes": Measure("page tables", "… in page tables", BYTES),
     "kernel_stack_bytes": Measure("kernel stack", "… of the kernel's stack", BYTES),
-    "kernel_other_bytes": Measure("other kernel", "… other in the kernel", BYTES),
+    OTHER: Measure("other kernel", "… other in the kernel", BYTES),
 }
 MEMORY: Final = {
     TOTAL: Measure("together", "a task that waits without a connection", BYTES)
@@ -253,9 +254,11 @@ def _repeats(mine: KindRecord) -> list[Repeat]:
 def _values(repeat: Repeat) -> dict[str, float | None]:
     held, switch_s = repeat[0] or (), repeat[1]
     slopes = {part: fit(held, part) for part in PARTS}
-    known = [slope for slope in slopes.values() if slope is not None]
+    # What else the kernel keeps is read for threads only; they have stacks of its own.
+    parts = [part for part in slopes if part != OTHER or slopes["kernel_stack_bytes"] != 0]
+    known = [slope for part in parts if (slope := slopes[part]) is not None]
     found = {
-        TOTAL: sum(known) if known else None,
+        TOTAL: sum(known) if len(known) == len(parts) else None,
         **slopes,
         "switch": switch_s and 1e6 * switch_s,
     }

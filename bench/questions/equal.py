@@ -104,7 +104,8 @@ def _over(trials: list[TrialRecord], base: str) -> dict[str, Blocks]:
 def _kib(trial: TrialRecord) -> float | None:
     growth = stats.memory_growth(trial) or {}
     parts = [growth.get(part) for part in stats.OWN_PARTS]
-    return sum(part or 0.0 for part in parts) / 1024 or None
+    known = [part for part in parts if part is not None]
+    return sum(known) / 1024 or None if len(known) == len(parts) else None
 
 
 def answer(analysis: Analysis) -> Answer | None:

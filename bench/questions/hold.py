@@ -7,7 +7,7 @@ harness reads the server's memory from outside before the first and with all of 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from bench.analysis import stats
@@ -34,13 +34,13 @@ def _kib(value: float) -> str:
 KIB_EACH: Final = Unit("KiB", _kib, number)
 MIB_FIXED: Final = Unit("MiB", lambda value: f"{significant(value, 2)} MiB", number)
 
-PLAIN, TLS = "plain", "tls"
+PLAIN, TLS, OWN, OWN_TLS = "plain", "tls", "user", "tls-user"
 MEASURES: Final = {
     PLAIN: Measure("plain", "an idle connection on plain HTTP, in all", KIB_EACH),
-    "user": Measure("user", "… of it the server's own", KIB_EACH),
+    OWN: Measure("user", "… of it the server's own", KIB_EACH),
     "kernel": Measure("kernel", "… of it the kernel's", KIB_EACH),
     TLS: Measure("TLS", "an idle connection over TLS, in all", KIB_EACH),
-    "tls-user": Measure("user over TLS", "… of it the server's own", KIB_EACH),
+    OWN_TLS: Measure("user over TLS", "… of it the server's own", KIB_EACH),
     "program": Measure("program", "the server without connections", MIB_FIXED),
 }
 PROSE: Final = (
@@ -52,41 +52,27 @@ PROSE: Final = (
 )
 
 
-def grown(trial: TrialRecord) -> tuple[float, float] | None:
-    """Bytes of a connection: the process's own, and the kernel's; None if a part is unknown."""
-    growth, held = stats.memory_growth(trial), trial.memory
-    if growth is None or held is None:
-        return None
-    parts = {name: growth[name] for name in stats.MEMORY_PARTS}
-    known = [value for value in parts.values() if value is not None]
-    if len(known) < len(parts):
-        return None
-    user = growth["user"] or 0.0
-    return user / held.connections, (sum(known) - user) / held.connections
-
-
-def of_connection(how: Callable[[float, float], float]) -> Value:
-    """A number of the process's own bytes and the kernel's."""
-    return lambda trial: how(*both) if (both := grown(trial)) else None
-
-
-def program(trial: TrialRecord) -> float:
+def program(trial: TrialRecord) -> float | None:
     """Bytes of the server before its first connection."""
     assert trial.memory is not None
     held = trial.memory.before
     parts = (held.user_bytes, held.page_table_bytes, held.kernel_stack_bytes)
-    return float(sum(part or 0 for part in parts))
+    known = [part for part in parts if part is not None]
+    return float(sum(known)) if len(known) == len(parts) else None
 
 
-IN_ALL: Final = of_connection(lambda user, kernel: (user + kernel) / KIB)
-USER: Final = of_connection(lambda user, kernel: user / KIB)
+def in_mib(trial: TrialRecord) -> float | None:
+    return None if (size := program(trial)) is None else size / MIB
+
+
+IN_ALL, USER = stats.kib_each(*stats.MEMORY_PARTS), stats.kib_each("user")
 OF_PLAIN: Final[Mapping[str, Value]] = {
     PLAIN: IN_ALL,
-    "user": USER,
-    "kernel": of_connection(lambda user, kernel: kernel / KIB),
-    "program": lambda trial: program(trial) / MIB,
+    OWN: USER,
+    "kernel": stats.kib_each(*(part for part in stats.MEMORY_PARTS if part != "user")),
+    "program": in_mib,
 }
-OF_TLS: Final[Mapping[str, Value]] = {TLS: IN_ALL, "tls-user": USER}
+OF_TLS: Final[Mapping[str, Value]] = {TLS: IN_ALL, OWN_TLS: USER}
 
 
 def largest(trials: list[TrialRecord]) -> list[TrialRecord]:
@@ -111,9 +97,11 @@ def measured(analysis: Analysis) -> Measured:
 def both_ends(analysis: Analysis, servers: Measured) -> Figure | None:
     """An idle connection at either end; None unless the campaign has both for some model."""
     rows = {
-        label: [stats.spread([analysis.memory[label].total / KIB]), spread]
+        label: [stats.spread([total / KIB]), spread]
         for label in servers.values
-        if label in analysis.memory and (spread := servers.spread(label, PLAIN))
+        if label in analysis.memory
+        and (total := analysis.memory[label].total) is not None
+        and (spread := servers.spread(label, PLAIN))
     }
     if not rows:
         return None
@@ -138,7 +126,12 @@ def answer(analysis: Analysis) -> Answer | None:
     found = measured(analysis)
     if not found.values:
         return None
-    head = of_models(found, PLAIN, "An idle connection costs a server")
+    here, over, what = PLAIN, TLS, "User and kernel memory"
+    costs = "An idle connection costs a server"
+    if any(OWN in row and PLAIN not in row for row in found.values.values()):
+        here, over, what = OWN, OWN_TLS, "User memory"
+        costs = f"{costs}, in user memory,"
+    head = of_models(found, here, costs)
     plain, tls = (connections(analysis, workload) for workload in (NAME, OVER_TLS))
     where = f"at {plain or 'no'} connections" + (f", over TLS at {tls}" if tls else "")
     every = [label for label in found.values if label != BARE]
@@ -161,8 +154,8 @@ def answer(analysis: Analysis) -> Answer | None:
                 head,
                 NAME,
                 "Memory of a server for an idle connection",
-                f"User and kernel memory of the server's end, {where}",
-                {"KiB for each connection": (PLAIN, TLS) if tls else (PLAIN,)},
+                f"{what} of the server's end, {where}",
+                {"KiB for each connection": (here, over) if tls else (here,)},
                 ("plain HTTP", "TLS") if tls else ("", ""),
                 notes=[RANGES + " The table has more servers." * (len(every) > MOST_DRAWN)],
             ),

@@ -10,7 +10,7 @@ library's.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -71,7 +71,8 @@ class OverTls:
 
     label: str
     user: float
-    total: float
+    user_interval: tuple[float, float] | None
+    total: float | None  # None: a part was not read
     interval: tuple[float, float] | None  # of the total
     fixed: float | None
     plain_user: float | None
@@ -100,7 +101,7 @@ class Memory:
         most = max(plain.connections[-1] if plain else 0, tls.highest if tls else 0)
         where, over, on = f"up to {count(most)} held", [MISSING] * 3, [MISSING] * 3
         if plain:
-            on = [cells.memory(plain), kib(plain.each.get(USER)), mib(plain.fixed)]
+            on = [cells.memory(plain), kib(plain.user), mib(plain.fixed)]
         if tls:
             over = [kib(tls.total), kib(tls.user), mib(tls.fixed)]
         return [[what, where, *both] for what, *both in zip(ON_A_CARD, on, over, strict=True)]
@@ -137,12 +138,12 @@ def _over_tls(
     over, on, control = _fit(tls, at) or over, _fit(plain, at), _fit(controls, at)
     if USER not in over.each:
         return None
-    user, before = over.each[USER], on.each.get(USER) if on else None
-    openssl = control.each.get(USER) if control else None
+    user, before = over.each[USER], on.user if on else None
+    openssl = control.user if control else None
     library = None if before is None or openssl is None else user - before - openssl
     return OverTls(
-        *(over.label, user, over.total, over.interval, over.fixed),
-        *(before, on.total if on and before is not None else None, openssl, library),
+        *(over.label, user, over.user_interval, over.total, over.interval, over.fixed),
+        *(before, on.total if on else None, openssl, library),
         at=at,
         highest=highest,
         blocks=over.blocks,
@@ -174,10 +175,8 @@ def answer(analysis: Analysis) -> Answer | None:
     found = measured(analysis)
     if not found.plain and not found.over_tls:
         return None
-    whole = {label for label, fit in found.plain.items() if fit.whole}
-    whole_tls = {label for label, fit in analysis.memory_over_tls.items() if fit.whole}
-    head = _headline(found.plain.values(), "An idle connection uses", whole)
-    over_tls = _headline(found.over_tls.values(), "Over TLS an idle connection uses", whole_tls)
+    head = _headline(found.plain.values(), "An idle connection uses")
+    over_tls = _headline(found.over_tls.values(), "Over TLS an idle connection uses")
     fits = [
         fit for label, fit in found.plain.items() if label in analysis.main and USER in fit.each
     ]
@@ -200,41 +199,72 @@ def answer(analysis: Analysis) -> Answer | None:
     )
 
 
-def _number(row: MemoryFit | OverTls, takes: str) -> Number:
-    """A connection in KiB, to be combined over campaigns."""
+Rows = Sequence[MemoryFit | OverTls]
+
+
+def ranked(held: Iterable[MemoryFit | OverTls]) -> tuple[bool, Rows]:
+    """Whether all parts were read, and the rows by memory, the most first.
+
+    Where a part was not read, only user memory can be compared.
+    """
+    rows = [row for row in held if row.user is not None]
+    in_all = all(row.total is not None for row in rows)
+    return in_all, sorted(rows, key=lambda row: -_compared(row, in_all))
+
+
+def _compared(row: MemoryFit | OverTls, in_all: bool) -> float:
+    return (row.total if in_all else row.user) or 0.0
+
+
+def _number(row: MemoryFit | OverTls, takes: str) -> Number | None:
+    """A connection in KiB, to be combined over campaigns; None where a part was not read."""
+    if row.total is None:
+        return None
     kind = "tls" if isinstance(row, OverTls) else "plain"
     low, high = row.interval or (row.total, row.total)
     spread = Spread(row.total / KIB, low / KIB, high / KIB, row.blocks)
     return Number(f"{kind}/{row.label}", f"{row.label}: {takes}", "KiB", spread)
 
 
-def _headline(
-    held: Collection[MemoryFit | OverTls], takes: str, whole: Container[str]
-) -> Headline | None:
-    """The models with the most and the least, where their intervals lie apart."""
-    models = sorted((row for row in held if row.label in MODELS), key=lambda row: -row.total)
-    every = [_number(row, takes) for row in held if row.label in whole]
+def _headline(held: Collection[MemoryFit | OverTls], takes: str) -> Headline | None:
+    """The models with the most and the least, where their intervals lie apart.
+
+    Of user memory where a part of the kernel's was not read.
+    """
+    in_all, models = ranked(row for row in held if row.label in MODELS)
+    every = [n for row in held if (n := _number(row, takes))]
     if len(models) < 2:
         return None
     most, least = models[0], models[-1]
+    size, base = (_compared(row, in_all) for row in (most, least))
     number = min(most.blocks, least.blocks)
+    of_user = "" if in_all else " of user memory"
 
     def say(values: Sequence[float]) -> str:
-        high, low = (f"{value:.1f} KiB" for value in values)
-        return f"{takes} {high} with {prose(most.label)} and {low} with {prose(least.label)}"
+        high, low = (_kib(KIB * value) for value in values)
+        return (
+            f"{takes} {high}{of_user} with {prose(most.label)} and {low} with {prose(least.label)}"
+        )
 
-    said = say([most.total / KIB, least.total / KIB])
-    quotes = [_number(row, takes).key for row in (most, least)]
-    if not most.interval or not least.interval:
+    said = say([size / KIB, base / KIB])
+    quotes = [n.key for row in (most, least) if in_all and (n := _number(row, takes))]
+    top, bottom = (row.interval if in_all else row.user_interval for row in (most, least))
+    if top is None or bottom is None:
         only = few(number) or f", in {plural(number, 'trial')} each"
         behind = "no interval from one number of connections"
         return Headline(f"{said}{only}", behind, (), every, quotes, say)
     blocks = plural(number, "block")
-    (low, high), (below, above) = most.interval, least.interval
-    if low <= above or most.total <= CLEAR * least.total:
-        return Headline(f"{takes} about as much with every model", blocks, numbers=every)
+    (low, high), (below, above) = top, bottom
+    if low <= above or size <= CLEAR * base:
+        much = "as much" if in_all else "as much user memory"
+        return Headline(f"{takes} about {much} with every model", blocks, numbers=every)
+    of = min((most, least), key=lambda row: row.trials)
+    ranges = f"{kib(low)} to {kib(high)} and {kib(below)} to {kib(above)} KiB"
+    behind = f"{ranges}: 95 % intervals of the fitted slopes, {_runs(of)}"
+    if below <= 0:  # no ratio to what may be nothing
+        return Headline(f"{takes} {_kib(size)}{of_user} with {prose(most.label)}", behind)
     ratio = Ratio(
-        *(most.total / least.total, low / above, high / max(below, 1.0), number, None, ()),
+        *(size / base, low / above, high / below, number, None, ()),
         stats.USER_PER_CONNECTION.more,
         "the intervals of the slopes lie apart",
     )
@@ -242,9 +272,6 @@ def _headline(
         *("c10k", "", stats.USER_PER_CONNECTION, least.label, most.label, ratio),
         server_limited=False,
     )
-    ranges = f"{kib(low)} to {kib(high)} and {kib(below)} to {kib(above)} KiB"
-    of = min((most, least), key=lambda row: row.trials)
-    behind = f"{ranges}: 95 % intervals of the fitted slopes, {_runs(of)}"
     return Headline(said, behind, [pair], every, quotes, say)
 
 
@@ -255,19 +282,32 @@ def _runs(row: MemoryFit | OverTls) -> str:
     return f"{plural(numbers, 'number')} of connections, {uneven}{plural(row.blocks, 'run')} each"
 
 
+def _kib(value: float) -> str:
+    return "less than 0.1 KiB" if value < KIB / 20 else f"{kib(value)} KiB"
+
+
 def _prose(fits: Iterable[MemoryFit]) -> str:
-    models = sorted((fit for fit in fits if fit.label in MODELS), key=lambda fit: -fit.total)
-    each = [f"`{fit.label}` {kib(fit.total)} ({kib(fit.each.get(USER))})" for fit in models]
+    in_all, models = ranked(fit for fit in fits if fit.label in MODELS)
+    each = [f"`{fit.label}` {kib(fit.total)} ({kib(fit.user)})" for fit in models]
+    what = "user space and kernel together (user space alone)"
+    if not in_all:
+        each = [f"`{fit.label}` {kib(fit.user)}" for fit in models]
+        what = "user space alone, because not all of the kernel’s was read"
     return (
-        "The client’s side in KiB, user space and kernel together (user space alone): "
-        f"{', '.join(each)}. To measure it: `python -m bench run --only c10k`."
+        f"The client’s side in KiB, {what}: {', '.join(each)}. "
+        "To measure it: `python -m bench run --only c10k`."
     )
 
 
 def _prose_over_tls(rows: Sequence[OverTls], openssl: float | None) -> str:
-    ranked = sorted(rows, key=lambda row: (row.label not in MODELS, -row.total))
-    each = [f"`{row.label}` {kib(row.total)} ({kib(row.plain_total)})" for row in ranked]
-    parts = [f"In KiB, in brackets on plain HTTP: {', '.join(each)}."]
+    in_all, by_memory = ranked(rows)
+    each = [
+        f"`{row.label}` {kib(over)} ({kib(on)})"
+        for row in sorted(rows, key=lambda row: (row.label not in MODELS, by_memory.index(row)))
+        for over, on in [(row.total, row.plain_total) if in_all else (row.user, row.plain_user)]
+    ]
+    of_user = "" if in_all else " of user memory"
+    parts = [f"In KiB{of_user}, in brackets on plain HTTP: {', '.join(each)}."]
     if openssl is not None:
         own = significant(openssl / KIB, 2)
         parts.append(f"OpenSSL’s own part is {own} KiB (control `{CONTROL}`).")
@@ -336,8 +376,9 @@ def _table_over_tls(found: Memory) -> Table:
             [
                 row.label,
                 *map(kib, (row.plain_user, row.user, row.openssl, row.library)),
-                *map(kib, (row.total - row.user, row.plain_total, row.total)),
-                in_times(row.total / row.plain_total) if row.plain_total else MISSING,
+                kib(None if row.total is None else row.total - row.user),
+                *map(kib, (row.plain_total, row.total)),
+                in_times(row.total / row.plain_total) if row.total and row.plain_total else MISSING,
                 *(mib(row.fixed), "slope" if row.at is None else count(row.at)),
             ]
             for row in found.over_tls.values()
@@ -361,10 +402,13 @@ IN_KIB: Final = Unit("KiB", _size, number)
 
 def _by_owner(fits: Sequence[MemoryFit], head: Headline | None) -> Figure:
     counts = sorted({n for fit in fits for n in fit.connections})
+    in_all, _ = ranked(fits)
     bars = {fit.label: [_stack(fit.each, fit.interval, hatched=fit.calculated)] for fit in fits}
+    if not in_all:
+        bars = {fit.label: [_stack({USER: fit.user or 0.0}, fit.user_interval)] for fit in fits}
     return Figure(
         name=NAME,
-        title="Memory per connection, by owner",
+        title="Memory per connection, by owner" if in_all else "User memory per connection",
         headline=head.text if head else None,
         subtitle=f"Slope of a robust (Theil–Sen) line through {len(counts)} numbers of connections "
         f"up to {count(counts[-1])}, with the 95 % interval of the total"
@@ -373,10 +417,10 @@ def _by_owner(fits: Sequence[MemoryFit], head: Headline | None) -> Figure:
         "connections for a slope",
         data=Stacked(
             dict(zip(MEMORY_PARTS, HUES, strict=True)),
-            [StackedPanel("KiB per connection", bars, IN_KIB)],
+            [StackedPanel(f"KiB per connection{'' if in_all else ', user memory'}", bars, IN_KIB)],
         ),
         notes=(
-            *(f"Not in the bars: {words}." for words in _missing(fits)),
+            *(f"Not in the bars: {words}." for words in _missing(fits) if not in_all),
             "Without the server’s side of the sockets, and without the process before its first "
             "connection.",
         ),
@@ -397,14 +441,17 @@ def _over_plain(rows: Sequence[OverTls], head: Headline | None) -> Figure:
     numbers = f"at {' or '.join(map(count, at))} connections, divided by their number"
     slopes = f"slope over the numbers of connections up to {count(rows[0].highest)}"
     how = [*([slopes] if any(row.at is None for row in rows) else []), *([numbers] if at else [])]
-    bars = {row.label: _stacks(row) for row in rows}
+    in_all, _ = ranked(rows)
+    bars = {row.label: _stacks(row, in_all) for row in rows}
+    end = "" if in_all else ", user memory"
     return Figure(
         name=TLS_MEMORY,
         title="Memory per connection, plain and over TLS",
         headline=head.text if head else None,
         subtitle=f"{capital(', or '.join(how))}: above on plain HTTP, below over TLS 1.3",
         data=Stacked(
-            HUES_OVER_TLS, [StackedPanel("KiB per connection, the client’s side", bars, IN_KIB)]
+            HUES_OVER_TLS,
+            [StackedPanel(f"KiB per connection, the client’s side{end}", bars, IN_KIB)],
         ),
         notes=(
             "OpenSSL: the control bare_tls, which holds connections with OpenSSL and little else. "
@@ -413,12 +460,14 @@ def _over_plain(rows: Sequence[OverTls], head: Headline | None) -> Figure:
     )
 
 
-def _stacks(row: OverTls) -> list[Stack]:
-    above: dict[str, float] = {}
-    if row.plain_user is not None and row.plain_total is not None:
-        above = {PLAIN: row.plain_user, "kernel": row.plain_total - row.plain_user}
+def _stacks(row: OverTls, in_all: bool) -> list[Stack]:
+    above = {} if row.plain_user is None else {PLAIN: row.plain_user}
     base = min(row.plain_user or 0.0, row.user)
     openssl = min(row.openssl or 0.0, row.user - base)
     rest = row.user - base - openssl
-    below = {PLAIN: base, "OpenSSL": openssl, LIBRARY: rest, "kernel": row.total - row.user}
+    below = {PLAIN: base, "OpenSSL": openssl, LIBRARY: rest}
+    if in_all and row.total is not None:
+        below["kernel"] = row.total - row.user
+        if above:
+            above["kernel"] = (row.plain_total or 0.0) - above[PLAIN]
     return [_stack(above), _stack(below)]

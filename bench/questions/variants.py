@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from bench.analysis import stats
@@ -54,15 +54,6 @@ MEASURES: Final = {
 }
 
 
-def _held(trial: TrialRecord) -> float | None:
-    """KiB that each held connection added on the client's side, over all parts that were read."""
-    growth = stats.memory_growth(trial)
-    if growth is None or growth["user"] is None or trial.memory is None:
-        return None
-    known = [growth[part] for part in stats.MEMORY_PARTS]
-    return sum(value for value in known if value is not None) / trial.memory.connections / KIB
-
-
 def pairs(records: Records, metric: Metric) -> list[Pair]:
     point = widest_point(records)
     if metric is not CPU_PER_1000 or point is None:
@@ -77,6 +68,7 @@ class Variants:
     about: Mapping[str, Rung]
     measured: Measured
     point: str  # where the processor time is from
+    memory: str  # "memory", or "user memory" where the kernel's was not read
     connections: int | None  # held where memory is shown
     cpu: Mapping[str, Comparison]  # with the baseline
 
@@ -106,7 +98,9 @@ def variants(analysis: Analysis) -> Variants | None:
     # Milliseconds for 1000 pages are microseconds for each.
     pages = by_label(at_point, about, {PAGE: CPU_PER_1000.value})
     at_most = [t for t in held if t.memory and t.memory.connections == most]
-    memory = by_label(at_most, about, {HELD: _held})
+    memory, what = by_label(at_most, about, {HELD: stats.kib_each(*stats.MEMORY_PARTS)}), "memory"
+    if not memory:
+        memory, what = by_label(at_most, about, {HELD: stats.kib_each("user")}), "user memory"
     values = {
         label: {**pages.get(label, {}), **memory.get(label, {})}
         for label in about
@@ -115,7 +109,9 @@ def variants(analysis: Analysis) -> Variants | None:
     if not values:
         return None
     compared = analysis.family(CPU_PER_1000).of(pairs(records, CPU_PER_1000))
-    return Variants(about, Measured(MEASURES, values), point, most, {c.label: c for c in compared})
+    measures = {**MEASURES, HELD: replace(MEASURES[HELD], what=f"{what} of an idle connection")}
+    by_name = {c.label: c for c in compared}
+    return Variants(about, Measured(measures, values), point, what, most, by_name)
 
 
 def _connections(held: Sequence[TrialRecord]) -> int | None:
@@ -201,7 +197,10 @@ def _figure(
         subtitle="Each variant and its ratio (×) to the baseline that it changes one thing of, "
         "with 95 % intervals paired within blocks",
         data=Forest(
-            {"processor time per page": US, f"memory per connection{held}": MEASURES[HELD].unit},
+            {
+                "processor time per page": US,
+                f"{found.memory} per connection{held}": MEASURES[HELD].unit,
+            },
             {label: found.about[label].changes for label in labels},
             {label: found.row(label) for label in labels},
         ),
@@ -242,8 +241,8 @@ def _table(analysis: Analysis, found: Variants) -> Table:
         [_row(found, label) for label in found.measured.values],
         about=(
             "Each backend is compared with the one it names. Processor time is per crawled page, "
-            f"at {found.point}; memory is per connection{held}. HTTP stacks are not concurrency "
-            "models."
+            f"at {found.point}; {found.memory} is per connection{held}. HTTP stacks are not "
+            "concurrency models."
         ),
         notes=[
             *([analysis.places.words] if analysis.places else []),

@@ -12,7 +12,7 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import CPU_PER_1000, PAGES_PER_S, Comparison
+from bench.analysis.stats import CPU_PER_1000, PAGES_PER_S, Comparison, MemoryFit
 from bench.analysis.wording import change, interval
 from bench.plan.labels import Label
 from bench.questions import churn, hold, interpreters, mixed, tls
@@ -42,7 +42,14 @@ KEPT: Final = "\0"
 
 
 class NotShownError(ValueError):
-    """A template quotes a difference that the records do not show."""
+    """A template quotes a difference or a total that the records do not show."""
+
+
+def _in_all(fit: MemoryFit) -> float:
+    """Bytes of a connection. Raises :class:`NotShownError` where a part was not read."""
+    if fit.total is None:
+        raise NotShownError(f"{fit.label}: not all of its memory was read")
+    return fit.total
 
 
 def quoted(found: Comparison) -> str:
@@ -80,16 +87,16 @@ class Numbers:
 
     def idle(self, label: str) -> str:
         """KiB that an idle connection uses on plain HTTP, client's side."""
-        return f"{self.analysis.memory[label].total / KIB:.1f}"
+        return f"{_in_all(self.analysis.memory[label]) / KIB:.1f}"
 
     def idle_tls(self, label: str) -> str:
         """The same over TLS."""
-        return f"{self.analysis.memory_over_tls[label].total / KIB:.1f}"
+        return f"{_in_all(self.analysis.memory_over_tls[label]) / KIB:.1f}"
 
     def held(self, label: str, connections: int, *, over_tls: bool = False) -> str:
         """MiB that so many of them use."""
         fits = self.analysis.memory_over_tls if over_tls else self.analysis.memory
-        return count(fits[label].total * connections / MIB)
+        return count(_in_all(fits[label]) * connections / MIB)
 
     def page(self, label: str, point: str = FETCH) -> str:
         """Microseconds of processor time per page, the median of the trials."""
@@ -169,7 +176,7 @@ class Lock:
 
     def idle(self, label: str, interpreter: str) -> str:
         """KiB that an idle connection uses on plain HTTP, client's side."""
-        return f"{self.analysis.memory[Label(label, interpreter).backend].total / KIB:.1f}"
+        return f"{_in_all(self.analysis.memory[Label(label, interpreter).backend]) / KIB:.1f}"
 
     def page(self, label: str, interpreter: str) -> str:
         """Microseconds of processor time per crawled page, the median of the trials."""

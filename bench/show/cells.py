@@ -44,17 +44,15 @@ def mib(value: float | None) -> str:
 
 def memory(fit: MemoryFit | None) -> str:
     """A connection in KiB, if all of its parts were read."""
-    return kib(fit.total) if fit and fit.whole else MISSING
+    return kib(fit.total) if fit else MISSING
 
 
 def user_memory(fit: MemoryFit | None) -> str | Cell:
     """Its part in user space, with the interval."""
     if fit is None:
         return MISSING
-    text, part = kib(fit.each.get("user")), fit.parts["user"]
-    if part.low is None or part.high is None:
-        return text
-    return Cell(f"{text} [{part.low / KIB:.1f}–{part.high / KIB:.1f}]", text)
+    text, ends = kib(fit.user), fit.user_interval
+    return Cell(f"{text} [{'–'.join(map(kib, ends))}]", text) if ends else text
 
 
 def percent(value: float | None) -> str:

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from bench import store
 from bench.analysis.analysis import Analysis
-from bench.claims import measure
 from bench.claims.verdict import Evidence
 from bench.launch import RESULTS
 from bench.store import Records
@@ -28,4 +27,4 @@ def analysis(name: str = "reference") -> Analysis:
 
 def evidence(folder: Path) -> Evidence:
     """What :meth:`Evidence.load` reads from a folder under results/."""
-    return Evidence(folder.name, analysis(folder.name), measure.load(folder))
+    return Evidence.of(folder.name, analysis(folder.name), folder)

@@ -21,6 +21,7 @@ CASES = [
 ]
 
 
+@pytest.mark.root
 @pytest.mark.parametrize("case", CASES)
 def test_a_crawl_says_what_there_was_too_little_of(case: limits.Case, tmp_path: Path) -> None:
     if reason := limits.why_not(case):

@@ -36,6 +36,7 @@ from bench.analysis.stats.memory import (
     fit_memory,
     held_trials,
     holds,
+    kib_each,
     memory_growth,
     theil_sen,
 )

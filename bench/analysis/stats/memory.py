@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,6 +14,7 @@ from scipy import stats as sps
 from bench.analysis.stats.records import LEVEL, labels_of, spread, trials_of
 from bench.schema import MemoryParts, TrialRecord
 from bench.store import Records
+from bench.text import KIB
 
 #: Fewest distinct numbers of connections for a memory fit.
 MIN_CONNECTION_COUNTS: Final = 4
@@ -65,6 +66,17 @@ def memory_growth(trial: TrialRecord) -> dict[str, float | None] | None:
     return found
 
 
+def kib_each(*names: str) -> Callable[[TrialRecord], float | None]:
+    """KiB of a connection that these parts have together in a trial; None if one is unknown."""
+
+    def value(trial: TrialRecord) -> float | None:
+        growth, held = memory_growth(trial), trial.memory
+        known = [part for name in names if growth and (part := growth[name]) is not None]
+        return sum(known) / held.connections / KIB if held and len(known) == len(names) else None
+
+    return value
+
+
 @dataclass(frozen=True, slots=True)
 class PartFit:
     """One part of a backend's memory as a straight line over connections."""
@@ -109,12 +121,13 @@ class MemoryFit:
         return {name: max(value, 0.0) for name, value in found.items() if value is not None}
 
     @property
-    def total(self) -> float:
-        return sum(self.each.values())
+    def total(self) -> float | None:
+        """All parts together; None if one was not read."""
+        return sum(self.each.values()) if len(self.each) == len(self.parts) else None
 
     @property
-    def whole(self) -> bool:
-        return len(self.each) == len(self.parts)
+    def user(self) -> float | None:
+        return self.each.get("user")
 
     @property
     def server_side(self) -> float | None:
@@ -123,14 +136,21 @@ class MemoryFit:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """All ends of the parts' 95 % intervals together; None without slopes."""
-        if not self.fitted:
+        """All ends of the parts' 95 % intervals together; None without slopes or a part."""
+        return self._ends(self.parts.values()) if self.total is not None else None
+
+    @property
+    def user_interval(self) -> tuple[float, float] | None:
+        return self._ends([self.parts["user"]])
+
+    def _ends(self, parts: Collection[PartFit]) -> tuple[float, float] | None:
+        ends = [(part.low, part.high) for part in parts]
+        known = [
+            (max(low, 0.0), high) for low, high in ends if low is not None and high is not None
+        ]
+        if len(known) < len(ends):
             return None
-        low, high = (
-            sum(max(getattr(part, end) or 0.0, 0.0) for part in self.parts.values())
-            for end in ("low", "high")
-        )
-        return low, high
+        return sum(low for low, _ in known), sum(max(high, 0.0) for _, high in known)
 
     @property
     def calculated(self) -> tuple[str, ...]:
@@ -143,10 +163,9 @@ class MemoryFit:
 
     @property
     def fixed(self) -> float | None:
-        """Fixed bytes of the process: user, page tables and kernel stacks that were read."""
-        values = [self.parts[n].fixed for n in MEMORY_PARTS if n in OWN_PARTS]
-        known = [v for v in values if v is not None]
-        return sum(known) if known else None
+        """Fixed bytes of the process: user, page tables and kernel stacks; None without one."""
+        known = [v for name in OWN_PARTS if (v := self.parts[name].fixed) is not None]
+        return sum(known) if len(known) == len(OWN_PARTS) else None
 
 
 def theil_sen(x: Sequence[float], y: Sequence[float]) -> tuple[float, float, float, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import selectors
 import socket
 from contextlib import ExitStack
@@ -11,6 +12,7 @@ from time import perf_counter
 import psutil
 
 from bench.claims.experiments import ExperimentResult
+from bench.machine import procfs
 from bench.machine.doctor import raise_descriptor_limit
 
 # --- how many sleeping threads one process can start ----------------------------------------------
@@ -38,6 +40,13 @@ def thread_ceiling() -> ExperimentResult:
             stopped_by, failed = f"{type(error).__name__}: {error} after {started:,} threads", True
             break
         started += 1
+    maps = len((procfs.read("proc/self/maps") or "").splitlines())
+    most = procfs.read_int("proc/sys/vm/max_map_count")
+    if started and maps and most:
+        stopped_by += (
+            f", with {maps:,} of {most:,} mappings (vm.max_map_count), {maps / started:.1f} for "
+            f"each, {' '.join(platform.libc_ver()) or 'unknown C library'}"
+        )
     return ExperimentResult(
         {"started": float(started), "failed": 100.0 * failed}, {"note": stopped_by}
     )

@@ -192,6 +192,21 @@ def test_a_difference_that_is_not_shown_keeps_1_in_its_interval() -> None:
             assert one.now.low <= 1.0 <= one.now.high
 
 
+def test_a_thread_is_judged_by_itself_and_not_with_a_connection() -> None:
+    reference = Evidence.load(ROOT / "results" / "reference")
+    thread, ratio, *_ = of(reference, "thread-50k").judged
+    assert [thread.phrase, ratio.phrase] == ["reproduced here"] * 2
+    assert isinstance(thread.now, Number)
+    assert isinstance(ratio.now, Number)
+    assert 33 < thread.now.value < 75
+    assert ratio.now.value > 17
+
+
+def test_waiting_tasks_of_another_machine_say_nothing() -> None:
+    (thread, *_) = of(evidence(), "thread-50k").judged
+    assert "bench micro --only tasks" in thread.words
+
+
 def test_experiments_are_read_from_their_last_run() -> None:
     found = evidence()
     found.measured = [

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.machine import build, doctor, host
+from bench.machine import build, doctor, environment, host
 from bench.machine.doctor import CheckResult, Needs
 from tests.bench.fake_root import put
 from tests.torture import limits
@@ -155,6 +155,19 @@ def test_the_soft_limit_of_descriptors_is_raised_and_that_is_said() -> None:
     assert before == after > 256
 
 
+def test_a_thread_takes_as_many_mappings_as_the_kernel_lists(
+    empty: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With holes between arenas of malloc, a few hundred would seem to take two each."""
+    found = environment.maps_per_thread()
+    assert found in (2, 3)
+    put(empty, "proc/sys/vm/max_map_count", "65530\n")
+    (limit,) = (each for each in doctor.thread_limits() if each.name == doctor.MAX_MAP_COUNT)
+    assert limit.left == (65530 - doctor.SPARE_MAPS) // found
+    monkeypatch.setattr(environment, "maps_per_thread", lambda: None)
+    assert doctor.maps_of_thread() == doctor.MAPS_PER_THREAD
+
+
 def test_a_limit_of_the_user(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     monkeypatch.setattr(resource, "getrlimit", lambda which: (500, 500))
@@ -196,6 +209,7 @@ QUICK = ("threads", "memory", "disk", "read-only results", "no /proc")
 CASES = [case for case in limits.CASES if case.name in QUICK]
 
 
+@pytest.mark.root
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
 def test_a_campaign_is_refused_in_a_line(case: limits.Case, tmp_path: Path) -> None:
     if reason := limits.why_not(case):

@@ -168,6 +168,7 @@ class TestMemory:
         assert found.sources == {}
         assert "root" in found.reasons["kernel_socket_bytes"]
 
+    @pytest.mark.root
     @pytest.mark.parametrize("model", ["loop", "threads"])
     def test_held_connections(self, model: str) -> None:
         """Two hundred real pairs. Wide bounds: slabs grow in steps, and others use memory."""

@@ -10,7 +10,9 @@ from bench.questions import hold
 from bench.report.charts import story
 from bench.schema import AnyRecord, TrialRecord
 from bench.show.figures import Bars, Figure
+from bench.show.table import MISSING
 from bench.text import KIB
+from tests.bench.sure import sure
 from tests.bench.synthetic import KNOWN, MODELS, analysed, campaign
 
 
@@ -80,6 +82,23 @@ def test_what_servers_hold_is_not_what_crawlers_hold() -> None:
     assert hold.answer(analysed(campaign(workloads=("c10k",)))) is None
 
 
+def test_a_user_sees_the_servers_own_memory() -> None:
+    """Who cannot read slabinfo has no total, and a headline that says so."""
+    lines = holding(blocks=5)
+    for number, line in enumerate(lines):
+        if isinstance(line, TrialRecord) and line.memory:
+            held = line.memory.held.model_copy(update={"kernel_socket_bytes": None})
+            lines[number] = line.model_copy(
+                update={"memory": line.memory.model_copy(update={"held": held})}
+            )
+    answer = hold.answer(analysed(lines))
+    assert answer
+    assert answer.headline
+    assert answer.headline.text.startswith("An idle connection costs a server, in user memory, ")
+    assert answer.figures[0].subtitle.startswith("User memory of the server")
+    assert {row[1] for row in answer.tables[0].rows} == {MISSING}
+
+
 @pytest.mark.parametrize("names", [MODELS, ("waitress", "hypercorn", "granian", "uvicorn")])
 def test_a_chart_has_servers_whichever_were_measured(names: Sequence[str]) -> None:
     called = dict(zip(MODELS, names, strict=True))
@@ -108,7 +127,7 @@ def test_both_ends_are_in_one_chart_where_both_were_measured() -> None:
     assert list(panel.rows) == list(MODELS)
     for label, (client, server) in panel.rows.items():
         assert client is not None
-        assert client.median == pytest.approx(analysis.memory[label].total / KIB)
+        assert client.median == pytest.approx(sure(analysis.memory[label].total) / KIB)
         assert server == hold.measured(analysis).spread(label, hold.PLAIN)
 
 

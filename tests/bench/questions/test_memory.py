@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
+from bench.capacity import model
 from bench.questions import memory
 from bench.questions.question import Answer
 from bench.report import export, findings
+from bench.report.numbers import NotShownError, Numbers
 from bench.schema import AnyRecord, TrialRecord
 from bench.show.figures import Stacked
 from bench.show.table import text_of
@@ -101,8 +103,65 @@ def test_a_part_that_was_not_read_is_missing_and_makes_no_total() -> None:
     (table,) = answer.tables
     assert "Missing: kernel sockets: needs root" in table.notes
     assert "Not in the bars: kernel sockets: needs root." in answer.figures[0].notes
+    assert sure(answer.headline).text == (
+        "An idle connection uses 22.2 KiB of user memory with threads and 2.6 KiB with callbacks"
+    )
+    assert "user space alone" in answer.prose
+    assert answer.figures[0].title == "User memory per connection"
+    assert isinstance(answer.figures[0].data, Stacked)
+    bars = answer.figures[0].data.panels[0].rows.values()
+    assert {part for stacks in bars for stack in stacks for part in stack.parts} == {"user"}
     total = table.header.index("total")
     assert [text_of(row[total]) for row in table.rows if row[0] == "threads"] == ["–"]
+
+
+def for_users(lines: list[AnyRecord], **of_callbacks: int) -> list[AnyRecord]:
+    """The records as a user has them, who cannot read slabinfo."""
+    lacks: dict[str, int | None] = {"kernel_socket_bytes": None, "kernel_other_bytes": None}
+    found: list[AnyRecord] = []
+    for line in lines:
+        if isinstance(line, TrialRecord) and line.memory:
+            more = of_callbacks if line.label == "callbacks" else {}
+            held = line.memory.held.model_copy(update=lacks | more)
+            line = line.model_copy(update={"memory": line.memory.model_copy(update={"held": held})})
+        found.append(line)
+    return found
+
+
+def test_no_ratio_is_formed_to_a_connection_that_takes_nothing() -> None:
+    start = next(
+        line.memory.before.user_bytes or 0
+        for line in HELD
+        if isinstance(line, TrialRecord) and line.label == "callbacks" and line.memory
+    )
+    headline = sure(answered(for_users(HELD, user_bytes=start)).headline)
+    assert headline.text == "An idle connection uses 22.2 KiB of user memory with threads"
+    assert headline.pairs == ()
+    few = [line for line in HELD if not isinstance(line, TrialRecord) or line.point == "c10k-10000"]
+    text = sure(answered(for_users(few, user_bytes=start)).headline).text
+    assert "of user memory with threads and less than 0.1 KiB with callbacks" in text
+
+
+def test_a_user_sees_user_memory_everywhere() -> None:
+    lines = for_users(encrypted(backends=EVERY))
+    analysis = analysed(lines)
+    assert {fit.total for fit in analysis.memory.values()} == {None}
+    said = answered(lines).details["tls-memory"]
+    assert "of user memory with async/await" in said
+    assert said in findings.findings(analysis)
+    row = memory.measured(analysis).over_tls["trio"]
+    assert (row.total, row.plain_total, row.interval) == (None, None, None)
+    (figure,) = (each for each in answered(lines).figures if each.name == "tls-memory")
+    assert isinstance(figure.data, Stacked)
+    assert "user memory" in figure.data.panels[0].axis
+    assert not any(
+        "kernel" in stack.parts for pair in figure.data.panels[0].rows.values() for stack in pair
+    )
+    costs = sure(model.costs(analysis))
+    held = [each.plain for each in costs.backends if each.plain]
+    assert {(each.kernel, each.fixed_kernel, each.in_all) for each in held} == {(0.0, 0.0, False)}
+    with pytest.raises(NotShownError, match="not all"):
+        Numbers(analysis).idle("threads")
 
 
 def test_over_tls_memory_splits_into_plain_openssl_and_the_librarys_part() -> None:
@@ -154,8 +213,8 @@ def test_the_finding_over_tls_gives_the_numbers_the_cause_and_the_command() -> N
     text = answered(FULL.records.all).findings("memory")["tls-memory"]
     rows = memory.measured(FULL).over_tls
     for label, row in rows.items():
-        assert f"`{label}` {row.total / KIB:.1f} ({(row.plain_total or 0) / KIB:.1f})" in text
-    most = f"{rows['async_await'].total / KIB:.1f} KiB"
+        assert f"`{label}` {sure(row.total) / KIB:.1f} ({(row.plain_total or 0) / KIB:.1f})" in text
+    most = f"{sure(rows['async_await'].total) / KIB:.1f} KiB"
     for words in (
         f"**Over TLS an idle connection uses {most} with async/await and ",
         "`python -m bench run --only c10k,tls-c10k`",
