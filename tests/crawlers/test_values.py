@@ -9,6 +9,7 @@ import signal
 import socket
 import time
 import zlib
+from functools import partial
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from selectors import EVENT_READ
@@ -36,6 +37,8 @@ from crawlers.summary import url_line, why_not_fetched
 from tests.crawlers.test_main import run
 
 JOB = Job(("http://site.test/",))
+packed = partial(gzip.compress, mtime=0)
+"""The same bytes in every process: they name tests."""
 ORIGIN = Origin("http://site.test", [Address(2, ("127.0.0.1", 80))], request_tail("x", True))
 
 
@@ -164,16 +167,16 @@ PACKED = zlib.compress(rules())
     ("codings", "body", "found"),
     [
         ([], b"\0", b"\0"),
-        (["gzip"], gzip.compress(rules()), rules()),
-        (["x-gzip"], gzip.compress(b"User-", mtime=0) + gzip.compress(b"agent"), b"User-agent"),
+        (["gzip"], packed(rules()), rules()),
+        (["x-gzip"], packed(b"User-") + packed(b"agent"), b"User-agent"),
         (["deflate"], PACKED, rules()),
         (["deflate"], PACKED[2:-4], rules()),  # as some servers send it
-        (["deflate", "gzip"], gzip.compress(PACKED, mtime=0), rules()),
-        (["gzip"], gzip.compress(rules(MAX_ROBOTS - len(rules()))), rules(MAX_ROBOTS - 33)),
-        (["gzip"], gzip.compress(rules(MAX_ROBOTS)), None),
-        (["gzip"], gzip.compress(bytes(1000)) * 1000, None),
-        (["gzip"], gzip.compress(rules())[:-5], None),
-        (["gzip"], gzip.compress(rules()) + b"more", None),
+        (["deflate", "gzip"], packed(PACKED), rules()),
+        (["gzip"], packed(rules(MAX_ROBOTS - len(rules()))), rules(MAX_ROBOTS - 33)),
+        (["gzip"], packed(rules(MAX_ROBOTS)), None),
+        (["gzip"], packed(bytes(1000)) * 1000, None),
+        (["gzip"], packed(rules())[:-5], None),
+        (["gzip"], packed(rules()) + b"more", None),
         (["gzip"], rules(), None),
         (["br"], b"", None),
         (["gzip", "br"], b"x", None),
