@@ -7,13 +7,14 @@ machine, as programs run, and on one, where nothing wakes another processor.
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Final, Self
 
 from pydantic import Field
 from rich.console import Console
 
 from bench.machine import cpu
-from bench.micro.study import Process, Study, apart, by_repeat, head, in_turn, missing
+from bench.micro.study import Process, Study, by_repeat, contrast, head, in_turn, missing
 from bench.schema import Record
 from bench.show.measured import US, Measure, Measured
 from bench.show.table import Table
@@ -115,12 +116,5 @@ def ask(way: str, calls: int, at_once: int = 1, cores: list[int] | None = None) 
 
 def headline(found: Measured) -> str | None:
     """The way that costs most and the one that costs least, if they differ."""
-    ranked = found.with_("alone", (way for way in found.values if way != SUBMIT))
-    if len(ranked) < 2:
-        return None
-    most, least = ranked[0], ranked[-1]
-    only = apart(found, "alone", (most, least), ranked)
-    if only is None:
-        return "A call to a thread and back costs about as much in every way"
-    words = {way: US.words(found.median(way, "alone")) for way in (most, least)}
-    return f"A call to a thread costs {words[most]} with {most}, {words[least]} with {least}{only}"
+    ways = found.with_("alone", (way for way in found.values if way != SUBMIT))
+    return contrast(found, "alone", combinations(ways, 2), "A call to a thread costs", "with")

@@ -13,9 +13,11 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.questions.question import RANGES, Answer, bars, of_models
+from bench.analysis.stats import Metric, Pair
+from bench.questions.question import RANGES, Answer, bars, every_two, of_models
 from bench.show.measured import TIMES, US, Blocks, Measure, Measured, within
 from bench.show.words import BY_LOAD
+from bench.store import Records
 from bench.text import listing
 
 NAME: Final = "accept"
@@ -36,6 +38,10 @@ PROSE: Final = (
     "opens a connection for each answer too, so a fast server may wait for it. To measure it: "
     "`python -m bench run --profile servers --only accept,serve-100`."
 )
+
+
+def pairs(_: Records, metric: Metric) -> list[Pair]:
+    return every_two(POINT) if metric is stats.CPU_PER_REQUEST else []
 
 
 def measured(analysis: Analysis) -> Measured:
@@ -59,7 +65,8 @@ def answer(analysis: Analysis) -> Answer | None:
     found = measured(analysis)
     if not found.values:
         return None
-    head = of_models(found, ALL, "One request per connection costs a server")
+    compared = analysis.family(stats.CPU_PER_REQUEST).of(every_two(POINT))
+    head = of_models(found, ALL, "One request per connection costs a server", compared=compared)
     hollow = stats.limited_by_load(stats.served(analysis.records, NAME))
     servers = found.only(label for label in found.values if label != BARE)
     warnings = [

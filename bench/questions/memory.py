@@ -221,7 +221,9 @@ def _headline(held: Iterable[MemoryFit | OverTls], takes: str) -> Headline | Non
         server_limited=False,
     )
     ranges = f"{kib(low)} to {kib(high)} and {kib(below)} to {kib(above)} KiB"
-    return Headline(said, f"{ranges}: 95 % intervals of slopes from at least {blocks}", [pair])
+    return Headline(
+        said, f"{ranges}: {stats.AT_LEVEL} intervals of slopes from at least {blocks}", [pair]
+    )
 
 
 def _prose(fits: Iterable[MemoryFit]) -> str:
@@ -280,7 +282,7 @@ def _table(fits: Sequence[MemoryFit]) -> Table:
             ]
             for fit in fits
         ],
-        about=f"{how}; user with its 95 % interval; highest N "
+        about=f"{how}; user with its {stats.AT_LEVEL} interval; highest N "
         f"{max(fit.connections[-1] for fit in fits):,}. The server’s side of the sockets is listed "
         f"apart and is not in the total.{f' Sources: {listed}.' if listed else ''}",
         notes=[f"Missing: {words}" for words in _missing(fits)],
@@ -336,7 +338,7 @@ def _by_owner(fits: Sequence[MemoryFit], head: Headline | None) -> Figure:
         title="Memory per connection, by owner",
         headline=head.text if head else None,
         subtitle=f"Slope of a robust (Theil–Sen) line through {len(counts)} numbers of connections "
-        f"up to {count(counts[-1])}, with the 95 % interval of the total"
+        f"up to {count(counts[-1])}, with the {stats.AT_LEVEL} interval of the total"
         if any(fit.fitted for fit in fits)
         else f"At {count(counts[-1])} connections, divided by their number: too few numbers of "
         "connections for a slope",

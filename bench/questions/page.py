@@ -22,7 +22,7 @@ from typing import Final
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import CPU_PER_1000, PAGES_PER_S, Comparison, Metric
-from bench.analysis.wording import prose
+from bench.analysis.wording import bases, prose
 from bench.questions.question import Answer, Headline, contrast, paragraph
 from bench.show import cells
 from bench.show.figures import Colour, Figure, Stack, Stacked, StackedPanel
@@ -108,7 +108,9 @@ def contrasted(analysis: Analysis, asked: Contrast) -> tuple[Headline, str] | No
             group = "HTTP stacks" if c.label in analysis.stacks else "Variants"
             groups.setdefault(group, []).append(c)
     said = {group: differences(mine, asked.less) for group, mine in groups.items()}
+    everyone = [c for mine in groups.values() for c in mine]
     texts = [f"{group}: {each}." for group, each in said.items() if each]
+    texts.append(f"The base: {bases(everyone)}.")
     texts += [
         f"No verdict for `{c.label}`: {c.ratio.reason}."
         for c in analysis.compare(asked.metric)

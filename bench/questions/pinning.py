@@ -94,7 +94,7 @@ def _headline(ratio: Ratio) -> Headline | None:
     only, blocks = few(ratio.blocks), plural(ratio.blocks, "block")
     low, high = ratio.low or ratio.value, ratio.high or ratio.value
     if not only and not ratio.shown:
-        text = "Threads on one processor cost about as much as on all"
+        text = "Whether threads cost more on all processors than on one is undecided"
         return Headline(text, f"{low:.2f} to {high:.2f}, {blocks}")
     saved = 1 / ratio.value
     much = f"{change(saved)} processor time per page {'than' if saved < TIMES_FROM else 'as'}"

@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Any, Final, Protocol, runtime_checkable
 
-from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import MIN_BLOCKS, Comparison, Metric, Pair
-from bench.analysis.wording import between, prose, says
+from bench.analysis.stats import EQUIVALENT, MIN_BLOCKS, Comparison, Metric, Pair
+from bench.analysis.stats.ratios import ABOVE
+from bench.analysis.wording import basis, prose, says
 from bench.plan.labels import Label
 from bench.show.figures import Bars, Figure
 from bench.show.measured import Measured
@@ -141,7 +142,7 @@ def bars(
         data=Bars(
             [found.panel(axis, *mine, hollow=hollow) for axis, mine in panels.items()], *pair
         ),
-        notes=tuple(notes),
+        notes=(*notes, *found.notes),
     )
 
 
@@ -174,39 +175,59 @@ class Compares(Protocol):
 
 
 def of_models(
-    found: Measured, key: str, costs: str, remedies: Sequence[str] = ()
+    found: Measured,
+    key: str,
+    costs: str,
+    remedies: Sequence[str] = (),
+    compared: Sequence[Comparison] | None = None,
 ) -> Headline | None:
     """The model with the most, and what has the least, if they differ: a model or what helps one.
 
-    Every two of these are compared, and the comparisons corrected together: the two that
-    differ most were chosen among them. Five blocks make an interval: the lowest and the highest
-    of them enclose the median of the population with a probability of 1 - 2 ** (1 - n), 94 % for
-    five and 97 % for six. With fewer blocks the sentence says how few, and has no interval.
+    Of every two that can be compared, those that differ most; the correction is for all of them,
+    because the two were chosen among them. ``compared`` is for a quantity with A/A pairs, from its
+    family. With fewer than five blocks the sentence says how few, and has no interval.
     """
-    ranked = found.with_(key, (*MODELS, *remedies))
-    if len(ranked) < 2:
-        return None
-    least = ranked[-1]
-    most = next((label for label in ranked[:-1] if label in MODELS), ranked[0])
     words = found.measures[key].unit.words
-    compared = {(c.label, c.base): c for c in found.compared(key, ranked)}
-    pair = compared[most, least]
-    blocks = pair.ratio.blocks
-    only = few(blocks)
-    if not only and not pair.ratio.shown:
-        return Headline(f"{costs} about as much with every model", plural(blocks, "block"))
-    text = (
-        f"{costs} {words(found.median(most, key))} with {prose(most)} and "
-        f"{words(found.median(least, key))} with {prose(least)}{only}"
-    )
+    two = [*combinations(found.with_(key, (*MODELS, *remedies)), 2)]
+    if compared is None:
+        compared = found.compared(key, two)
+    pairs = [c for c in map(upright, compared) if c.label in MODELS]
+    pair = strongest_of(pairs or compared)
+    if pair is None:
+        return None
+    most, least = map(words, pair.medians)
+    blocks = plural(pair.ratio.blocks, "block")
+    only = few(pair.ratio.blocks)
+    text = f"{costs} {most} with {prose(pair.label)} and {least} with {prose(pair.base)}{only}"
     if only:
         return Headline(text, "no interval")
-    ranges = " and ".join(
-        f"{words(spread.low)} to {words(spread.high)}"
-        for label in (most, least)
-        if (spread := found.spread(label, key))
-    )
-    return Headline(text, f"{ranges}: lowest and highest of {plural(blocks, 'block')}", [pair])
+    if pair.ratio.shown:
+        sides = (side.values() for side in reversed(pair.sides))
+        ranges = [f"{words(min(side))} to {words(max(side))}" for side in sides]
+        floor = "beyond the noise floor" if ABOVE in pair.ratio.reason else "without an A/A pair"
+        tested = f"tested among {plural(pair.family, 'pair')}, {floor}"
+        both = f"{' and '.join(ranges)}: lowest and highest of {blocks}"
+        return Headline(text, f"{both}; {tested}", [pair])
+    if len(pairs) == len(two) and all(c.ratio.verdict == EQUIVALENT for c in pairs):
+        return Headline(f"{costs} about as much with every model", f"{pair.ratio.reason}, {blocks}")
+    ends = f"{words(min(c.medians[1] for c in pairs))} to {words(max(c.medians[0] for c in pairs))}"
+    text = f"{costs} {ends} with the models; no difference is shown"
+    return Headline(text, f"{pair.ratio.reason}, {blocks}")
+
+
+def upright(found: Comparison) -> Comparison:
+    """The comparison with the larger side as its label."""
+    return found if found.medians[0] >= found.medians[1] else found.inverse
+
+
+def strongest_of(compared: Iterable[Comparison]) -> Comparison | None:
+    """The two that differ most: those that are shown to first. Their correction is for all."""
+    found = [upright(c) for c in compared if c.ratio.blocks]
+    return max(found, key=lambda c: (c.ratio.shown, c.medians[0] - c.medians[1]), default=None)
+
+
+def every_two(point: str) -> list[Pair]:
+    return [(point, base, label) for base, label in combinations(MODELS, 2)]
 
 
 def contrast(found: Comparison, verb: str, what: str, less: str = "less") -> Headline | None:
@@ -214,15 +235,10 @@ def contrast(found: Comparison, verb: str, what: str, less: str = "less") -> Hea
 
     None where the difference is not significant.
     """
-    ratio = found.ratio
-    if not ratio.shown or ratio.value is None or ratio.low is None or ratio.high is None:
+    if not found.ratio.shown or found.ratio.low is None:
         return None
-    return Headline(
-        sentence(f"{says(found.label, verb)} {difference(found, what, less)}"),
-        f"{between(ratio.value, ratio.low, ratio.high)}, {100 * stats.LEVEL:.0f} % interval of "
-        f"{plural(ratio.blocks, 'block')}",
-        [found],
-    )
+    text = sentence(f"{says(found.label, verb)} {difference(found, what, less)}")
+    return Headline(text, basis(found), [found])
 
 
 def few(blocks: int) -> str:

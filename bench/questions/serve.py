@@ -13,7 +13,8 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.questions.question import RANGES, Answer, bars, of_models
+from bench.analysis.stats import Metric, Pair
+from bench.questions.question import RANGES, Answer, bars, every_two, of_models
 from bench.show.measured import TIMES, US, Blocks, Measure, Measured, within
 from bench.show.words import BY_LOAD
 from bench.store import Records
@@ -37,6 +38,10 @@ PROSE: Final = (
     "are two. So threads do not pay here for handing the interpreter's lock from one processor to "
     "another. To measure it: `python -m bench run --profile servers`."
 )
+
+
+def pairs(_: Records, metric: Metric) -> list[Pair]:
+    return every_two(f"{NAME}-{MAIN}") if metric is stats.CPU_PER_REQUEST else []
 
 
 def measured(analysis: Analysis) -> Measured:
@@ -67,7 +72,8 @@ def answer(analysis: Analysis) -> Answer | None:
     found = measured(analysis)
     if not found.values:
         return None
-    head = of_models(found, MAIN, "A request costs a server")
+    compared = analysis.family(stats.CPU_PER_REQUEST).of(every_two(f"{NAME}-{MAIN}"))
+    head = of_models(found, MAIN, "A request costs a server", compared=compared)
     slow = limited(analysis.records)
     trials = stats.served(analysis.records, NAME)
     hollow = stats.limited_by_load([t for t in trials if t.point == f"{NAME}-{MAIN}"])

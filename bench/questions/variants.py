@@ -79,19 +79,14 @@ class Variants:
     point: str  # where the processor time is from
     connections: int | None  # held where memory is shown
     cpu: Mapping[str, Comparison]  # with the baseline
+    memory: Mapping[str, Ratio]  # the same
 
     def row(self, label: str) -> list[Estimate]:
         page = self.cpu[label].ratio if label in self.cpu else None
         return [
             Estimate(self.measured.spread(label, PAGE), page),
-            Estimate(self.measured.spread(label, HELD), self._memory(label)),
+            Estimate(self.measured.spread(label, HELD), self.memory.get(label)),
         ]
-
-    def _memory(self, label: str) -> Ratio | None:
-        """Memory with that of the baseline, where both were measured."""
-        base, values = self.about[label].against, self.measured.values
-        both = base and HELD in values.get(label, {}) and HELD in values.get(base, {})
-        return self.measured.compare(HELD, label, base) if base and both else None
 
 
 def variants(analysis: Analysis) -> Variants | None:
@@ -115,7 +110,12 @@ def variants(analysis: Analysis) -> Variants | None:
     if not values:
         return None
     compared = analysis.family(CPU_PER_1000).of(pairs(records, CPU_PER_1000))
-    return Variants(about, Measured(MEASURES, values), point, most, {c.label: c for c in compared})
+    found = Measured(MEASURES, values)
+    shown = found.with_(HELD, values)
+    against = [(about[label].against or "", label) for label in shown]
+    kept = found.compared(HELD, [pair for pair in against if pair[0] in shown])
+    ratios = {c.label: c.ratio for c in kept}
+    return Variants(about, found, point, most, {c.label: c for c in compared}, ratios)
 
 
 def _connections(held: Sequence[TrialRecord]) -> int | None:
@@ -199,7 +199,7 @@ def _figure(
         title=title,
         headline=None,
         subtitle="Each variant and its ratio (×) to the baseline that it changes one thing of, "
-        "with 95 % intervals paired within blocks",
+        f"with {stats.AT_LEVEL} intervals paired within blocks",
         data=Forest(
             {"processor time per page": US, f"memory per connection{held}": MEASURES[HELD].unit},
             {label: found.about[label].changes for label in labels},
@@ -235,9 +235,9 @@ def _table(analysis: Analysis, found: Variants) -> Table:
             name("backend"),
             words("what it changes"),
             Column("µs per page"),
-            Column("ratio [95 %]"),
+            Column(f"ratio [{stats.AT_LEVEL}]"),
             Column("KiB per connection"),
-            Column("ratio [95 %]"),
+            Column(f"ratio [{stats.AT_LEVEL}]"),
         ],
         [_row(found, label) for label in found.measured.values],
         about=(

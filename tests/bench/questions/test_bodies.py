@@ -46,3 +46,29 @@ def test_a_ratio_shrinks_with_the_page() -> None:
 def test_the_headline_names_the_size() -> None:
     answer = sure(bodies.answer(analysed(of_sizes(blocks=5))))
     assert sure(answer.headline).text.startswith("A 1 MB page costs 531 µs with threads and 501 µs")
+
+
+def test_threads_are_over_a_base_whose_server_slept_too_and_that_number_is_printed() -> None:
+    """They were 6.1 times a base that a polling server served, beside a headline of 4.9."""
+    lines: list[AnyRecord] = []
+    for line in of_sizes(blocks=5, base="callbacks"):
+        if isinstance(line, TrialRecord) and line.cpu:
+            asleep = line.extra | {"server_polls": False}
+            polls = {"server_polls": line.backend != "threads"}
+            lines.append(line.model_copy(update={"extra": line.extra | polls}))
+            if line.label == "callbacks":
+                slow = line.cpu.model_copy(update={"client_user_s": 2 * line.cpu.client_user_s})
+                changes = {"kind": "companion", "cpu": slow, "extra": asleep}
+                changes |= {"params": line.params | {"server": "asleep"}}
+                lines.append(line.model_copy(update=changes))
+        else:
+            lines.append(line)
+    analysis = analysed(lines)
+    found, answer = bodies.measured(analysis), sure(bodies.answer(analysis))
+    assert found.median("threads", bodies.times("2 KB")) == pytest.approx(40 / 20, rel=0.01)
+    assert found.median("async_await", bodies.times("2 KB")) == pytest.approx(1.6, rel=0.01)
+    said = "2 KB: over `callbacks` 10.0 µs, and 20.0 µs for `threads`, whose server slept."
+    assert said in answer.tables[0].notes
+    assert said in answer.figures[0].notes
+    head = sure(answer.headline)
+    assert {"threads", "async_await"} != {side for c in head.pairs for side in (c.base, c.label)}
