@@ -50,8 +50,7 @@ class Analysis:
         self.turns = turns
         self.campaign = records.campaign
         self._families: dict[Metric, Family] = {}
-        self._others: dict[tuple[Metric, str | None], Family] = {}
-        self._floors: dict[str, stats.NoiseFloor] = {}
+        self._floors: dict[Metric, stats.NoiseFloor] = {}
         self._made: dict[Callable[[Analysis], object], object] = {}
 
     @classmethod
@@ -154,19 +153,13 @@ class Analysis:
         """
         pairs = stats.star(self.records, metric, base or self.base)
         family = self.family(metric)
-        if base in (None, self.base):
-            return family.of(pairs)
-        if (metric, base) not in self._others:
-            others = [pair for pair in pairs if family.get(pair) is None]
-            self._others[metric, base] = Family(self.records, metric, others)
-        further = self._others[metric, base]
-        found = (family.get(pair) or further.get(pair) for pair in pairs)
-        return [comparison for comparison in found if comparison]
+        others = [] if base in (None, self.base) else [p for p in pairs if not family.get(p)]
+        return [*family.of(pairs), *stats.compare_pairs(self.records, others, metric)]
 
     def floor(self, metric: Metric = stats.PAGES_PER_S) -> stats.NoiseFloor:
-        if metric.name not in self._floors:
-            self._floors[metric.name] = stats.aa_noise_floor(self.records, metric)
-        return self._floors[metric.name]
+        if metric not in self._floors:
+            self._floors[metric] = stats.aa_noise_floor(self.records, metric)
+        return self._floors[metric]
 
     # --- figures ------------------------------------------------------------------------
 

@@ -25,13 +25,13 @@ from scipy import optimize
 from scipy import stats as sps
 
 from bench.analysis.stats import LEVEL, MIN_BLOCKS
-from bench.analysis.stats.ratios import SEED
 
 Array = npt.NDArray[np.float64]
 
 FEWEST_COUNTS: Final = 3
 """Numbers of processors, one among them: two ratios for two parameters."""
 RESAMPLES: Final = 2000
+SEED: Final = 20_261
 TINY: Final = 1e-12
 
 

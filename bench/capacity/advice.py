@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
+from bench.analysis import stats
 from bench.analysis.stats.ratios import MARGINS
 from bench.capacity import model
 from bench.capacity.model import Backend, Costs, Limit, Need
@@ -192,22 +193,11 @@ def apart(costs: Costs, one: Row, other: Row, need: Need) -> bool:
         for backend, row in zip(pair, (one, other), strict=True)
     )
     logs = [math.log(second[b] / first[b]) for b in sorted(first.keys() & second.keys())]
-    half = half_width(costs, logs)
-    if half is None or one.total_us is None:
+    if len(logs) < 2 or one.total_us is None:
         return False
     measured = 1.0 - need.mean_work_us / one.total_us
     mean = sum(logs) / len(logs)
-    return mean - half > 0 and mean > max(costs.floor * measured, SMALLEST)
-
-
-def half_width(costs: Costs, logs: Sequence[float]) -> float | None:
-    """Half the width of Student's 95 % interval of a mean; None with fewer than two values."""
-    quantile = costs.quantiles.get(len(logs))
-    if quantile is None:
-        return None
-    mean = sum(logs) / len(logs)
-    variance = sum((value - mean) ** 2 for value in logs) / (len(logs) - 1)
-    return quantile * math.sqrt(variance / len(logs))
+    return stats.student(logs)[0] > 0 and mean > max(costs.floor * measured, SMALLEST)
 
 
 def _blocks(backend: Backend, need: Need, in_flight: float) -> Blocks:

@@ -20,8 +20,6 @@ from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Final, Literal
 
-from scipy import stats as sps
-
 from bench.analysis import stats
 from bench.analysis.analysis import REFERENCE_SLOTS, Analysis
 from bench.analysis.stats import CPU_PER_1000, MemoryFit
@@ -99,7 +97,6 @@ class Costs:
     point: str | None  # where pages were compared; None where they were not
     slots: int  # at that point
     floor: float  # of the noise, as a log ratio
-    quantiles: Mapping[int, float]  # of Student's t, by the number of blocks
     files: int | None  # that one process of the measured machine may open
     longest_delay_ms: float
     processors: int  # the most that one backend was spread over
@@ -255,10 +252,7 @@ def costs(analysis: Analysis) -> Costs | None:
     pages = page_blocks(records)
     at_point = [blocks for (where, _), blocks in pages.items() if where == point]
     sample = next((t for t in stats.trials_of(records) if t.point == point), None)
-    most = max(map(len, at_point), default=0)
-    floor = stats.aa_noise_floor(records, CPU_PER_1000, "turns").log
-    if floor is None:
-        floor = analysis.floor(CPU_PER_1000).log
+    floor = analysis.floor(CPU_PER_1000).log
     environment = analysis.campaign.environment
     backends = [_backend(analysis, label, point, pages) for label in analysis.labels]
     spread = [t.pinning.get("client") for t in records.trials if t.backend in SPREADING]
@@ -268,7 +262,6 @@ def costs(analysis: Analysis) -> Costs | None:
         point=point if at_point else None,
         slots=int((sample and number_param(sample, "slots")) or REFERENCE_SLOTS),
         floor=floor or 0.0,
-        quantiles={n: float(sps.t.ppf(0.5 + stats.LEVEL / 2, n - 1)) for n in range(2, most + 1)},
         files=limits_of(analysis).get("nofile_hard"),
         longest_delay_ms=max((1000 * delay_of(t) for t in records.trials), default=0.0),
         processors=max((len(cores) for cores in spread if isinstance(cores, list)), default=1),

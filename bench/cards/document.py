@@ -109,7 +109,7 @@ def numbers(analysis: Analysis, label: str) -> Table:
     campaign = analysis.campaign
     return Table(
         "Numbers",
-        [name("what"), name("where"), Column("plain [lowest–highest; ratio: 95 %]"),
+        [name("what"), name("where"), Column(f"plain [lowest–highest; ratio: {stats.AT_LEVEL}]"),
          Column("over TLS")],
         rows,
         about=NUMBERS.format(campaign=campaign.campaign, python=campaign.environment.python),

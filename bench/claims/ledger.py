@@ -17,7 +17,7 @@ from rich.console import Console
 
 from bench import filesystem
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import Spread
+from bench.analysis.stats import AT_LEVEL, Spread
 from bench.claims import measure
 from bench.claims.verdict import (
     PHRASES,
@@ -227,7 +227,7 @@ def design(verdicts: Sequence[Verdict]) -> Design | Skip:
         title=TITLE,
         headline=tally(rows) if len(rows) > 1 else None,
         subtitle="The number now, as a multiple of the number given (the middle of a range, the "
-        "line), with its 95 % interval",
+        f"line), with its {AT_LEVEL} interval",
         data=Forest({"now ÷ then": TIMES}, {}, estimates, at=1.0),
         notes=(
             "Where an author's experiment was run, other readings are on the page only. "

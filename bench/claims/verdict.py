@@ -1,9 +1,9 @@
 """A claim, the number now, and the verdict that follows from both.
 
 A claim is a file of ``sentences/``: its source, and readings, each with the bounds within which it
-counts as true. A ratio is the paired bootstrap of :mod:`bench.analysis.stats`; where the statistics
+counts as true. A ratio is the paired one of :mod:`bench.analysis.stats`; where the statistics
 show no difference, its interval is drawn out to 1, because 1 is not excluded. A slope of memory has
-Theil and Sen's interval, and an experiment's value the bootstrap over its repeats or, if values may
+Theil and Sen's interval, and an experiment's value Student's over its repeats or, if values may
 be 0, the whole range. The interval of a reading lies inside the claim's bounds, outside them, or
 overlaps a bound: that is the verdict on it.
 """
@@ -55,7 +55,7 @@ TOPICS: Final[dict[Topic, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A value, its 95 % interval or whole range, and its basis."""
+    """A value, its interval or whole range, and its basis."""
 
     value: float
     low: float
@@ -285,7 +285,7 @@ def _slope(fit: stats.MemoryFit, which: str) -> Values | Missing:
 
 
 def interval_of(values: Sequence[float]) -> Values:
-    """Value and interval over repeats: bootstrap if possible, otherwise the whole range."""
+    """Value and interval over repeats: Student's if possible, otherwise the whole range."""
     if len(set(values)) > 1 and len(values) >= stats.MIN_BLOCKS and min(values) > 0:
         logs = [log(value) for value in values]
         low, high = stats.log_interval(logs)

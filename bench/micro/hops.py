@@ -8,13 +8,14 @@ more than the call: 79 µs in one campaign, 27 in the next. So the sentence is a
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Final, Self
 
 from pydantic import Field
 from rich.console import Console
 
 from bench.machine import cpu
-from bench.micro.study import Process, Study, apart, by_repeat, head, in_turn, missing
+from bench.micro.study import Process, Study, by_repeat, contrast, head, in_turn, missing
 from bench.schema import Record
 from bench.show.measured import US, Measure, Measured
 from bench.show.table import Table
@@ -123,16 +124,6 @@ def headline(found: Measured) -> str | None:
     On one processor; on all where nothing can be pinned.
     """
     key = ONE if found.with_(ONE, WAYS) else ALL
-    where = found.measures[key].title
-    ranked = found.with_(key, (way for way in found.values if way != SUBMIT))
-    if len(ranked) < 2:
-        return None
-    most, least = ranked[0], ranked[-1]
-    only = apart(found, key, (most, least), ranked)
-    if only is None:
-        return f"A call to a thread and back costs about as much in every way {where}"
-    words = {way: US.words(found.median(way, key)) for way in (most, least)}
-    return (
-        f"{capital(where)}, a call to a thread costs {words[most]} with {most}, "
-        f"{words[least]} with {least}{only}"
-    )
+    where = capital(found.measures[key].title)
+    ways = found.with_(key, (way for way in found.values if way != SUBMIT))
+    return contrast(found, key, combinations(ways, 2), f"{where}, a call to a thread costs", "with")

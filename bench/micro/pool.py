@@ -10,6 +10,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Sequence
+from itertools import combinations
 from statistics import quantiles
 from typing import Any, Final, Self
 
@@ -21,8 +22,8 @@ from bench.micro.study import (
     MicroError,
     Process,
     Study,
-    apart,
     by_repeat,
+    contrast,
     head,
     in_turn,
     missing,
@@ -198,16 +199,6 @@ def late(came: Sequence[tuple[int, int]]) -> float:
 
 def headline(found: Measured) -> str | None:
     """The two ways of one client that differ most, if they do."""
-    clients = dict.fromkeys(way.split()[0] for way in found.values)
-    ways = [[way for way in found.values if way.split()[0] == client] for client in clients]
-    pairs = [found.with_("cpu", both) for both in ways if len(both) == 2]
-    if not pairs:
-        return None
-    most, least = max(
-        pairs, key=lambda pair: found.median(pair[0], "cpu") / found.median(pair[1], "cpu")
-    )
-    only = apart(found, "cpu", (most, least), found.values)
-    if only is None:
-        return "A page costs about as much with a semaphore, workers or the client's own limit"
-    words = {way: US.words(found.median(way, "cpu")) for way in (most, least)}
-    return f"A page costs {words[most]} by {most} and {words[least]} by {least}{only}"
+    ways = combinations(found.with_("cpu", found.values), 2)
+    pairs = [two for two in ways if two[0].split()[0] == two[1].split()[0]]
+    return contrast(found, "cpu", pairs, "A page costs", "by")

@@ -18,10 +18,11 @@ from pydantic import ValidationError
 from rich.console import Console
 
 from bench import filesystem
+from bench.analysis.stats import EQUIVALENT
 from bench.errors import BenchError
 from bench.launch import ROOT
 from bench.machine import cpu, environment
-from bench.questions.question import few
+from bench.questions.question import few, strongest_of
 from bench.report.charts import Design
 from bench.run.process import Child, ProcessError
 from bench.run.runner import own_command
@@ -121,11 +122,21 @@ def by_repeat(
     return found
 
 
-def apart(found: Measured, key: str, pair: tuple[str, str], among: Iterable[str]) -> str | None:
-    """What ends a sentence that contrasts two of these ways; None if no difference is shown."""
-    compared = {(c.label, c.base): c.ratio for c in found.compared(key, among)}
-    only = few(compared[pair].blocks)
-    return only if only or compared[pair].shown else None
+def contrast(
+    found: Measured, key: str, pairs: Iterable[tuple[str, str]], costs: str, by: str
+) -> str | None:
+    """A sentence with the two of these ways that differ most; None without any two."""
+    compared = found.compared(key, pairs)
+    most = strongest_of(compared)
+    if most is None:
+        return None
+    only = few(most.ratio.blocks)
+    if not only and not most.ratio.shown:
+        alike = all(c.ratio.verdict == EQUIVALENT for c in compared)
+        undecided = "Whether one way costs more than another is undecided"
+        return f"{costs} about as much in every way" if alike else undecided
+    high, low = map(found.measures[key].unit.words, most.medians)
+    return f"{costs} {high} {by} {most.label} and {low} {by} {most.base}{only}"
 
 
 # --- the processes ---------------------------------------------------------------------------

@@ -13,10 +13,12 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.questions.question import RANGES, Answer, bars, of_models
+from bench.analysis.stats import Metric, Pair
+from bench.questions.question import RANGES, Answer, bars, every_two, of_models
 from bench.questions.serve import placed
 from bench.show.measured import TIMES, US, Blocks, Measure, Measured, within
 from bench.show.words import BY_LOAD
+from bench.store import Records
 from bench.text import listing
 
 NAME: Final = "accept"
@@ -39,6 +41,10 @@ PROSE: Final = (
     "5.8 times the cost of `callbacks`. To measure it: "
     "`python -m bench run --profile servers --only accept,serve-100`."
 )
+
+
+def pairs(_: Records, metric: Metric) -> list[Pair]:
+    return every_two(POINT) if metric is stats.CPU_PER_REQUEST else []
 
 
 def measured(analysis: Analysis) -> Measured:
@@ -64,7 +70,8 @@ def answer(analysis: Analysis) -> Answer | None:
         return None
     trials = stats.served(analysis.records, NAME)
     serving, where = placed(trials)
-    head = of_models(found, ALL, f"{serving} a connection costs")
+    compared = analysis.family(stats.CPU_PER_REQUEST).of(every_two(POINT))
+    head = of_models(found, ALL, f"{serving} a connection costs", compared=compared)
     hollow = stats.limited_by_load(trials)
     servers = found.only(label for label in found.values if label != BARE)
     warnings = [

@@ -52,7 +52,7 @@ def measured(analysis: Analysis) -> Measured:
         values[closed(size)] = _ms(size, lambda end: max(end.returned_s, end.closed_s))
         values[busy(size)] = _ms(size, lambda end: end.client_cpu_s)
     labels = [*stats.labels_of(analysis.records), CONTROL]
-    return Measured(measures, by_label(trials, labels, values))
+    return Measured(measures, by_label(trials, labels, values), stats.asleep(trials))
 
 
 def _ms(size: int, seconds: Callable[[Cancelled], float]) -> Value:

@@ -38,7 +38,7 @@ PROSE: Final = (
 
 
 def measured(analysis: Analysis) -> Measured:
-    values = {}
+    values, trials = {}, stats.trials_of(analysis.records, NAME, twins=False)
     for label, costs in stats.costs_in_modes(analysis.records, NAME).items():
         kept, new = costs.get(KEPT, {}), costs.get(OPENED, {})
         if opening := within(new, kept, sub):
@@ -48,7 +48,7 @@ def measured(analysis: Analysis) -> Measured:
                 OPENING: opening,
                 "pages": within(new, kept, lambda new, kept: new / kept - 1),
             }
-    return Measured(MEASURES, values)
+    return Measured(MEASURES, values, stats.asleep(trials))
 
 
 def answer(analysis: Analysis) -> Answer | None:

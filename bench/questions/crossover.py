@@ -16,8 +16,7 @@ from typing import Any, Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import Comparison, Ratio
-from bench.analysis.stats.ratios import MARGINS
+from bench.analysis.stats import Comparison
 from bench.analysis.wording import change, interval
 from bench.plan.workloads import SWITCHING
 from bench.questions.question import Answer, Headline
@@ -111,6 +110,10 @@ def measured(analysis: Analysis) -> Crossover | None:
     return Crossover(cells, [each for each in found if each])
 
 
+def slower(found: Comparison) -> bool:
+    return found.ratio.verdict == RATE.less
+
+
 def _delays(cells: Iterable[Cell]) -> list[float]:
     """The delays in milliseconds, 0 first."""
     return sorted({cell.delay_ms for cell in cells})
@@ -122,7 +125,7 @@ def crossing(cells: Sequence[Cell]) -> Crossing | None:
     if not judged:
         return None
     # From the right: everything that is slower up to the first that is not.
-    behind = [*takewhile(lambda cell: slower(cell.against.ratio), reversed(judged))]
+    behind = [*takewhile(lambda cell: slower(cell.against), reversed(judged))]
     before = judged[: len(judged) - len(behind)]
     return Crossing(
         *(cells[0].label, cells[0].delay_ms),
@@ -130,16 +133,6 @@ def crossing(cells: Sequence[Cell]) -> Crossing | None:
         below=behind[-1].slots if behind else None,
         most=judged[-1].slots,
     )
-
-
-def slower(ratio: Ratio) -> bool:
-    """Whether fewer pages per second are shown, and not only within ±2 %.
-
-    Behind a delay that sets the rate, a difference of half a percent can be shown.
-    """
-    if not ratio.shown or ratio.value is None or ratio.low is None:
-        return False
-    return ratio.value < 1 and ratio.low < 1 / (1 + MARGINS[0])
 
 
 def behind(delay: float) -> str:
@@ -189,8 +182,8 @@ def _headline(found: Crossover) -> Headline:
     return Headline(
         f"From {count(fewest)} slots on {behind(shortest)}, threads fetch fewer pages/s "
         "than async/await",
-        f"95 % intervals of {blocks}",
-        [pair for pair in compared if slower(pair.ratio)],
+        f"{stats.AT_LEVEL} intervals of {blocks}",
+        [pair for pair in compared if slower(pair)],
     )
 
 
@@ -202,7 +195,7 @@ def _long(found: Crossover) -> list[str]:
         for one, other in pairwise(found.cells)
         if (one.label, other.label) == (DEFAULT, LONG)
         and one.against.point == other.against.point
-        and slower(one.against.ratio)
+        and slower(one.against)
         and other.against.ratio.low is not None
     ]
     each = f"With a switch interval of 1 s, pages per second against async/await: {listing(told)}."
@@ -224,7 +217,7 @@ def _figure(found: Crossover, head: Headline) -> Figure:
         title="Where threads stop being fine, by slots and delay",
         headline=head.text,
         subtitle="Pages per second over those of async_await in the same blocks, by slots, for "
-        "each delay of the server; 95 % intervals over "
+        f"each delay of the server; {stats.AT_LEVEL} intervals over "
         + of_blocks(cell.against.ratio.blocks for cell in found.cells),
         data=Lines(plots, columns=len(plots)),
         notes=(

@@ -123,6 +123,7 @@ def answer(analysis: Analysis) -> Answer | None:
 
 
 def _change(analysis: Analysis, found: Measured, row: str) -> Ratio:
+    # Not corrected for the others: to miss a change is worse here than to name one too many.
     values = found.values[row]
     floor = max(analysis.floor(stats.CPU_PER_1000).log or 0.0, math.log1p(MOVES))
     metric = stats.CPU_PER_1000

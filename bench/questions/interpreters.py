@@ -18,7 +18,7 @@ from bench.analysis.analysis import Analysis
 from bench.analysis.stats import CPU_PER_1000, USER_PER_CONNECTION, Comparison, Metric, Pair, Spread
 from bench.analysis.wording import (
     TIMES_FROM,
-    between,
+    basis,
     by_build,
     change,
     differing_builds,
@@ -33,7 +33,7 @@ from bench.show.measured import US, Blocks, Measure, Measured
 from bench.show.table import MISSING, Cell, Column, Row, Table, name
 from bench.show.words import blocks_words, differences, point_words, sentence
 from bench.store import Records
-from bench.text import KIB, capital, listing, number, plural
+from bench.text import KIB, capital, listing, number
 
 NAME: Final = "interpreters"
 ASKS: Final = "What did each CPython release change?"
@@ -162,15 +162,14 @@ def headline(previous: Compared) -> Headline | None:
     if not shown:
         return None
     key, most = max(shown, key=lambda one: abs(math.log(one[1].ratio.value or 1.0)))
-    ratio, value = most.ratio, most.ratio.value or 1.0
+    value = most.ratio.value or 1.0
     now, before = Label.parse(most.label), Label.parse(most.base)
     than = "as" if value >= TIMES_FROM else "than"
     on = f"on {now.interpreter} {than} on {before.interpreter}"
     much = f"{change(value)} {MEASURES[key].title}"
     return Headline(
         sentence(f"{says(now.name, 'need')} {much} {on}"),
-        f"{between(value, ratio.low or value, ratio.high or value)}, 95 % interval of "
-        f"{plural(ratio.blocks, 'block')}",
+        basis(most),
         [most],
     )
 
@@ -262,8 +261,7 @@ def _subtitle(analysis: Analysis, found: Measured, columns: Sequence[str]) -> st
     ]
     spreads = (s for label in found.values for key in columns if (s := found.spread(label, key)))
     return (
-        f"{listing(at)}; above: {blocks_words(spreads)}; below: ratio of a step, with its 95 % "
-        "interval"
+        f"{listing(at)}; above: {blocks_words(spreads)}; below: ratio of a step, with its interval"
     )
 
 

@@ -351,7 +351,7 @@ def _table(fits: Sequence[MemoryFit]) -> Table:
             ]
             for fit in fits
         ],
-        about=f"{how}; user with its 95 % interval; highest N "
+        about=f"{how}; user with its {stats.AT_LEVEL} interval; highest N "
         f"{max(fit.connections[-1] for fit in fits):,}. The server’s side of the sockets is listed "
         f"apart and is not in the total.{f' Sources: {listed}.' if listed else ''}",
         notes=[f"Missing: {words}" for words in _missing(fits)],
@@ -411,7 +411,7 @@ def _by_owner(fits: Sequence[MemoryFit], head: Headline | None) -> Figure:
         title="Memory per connection, by owner" if in_all else "User memory per connection",
         headline=head.text if head else None,
         subtitle=f"Slope of a robust (Theil–Sen) line through {len(counts)} numbers of connections "
-        f"up to {count(counts[-1])}, with the 95 % interval of the total"
+        f"up to {count(counts[-1])}, with the {stats.AT_LEVEL} interval of the total"
         if any(fit.fitted for fit in fits)
         else f"At {count(counts[-1])} connections, divided by their number: too few numbers of "
         "connections for a slope",

@@ -25,7 +25,7 @@ from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import CPU_PER_1000, PAGES_PER_S, Comparison, Metric
 from bench.analysis.stats.campaigns import Number
-from bench.analysis.wording import prose
+from bench.analysis.wording import bases, prose
 from bench.plan.participants import BASE
 from bench.questions.question import Answer, Headline, contrast, of_ratio
 from bench.show import cells
@@ -119,7 +119,9 @@ def contrasted(analysis: Analysis, asked: Contrast) -> tuple[Headline, str] | No
             group = "HTTP stacks" if c.label in analysis.stacks else "Variants"
             groups.setdefault(group, []).append(c)
     said = {group: differences(mine, asked.less) for group, mine in groups.items()}
+    everyone = [c for mine in groups.values() for c in mine]
     texts = [f"{group}: {each}." for group, each in said.items() if each]
+    texts.append(f"The base: {bases(everyone)}.")
     texts += [
         f"No verdict for `{c.label}`: {c.ratio.reason}."
         for c in analysis.compare(asked.metric)

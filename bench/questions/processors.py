@@ -343,7 +343,10 @@ COLUMNS: Final[Columns[Row]] = (
         Column("pages/s, median [min–max]"),
         lambda row: cells.spread(stats.spread(row.rates.values())),
     ),
-    (Column("ratio [95 %]"), lambda row: cells.ratio(row.ratio, base=row.compared is None)),
+    (
+        Column(f"ratio [{stats.AT_LEVEL}]"),
+        lambda row: cells.ratio(row.ratio, base=row.compared is None),
+    ),
     (words("verdict"), lambda row: row.ratio.verdict if row.ratio else ""),
     (Column("CPU µs per page"), lambda row: cells.figure(_median(row.cpu))),
     (Column("trials"), lambda row: str(len(row.rates))),
@@ -369,7 +372,7 @@ def figure(
         title="Many processors, against callbacks on one",
         headline=head.text.replace("`", ""),
         subtitle="Pages per second over those of callbacks on one processor, by the client’s "
-        f"processors; this machine has {usable(analysis)}. 95 % intervals over "
+        f"processors; this machine has {usable(analysis)}. {stats.AT_LEVEL} intervals over "
         + of_blocks(row.ratio.blocks for row in drawn if row.ratio),
         data=_data(lines, _curves(drawn, scales)),
         notes=(

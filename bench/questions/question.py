@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import Any, Final, Protocol, runtime_checkable
 
-from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import MIN_BLOCKS, OTHER_WORK, Comparison, Metric, Pair
+from bench.analysis.stats import EQUIVALENT, MIN_BLOCKS, OTHER_WORK, Comparison, Metric, Pair
 from bench.analysis.stats.campaigns import Number
-from bench.analysis.wording import between, prose, says
+from bench.analysis.stats.ratios import ABOVE
+from bench.analysis.wording import basis, prose, says
 from bench.plan.labels import Label
 from bench.show.figures import Bars, Figure
 from bench.show.measured import Measured
@@ -176,7 +177,7 @@ def bars(
             [found.panel(axis, *mine, hollow=hollow) for axis, mine in panels.items() if blocks],
             *pair,
         ),
-        notes=tuple(notes),
+        notes=(*notes, *found.notes),
     )
 
 
@@ -209,44 +210,66 @@ class Compares(Protocol):
 
 
 def of_models(
-    found: Measured, key: str, costs: str, remedies: Sequence[str] = ()
+    found: Measured,
+    key: str,
+    costs: str,
+    remedies: Sequence[str] = (),
+    compared: Sequence[Comparison] | None = None,
 ) -> Headline | None:
     """The model with the most, and what has the least, if they differ: a model or what helps one.
 
-    Every two of these are compared, and the comparisons corrected together: the two that
-    differ most were chosen among them. Five blocks make an interval: the lowest and the highest
-    of them enclose the median of the population with a probability of 1 - 2 ** (1 - n), 94 % for
-    five and 97 % for six. With fewer blocks the sentence says how few, and has no interval.
+    Of every two that can be compared, those that differ most; the correction is for all of them,
+    because the two were chosen among them. ``compared`` is for a quantity with A/A pairs, from its
+    family. With fewer than five blocks the sentence says how few, and has no interval.
     """
-    ranked = found.with_(key, (*MODELS, *remedies))
-    if len(ranked) < 2:
-        return None
-    least = ranked[-1]
-    most = next((label for label in ranked[:-1] if label in MODELS), ranked[0])
     words = found.measures[key].unit.words
-    compared = {(c.label, c.base): c for c in found.compared(key, ranked)}
-    pair = compared[most, least]
-    blocks, every = pair.ratio.blocks, numbers(found, key)
-    only = few(blocks)
-    if not only and not pair.ratio.shown:
-        text = f"{costs} about as much with every model"
-        return Headline(text, plural(blocks, "block"), numbers=every)
+    two = [*combinations(found.with_(key, (*MODELS, *remedies)), 2)]
+    if compared is None:
+        compared = found.compared(key, two)
+    pairs = [c for c in map(upright, compared) if c.label in MODELS]
+    pair = strongest_of(pairs or compared)
+    if pair is None:
+        return None
 
     def say(values: Sequence[float]) -> str:
-        high, low = map(words, values)
-        return f"{costs} {high} with {prose(most)} and {low} with {prose(least)}"
+        most, least = map(words, values)
+        return f"{costs} {most} with {prose(pair.label)} and {least} with {prose(pair.base)}"
 
-    text = f"{say([found.median(label, key) for label in (most, least)])}{only}"
-    quotes = (f"{key}/{most}", f"{key}/{least}")
+    every = numbers(found, key)
+    quotes = [f"{key}/{pair.label}", f"{key}/{pair.base}"]
+    blocks = plural(pair.ratio.blocks, "block")
+    only = few(pair.ratio.blocks)
+    text = say(pair.medians) + only
     if only:
-        return Headline(text, "no interval", numbers=every, quotes=quotes, say=say)
-    ranges = " and ".join(
-        f"{words(spread.low)} to {words(spread.high)}"
-        for label in (most, least)
-        if (spread := found.spread(label, key))
-    )
-    behind = f"{ranges}: lowest and highest of {plural(blocks, 'block')}"
-    return Headline(text, behind, [pair], every, quotes, say)
+        return Headline(text, "no interval", (), every, quotes, say)
+    if pair.ratio.shown:
+        sides = (side.values() for side in reversed(pair.sides))
+        ranges = [f"{words(min(side))} to {words(max(side))}" for side in sides]
+        floor = "beyond the noise floor" if ABOVE in pair.ratio.reason else "without an A/A pair"
+        tested = f"tested among {plural(pair.family, 'pair')}, {floor}"
+        both = f"{' and '.join(ranges)}: lowest and highest of {blocks}"
+        return Headline(text, f"{both}; {tested}", [pair], every, quotes, say)
+    behind = f"{pair.ratio.reason}, {blocks}"
+    if len(pairs) == len(two) and all(c.ratio.verdict == EQUIVALENT for c in pairs):
+        return Headline(f"{costs} about as much with every model", behind, numbers=every)
+    ends = f"{words(min(c.medians[1] for c in pairs))} to {words(max(c.medians[0] for c in pairs))}"
+    text = f"{costs} {ends} with the models; no difference is shown"
+    return Headline(text, behind, numbers=every)
+
+
+def upright(found: Comparison) -> Comparison:
+    """The comparison with the larger side as its label."""
+    return found if found.medians[0] >= found.medians[1] else found.inverse
+
+
+def strongest_of(compared: Iterable[Comparison]) -> Comparison | None:
+    """The two that differ most: those that are shown to first. Their correction is for all."""
+    found = [upright(c) for c in compared if c.ratio.blocks]
+    return max(found, key=lambda c: (c.ratio.shown, c.medians[0] - c.medians[1]), default=None)
+
+
+def every_two(point: str) -> list[Pair]:
+    return [(point, base, label) for base, label in combinations(MODELS, 2)]
 
 
 def contrast(found: Comparison, verb: str, what: str, less: str = "less") -> Headline | None:
@@ -254,18 +277,17 @@ def contrast(found: Comparison, verb: str, what: str, less: str = "less") -> Hea
 
     None where the difference is not significant.
     """
-    ratio = found.ratio
-    if not ratio.shown or ratio.value is None or ratio.low is None or ratio.high is None:
+    if not found.ratio.shown or found.ratio.low is None:
         return None
+    ratio = found.ratio
 
     def say(values: Sequence[float]) -> str:
         other = replace(found, ratio=replace(ratio, value=values[0]))
         return sentence(f"{says(found.label, verb)} {difference(other, what, less)}")
 
     return Headline(
-        say([ratio.value]),
-        f"{between(ratio.value, ratio.low, ratio.high)}, {100 * stats.LEVEL:.0f} % interval of "
-        f"{plural(ratio.blocks, 'block')}",
+        say([ratio.value or 1.0]),
+        basis(found),
         [found],
         of_ratio(found, what),
         [ratio_key(found)],

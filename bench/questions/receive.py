@@ -11,11 +11,14 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
+from bench.analysis.stats import Metric, Pair
+from bench.analysis.wording import basis
 from bench.plan.participants import BASE, MAPPED
 from bench.questions.question import RANGES, Answer, Headline, bars, few
 from bench.show.figures import Unit
 from bench.show.measured import US, Blocks, Measure, Measured
-from bench.text import number, plural
+from bench.store import Records
+from bench.text import number
 
 NAME: Final = "receive"
 ASKS: Final = "What does malloc add to asyncio's receive?"
@@ -40,16 +43,21 @@ PROSE: Final = (
 )
 
 
+def pairs(_: Records, metric: Metric) -> list[Pair]:
+    """Each variant and what it changes, the variant as the base: the line takes it away."""
+    names = [(variant, variant.removesuffix("_mapped")) for variant in MAPPED]
+    wanted = metric is stats.CPU_PER_1000
+    return [(point, *pair) for pair in names for point in POINTS] if wanted else []
+
+
 def measured(analysis: Analysis) -> Measured:
     trials = stats.trials_of(analysis.records, *stats.CPU_PER_1000.workloads, twins=False)
     # Milliseconds for 1000 pages are microseconds for one.
     costs = stats.block_values(trials, stats.CPU_PER_1000)
     faults = stats.faults_of(analysis.records)
     values: dict[str, dict[str, Blocks]] = {}
-    for variant in MAPPED:
-        name = variant.removesuffix("_mapped")
-        point = next((p for p in POINTS if {(p, name), (p, variant)} <= costs.keys()), None)
-        if point is None:
+    for point, variant, name in pairs(analysis.records, stats.CPU_PER_1000):
+        if variant in values or not {(point, name), (point, variant)} <= costs.keys():
             continue
         for label in (name, variant, BASE):
             if (point, label) in costs and label not in values:
@@ -66,7 +74,7 @@ def answer(analysis: Analysis) -> Answer | None:
     found = measured(analysis)
     if not found.values:
         return None
-    head = headline(found)
+    head = headline(analysis)
     return Answer(
         found,
         head,
@@ -91,20 +99,13 @@ def answer(analysis: Analysis) -> Answer | None:
     )
 
 
-def headline(found: Measured) -> Headline | None:
-    for variant in MAPPED:
-        if variant not in found.values:
-            continue
-        ratio = found.compare(COST, variant.removesuffix("_mapped"), variant)
-        if ratio.value is None or ratio.value >= 1:
-            return None
-        saved = f"{100 * (1 - ratio.value):.0f} %"
-        text = f"One line saves asyncio {saved} of its processor time per crawled 2 KB page"
-        if ratio.low is None or ratio.high is None:
-            return Headline(f"{text}{few(ratio.blocks)}", "no interval")
-        if not ratio.shown:
-            return None
-        low, high = (100 * (1 - end) for end in (ratio.high, ratio.low))
-        behind = f"{low:.0f} to {high:.0f} %, 95 % interval of {plural(ratio.blocks, 'block')}"
-        return Headline(text, behind)
-    return None
+def headline(analysis: Analysis) -> Headline | None:
+    asked = pairs(analysis.records, stats.CPU_PER_1000)
+    pair = next((c for c in analysis.family(stats.CPU_PER_1000).of(asked)), None)
+    if pair is None or pair.ratio.value is None or pair.ratio.value >= 1:
+        return None
+    saved = f"{100 * (1 - pair.ratio.value):.0f} %"
+    text = f"One line saves asyncio {saved} of its processor time per crawled 2 KB page"
+    if pair.ratio.low is None:
+        return Headline(f"{text}{few(pair.ratio.blocks)}", "no interval")
+    return Headline(text, basis(pair), [pair]) if pair.ratio.shown else None

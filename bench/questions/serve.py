@@ -13,7 +13,8 @@ from typing import Final
 
 from bench.analysis import stats, summary
 from bench.analysis.analysis import Analysis
-from bench.questions.question import RANGES, Answer, bars, of_models
+from bench.analysis.stats import Metric, Pair
+from bench.questions.question import RANGES, Answer, bars, every_two, of_models
 from bench.schema import TrialRecord
 from bench.show.measured import TIMES, US, Blocks, Measure, Measured, within
 from bench.show.words import BY_LOAD
@@ -38,6 +39,10 @@ PROSE: Final = (
     "one, threads do not pay for handing the interpreter's lock from one processor to another. To "
     "measure it: `python -m bench run --profile servers`."
 )
+
+
+def pairs(_: Records, metric: Metric) -> list[Pair]:
+    return every_two(f"{NAME}-{MAIN}") if metric is stats.CPU_PER_REQUEST else []
 
 
 def measured(analysis: Analysis) -> Measured:
@@ -84,7 +89,8 @@ def answer(analysis: Analysis) -> Answer | None:
         return None
     trials = stats.served(analysis.records, NAME)
     serving, where = placed(trials)
-    head = of_models(found, MAIN, f"{serving} a request costs")
+    compared = analysis.family(stats.CPU_PER_REQUEST).of(every_two(f"{NAME}-{MAIN}"))
+    head = of_models(found, MAIN, f"{serving} a request costs", compared=compared)
     slow = limited(analysis.records)
     hollow = stats.limited_by_load([t for t in trials if t.point == f"{NAME}-{MAIN}"])
     servers = found.only(label for label in found.values if label != BARE)

@@ -64,7 +64,8 @@ def measured(analysis: Analysis) -> Measured:
             if added and (key != RESUMPTION or label in resumes):
                 mine[key] = added
         values[label] = mine
-    return Measured(MEASURES, values)
+    trials = stats.trials_of(analysis.records, FETCHED, EACH_PAGE, twins=False)
+    return Measured(MEASURES, values, stats.asleep(trials))
 
 
 def answer(analysis: Analysis) -> Answer | None:

@@ -13,14 +13,13 @@ from bench import turnlog
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import (
+    AT_LEVEL,
     CPU_PER_1000,
-    LEVEL,
     AaResult,
     EqualWork,
     NoiseFloor,
     floor_words,
 )
-from bench.analysis.stats.noise import UNSTEADY
 from bench.questions.question import Answer, Headline
 from bench.run.judge import unusable
 from bench.show.measured import Measured
@@ -30,8 +29,8 @@ NAME: Final = "trust"
 ASKS: Final = "Can this campaign be trusted?"
 ACROSS: Final = True
 
-#: A noise floor above this is called too noisy for small differences.
-NOISY_FLOOR_PERCENT: Final = 5.0
+#: A noise floor above this log ratio is called too noisy for small differences.
+NOISY_FLOOR: Final = 0.05
 #: A host probe whose 95th percentile is this far above its median is unsteady.
 UNSTEADY_PROBE: Final = 1.15
 #: Stolen time beyond this share of the trials' time deserves a warning.
@@ -53,13 +52,13 @@ def answer(analysis: Analysis) -> Answer:
 
 def headline(analysis: Analysis) -> Headline | None:
     ours, floor = analysis.aa, analysis.floor()
-    if not ours.tested or floor.percent is None:
+    if not ours.tested or floor.log is None:
         return None
     return Headline(
         f"Comparing one backend with itself raised {plural(ours.alarms, 'false alarm')} in "
         f"{ours.tested} comparisons",
-        f"{plural(ours.pairs, 'independent pair')}, noise floor ±{floor.percent:.1f} %; at most "
-        f"{100 * (ours.bound or 0):.0f} % of such pairs raise an alarm, by the 95 % bound",
+        f"{plural(ours.pairs, 'independent pair')}, noise floor {floor_words(floor.log)}; at most "
+        f"{100 * (ours.bound or 0):.0f} % of such pairs raise an alarm, by the {AT_LEVEL} bound",
     )
 
 
@@ -107,10 +106,10 @@ def _head(analysis: Analysis) -> list[str]:
 def _noise(analysis: Analysis) -> list[str]:
     found = []
     floor, host = analysis.floor(), analysis.host
-    if floor.percent is not None and floor.percent > NOISY_FLOOR_PERCENT:
+    if floor.log and floor.log > NOISY_FLOOR:
         found.append(
             "This machine is too noisy for small differences: nothing below "
-            f"{floor_words(floor.log or 0.0)} is claimed."
+            f"{floor_words(floor.log)} is claimed."
         )
     if host and host.probe_p95_over_median > UNSTEADY_PROBE:
         found.append(
@@ -126,9 +125,7 @@ def _short(analysis: Analysis) -> list[str]:
     """Points of which blocks had so few counted rounds that noise hardly averages out."""
     rounds: dict[str, dict[int, int]] = defaultdict(dict)
     for trial in analysis.records.trials:
-        if trial.turns is None or trial.params.get("side"):
-            continue  # old campaigns have crawls of two at the same time, as one turn
-        if trial.status == "ok":
+        if trial.turns is not None and trial.status == "ok":
             # Labels with several threads take one turn in a round, all others two.
             before = rounds[trial.point].get(trial.block, 0)
             rounds[trial.point][trial.block] = max(before, trial.turns.counted // 2)
@@ -178,7 +175,7 @@ def _ending(analysis: Analysis) -> list[str]:
 def method_lines(analysis: Analysis) -> list[str]:
     floors = {"": analysis.floor(), "By CPU per page: ": analysis.floor(CPU_PER_1000)}
     lines = [
-        f"{by}{said_of_floor(floor)}{_left_out(floor)}"
+        f"{by}{said_of_floor(floor)}"
         for by, floor in floors.items()
         if floor.log is not None or not by
     ]
@@ -203,29 +200,17 @@ def _instrument_words(cost: stats.Ratio) -> str:
 
 
 def said_of_floor(floor: NoiseFloor) -> str:
-    """The noise floor in a sentence, and how many pairs are not in it."""
+    """The noise floor in a sentence, and which pairs differ from themselves by more."""
     if floor.log is None:
-        which = "steady A/A pair" if floor.unsteady else "A/A pair"
-        return f"No {which} was measured, so the noise floor of this campaign is unknown."
-    pairs = plural(floor.pairs, "A/A comparison")
-    some = f"; {plural(len(floor.unsteady), 'unsteady pair')} not in it" if floor.unsteady else ""
-    return f"Noise floor {floor_words(floor.log)}, from {pairs}{some}."
-
-
-def _left_out(floor: NoiseFloor) -> str:
-    """Which pairs are not in the floor."""
-    backends: dict[str, list[str]] = {}
-    for (point, backend), log in floor.unsteady.items():
-        backends.setdefault(backend, []).append(f"{point} ({floor_words(log)})")
-    if not backends:
-        return ""
-    said = "; ".join(f"{backend} at {listing(points)}" for backend, points in backends.items())
-    return (
-        " Their two runs took other numbers of page faults, they share the server’s processor, or "
-        f"they scatter more than {UNSTEADY:g} times as much between blocks as the median pair: "
-        f"{said}. A difference from these counts "
-        "there if it exceeds what they differed from themselves, too."
-    )
+        return "No A/A pair was measured, so the noise floor of this campaign is unknown."
+    said = f"Noise floor {floor_words(floor.log)}, from {plural(floor.pairs, 'A/A comparison')}."
+    larger = {place: log for place, log in floor.own.items() if log > floor.log}
+    if not larger:
+        return said
+    pairs = [
+        f"{backend} at {point} ({floor_words(log)})" for (point, backend), log in larger.items()
+    ]
+    return f"{said} Larger where these differed from themselves by more: {listing(pairs)}."
 
 
 def accounting(aa: AaResult) -> list[str]:
@@ -236,14 +221,9 @@ def accounting(aa: AaResult) -> list[str]:
     lines = [
         f"{plural(aa.alarms, 'false alarm')} in {plural(aa.tested, 'A/A comparison')}, which are "
         f"{plural(aa.pairs, 'independent pair')} under several metrics: at most "
-        f"{100 * (aa.bound or 0):.0f} % of such pairs raise an alarm ({100 * LEVEL:.0f} % "
+        f"{100 * (aa.bound or 0):.0f} % of such pairs raise an alarm ({AT_LEVEL} "
         "Clopper–Pearson bound)."
     ]
-    if serial := aa.serial(CPU_PER_1000, "turns"):
-        lines.append(
-            "The A/A ratios of successive blocks by CPU per page in turns correlate by "
-            f"{serial[0]:+.2f} ± {serial[1]:.2f} (standard error); intervals take it as 0."
-        )
     return lines
 
 

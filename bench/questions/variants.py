@@ -68,22 +68,17 @@ class Variants:
     about: Mapping[str, Rung]
     measured: Measured
     point: str  # where the processor time is from
-    memory: str  # "memory", or "user memory" where the kernel's was not read
+    memory_words: str  # "memory", or "user memory" where the kernel's was not read
     connections: int | None  # held where memory is shown
     cpu: Mapping[str, Comparison]  # with the baseline
+    memory: Mapping[str, Ratio]  # the same
 
     def row(self, label: str) -> list[Estimate]:
         page = self.cpu[label].ratio if label in self.cpu else None
         return [
             Estimate(self.measured.spread(label, PAGE), page),
-            Estimate(self.measured.spread(label, HELD), self._memory(label)),
+            Estimate(self.measured.spread(label, HELD), self.memory.get(label)),
         ]
-
-    def _memory(self, label: str) -> Ratio | None:
-        """Memory with that of the baseline, where both were measured."""
-        base, values = self.about[label].against, self.measured.values
-        both = base and HELD in values.get(label, {}) and HELD in values.get(base, {})
-        return self.measured.compare(HELD, label, base) if base and both else None
 
 
 def variants(analysis: Analysis) -> Variants | None:
@@ -110,8 +105,12 @@ def variants(analysis: Analysis) -> Variants | None:
         return None
     compared = analysis.family(CPU_PER_1000).of(pairs(records, CPU_PER_1000))
     measures = {**MEASURES, HELD: replace(MEASURES[HELD], what=f"{what} of an idle connection")}
-    by_name = {c.label: c for c in compared}
-    return Variants(about, Measured(measures, values), point, what, most, by_name)
+    found = Measured(measures, values)
+    shown = found.with_(HELD, values)
+    against = [(about[label].against or "", label) for label in shown]
+    kept = found.compared(HELD, [pair for pair in against if pair[0] in shown])
+    ratios = {c.label: c.ratio for c in kept}
+    return Variants(about, found, point, what, most, {c.label: c for c in compared}, ratios)
 
 
 def _connections(held: Sequence[TrialRecord]) -> int | None:
@@ -195,11 +194,11 @@ def _figure(
         title=title,
         headline=None,
         subtitle="Each variant and its ratio (×) to the baseline that it changes one thing of, "
-        "with 95 % intervals paired within blocks",
+        f"with {stats.AT_LEVEL} intervals paired within blocks",
         data=Forest(
             {
                 "processor time per page": US,
-                f"{found.memory} per connection{held}": MEASURES[HELD].unit,
+                f"{found.memory_words} per connection{held}": MEASURES[HELD].unit,
             },
             {label: found.about[label].changes for label in labels},
             {label: found.row(label) for label in labels},
@@ -234,9 +233,9 @@ def _table(analysis: Analysis, found: Variants) -> Table:
             name("backend"),
             words("what it changes"),
             Column("µs per page"),
-            Column("ratio [95 %]"),
+            Column(f"ratio [{stats.AT_LEVEL}]"),
             Column("KiB per connection"),
-            Column("ratio [95 %]"),
+            Column(f"ratio [{stats.AT_LEVEL}]"),
         ],
         [_row(found, label) for label in found.measured.values],
         about=(

@@ -26,7 +26,7 @@ from scipy import stats as sps
 import bench.questions  # noqa: F401 - their pairs belong to every family
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import LEVEL, MIN_BLOCKS, Metric, Ratio
+from bench.analysis.stats import AT_LEVEL, LEVEL, MIN_BLOCKS, Metric, Ratio
 from bench.errors import BenchError
 from bench.report import tables
 from bench.schema import Environment
@@ -114,7 +114,7 @@ def compare(first: Analysis, second: Analysis, *, force: bool = False) -> Compar
                 )
                 if not mine or not other:
                     continue
-                floor = max(floor.at(point, label) for floor in floors)
+                floor = max(floor.at(point, label) or 0.0 for floor in floors)
                 judged: Judged = (None, None, None, "another machine")
                 if force or not machines:
                     judged = judge(metric, mine, other, floor)
@@ -282,7 +282,7 @@ COLUMNS: Final[Columns[Row]] = (
     (words("metric"), lambda row: row.metric),
     (Column("A"), lambda row: count(row.a)),
     (Column("B"), lambda row: count(row.b)),
-    (Column("B / A [95 %]"), _ratio),
+    (Column(f"B / A [{AT_LEVEL}]"), _ratio),
     (words("verdict"), lambda row: Cell(row.verdict, row.verdict, TONES.get(row.verdict, "plain"))),
     (words("ratio to the base", drop=1), lambda row: row.agreement or MISSING),
 )

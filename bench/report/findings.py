@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from bench.analysis.analysis import Analysis
+from bench.analysis.stats import AT_LEVEL
 from bench.plan.participants import FREE
 from bench.questions import answers
 from bench.questions.question import paragraph
@@ -66,7 +67,7 @@ def listed(sentences: Iterable[str], source: str) -> str:
     return "\n".join([*(f"- {sentence}" for sentence in sentences), "", source])
 
 
-def source(analysis: Analysis, further: str = "; 95 % intervals are in parentheses") -> str:
+def source(analysis: Analysis, further: str = f"; {AT_LEVEL} intervals are in parentheses") -> str:
     """The campaign of the findings, its machine and interpreter, and what is compared."""
     campaign, machine = analysis.campaign, analysis.campaign.environment
     python, base = f", {machine.python}", f"`{campaign.base}`"

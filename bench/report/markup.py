@@ -16,6 +16,7 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
 from bench import filesystem
+from bench.analysis.stats import AT_LEVEL
 
 _COLOUR: Final = re.compile(r"#[0-9a-f]{6}\b")
 _REFERENCE: Final = re.compile(r'(?:url\(#|href="#)([\w.-]+)')
@@ -38,6 +39,7 @@ def templates(module: str, **filters: Callable[..., object]) -> jinja2.Environme
         lstrip_blocks=True,
     )
     found.filters.update(filters)
+    found.globals["level"] = AT_LEVEL
     return found
 
 

@@ -13,7 +13,7 @@ from typing import Final
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import CPU_PER_1000, PAGES_PER_S, Comparison, MemoryFit
-from bench.analysis.wording import change, interval
+from bench.analysis.wording import both, change, interval
 from bench.plan.labels import Label
 from bench.questions import churn, hold, interpreters, mixed, tls
 from bench.report import campaigns, cite, findings, markup
@@ -141,10 +141,23 @@ class Numbers:
         """Mean response time of the pages that need no work, where one in ten does."""
         return duration(mixed.measured(self.analysis).median(label, mixed.key("mean", work_ms)))
 
+    def compared(self, label: str, base: str, point: str = FETCH) -> Comparison:
+        found = {(c.point, c.label): c for c in self.analysis.compare(CPU_PER_1000, base)}
+        return found[point, label]
+
     def change(self, label: str, base: str, point: str = FETCH) -> str:
         """``43 % more (40 to 47 %)`` processor time per page than the base's."""
-        found = {(c.point, c.label): c for c in self.analysis.compare(CPU_PER_1000, base)}
-        return quoted(found[point, label])
+        return quoted(self.compared(label, base, point))
+
+    def both(self, label: str, base: str, point: str = FETCH) -> str:
+        """``36.7 and 11.2 µs``, against servers that did the same."""
+        return both(self.compared(label, base, point))
+
+    def asleep(self, label: str) -> str:
+        """Microseconds of a fetched page against a server that sleeps; empty if not measured."""
+        trials = stats.companions_of(self.analysis.records, "fetch")
+        costs = stats.block_values(trials, CPU_PER_1000).get((FETCH, label))
+        return significant(median(costs.values()), 3) if costs else ""
 
     def _median(self, label: str, point: str, metric: stats.Metric) -> float:
         return _middle(self.analysis, label, point, metric)
@@ -220,7 +233,6 @@ def table(numbers: Numbers) -> str:
     about = (
         f"Campaign `{numbers.campaign}`, {numbers.python}; client's side, medians; 100 slots, 2 KB "
         "pages. Each ran on one processor, but for what says on how many."
-        + (" They share one with the server." if places and places.shared else "")
     )
     if numbers.group:
         about += f" Over {numbers.group.size} (`results/headlines`) "

@@ -128,7 +128,7 @@ BACKEND: Final = name("backend"), lambda row: row.label
 LIMITER: Final = name("limiter", drop=2), lambda row: cells.limiter(row.limiter)
 SPEED: Final[Columns[SummaryRow]] = (
     (Column("pages/s, median [min–max]"), lambda row: cells.spread(row.pages_per_s)),
-    (Column("ratio [95 %]"), lambda row: cells.ratio(row.ratio, base=row.base)),
+    (Column(f"ratio [{stats.AT_LEVEL}]"), lambda row: cells.ratio(row.ratio, base=row.base)),
     (words("verdict"), _verdict),
 )
 CPU: Final[Columns[SummaryRow]] = (
@@ -160,10 +160,10 @@ def closed_loop(analysis: Analysis) -> Table:
         "Closed loop: every backend at every point",
         COLUMNS,
         [row for row in analysis.rows if row.workload in stats.CLOSED],
-        about=f"Ratios are to {analysis.base}, paired within blocks, with 95 % expanded percentile "
-        "bootstrap intervals. CPU is the crawler’s, per 1000 pages. A round is slots ÷ rate: "
-        "what an exchange takes with everything around it. p50 and p99 are of the service "
-        "time, and struck where its clock covers less than "
+        about=f"Ratios are to {analysis.base}, paired within blocks, with {stats.AT_LEVEL} "
+        "intervals by Student. CPU is the crawler’s, per 1000 pages. A round is "
+        "slots ÷ rate: what an exchange takes with everything around it. p50 and p99 are of the "
+        "service time, and struck where its clock covers less than "
         f"{100 * stats.COVERED:.0f} % of a round. ○: limited by the server, so not the "
         f"backend’s own speed.{ceiling}",
         notes=_where(analysis),

@@ -2,23 +2,23 @@
 
 A question fills it; table, card, alt text, chart and JSON are made from it here, so each number
 is written once. Two labels are compared within blocks, and the verdict is that of
-:func:`bench.analysis.stats.ratio`, whatever the question.
+:func:`bench.analysis.stats.ratio`, as everywhere. There are no A/A pairs here, so no floor either:
+what a metric has pairs of is compared by its family (:mod:`bench.analysis.stats.comparisons`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
-from itertools import combinations
 from typing import Any, Final
 
 from bench.analysis import stats
-from bench.analysis.stats import Comparison, Ratio, Spread
+from bench.analysis.stats import Comparison, Metric, Spread
 from bench.schema import TrialRecord
 from bench.show import cells
 from bench.show.figures import Panel, Unit
 from bench.show.table import MISSING, Cell, Column, Row, Table, name
-from bench.text import count, duration, duration_tick, number, times
+from bench.text import count, duration, duration_tick, listing, number, times
 
 Blocks = Mapping[int, float]
 """Block -> value."""
@@ -83,6 +83,7 @@ class Measured:
 
     measures: Mapping[str, Measure]
     values: Mapping[str, Mapping[str, Blocks]]  # label -> measure -> block -> value
+    asleep: frozenset[str] = frozenset()  # labels whose server slept, where that of others polled
 
     def spread(self, label: str, key: str) -> Spread | None:
         """Median and range over blocks; None where it was not measured."""
@@ -112,22 +113,17 @@ class Measured:
             if (spread := self.spread(label, key))
         ]
 
-    def compare(self, key: str, label: str, base: str) -> Ratio:
-        """``label`` over ``base``, paired within blocks."""
-        mine, other = self.values[label][key], self.values[base][key]
-        return stats.ratio(other, mine, metric=stats.CPU_PER_1000)
-
-    def compared(self, key: str, among: Iterable[str]) -> list[Comparison]:
-        """Every two of these labels, seen from both sides and corrected together."""
-        found = [
-            Comparison(
-                *("", key, stats.CPU_PER_1000, base, label, self.compare(key, label, base)),
-                server_limited=False,
-            )
-            for label, base in combinations(among, 2)
-        ]
-        corrected = stats.corrected(found)
-        return [*corrected, *(one.inverse for one in corrected)]
+    def compared(self, key: str, pairs: Iterable[tuple[str, str]]) -> list[Comparison]:
+        """Each base and label whose server did the same for both, corrected together."""
+        measure = self.measures[key]
+        metric = Metric(key, measure.what, measure.unit.symbol, "more", "less")
+        found = []
+        for base, label in pairs:
+            if (base in self.asleep) == (label in self.asleep):
+                sides = self.values[base][key], self.values[label][key]
+                judged = stats.ratio(*sides, metric=metric)
+                found.append(Comparison("", key, metric, base, label, judged, False, sides))
+        return stats.corrected(found)
 
     def only(self, labels: Iterable[str]) -> Measured:
         """The same of some labels, in their order."""
@@ -146,7 +142,14 @@ class Measured:
         ]
         behind = "One trial each" if alone else "Medians over blocks and their range"
         about = f"{about} {behind}{further}."
-        return Table(caption, [name("backend"), *map(Column, heads)], rows, about=about)
+        notes = self.notes
+        return Table(caption, [name("backend"), *map(Column, heads)], rows, about, notes)
+
+    @property
+    def notes(self) -> list[str]:
+        """What a table or chart has to say of labels that are not compared with the others."""
+        slept = [label for label in self.values if label in self.asleep]
+        return [f"The server slept for {listing(slept)}, and polled for the others."] * bool(slept)
 
     def card(self, label: str, where: str) -> list[Row]:
         return [

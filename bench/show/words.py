@@ -118,12 +118,7 @@ def silence(
     )
     if not mine or any(c.ratio.shown for c in mine):
         return None
-    if all(c.ratio.low is None for c in mine):
-        blocks = max(c.ratio.blocks for c in mine)
-        return f"No difference is claimed: {blocks} of at least {stats.MIN_BLOCKS} blocks."
-    floor = analysis.floor(metric)
-    beyond = f" beyond the noise floor of {stats.floor_words(floor.log)}" if floor.log else ""
-    return f"No difference shown{beyond}."
+    return f"No difference is claimed: {listing(sorted({c.ratio.reason for c in mine}))}."
 
 
 # --- captions and notes ----------------------------------------------------------------

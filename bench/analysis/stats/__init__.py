@@ -8,10 +8,10 @@ Everything here is a pure function of the records. Four rules apply throughout:
 * **Ratios are handled as logarithms**, so "A over B" and "B over A" agree, and no
   unit or scale can change a verdict.
 * **A difference is shown only if three things hold**: its interval excludes 1, it
-  exceeds the noise floor (the difference between a backend and its A/A twin),
-  and it stays significant after the Benjamini–Hochberg correction for the number
-  of comparisons. A whole interval within ±2 % or ±5 % reads "equivalent", and
-  anything else "undecided".
+  exceeds the noise floor (what backends differ from their A/A twins; numbers without
+  such pairs say so), and it stays significant after the Benjamini–Hochberg correction
+  for the number of comparisons. A whole interval within ±2 % or ±5 % reads
+  "equivalent", and anything else "undecided".
 * **With too little data there is no interval, and the reason is given.**
 """
 
@@ -59,18 +59,13 @@ from bench.analysis.stats.metrics import (
     round_ms,
 )
 from bench.analysis.stats.noise import (
-    WAYS,
     AaResult,
-    HostSpread,
     NoiseFloor,
-    Way,
     aa_check,
     aa_noise_floor,
     clopper_pearson,
-    floors_of,
     host_spread,
     instrument_cost,
-    ways_of,
 )
 from bench.analysis.stats.ratios import (
     EQUIVALENT,
@@ -85,11 +80,15 @@ from bench.analysis.stats.ratios import (
     floor_words,
     log_interval,
     ratio,
+    student,
 )
 from bench.analysis.stats.records import (
+    AT_LEVEL,
     LEVEL,
     Spread,
+    asleep,
     ceiling_for,
+    companions_of,
     labels_of,
     limited_by_load,
     limiter_of,

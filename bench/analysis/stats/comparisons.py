@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final
 
 from bench.analysis.stats.metrics import PAGES_PER_S, USER_PER_CONNECTION, Metric
-from bench.analysis.stats.noise import floors_of, ways_of
+from bench.analysis.stats.noise import aa_noise_floor
 from bench.analysis.stats.ratios import (
     Comparison,
     block_values,
@@ -36,9 +35,6 @@ Pair = tuple[str, str, str]
 
 Blocks = Mapping[int, float]
 
-STATES: Final = (True, None, False)
-"""Whether the server polled, None in records from before it could: the first that both have."""
-
 
 class Values:
     """The values of trials by one metric, paired only where the server did the same for both.
@@ -56,7 +52,7 @@ class Values:
 
     def pair(self, point: str, base: str, label: str) -> tuple[Blocks, Blocks] | None:
         """What both have against a server in the same state; None if there is no such state."""
-        for state in STATES:
+        for state in (True, None, False):  # a server under load has none
             found = self._values.get(state, {})
             if (point, base) in found and (point, label) in found:
                 return found[point, base], found[point, label]
@@ -90,15 +86,14 @@ def compare_pairs(
 ) -> list[Comparison]:
     """One comparison for each (point, base, label) with trials of both, as one family.
 
-    The noise floor is that of the way in which a point was measured. Differences that are not
+    Differences that are not
     significant after correcting for the size of the family become "undecided". Where the two took
     other numbers of page faults for a page, or did other work by the server's ledger, there is no
     verdict. (Of memory, faults are the measure.)
     """
     trials = trials_of(records, *metric.workloads)
     values = Values([*trials, *companions_of(records, *metric.workloads)], metric)
-    ways = ways_of(records)
-    floors = floors_of(records, metric)
+    floor = aa_noise_floor(records, metric)
     workload_of = {t.point: t.workload for t in trials}
     limited = server_limited(records) if metric is PAGES_PER_S else set()
     faults = {} if metric is USER_PER_CONNECTION else faults_of(records)
@@ -108,13 +103,14 @@ def compare_pairs(
         both = values.pair(point, base, label)
         if both is None:
             continue
-        floor = floors[ways[point]].at(point, base, label)
-        result = ratio(*both, floor=floor, metric=metric)
+        result = ratio(*both, floor=floor.at(point, base, label), metric=metric)
         others = (unequal[point, one] for one in (base, label) if (point, one) in unequal)
         if why := apart(faults, point, base, label) or next(others, None):
             result = result.without_verdict(why)
         hollow = bool({(point, base), (point, label)} & limited)
-        found.append(Comparison(workload_of[point], point, metric, base, label, result, hollow))
+        found.append(
+            Comparison(workload_of[point], point, metric, base, label, result, hollow, both)
+        )
     return corrected(found)
 
 

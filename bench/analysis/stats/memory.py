@@ -83,7 +83,7 @@ class PartFit:
 
     name: str
     slope: float | None  # bytes per connection
-    low: float | None  # 95 % interval of the slope
+    low: float | None  # interval of the slope
     high: float | None
     fixed: float | None  # bytes with no connection open: the intercept
     reason: str | None  # why there is no fit
@@ -136,7 +136,7 @@ class MemoryFit:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """All ends of the parts' 95 % intervals together; None without slopes or a part."""
+        """All ends of the parts' intervals together; None without slopes or a part."""
         return self._ends(self.parts.values()) if self.total is not None else None
 
     @property
@@ -169,7 +169,7 @@ class MemoryFit:
 
 
 def theil_sen(x: Sequence[float], y: Sequence[float]) -> tuple[float, float, float, float]:
-    """Robust line: slope, intercept, and the slope's 95 % interval.
+    """Robust line: slope, intercept, and the slope's interval.
 
     The slope is the median of all pairwise slopes (H. Theil 1950), which up to 29 % of outliers
     cannot move. Its interval is P. K. Sen's (JASA 63 (1968) 1379). The intercept is the median of

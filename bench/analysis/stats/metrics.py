@@ -21,8 +21,8 @@ class Metric:
     unit: str
     more: str
     less: str
-    workloads: tuple[str, ...]  # where the metric may be compared between backends
-    value: Callable[[TrialRecord], float | None]
+    workloads: tuple[str, ...] = ()  # where the metric may be compared between backends
+    value: Callable[[TrialRecord], float | None] = lambda _: None
 
 
 def _pages_per_s(trial: TrialRecord) -> float | None:

@@ -10,8 +10,6 @@ import math
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import Final, Literal
 
 import numpy as np
 from scipy import stats as sps
@@ -30,85 +28,41 @@ from bench.analysis.stats.ratios import (
     ratio,
     server_limited,
 )
-from bench.analysis.stats.records import LEVEL, limiter_of, natural_key, trials_of
-from bench.analysis.stats.work import other_work
+from bench.analysis.stats.records import LEVEL, natural_key, trials_of
 from bench.plan.labels import twin_of
-from bench.schema import TrialRecord
 from bench.store import Records
 
-Way = Literal["turns", "whole", "paced"]
-"""How a point was measured: in turns, in whole trials, or in whole trials whose rate is set.
+REACH, SHARE = 2.0, 2 / 3
+"""The floor is twice what two in three pairs stay within. Of normal noise that is what 95 in 100
+stay within, but a third of the pairs may be as wild as they like."""
 
-Where the server's delay sets the rate, whole trials hardly scatter.
-"""
-WAYS: Final[tuple[Way, ...]] = ("turns", "whole", "paced")
-
-
-def ways_of(records: Records) -> dict[str, Way]:
-    """Point -> how it was measured; paced where the schedule limited most of its trials."""
-    groups: dict[str, list[TrialRecord]] = defaultdict(list)
-    for trial in trials_of(records):
-        groups[trial.point].append(trial)
-    found: dict[str, Way] = {}
-    for point, trials in groups.items():
-        if any(trial.turns is not None for trial in trials):
-            found[point] = "turns"
-        else:
-            found[point] = "paced" if limiter_of(trials) == "schedule" else "whole"
-    return found
+Pairs = Mapping[tuple[str, str], Mapping[int, float]]
+"""(point, backend) -> block -> log ratio of the twin over the backend."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoiseFloor:
     """How far one backend under two labels differs from itself, by one metric.
 
-    ``log`` is the 95th percentile of the absolute log ratios of the A/A pairs
-    (geometric mean over blocks, one per point). With fewer than 20 pairs that is
-    the largest of them; None without any pair. It judges every comparison.
-
-    ``unsteady`` has the pairs that are left out, point and backend -> absolute log ratio: those
-    that scatter more than :data:`UNSTEADY` times as much between blocks as the median pair, those
-    whose two runs of a block did not do the same (:func:`other_work`), and those whose threads and
-    the server had the same processors (:func:`shared`).
-    There the program differs from run to run. That says nothing about how the others
-    were measured, and everything about itself: see :meth:`at`.
+    A difference must exceed ``log``, what the pairs of the whole campaign stay within, and what
+    either of its sides differed from itself at the same point. Pairs of clients with several
+    processors count for themselves alone: they change their state within a campaign.
+    ``docs/notebook/method-studies.md`` has how often that is wrong, simulated.
     """
 
-    metric: str
-    log: float | None
-    pairs: int
-    unsteady: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    log: float | None  # None without any pair
+    pairs: int  # that it is made from
+    own: Mapping[tuple[str, str], float] = field(default_factory=dict)  # log ratio of each pair
 
-    def at(self, point: str, *labels: str) -> float:
-        """The log ratio that a difference between these labels must exceed; 0 without a floor.
-
-        Where one of them is unsteady, that is how far it differed from itself, if more.
-        """
-        return max(self.log or 0.0, *(self.unsteady.get((point, one), 0.0) for one in labels))
-
-    @property
-    def percent(self) -> float | None:
-        """The floor as a percentage, 3.1 for ±3.1 %."""
-        return None if self.log is None else 100 * math.expm1(self.log)
+    def at(self, point: str, *labels: str) -> float | None:
+        """The log ratio that a difference between these labels must exceed; None: no pair."""
+        mine = [self.own[point, one] for one in labels if (point, one) in self.own]
+        return max([*mine, *([] if self.log is None else [self.log])], default=None)
 
 
-UNSTEADY: Final = 5.0
-"""A pair that scatters so many times as much as the median pair is not in the noise floor."""
-FEWEST_PAIRS, FEWEST_BLOCKS = 8, 3
-"""With fewer pairs, or blocks of a pair, nobody can say which of them is unlike the others."""
-
-Pairs = Mapping[tuple[str, str], Mapping[int, float]]
-"""(point, backend) -> block -> log ratio of the twin over the backend."""
-
-
-def aa_pairs(records: Records, metric: Metric, way: Way | None = None) -> Pairs:
-    """The A/A pairs of a campaign by one metric, of one way of measuring or of all."""
-    ways = ways_of(records)
-    trials = [
-        trial
-        for trial in trials_of(records, *metric.workloads)
-        if way is None or ways[trial.point] == way
-    ]
+def aa_pairs(records: Records, metric: Metric) -> Pairs:
+    """The A/A pairs of a campaign by one metric."""
+    trials = trials_of(records, *metric.workloads)
     values = block_values(trials, metric)
     found: dict[tuple[str, str], dict[int, float]] = {}
     twins = {(t.point, t.label, t.backend) for t in trials if t.label != t.backend}
@@ -120,71 +74,24 @@ def aa_pairs(records: Records, metric: Metric, way: Way | None = None) -> Pairs:
     return found
 
 
-def floor_from(
-    metric: Metric,
-    pairs: Pairs,
-    wild: Collection[tuple[str, str]] = frozenset(),
-) -> NoiseFloor:
-    """The floor that these pairs make, but for those in ``wild`` and those that are unsteady."""
-    if not pairs:
-        return NoiseFloor(metric.name, None, 0)
-    means = {name: abs(float(np.mean(list(logs.values())))) for name, logs in pairs.items()}
-    wild = unsteady(pairs).union(wild)
-    steady = {name: mean for name, mean in means.items() if name not in wild}
-    left_out = {name: mean for name, mean in means.items() if name in wild}
+def floor_from(pairs: Pairs, spread: Collection[tuple[str, str]] = frozenset()) -> NoiseFloor:
+    """The floor that these pairs make; ``spread`` had several processors."""
+    own = {name: abs(float(np.mean(list(logs.values())))) for name, logs in pairs.items()}
+    usual = [log for name, log in own.items() if name not in spread]
     # Not interpolated: with few pairs the floor must not fall below what was seen.
-    floor = float(np.quantile([*steady.values()], 0.95, method="higher")) if steady else None
-    return NoiseFloor(metric.name, floor, len(steady), left_out)
+    log = REACH * float(np.quantile(usual, SHARE, method="inverted_cdf")) if usual else None
+    return NoiseFloor(log, len(usual), own)
 
 
-def unsteady(pairs: Pairs) -> set[tuple[str, str]]:
-    """The pairs that scatter far more between blocks than the median pair does."""
-    spreads = {
-        name: float(np.std(list(logs.values()), ddof=1))
-        for name, logs in pairs.items()
-        if len(logs) >= FEWEST_BLOCKS
-    }
-    if len(spreads) < FEWEST_PAIRS:
-        return set()
-    limit = UNSTEADY * float(np.median(list(spreads.values())))
-    return {name for name, spread in spreads.items() if spread > limit}
+def spread_out(records: Records) -> set[tuple[str, str]]:
+    """Point and backend of the clients that had several processors."""
+    clients = {(t.point, t.backend): t.pinning.get("client") for t in trials_of(records)}
+    return {place for place, cores in clients.items() if isinstance(cores, list) and len(cores) > 1}
 
 
-def shared(records: Records) -> set[tuple[str, str]]:
-    """The pairs, point and backend, that shared the server's processor, where others did not."""
-    found: dict[str, dict[bool, set[str]]] = defaultdict(lambda: {True: set(), False: set()})
-    for trial in trials_of(records):
-        client, server = (trial.pinning.get(side) for side in ("client", "server"))
-        both = isinstance(client, list) and isinstance(server, list) and set(client) & set(server)
-        found[trial.point][bool(both)].add(trial.backend)
-    return {
-        (point, backend)
-        for point, groups in found.items()
-        for backend in groups[True]
-        if groups[False]
-    }
-
-
-def aa_noise_floor(
-    records: Records, metric: Metric = PAGES_PER_S, way: Way | None = None
-) -> NoiseFloor:
-    """The campaign's noise floor for one metric, from its A/A pairs over all points.
-
-    The ways of measuring differ in noise by an order of magnitude, so the floor is that of
-    one of them: the first of :data:`WAYS` that has any pair, unless ``way`` names another.
-
-    A pair that is unsteady by CPU per page is left out by every metric: a program that needs
-    more work for a page in one run than in the next fetches fewer pages in it too.
-    """
-    if way is None:
-        way = next((way for way in WAYS if aa_pairs(records, metric, way)), WAYS[0])
-    pairs = aa_pairs(records, metric, way)
-    wild = unsteady(aa_pairs(records, CPU_PER_1000, way)) | other_work(records) | shared(records)
-    return floor_from(metric, pairs, wild)
-
-
-def floors_of(records: Records, metric: Metric) -> dict[Way, NoiseFloor]:
-    return {way: aa_noise_floor(records, metric, way) for way in WAYS}
+def aa_noise_floor(records: Records, metric: Metric = PAGES_PER_S) -> NoiseFloor:
+    """The campaign's noise floor for one metric, from its A/A pairs over all points."""
+    return floor_from(aa_pairs(records, metric), spread_out(records))
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,27 +119,16 @@ def instrument_cost(records: Records) -> dict[tuple[str, str], Ratio]:
     """What keeping and counting times costs, by point and label: the speed with it over without.
 
     From the ``cost`` workload, whose trials differ in ``params["recorder"]``: "times" or
-    "null". 0.99 means a loss of 1 %. Trials in turns are compared by pages per processor
-    second, which scatters least. Their pages were counted at the server.
+    "null". 0.99 means a loss of 1 %, in pages per processor second.
     """
-
-    def speed(trial: TrialRecord) -> float | None:
-        cpu_ms = CPU_PER_1000.value(trial) if trial.turns else None
-        return 1 / cpu_ms if cpu_ms else trial.pages_per_s
-
-    values: dict[tuple[str, str], dict[str, dict[int, float]]] = defaultdict(
+    values: dict[tuple[str, str], dict[object, dict[int, float]]] = defaultdict(
         lambda: {"null": {}, "times": {}}
     )
     for trial in trials_of(records, "cost", twins=False):
-        key = trial.point, trial.label
-        kind, value = str(trial.params.get("recorder")), speed(trial)
-        if value and kind in values[key]:
-            values[key][kind][trial.block] = value
-    return {
-        key: ratio(kinds["null"], kinds["times"], metric=PAGES_PER_S)
-        for key, kinds in values.items()
-        if kinds["null"] and kinds["times"]
-    }
+        if cpu_ms := CPU_PER_1000.value(trial):
+            kinds = values[trial.point, trial.label]
+            kinds[trial.params.get("recorder")][trial.block] = 1 / cpu_ms
+    return {key: ratio(kinds["null"], kinds["times"]) for key, kinds in values.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +145,6 @@ class AaResult:
     tested: int
     alarms: int
     refused: int  # too few blocks
-    ways: Mapping[str, Way] = field(default_factory=dict)  # point -> how it was measured
 
     @property
     def rate(self) -> float | None:
@@ -259,7 +154,7 @@ class AaResult:
     @property
     def pairs(self) -> int:
         """Independent pairs that were tested by at least one metric."""
-        return len({(c.point, c.base) for c in _tested(self.comparisons)})
+        return len({(c.point, c.base) for c in self.comparisons if c.ratio.low is not None})
 
     @property
     def alarmed(self) -> int:
@@ -270,22 +165,6 @@ class AaResult:
     def bound(self) -> float | None:
         """The highest share of pairs with a false alarm that fits these; None without a test."""
         return clopper_pearson(self.alarmed, self.pairs) if self.pairs else None
-
-    def serial(self, metric: Metric, way: Way) -> tuple[float, float] | None:
-        """How the ratios of successive blocks correlate, and the standard error of that.
-
-        The true ratio is 1, so the logs are not centred. Intervals take blocks as
-        independent; far from 0 they are too short.
-        """
-        products = squares = 0.0
-        steps = 0
-        for c in _tested(self.comparisons):
-            if c.metric.name == metric.name and self.ways.get(c.point) == way:
-                logs = [math.log(value) for value in c.ratio.per_block]
-                products += sum(a * b for a, b in pairwise(logs))
-                squares += sum(a * a for a in logs) * (len(logs) - 1) / len(logs)
-                steps += len(logs) - 1
-        return (products / squares, 1 / math.sqrt(steps)) if squares > 0 else None
 
 
 def clopper_pearson(found: int, of: int, level: float = LEVEL) -> float:
@@ -299,38 +178,21 @@ def clopper_pearson(found: int, of: int, level: float = LEVEL) -> float:
 
 def aa_check(records: Records, metrics: Sequence[Metric] = METRICS) -> AaResult:
     """Test every A/A pair of the campaign by every metric, as if it were a real comparison."""
-    limited = server_limited(records)
+    limited, spread = server_limited(records), spread_out(records)
     workload_of = {t.point: t.workload for t in trials_of(records)}
     found: list[Comparison] = []
-    tested = refused = 0
     for metric in metrics:
-        kinds = [aa_pairs(records, metric, way) for way in WAYS]
+        pairs = aa_pairs(records, metric)
         family: list[Comparison] = []
-        for (point, backend), logs, alike in (
-            (key, logs, pairs) for pairs in kinds for key, logs in pairs.items()
-        ):
-            others = {k: v for k, v in alike.items() if k != (point, backend)}
-            floor = floor_from(metric, others).log or 0.0
-            result = ratio(
-                dict.fromkeys(logs, 1.0),
-                {b: math.exp(x) for b, x in logs.items()},
-                floor=floor,
-                metric=metric,
-            )
-            if result.low is None or result.high is None:
-                refused += 1
-            else:
-                tested += 1
-            hollow = (point, backend) in limited
+        for (point, backend), logs in pairs.items():
+            others = {k: v for k, v in pairs.items() if k != (point, backend)}
+            sides = dict.fromkeys(logs, 1.0), {b: math.exp(x) for b, x in logs.items()}
+            result = ratio(*sides, floor=floor_from(others, spread).log, metric=metric)
+            hollow, twin = (point, backend) in limited, twin_of(backend)
             family.append(
-                Comparison(
-                    workload_of[point], point, metric, backend, twin_of(backend), result, hollow
-                )
+                Comparison(workload_of[point], point, metric, backend, twin, result, hollow, sides)
             )
         found += corrected(family)
+    tested = sum(c.ratio.low is not None for c in found)
     alarms = sum(c.ratio.shown for c in found)
-    return AaResult(tuple(found), tested, alarms, refused, ways_of(records))
-
-
-def _tested(comparisons: Sequence[Comparison]) -> list[Comparison]:
-    return [c for c in comparisons if c.ratio.low is not None]
+    return AaResult(tuple(found), tested, alarms, len(found) - tested)

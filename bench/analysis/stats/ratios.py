@@ -1,37 +1,9 @@
 """Ratios of two backends, paired within blocks, with their intervals and verdicts.
 
-The interval is the *expanded percentile bootstrap* of the mean log ratio: a
-percentile interval (B. Efron and R. Tibshirani, *An Introduction to the
-Bootstrap*, 1993, chapter 13) whose quantiles are moved outwards for the small
-number of blocks (T. Hesterberg, *The American Statistician* 69 (2015) 371,
-section 3.3), widened on either side to Student's t where that reaches further.
-The plain percentile and BCa intervals are too short for the number of blocks a
-campaign has. Nominal 95 % intervals covered the truth this often in simulation
-(4,000 data sets each):
-
-====== ========== ========== ==== =========== =========== =====
-blocks noise      percentile BCa  Student's t bootstrap-t used
-====== ========== ========== ==== =========== =========== =====
-5      normal     0.84       0.84 0.95        0.98        0.95
-5      t, 3 d.f.  0.82       0.81 0.97        0.98        0.97
-5      bursts     0.82       0.79 0.97        0.98        0.97
-5      one-sided  0.78       0.80 0.89        0.94        0.89
-8      normal     0.89       0.89 0.95        0.97        0.95
-8      t, 3 d.f.  0.88       0.86 0.96        0.97        0.96
-8      bursts     0.88       0.84 0.97        0.98        0.97
-8      one-sided  0.84       0.86 0.90        0.93        0.92
-15     normal     0.92       0.92 0.95        0.96        0.95
-15     one-sided  0.88       0.89 0.91        0.93        0.92
-====== ========== ========== ==== =========== =========== =====
-
-"Bursts": one trial in ten is hit by an interruption. "One-sided": the log ratios
-are exponentially distributed, as if only one of two backends were ever
-interrupted. There the interval is too short, which is one reason why a
-difference must exceed the noise floor too. The (symmetric) bootstrap-t covers at
-least as well, but one time in twenty it is 4.7 times as long as Student's at five
-blocks and 2.5 times at six; the interval used is at most 1.1 times as long. With
-fewer than :data:`MIN_BLOCKS` (five) blocks their whole range would miss the truth
-one time in eight, so no interval is given.
+The interval is Student's for the mean log ratio. Bootstraps are too short for the number of blocks
+that a campaign has, or no better: docs/notebook/method-studies.md has how often each covered the
+truth. With fewer than :data:`MIN_BLOCKS` (five) blocks their whole range would miss the truth one
+time in eight, so no interval is given.
 """
 
 from __future__ import annotations
@@ -39,12 +11,10 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 from scipy import stats as sps
 
 from bench.analysis.stats.metrics import PAGES_PER_S, Metric, per_exchange
@@ -52,14 +22,8 @@ from bench.analysis.stats.records import LEVEL, Spread, labels_of, limiter_of, t
 from bench.schema import TrialRecord
 from bench.store import Records
 
-IntArray = npt.NDArray[np.int64]
-
 #: Fewest blocks from which an interval is given; see the module docstring.
 MIN_BLOCKS: Final = 5
-#: Bootstrap resamples for one interval.
-RESAMPLES: Final = 10_000
-#: Seed of the resampling; fixed, so a report can be rebuilt to the byte.
-SEED: Final = 20_261
 #: Accepted share of false alarms among the differences shown in one campaign.
 FALSE_DISCOVERY_RATE: Final = 0.05
 
@@ -70,13 +34,15 @@ EQUIVALENT: Final = "equivalent"
 UNDECIDED: Final = "undecided"
 TOO_FEW: Final = "too few blocks"
 OTHER_WORK: Final = "other work"
+ABOVE: Final = "and the difference exceeds the noise floor"
+NO_FLOOR: Final = "and no A/A pair says how large the noise floor is"
 
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
     """A paired ratio, other over base, with its interval and its verdict in words."""
 
-    value: float | None  # geometric mean of the per-block ratios
+    value: float | None  # geometric mean of the per-block ratios; None of differences
     low: float | None  # None when refused
     high: float | None
     blocks: int
@@ -131,89 +97,75 @@ class Ratio:
         )
 
 
-@lru_cache(maxsize=64)
-def _resample_indices(blocks: int) -> IntArray:
-    rng = np.random.default_rng((SEED, blocks))
-    return rng.integers(0, blocks, (RESAMPLES, blocks), dtype=np.int64)
+def student(values: Sequence[float]) -> tuple[float, float, float]:
+    """Student's interval of the mean, and how often chance alone puts it so far from 0.
+
+    Needs at least two values; equal values give a point.
+    """
+    if len(values) < 2:
+        raise ValueError("an interval needs at least two values")
+    mean = float(np.mean(np.sort(values)))  # sorted: whatever the order of the blocks
+    error = float(np.std(values, ddof=1)) / math.sqrt(len(values))
+    if error <= 1e-12:  # all blocks agree to the last digit
+        mean = mean if abs(mean) > 1e-12 else 0.0
+        return mean, mean, 0.0 if mean else 1.0
+    freedom = len(values) - 1
+    reach = float(sps.t.ppf(0.5 + LEVEL / 2, freedom)) * error
+    return mean - reach, mean + reach, 2.0 * float(sps.t.sf(abs(mean) / error, freedom))
 
 
 def log_interval(logs: Sequence[float]) -> tuple[float, float]:
-    """Expanded percentile bootstrap interval of the mean of ``logs``.
-
-    The percentile interval of n values is too short by about the factor
-    sqrt((n - 1) / n) z / t; Hesterberg's expansion takes the quantiles at which
-    a normal sample would give Student's interval. It is then widened, on either
-    side, to Student's where that lies further out. Sorting the values first
-    makes the result independent of the order of the blocks. Needs at least two
-    values; equal values give a point.
-    """
-    if len(logs) < 2:
-        raise ValueError("an interval needs at least two values")
-    values = np.sort(np.asarray(logs, dtype=np.float64))
-    blocks = values.size
-    mean = float(values.mean())
-    error = float(values.std(ddof=1)) / math.sqrt(blocks)
-    if error <= 1e-12:  # all blocks agree to the last digit
-        mean = mean if abs(mean) > 1e-12 else 0.0
-        return mean, mean
-    t = float(sps.t.ppf(0.5 + LEVEL / 2, blocks - 1))
-    tail = float(sps.norm.cdf(-math.sqrt(blocks / (blocks - 1)) * t))
-    means = values[_resample_indices(blocks)].mean(axis=1)
-    low, high = np.quantile(means, (tail, 1.0 - tail))
-    return min(float(low), mean - t * error), max(float(high), mean + t * error)
+    """The interval of a mean; see :func:`student`."""
+    return student(logs)[:2]
 
 
 def ratio(
     base_blocks: Mapping[int, float],
     other_blocks: Mapping[int, float],
     *,
-    floor: float = 0.0,
+    floor: float | None = None,
     metric: Metric = PAGES_PER_S,
 ) -> Ratio:
-    """Compare ``other`` with ``base``, paired within blocks.
+    """Compare ``other`` with ``base``, paired within blocks: the one place that gives a verdict.
 
-    Both map block number to the trial's value; blocks that only one side has
-    are left out. The estimate is the
-    geometric mean of the per-block ratios. ``floor`` is the noise floor as an
-    absolute log ratio (:attr:`NoiseFloor.log`). Below :data:`MIN_BLOCKS` pairs
-    there is an estimate but no interval, and the verdict is "too few blocks".
+    Both map block number to the trial's value; blocks that only one side has are left out.
+    ``floor`` is the noise floor (:meth:`NoiseFloor.at`), None where there is no A/A pair.
 
-    The verdicts, in this order. *Different*: the interval excludes 1 and the
-    difference exceeds the floor. *Equivalent*: the whole interval lies within ±2 %
-    or ±5 %, and so does the floor. That is two one-sided tests (D. J. Schuirmann, J.
-    Pharmacokinet. Biopharm. 15 (1987) 657) at 2.5 % each. *Undecided* otherwise.
+    The verdicts, in this order. *Different*: the interval excludes 1 and the difference exceeds
+    the floor. *Equivalent*: the whole interval lies within ±2 % or ±5 %, and so does the floor:
+    two one-sided tests (D. J. Schuirmann, J. Pharmacokinet. Biopharm. 15 (1987) 657) at 2.5 %
+    each. *Undecided* otherwise. A value that is not above 0, as a difference near 0 may be, has no
+    ratio. Then the interval is that of the differences, and must exclude 0.
     """
-    both = sorted(
-        b
-        for b in base_blocks.keys() & other_blocks.keys()
-        if base_blocks[b] > 0 and other_blocks[b] > 0
-    )
-    per_block = tuple(other_blocks[b] / base_blocks[b] for b in both)
+    both = sorted(base_blocks.keys() & other_blocks.keys())
     if not both:
         return Ratio(None, None, None, 0, None, (), TOO_FEW, "no block has both")
-    logs = np.log(per_block)
-    value = float(np.exp(np.sort(logs).mean()))
+    pairs = [(base_blocks[b], other_blocks[b]) for b in both]
+    positive = all(min(pair) > 0 for pair in pairs)
+    per_block = tuple(other / base for base, other in pairs) if positive else ()
+    values = np.log(per_block) if positive else np.array([other - base for base, other in pairs])
+    value = float(np.exp(np.sort(values).mean())) if positive else None
     if len(both) < MIN_BLOCKS:
         reason = f"{len(both)} of at least {MIN_BLOCKS} blocks"
         return Ratio(value, None, None, len(both), None, per_block, TOO_FEW, reason)
-    low, high = log_interval([float(x) for x in logs])
-    error = float(logs.std(ddof=1)) / math.sqrt(len(both))
-    mean = float(logs.mean())
-    if error <= 1e-12:
-        p = 1.0 if abs(mean) <= 1e-12 else 0.0
-    else:
-        p = 2.0 * float(sps.t.sf(abs(mean) / error, len(both) - 1))
-    margin = next((m for m in MARGINS if max(-low, high, floor) <= math.log1p(m)), None)
+    low, high, p = student([float(x) for x in values])
+    mean = float(values.mean())
+    more = metric.more if mean > 0 else metric.less
+    if value is None:
+        verdict = more if low > 0 or high < 0 else UNDECIDED
+        reason = f"the interval of the difference {'in' if verdict == UNDECIDED else 'ex'}cludes 0"
+        return Ratio(None, None, None, len(both), p, (), verdict, reason)
+    known = floor or 0.0
+    margin = next((m for m in MARGINS if max(-low, high, known) <= math.log1p(m)), None)
     verdict, reason = UNDECIDED, "the interval includes 1"
-    if (low > 0 or high < 0) and abs(math.log(value)) > floor:
+    if (low > 0 or high < 0) and abs(mean) > known:
         margin = None
-        verdict = metric.more if value > 1 else metric.less
-        reason = "the interval excludes 1 and the difference exceeds the noise floor"
+        verdict, reason = more, f"the interval excludes 1, {ABOVE if floor else NO_FLOOR}"
     elif margin is not None:
         verdict = EQUIVALENT
         reason = f"the whole interval lies within ±{100 * margin:.0f} %"
     elif low > 0 or high < 0:
-        reason = f"within the noise floor of {floor_words(floor)}"
+        reason = f"within the noise floor of {floor_words(known)}"
     return Ratio(
         value,
         math.exp(min(low, 700.0)),
@@ -224,7 +176,7 @@ def ratio(
         verdict,
         reason,
         margin,
-        math.expm1(min(max((high - low) / 2, floor), 700.0)),
+        math.expm1(min(max((high - low) / 2, known), 700.0)),
     )
 
 
@@ -244,12 +196,21 @@ class Comparison:
     label: str
     ratio: Ratio
     server_limited: bool  # the server capped either side, so this is not the backend's speed
+    #: What was compared, block by block: of the base, and of the label.
+    sides: tuple[Mapping[int, float], Mapping[int, float]] = field(default=({}, {}), compare=False)
+    family: int = 1  # comparisons that it was corrected with, itself included
 
     @property
     def inverse(self) -> Comparison:
         """The same comparison with its sides swapped."""
-        ratio = self.ratio.inverse(self.metric)
-        return replace(self, base=self.label, label=self.base, ratio=ratio)
+        ratio, sides = self.ratio.inverse(self.metric), (self.sides[1], self.sides[0])
+        return replace(self, base=self.label, label=self.base, ratio=ratio, sides=sides)
+
+    @property
+    def medians(self) -> tuple[float, float]:
+        """Of the label and of the base, from which it was compared."""
+        base, label = (float(np.median([*side.values()])) for side in self.sides)
+        return label, base
 
 
 def block_values(
@@ -294,12 +255,11 @@ def corrected(found: Sequence[Comparison]) -> list[Comparison]:
     # because readers quote single differences: what matters is the share of false ones among
     # those shown. Valid under the positive dependence that a shared base brings.
     adjusted = sps.false_discovery_control([found[i].ratio.p or 0.0 for i in tested])
-    kept = [bool(p <= FALSE_DISCOVERY_RATE) for p in adjusted]
-    result = list(found)
-    for i, keep in zip(tested, kept, strict=True):
+    result = [replace(c, family=len(tested)) for c in found]
+    for i, p in zip(tested, adjusted, strict=True):
         ratio = found[i].ratio
-        if not keep and ratio.shown:
-            result[i] = replace(found[i], ratio=withdrawn(ratio, len(tested)))
+        if p > FALSE_DISCOVERY_RATE and ratio.shown:
+            result[i] = replace(result[i], ratio=withdrawn(ratio, len(tested)))
     return result
 
 

@@ -63,6 +63,14 @@ def polled(trial: TrialRecord) -> bool | None:
     return None if found is None else bool(found)
 
 
+def asleep(trials: Iterable[TrialRecord]) -> frozenset[str]:
+    """The labels whose server slept, if that of others polled; none where all had the same."""
+    states: dict[bool | None, set[str]] = defaultdict(set)
+    for trial in trials:
+        states[polled(trial)].add(trial.label)
+    return frozenset(states[False]) if states[True] else frozenset()
+
+
 def labels_of(records: Records, *, twins: bool = False) -> list[str]:
     """Labels in the campaign's order; labels it does not name follow, sorted."""
     seen = {t.label for t in trials_of(records, status=None, twins=twins)}
@@ -112,6 +120,8 @@ def limiter_of(trials: Iterable[TrialRecord]) -> Limiter | None:
 
 #: Confidence level of every interval.
 LEVEL: Final = 0.95
+AT_LEVEL: Final = f"{100 * LEVEL:.0f} %"
+"""The same in a sentence."""
 
 
 @dataclass(frozen=True, slots=True)

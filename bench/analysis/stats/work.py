@@ -20,12 +20,6 @@ from bench.schema import TrialRecord
 from bench.store import Records
 from crawlers.heap import ON_PURPOSE
 
-MORE: Final = 0.1
-"""Two runs of one backend whose page faults for a page differ by more than this share did not do
-the same work.
-
-By at least so many page faults, too, because fewer cost nothing that could be measured.
-"""
 MORE_OF_ANOTHER: Final = 0.5
 """Two backends may differ by so many for a page: a receive that malloc maps takes two."""
 MORE_OF_A_SLOT: Final = 10.0
@@ -33,6 +27,8 @@ MORE_OF_A_SLOT: Final = 10.0
 
 At the barrier of ``c10k``, where each slot fetches one page, no model takes more than 8.
 """
+OPENED_EACH: Final = ("accept",)
+"""Where each page has a connection of its own, and with it what a slot has: a thread, a task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +38,6 @@ class Faults:
     per_page: float
     slots: float  # for each page that it fetched
     on_purpose: bool = False  # the backend is there to show what they cost
-
-    def unlike(self, twin: Faults) -> bool:
-        """Whether another run of the same backend did something else."""
-        least = min(self.per_page, twin.per_page)
-        return abs(self.per_page - twin.per_page) > MORE * max(1.0, least)
 
     def apart(self, other: Faults) -> bool:
         """Whether a run of another backend cannot be compared with this one."""
@@ -66,21 +57,11 @@ def faults_of(records: Records) -> dict[Place, dict[int, Faults]]:
     for trial in trials_of(records):
         if (per_page := page_faults_per_page(trial)) is not None and trial.pages:
             slots = (number_param(trial, "slots") or 0.0) / trial.pages
+            slots = 1.0 if trial.workload in OPENED_EACH else slots
             on_purpose = trial.mechanism.get("malloc") == ON_PURPOSE
             faults = Faults(per_page, slots, on_purpose)
             found.setdefault((trial.point, trial.label), {})[trial.block] = faults
     return found
-
-
-def other_work(records: Records) -> set[Place]:
-    """The A/A pairs, point and backend, whose two runs of a block did not do the same work."""
-    faults = faults_of(records)
-    twins = {(t.point, t.backend, t.label) for t in trials_of(records) if t.label != t.backend}
-    return {
-        (point, backend)
-        for point, backend, label in twins
-        if any(one.unlike(other) for one, other in _both(faults, point, backend, label))
-    }
 
 
 def apart(faults: Mapping[Place, Mapping[int, Faults]], *pair: str) -> str | None:

@@ -61,16 +61,6 @@ def test_the_bound_is_the_share_that_gives_so_few_one_time_in_twenty(found: int,
         assert sps.binom.cdf(found, of, bound) == pytest.approx(0.05)
 
 
-def test_points_behind_a_delay_have_a_floor_of_their_own() -> None:
-    records = made(noise=0.05)
-    ways = stats.ways_of(records)
-    assert ways["waiting-1"] == "paced"
-    assert ways["throughput-100"] == "whole"
-    floors = stats.floors_of(records, stats.PAGES_PER_S)
-    assert floors["paced"].log
-    assert floors["paced"].log != floors["whole"].log
-
-
 def test_no_twin_is_no_account() -> None:
     result = stats.aa_check(made(twin=None))
     assert result.comparisons == ()

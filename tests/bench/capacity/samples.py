@@ -38,7 +38,6 @@ def costs(*backends: Backend, **changes: Any) -> Costs:
         point="ladder-100",
         slots=100,
         floor=0.02,
-        quantiles={2: 12.71, 3: 4.30, 4: 3.18, 5: 2.78},
         files=20_000,
         longest_delay_ms=50.0,
         processors=2,

@@ -29,8 +29,8 @@ def test_every_measure_is_in_microseconds_of_one_call() -> None:
 
 def test_the_headline_leaves_out_what_has_no_loop_and_says_how_few_trials_there_are() -> None:
     words = (
-        "On one processor, a call to a thread costs 41.2 µs with anyio, "
-        "21.2 µs with call_soon_threadsafe"
+        "On one processor, a call to a thread costs 41.2 µs with anyio "
+        "and 21.2 µs with call_soon_threadsafe"
     )
     (table,) = made.hops().tables()
     assert table.about.startswith(f"{words}. Processor time")
@@ -38,7 +38,7 @@ def test_the_headline_leaves_out_what_has_no_loop_and_says_how_few_trials_there_
     unpinned = hops.headline(made.hops(pinned=False).measured()) or ""
     assert unpinned.startswith("On all processors, a call to a thread costs 82.5 µs with anyio")
     assert (hops.headline(made.hops(2).measured()) or "").endswith(", in 2 trials each")
-    even = "A call to a thread and back costs about as much in every way on one processor"
+    even = "On one processor, a call to a thread costs about as much in every way"
     assert hops.headline(made.hops(gap=0).measured()) == even
     assert hops.headline(made.hops(0).measured()) is None
 

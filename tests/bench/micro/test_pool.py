@@ -32,7 +32,7 @@ def test_the_headline_compares_two_ways_of_one_client() -> None:
     assert pool.headline(made.pool(httpx=2).measured()) == words
     assert len(words.split()) <= 20
     assert (pool.headline(made.pool(2).measured()) or "").endswith(", in 2 trials each")
-    even = "A page costs about as much with a semaphore, workers or the client's own limit"
+    even = "A page costs about as much in every way"
     assert pool.headline(made.pool(gap=0).measured()) == even
     assert pool.headline(made.pool(0).measured()) is None
 

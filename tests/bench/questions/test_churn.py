@@ -29,7 +29,7 @@ def test_the_headline_is_in_microseconds_with_its_intervals() -> None:
     assert answer.finding is not None
     assert answer.finding.startswith(
         "**Opening and closing a connection costs 132 µs with async/await and 48.0 µs with "
-        "callbacks** (110 µs to 154 µs and 40.0 µs to 56.0 µs: lowest and highest of 5 blocks). "
+        "callbacks** (110 µs to 154 µs and 40.0 µs to 56.0 µs: lowest and highest of 5 blocks; "
     )
     assert "`python -m bench run --only churn`" in answer.finding
 
