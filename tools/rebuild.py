@@ -38,7 +38,7 @@ from bench.fleet import report as fleet_report
 from bench.launch import RESULTS, ROOT
 from bench.micro import report as micro_report
 from bench.questions import SERVE, answers, equal
-from bench.report import cite, comparison, numbers, page
+from bench.report import campaigns, cite, comparison, findings, numbers, page
 from bench.report.tables import grid
 from bench.show.words import machine_words
 from crawlers.registry import MODELS
@@ -46,7 +46,6 @@ from tools import carried, records, sidebyside, tracebacks
 
 COMMANDS: Final = (
     "claims --out docs/notebook/claims.md",
-    "findings results/reference --into docs/findings.md",
     "findings results/reference --into docs/reading-the-charts.md",
     "findings results/reference --into docs/notebook/method-studies.md",
     "findings results/interpreters --into docs/interpreters.md",
@@ -58,6 +57,15 @@ COMMANDS: Final = (
 @cache
 def analysed(name: str) -> Analysis:
     return Analysis.load(store.trials_file(RESULTS / name))
+
+
+@cache
+def newest() -> Analysis:
+    """The newest campaign of the headlines on the reference's release of the interpreter."""
+    release = campaigns.release(analysed("reference").campaign.environment)
+    found = [Analysis.load(store.trials_file(each)) for each in campaigns.FOLDER.iterdir()]
+    mine = [one for one in found if campaigns.release(one.campaign.environment) == release]
+    return max(mine, key=lambda analysis: analysis.campaign.created)
 
 
 @cache
@@ -156,8 +164,8 @@ def held_equal() -> str:
 
 def others() -> str:
     folders = sorted((RESULTS / comparison.CONTRIBUTED).glob("*/"))
-    campaigns = [Analysis.load(store.trials_file(folder)) for folder in folders]
-    return comparison.confirmed(analysed("reference"), campaigns)
+    contributed = [Analysis.load(store.trials_file(folder)) for folder in folders]
+    return comparison.confirmed(analysed("reference"), contributed)
 
 
 def served() -> str:
@@ -188,7 +196,8 @@ BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
     ("servers", "servers"): served,
     ("contributing-results", comparison.CONTRIBUTED): others,
     ("../README", numbers.TABLE): lambda: numbers.table(quoted()),
-    ("../README", numbers.CITED): lambda: numbers.cited(quoted()),
+    ("../README", numbers.CITED): lambda: numbers.cited(newest()),
+    ("findings", findings.HEADLINES): lambda: findings.headlines(newest(), analysed("reference")),
     ("which-one", "which-one"): lambda: numbers.which_one(
         quoted(), numbers.Lock(analysed("interpreters"))
     ),

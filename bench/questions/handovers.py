@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -143,7 +143,7 @@ def answer(analysis: Analysis) -> Answer | None:
     found, windows = measured(crawled, PAGES[point]), windows_of(crawled)
     line = law([window for window in windows if window.label.startswith(FREE)])
     tables = [table(analysis, each) for each in PAGES if trials(analysis, each)]
-    head = headline(found, line, PAGES[point], all_of(crawled))
+    head = headline(analysis, found, line, PAGES[point], all_of(crawled))
     said = f"{line.words}. " if line else ""
     return Answer(
         found,
@@ -161,7 +161,20 @@ def all_of(found: Sequence[TrialRecord]) -> str:
     return plural(len(here), "processor") if here else "all processors"
 
 
-def headline(found: Measured, line: Law | None, what: str, several: str) -> Headline | None:
+def combinable(analysis: Analysis, line: Law, blocks: int) -> list[Number]:
+    """Every number of both kinds of page, and what a hand-over costs."""
+    found = [
+        replace(number, key=f"{what}/{number.key}", what=f"{number.what} ({what} page)")
+        for point, what in PAGES.items()
+        for number in numbers(measured(trials(analysis, point), what), VOLUNTARY, COST)
+    ]
+    switch = Spread(line.switch_us, line.switch_us, line.switch_us, blocks)
+    return [*found, Number("switch", "a hand-over of the lock", US.symbol, switch)]
+
+
+def headline(
+    analysis: Analysis, found: Measured, line: Law | None, what: str, several: str
+) -> Headline | None:
     """The hand-overs on all processors and on one, and what each costs."""
     if not {FREE, FREE + ONE} <= found.values.keys() or line is None:
         return None
@@ -180,15 +193,11 @@ def headline(found: Measured, line: Law | None, what: str, several: str) -> Head
     each = f"{line.switch_us:.0f} µs for each here"
     ranges = " and ".join(f"{times(s.low)} to {times(s.high)}" for s in (many, one))
     ranges = f"{ranges}: lowest and highest of {plural(blocks, 'block')}"
-    switch = Spread(line.switch_us, line.switch_us, line.switch_us, blocks)
     return Headline(
         say([many.median, one.median]) + few(blocks),
         f"{'no interval' if few(blocks) else ranges}; {each}",
-        numbers=[
-            *numbers(found, VOLUNTARY, COST),
-            Number("switch", "a hand-over of the lock", US.symbol, switch),
-        ],
-        quotes=[f"{VOLUNTARY}/{FREE}", f"{VOLUNTARY}/{FREE}{ONE}"],
+        numbers=combinable(analysis, line, blocks),
+        quotes=[f"{what}/{VOLUNTARY}/{FREE}", f"{what}/{VOLUNTARY}/{FREE}{ONE}"],
         say=say,
     )
 

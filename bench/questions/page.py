@@ -25,8 +25,10 @@ from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import CPU_PER_1000, PAGES_PER_S, Comparison, Metric
 from bench.analysis.stats.campaigns import Number
+from bench.analysis.summary import processors
 from bench.analysis.wording import bases, prose
-from bench.plan.participants import BASE
+from bench.plan.labels import Label
+from bench.plan.participants import BASE, FREE
 from bench.questions.question import Answer, Headline, contrast, of_ratio
 from bench.show import cells
 from bench.show.figures import Colour, Figure, Stack, Stacked, StackedPanel
@@ -100,9 +102,19 @@ CONTRASTS: Final = (
 
 
 def of_point(analysis: Analysis, metric: Metric, point: str | None) -> list[Comparison]:
-    """The models against the base, where there are blocks enough for an interval."""
+    """The models against the base, where there are blocks enough for an interval.
+
+    Not threads on several processors: what a page costs them is what its hand-overs of the lock
+    cost, and that is another number in the next campaign (:mod:`bench.questions.handovers`).
+    """
+    several = {
+        trial.label
+        for trial in stats.trials_of(analysis.records)
+        if Label.parse(trial.backend).name == FREE and len(processors(trial, "client")) != 1
+    }
     found = (c for c in analysis.compare(metric) if c.point == point)
-    return [c for c in found if c.label in MODELS and c.ratio.low is not None]
+    compared = (c for c in found if c.label in MODELS and c.ratio.low is not None)
+    return [c for c in compared if not several & {c.label, c.base}]
 
 
 def contrasted(analysis: Analysis, asked: Contrast) -> tuple[Headline, str] | None:

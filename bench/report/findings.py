@@ -50,16 +50,22 @@ def markdown(analysis: Analysis) -> str:
     return listed(findings(analysis), source(analysis))
 
 
-def headlines(analysis: Analysis) -> str:
-    """Each finding's name, headline and interval as a list, with the campaign they come from.
+def headlines(newest: Analysis, reference: Analysis) -> str:
+    """Each finding's name, headline and interval, as two lists with their sources.
 
-    With the numbers of the published campaigns, where they have them.
+    First those that rest on all published campaigns of the profile ``headlines``, of which
+    ``newest`` is one; then, not in bold, what only the reference campaign has.
     """
-    said, further = named(analysis, over=True), ""
-    quoted = [f"`{name}`: {cite.quoted(each)}" for name, each in said.items()]
-    if group := campaigns.group_of(analysis.campaign.environment):
-        further = f"; where that is said, numbers are of {group.size} under `results/headlines`"
-    return listed(quoted, source(analysis, further))
+    again, once = named(newest, over=True), named(reference)
+    group = campaigns.group_of(newest.campaign.environment)
+    said = [f"`{name}`: {cite.quoted(each)}" for name, each in again.items()]
+    size = f"{group.size} (`results/headlines`), {group.python}." if group else ""
+    others = [
+        f"`{name}`: {cite.quoted(each).replace('**', '')}"
+        for name, each in once.items()
+        if name not in again
+    ]
+    return f"{listed(said, size)}\n\nFrom one campaign:\n\n{listed(others, source(reference))}"
 
 
 def listed(sentences: Iterable[str], source: str) -> str:

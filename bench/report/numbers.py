@@ -13,8 +13,10 @@ from typing import Final
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import CPU_PER_1000, PAGES_PER_S, Comparison, MemoryFit
+from bench.analysis.stats.campaigns import FEWEST
 from bench.analysis.wording import both, change, interval
 from bench.plan.labels import Label
+from bench.plan.participants import FREE, PINNED
 from bench.questions import churn, hold, interpreters, mixed, tls
 from bench.report import campaigns, cite, findings, markup
 from bench.show.table import MISSING
@@ -33,7 +35,7 @@ AS_SERVERS: Final = {"aiohttp": "aiohttp_web"}
 """Backends whose server has another name."""
 FETCH: Final = "fetch-100"
 
-CITES: Final = ("page", "memory", "tls-memory", "serve")
+CITES: Final = ("memory", "tls-memory", "handovers", "page", "serve")
 """The findings that README quotes."""
 
 TOGETHER: Final = re.compile(r"`[^`]+`|\d (?:KiB|MiB|µs|ms|%)")
@@ -201,6 +203,28 @@ class Lock:
         return quoted(self._compared[Label(label, self.free).backend])
 
 
+def cells_of(numbers: Numbers, label: str) -> list[str]:
+    """A row of README's table. Threads have a range of their own on several processors."""
+    if label == PINNED:
+        idle = idle_tls = held = ""
+    else:
+        server = AS_SERVERS.get(label, label)
+        idle = numbers.over(f"memory/plain/{label}", numbers.idle(label))
+        idle_tls = numbers.over(f"memory/tls/{label}", numbers.idle_tls(label))
+        held = numbers.over(f"hold/{hold.PLAIN}/{server}", numbers.server(label))
+    if label == FREE:
+        page, opened = numbers.over(f"handovers/fetched/cost/{FREE}"), MISSING
+    else:
+        shown = label != PINNED  # the reference has no such row
+        page = numbers.over(
+            f"page/{CPU_PER_1000.name}/{FETCH}/{label}", numbers.page(label) if shown else MISSING
+        )
+        opened = numbers.over(
+            f"churn/{churn.OPENING}/{label}", numbers.connection(label) if shown else MISSING
+        )
+    return [f"`{label}`", idle, idle_tls, page, opened, *([held] if numbers.serves else [])]
+
+
 def table(numbers: Numbers) -> str:
     """README's table: what the models and the best-known libraries cost."""
     heads = [
@@ -208,41 +232,24 @@ def table(numbers: Numbers) -> str:
         *("µs per fetched page", "µs per new connection"),
         *(("KiB, as a server",) if numbers.serves else ()),
     ]
-    places = numbers.analysis.places
-    on = dict.fromkeys(places.labels, f" (on {places.processors})") if places else {}
-    rows = [
-        [
-            f"`{label}`",
-            numbers.over(f"memory/plain/{label}", numbers.idle(label)),
-            numbers.over(f"memory/tls/{label}", numbers.idle_tls(label)),
-            *(
-                numbers.over(key, cost) + on.get(label, "")
-                for key, cost in (
-                    (f"page/{CPU_PER_1000.name}/{FETCH}/{label}", numbers.page(label)),
-                    (f"churn/{churn.OPENING}/{label}", numbers.connection(label)),
-                )
-            ),
-            *(
-                (numbers.over(f"hold/{hold.PLAIN}/{server}", numbers.server(label)),)
-                * numbers.serves
-            ),
-        ]
-        for label in SHOWN
-        for server in [AS_SERVERS.get(label, label)]
-    ]
+    rows = [cells_of(numbers, label) for label in (FREE, PINNED, *SHOWN[1:])]
     about = (
         f"Campaign `{numbers.campaign}`, {numbers.python}; client's side, medians; 100 slots, 2 KB "
-        "pages. Each ran on one processor, but for what says on how many."
+        "pages. `threads` run on both processors, and share one with the server."
     )
     if numbers.group:
-        about += f" Over {numbers.group.size} (`results/headlines`) "
-        about += "where they have a number; their range where it differs too much for one."
+        about = (
+            f"{numbers.group.size} of the profile `headlines` (`results/headlines`), "
+            f"{numbers.group.python}: their range, until there are {FEWEST}. Client's side; 100 "
+            "slots, 2 KB pages. `threads` run on both processors, and share one with the server; "
+            f"`{PINNED}` and all others run on one."
+        )
     return "\n".join([*markdown_table(heads, rows, right=len(heads) - 1), "", about])
 
 
-def cited(numbers: Numbers) -> str:
-    """README's numbers to cite: findings with their intervals."""
-    named = findings.named(numbers.analysis, over=True)
+def cited(newest: Analysis) -> str:
+    """README's numbers to cite: findings of the published campaigns, with what they found."""
+    named = findings.named(newest, over=True)
     return "\n".join(f"- {cite.quoted(named[name])}" for name in CITES if name in named)
 
 

@@ -1,10 +1,9 @@
 """Summarize in a few sentences what a campaign found.
 
 Prints Markdown, made from trials.jsonl alone: of the campaign that you name, or the newest, or the
-reference. With --into, updates instead the findings, their
-headlines, the gallery of charts and what the A/A pairs show, whichever have marks in a document:
+reference. With --into, updates instead the findings, the gallery of charts and what the A/A pairs
+show, whichever have marks in a document:
 
-  python -m bench findings results/reference --into docs/findings.md
   python -m bench findings results/reference --into docs/reading-the-charts.md
   python -m bench findings results/reference --into docs/notebook/method-studies.md
   python -m bench findings results/interpreters --into docs/interpreters.md
@@ -46,7 +45,6 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     address = Path(os.path.relpath(charts, document.parent)).as_posix()
     blocks: dict[str, Callable[[], str]] = {
         findings.NAME: lambda: sentences,
-        findings.HEADLINES: lambda: findings.headlines(analysis),
         readme.NAME: lambda: readme.markdown(analysis, address, charts),
         readme.DOUBTS: lambda: readme.doubts(analysis),
     }
