@@ -23,6 +23,7 @@ from rich.console import Console
 from bench import filesystem, store, text
 from bench.__main__ import main as bench
 from bench.analysis.analysis import Analysis
+from bench.analysis.stats import CPU_PER_1000
 from bench.cards import document as cards_document
 from bench.cards import libraries
 from bench.claims import ledger
@@ -37,12 +38,15 @@ from bench.fleet import records as fleet_records
 from bench.fleet import report as fleet_report
 from bench.launch import RESULTS, ROOT
 from bench.micro import report as micro_report
+from bench.plan.participants import FREE
 from bench.questions import SERVE, answers, equal
 from bench.report import campaigns, cite, comparison, findings, numbers, page
 from bench.report.tables import grid
 from bench.show.words import machine_words
 from crawlers.registry import MODELS
 from tools import carried, records, sidebyside, tracebacks
+
+CPU: Final = CPU_PER_1000.name
 
 COMMANDS: Final = (
     "claims --out docs/notebook/claims.md",
@@ -127,12 +131,21 @@ def quoted() -> numbers.Numbers:
 
 
 def story() -> str:
-    """The table of docs/story.md: what each model costs, medians of the reference."""
+    """The table of docs/story.md: what each model costs, over the campaigns of the headlines."""
     found = quoted()
+    costs = {
+        name: [
+            f"handovers/{what}/cost/{name}" if name == FREE else f"page/{CPU}/{point}/{name}"
+            for what, point in (("fetched", "fetch-100"), ("crawled", "throughput-100"))
+        ]
+        for name in MODELS
+    }
     rows = [
         [
-            *(f"`{name}`", found.idle(name), found.idle_tls(name)),
-            *(found.page(name), found.page(name, "throughput-100")),
+            f"`{name}`",
+            found.over(f"memory/plain/{name}"),
+            found.over(f"memory/tls/{name}"),
+            *map(found.over, costs[name]),
         ]
         for name in MODELS
     ]
@@ -140,7 +153,8 @@ def story() -> str:
         *("model", "KiB for an idle connection", "KiB over TLS"),
         *("µs for a fetched page", "µs for a crawled page"),
     ]
-    about = f"Campaign `{found.campaign}`, {found.python}, medians; 100 slots, pages of 2 KB."
+    assert found.group is not None, "results/headlines has campaigns"
+    about = f"{found.group.size}, {found.group.python}; 100 slots, pages of 2 KB."
     return "\n".join([*text.markdown_table(heads, rows, right=4), "", about])
 
 
