@@ -67,6 +67,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="replace")  # its encoding may lack some characters
     if given[:1] == ["conformance"]:
         return conformance(given[1:])
+    if given[:1] == ["chapter"]:
+        from crawlers import steps
+
+        return steps.main(given[1:])
     options = make_parser().parse_args(given)
     try:
         if options.list:
