@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import resource
 import sys
@@ -19,10 +20,12 @@ from crawlers.job import CrawlReport, Job, JobError, PageResult
 from crawlers.origins import make_origin, normal_root, origin_prefix
 
 SITE = "tree:200:5:2048"
-FEW, MANY = 8, 40
-"""Connections held open to find the memory of one."""
+FEW, MANY = 10, 100
+"""Connections held open to find the memory of one; for Redis, 2 and a tenth."""
 MANY_SOCKETS = 50
 DEADLINE_S = 5.0
+SHORT_MS = 0.5
+"""A loop that rests no longer has only looked whether it may."""
 FIELDS = re.compile(
     r'^""".+?: ((?s:.+?))[.;:]\s(?s:.+?)'
     r"Waits: (.+)\. Switches: (.+)\.\nCosts: (.+)\. Became: (.+)\n"
@@ -42,6 +45,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.step is None:
             return list_steps()
         return show_one(options)
+    except BrokenPipeError:  # who read has read enough; Python flushes again at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except (JobError, OSError) as error:
         print(f"crawlers: {error}", file=sys.stderr)
         return 2 if isinstance(error, JobError) else 1
@@ -209,7 +215,7 @@ def show_all() -> int:
     with (
         judge.serving(SITE) as site,
         judge.serving(f"tree:{FEW + 1}:{FEW}:4096") as few,
-        judge.serving(f"tree:{MANY + 1}:{MANY}:8192") as many,
+        judge.serving(f"tree:{MANY + 1}:{MANY}:16384") as many,
     ):
         for number, step in enumerate(STEPS, 1):
             source = source_of(step)
@@ -236,7 +242,8 @@ def show_all() -> int:
 def cost(step: str, few: judge.Answer, many: judge.Answer) -> str:
     """The memory of one more connection in KiB."""
     with ThreadPoolExecutor() as pool:
-        both = pool.map(judge.held, (step, step), (few, many), (FEW, MANY))
+        sizes = (2, MANY // 10) if step == "redis_workers" else (FEW, MANY)
+        both = pool.map(judge.held, (step, step), (few, many), sizes)
     (count, size), (more, larger) = both
     return f"{(larger - size) / (more - count) / 1024:.1f}" if more > count > 0 else "?"
 
@@ -251,7 +258,10 @@ def show_trace(pages: int, file: Path | None) -> int:
         for model in MODELS:
             module = import_module(f"crawlers.{model}")
             traces[model] = trace.trace(module, f"http://{site['listening']}/")
-            print(f"{model}\n" + "\n".join(trace.lines(traces[model])))
+            print(model)
+            for who, begun, ended, does, waits in traces[model]:
+                if who != "loop" or ended - begun > SHORT_MS:
+                    print(f"{begun:8.2f} ms  {who:<7} {does and f'{does}; '}{waits}")
     if file is not None:
         file.write_text(trace.svg(traces), "utf-8")
     return 0

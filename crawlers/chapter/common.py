@@ -28,9 +28,8 @@ class Shared:
     def finish(self, page: Page) -> frozenset[str]:
         """Take a page; returns its new links."""
         new = page.links - self.seen
-        self.seen.update(new)
-        self.todo.update(new)
-        self.todo.remove(page.url)
+        self.seen |= new
+        self.todo = (self.todo | new) - {page.url}
         self.pages.append(page)
         return new
 

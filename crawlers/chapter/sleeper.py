@@ -36,4 +36,3 @@ def main() -> None:
         future = asyncio.run_coroutine_threadsafe(sleep(0.3), loop)
         future.result()
         print(f"{sleep.__name__}: {(time.process_time() - used) / 0.3:.1%} of a processor")
-    loop.call_soon_threadsafe(loop.stop)

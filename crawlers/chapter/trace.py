@@ -1,7 +1,6 @@
 """Who has control: which slot of a model runs, at which line it waits, and who runs next.
 
-A profile function sees the model's functions begin and end. So the models have no hooks, and pay
-nothing while nobody looks; while somebody does, each call takes several times as long.
+A profile function sees the model's functions begin and end. The models themselves have no hooks.
 """
 
 import _socket
@@ -22,13 +21,12 @@ Turn = tuple[str, float, float, str, str]
 
 
 class Tracer:
-    """The profile function of one crawl."""
-
     def __init__(self, file: str | None) -> None:
-        self.file, self.turns, self.start = file, list[Turn](), time.perf_counter()
+        self.file, self.turns, self.start = file, list[Turn](), 0.0
         self.local = threading.local()
 
     def begin(self, who: str) -> None:
+        self.start = self.start or time.perf_counter()
         self.local.turn = (who, 1000 * (time.perf_counter() - self.start), list[str]())
 
     def end(self, waits: str) -> None:
@@ -39,7 +37,9 @@ class Tracer:
         code, here = frame.f_code, self.local.__dict__
         stack, begins = here.setdefault("stack", []), event in ("call", "c_call")
         if event.startswith("c_"):  # a builtin, which may block the thread
-            if code.co_filename == self.file and blocks(function):
+            sock, name = getattr(function, "__self__", None), getattr(function, "__name__", "")
+            waits = isinstance(sock, _socket.socket) and sock.gettimeout() != 0
+            if code.co_filename == self.file and waits and name in ("connect", "recv"):
                 self.end(line_of(frame)) if begins else self.begin(here["turn"][0])
         elif code is threading.Condition.wait.__code__ and stack and frame.f_back:
             self.end(line_of(frame.f_back)) if begins else self.begin(here["turn"][0])
@@ -58,13 +58,6 @@ class Tracer:
                     here["waits"] = here["waits"] or line_of(frame)  # the innermost suspended
                 if not stack:
                     self.end(here["waits"] or "returns")
-
-
-def blocks(function: object) -> bool:
-    """Whether a builtin may block its thread."""
-    sock = getattr(function, "__self__", None)
-    waits = getattr(function, "__name__", "") in ("connect", "recv")
-    return waits and isinstance(sock, _socket.socket) and sock.gettimeout() != 0
 
 
 def slot_of(frame: FrameType) -> int | None:
@@ -93,16 +86,10 @@ def trace(model: ModuleType, url: str, slots: int = 3) -> list[Turn]:
     return sorted(tracer.turns, key=lambda turn: turn[1])
 
 
-def lines(turns: list[Turn]) -> list[str]:
-    """For the terminal; without the moments in which the loop only looks whether to rest."""
-    shown = [turn for turn in turns if turn[0] != "loop" or turn[2] - turn[1] > 0.5]
-    return [f"{begun:8.2f} ms  {who:<7} {does}; {waits}" for who, begun, _, does, waits in shown]
-
-
 def svg(traces: dict[str, list[Turn]]) -> str:
     """The models under each other: a row for the loop, which rests there, and one for each slot."""
     scale = 900 / max(turn[2] for turns in traces.values() for turn in turns)
-    parts, y = list[str](), 0
+    parts, y = ['<text x="80" y="12">orange: a slot runs; grey: the loop rests</text>'], 0
     for model, turns in traces.items():
         y += 32
         parts.append(f'<text x="4" y="{y - 4}" font-weight="bold">{model}</text>')
@@ -111,11 +98,11 @@ def svg(traces: dict[str, list[Turn]]) -> str:
             parts.append(f'<text x="12" y="{y - 4}">{row}</text>')
             for who, begun, ended, does, waits in turns:
                 if who == row:
-                    place = f'x="{80 + scale * begun:.1f}" y="{y - 14}" height="12"'
-                    size = f'width="{max(scale * (ended - begun), 1):.1f}"'
-                    fill = "#cbd5e1" if who == "loop" else "#c2410c"
-                    words = f"<title>{escape(f'{does} {waits}')}</title>"
-                    parts.append(f'<rect {place} {size} fill="{fill}">{words}</rect>')
+                    x, width = 80 + scale * begun, max(scale * (ended - begun), 1)
+                    size = f'x="{x:.1f}" y="{y - 14}" width="{width:.1f}" height="12"'
+                    fill, words = "#cbd5e1" if who == "loop" else "#c2410c", f"{does} {waits}"
+                    words = f"<title>{escape(words)}</title>"
+                    parts.append(f'<rect {size} fill="{fill}">{words}</rect>')
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 990 {y + 8}" font-size="11" '
         f'font-family="sans-serif" role="img"><title>Who has control</title>'
