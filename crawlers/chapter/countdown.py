@@ -10,7 +10,6 @@ import types
 from collections.abc import Coroutine, Generator
 from contextlib import suppress
 from heapq import heappop, heappush
-from typing import Any
 
 
 @types.coroutine
@@ -25,7 +24,7 @@ async def launch(rocket: str, ticks: int, delay: int) -> None:
         await sleep(1)
 
 
-def run(*coroutines: Coroutine[Any, Any, None]) -> None:
+def run(*coroutines: Coroutine[float, None, None]) -> None:
     heap = [(0.0, number, coroutine) for number, coroutine in enumerate(coroutines)]
     while heap:
         when, number, coroutine = heappop(heap)

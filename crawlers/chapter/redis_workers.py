@@ -23,7 +23,8 @@ class Redis:
     """A client. A command is an array of strings, each behind its length; so is a URL."""
 
     def __init__(self, port: int) -> None:
-        self.stream = socket.create_connection(("127.0.0.1", port)).makefile("rwb")
+        with socket.create_connection(("127.0.0.1", port)) as sock:
+            self.stream = sock.makefile("rwb")  # which keeps it open
 
     def __call__(self, *words: str) -> str:
         strings = [b"$%d\r\n%s\r\n" % (len(word.encode()), word.encode()) for word in words]
