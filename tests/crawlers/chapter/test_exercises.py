@@ -17,7 +17,7 @@ PENDING = "Task was destroyed but it is pending!"
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[judge.Answer]:
-    with judge.serving("tree:60:5:2048") as ready:
+    with judge.serving(steps.SITE) as ready:
         yield ready
 
 
@@ -84,7 +84,7 @@ def test_before_and_after_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert steps.main(["--break", str(AWAIT)]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("Put an await between test and add. ")
-    assert "+        await asyncio.sleep(0.01)" in lines
+    assert "+        await asyncio.sleep(0.05)" in lines
     assert lines[-2].startswith("before  yes; ")
     assert lines[-1].startswith("after   no: ")
     assert steps.main(["--break"]) == 0
