@@ -110,7 +110,10 @@ def test_quiet_and_verbose(tree: FixtureServer) -> None:
     [
         ([], "name a backend and a URL"),
         (["threads"], "name a backend and a URL"),
-        (["fibers", "http://127.0.0.1/"], "no backend named 'fibers': python -m crawlers --list has all"),
+        (
+            ["fibers", "http://127.0.0.1/"],
+            "no backend named 'fibers': python -m crawlers --list has all",
+        ),
         (["threads", "ftp://127.0.0.1/"], "not an http:// or https:// URL"),
         (["threads", "https://127.0.0.1/", "--cafile", "/none"], "/none: No such file"),
         (["threads", "https://127.0.0.1/", "--cafile", __file__], "not a file of PEM certificates"),

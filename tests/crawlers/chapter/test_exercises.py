@@ -27,6 +27,16 @@ def broken(number: int, site: judge.Answer, deadline_s: float = 300.0) -> judge.
     return judge.run(step, site, "--break", str(number), deadline_s=deadline_s)
 
 
+def stuck(number: int, site: judge.Answer, *, distinct: int) -> judge.Answer:
+    """What comes of an exercise that does not end; more time for a machine that is busy."""
+    for deadline_s in (2.0, 60.0):
+        found = broken(number, site, deadline_s)
+        assert "seconds" not in found
+        if found["distinct"] >= distinct:
+            break
+    return found
+
+
 def test_every_exercise_has_a_test() -> None:
     assert len(exercises.exercises()) == POLL
 
@@ -40,8 +50,7 @@ def test_a_page_is_fetched_twice(number: int, site: judge.Answer) -> None:
 
 
 def test_without_task_done_all_pages_come_and_it_never_ends(site: judge.Answer) -> None:
-    found = broken(TASK_DONE, site, deadline_s=3)
-    assert "seconds" not in found
+    found = stuck(TASK_DONE, site, distinct=site["urls"])
     assert (found["distinct"], found["total"]) == (site["urls"], site["urls"])
     assert "did not end" in steps.told("queue", site, found)
 
@@ -53,9 +62,7 @@ def test_a_worker_that_is_not_cancelled_is_destroyed(site: judge.Answer) -> None
 
 
 def test_a_task_without_a_reference_is_collected(site: judge.Answer) -> None:
-    found = broken(REFERENCE, site, deadline_s=3)
-    assert found["says"] == PENDING
-    assert "seconds" not in found
+    assert stuck(REFERENCE, site, distinct=1)["says"] == PENDING
 
 
 def test_sleeping_without_await_stops_all_workers(site: judge.Answer) -> None:
