@@ -36,7 +36,7 @@ def serving(site: str) -> Iterator[Answer]:
 
 def call(site: Answer, path: str, body: object = None) -> Answer:
     """Call the control plane; a body makes it a POST."""
-    from http.client import HTTPConnection  # slow to import, and a step needs none
+    from http.client import HTTPConnection  # slow to import, and steps do without
 
     token = {"X-Token": os.environ.get("C10K_CONTROL_TOKEN") or "chapter"}
     with closing(HTTPConnection(site["control"], timeout=30)) as control:
@@ -53,9 +53,10 @@ def run(step: str, site: Answer, *options: str, deadline_s: float = 20.0) -> Ans
         except TimeoutExpired:
             child.send_signal(signal.SIGINT)
             out, err = child.communicate()
-    says = ["", *re.findall(r"^(?:Task was destroyed|crawlers: |\w*Error\b).*", err, re.MULTILINE)]
+    says = re.findall(r"^Task was destroyed.*", err, re.M)  # may bring about other errors
+    says += re.findall(r"^(?:crawlers: |\w*Error\b).*", err, re.M)
     found = {} if child.returncode else json.loads(out.splitlines()[-1])
-    return {"says": says[-1], **call(site, "/ledger?summary=1"), **found}
+    return {"says": "".join(says[:1]), **call(site, "/ledger?summary=1"), **found}
 
 
 def memory(pid: int | str) -> int:
@@ -66,14 +67,14 @@ def memory(pid: int | str) -> int:
 
 
 def held(step: str, site: Answer, slots: int) -> tuple[int, int]:
-    """How many connections wait for the server at once, and the memory of the step then."""
-    call(site, "/reset", {"delay": "fixed:300"})
+    """How many connections wait for the server, which holds all but the root; the memory then."""
+    call(site, "/reset", {"delay": "fixed:300", "hold": 0})
     with start("crawlers.steps", step, site["listening"], "--slots", str(slots)) as child:
         count = 0
         while child.poll() is None and count < slots:
             time.sleep(0.05)
-            count = call(site, "/hold")["in_flight"]
+            count = call(site, "/hold", {"n": 0} if count else None)["in_flight"]
         size = memory(child.pid) if count else 0
-        child.send_signal(signal.SIGINT)
+        call(site, "/reset", {"delay": "none", "hold": 0})
         child.communicate()
     return count, size

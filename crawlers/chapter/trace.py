@@ -16,6 +16,7 @@ from types import FrameType, ModuleType
 from crawlers.job import Job
 from crawlers.recorder import NullRecorder
 
+SKIPPED = ("__init__", "<lambda>", "disconnect")
 Turn = tuple[str, float, float, str, str]
 """Who had control, from when to when (milliseconds), what it did, and where it waits then."""
 
@@ -64,8 +65,7 @@ def slot_of(frame: FrameType) -> int | None:
     """The number of the slot that a function was given."""
     names = frame.f_code.co_varnames[: frame.f_code.co_argcount]
     slot = frame.f_locals.get("slot" if "slot" in names else "self")
-    skipped = frame.f_code.co_name in ("__init__", "<lambda>", "disconnect")
-    return None if skipped else getattr(slot, "number", None)
+    return None if frame.f_code.co_name in SKIPPED else getattr(slot, "number", None)
 
 
 def line_of(frame: FrameType) -> str:
