@@ -103,8 +103,10 @@ def test_a_limit_is_reported(tree: FixtureServer) -> None:
 
 def test_quiet_and_verbose(tree: FixtureServer) -> None:
     assert run("threads", tree.url, "-q").stdout == ""
+    usual = Frontier.settle
     failed = run("threads", tree.url, "-v").stdout
     assert "!" not in failed
+    assert Frontier.settle is usual, "nobody watches afterwards"
     assert len(run("threads", tree.url, "-vv").stdout.splitlines()) > 500
 
 
@@ -146,9 +148,7 @@ def test_a_redirect_out_of_scope_says_so() -> None:
         lines = run("generators", root, "--urls").stdout.splitlines()
     redirects = [line.partition("  -> ")[2] for line in lines if "  -> " in line]
     assert redirects == [root, "http://127.0.0.9/, out of scope"]
-    assert [line.split(maxsplit=1)[1].strip() for line in lines if line.startswith("redir")] == [
-        "2, 1 out of scope"
-    ]
+    assert any(re.match(r"redirects +2, 1 out of scope", line) for line in lines)
 
 
 @pytest.mark.parametrize("backend", ["threads", "callbacks", "async_await"])
@@ -177,29 +177,13 @@ def test_verbose_prints_each_url_as_it_comes(backend: str) -> None:
     assert crawler.returncode == 0
 
 
-def test_nobody_watches_afterwards(tree: FixtureServer) -> None:
-    """What is not asked for costs nothing: the frontier is as it was."""
-    usual = Frontier.settle
-    assert "200 " in run("callbacks", tree.url, "-v").stdout
-    assert Frontier.settle is usual
-
-
-def test_an_unknown_backend_gets_the_nearest_names() -> None:
-    said = run("tread", "http://127.0.0.1/").stderr
-    assert "did you mean threads" in said
-    assert len(said) < 200
-    assert "did you mean" not in run("xyz", "http://127.0.0.1/").stderr
-
-
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
         ([], "name a backend and a URL"),
         (["threads"], "name a backend and a URL"),
-        (
-            ["fibers", "http://127.0.0.1/"],
-            "no backend named 'fibers': python -m crawlers --list has all",
-        ),
+        (["tread", "http://127.0.0.1/"], "no backend named 'tread': did you mean threads"),
+        (["xyz", "http://127.0.0.1/"], "no backend named 'xyz': python -m crawlers --list"),
         (["threads", "ftp://127.0.0.1/"], "not an http:// or https:// URL"),
         (["threads", "https://127.0.0.1/", "--cafile", "/none"], "/none: No such file"),
         (["threads", "https://127.0.0.1/", "--cafile", __file__], "not a file of PEM certificates"),

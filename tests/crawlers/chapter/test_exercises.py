@@ -27,42 +27,35 @@ def broken(number: int, site: judge.Answer, deadline_s: float = 300.0) -> judge.
     return judge.run(step, site, "--break", str(number), deadline_s=deadline_s)
 
 
-def stuck(number: int, site: judge.Answer, *, distinct: int) -> judge.Answer:
-    """What comes of an exercise that does not end; more time for a machine that is busy."""
-    for deadline_s in (2.0, 60.0):
-        found = broken(number, site, deadline_s)
-        assert "seconds" not in found
-        if found["distinct"] >= distinct:
-            break
+def stuck(number: int, site: judge.Answer) -> judge.Answer:
+    """What comes of an exercise that does not end; a busy machine gets more time."""
+    found = broken(number, site, 2.0)
+    if not found["says"] and found["distinct"] < site["urls"]:
+        found = broken(number, site, 60.0)
+    assert "seconds" not in found
     return found
-
-
-def test_every_exercise_has_a_test() -> None:
-    assert len(exercises.exercises()) == POLL
 
 
 @pytest.mark.parametrize("number", [LOCK, AWAIT])
 def test_a_page_is_fetched_twice(number: int, site: judge.Answer) -> None:
     found = broken(number, site)
     assert found["duplicates"] > 0
-    assert found["repeated"] > 0
     assert re.match(r"no: .* [1-9]\d* requested again", steps.verdict("threads", site, found))
 
 
 def test_without_task_done_all_pages_come_and_it_never_ends(site: judge.Answer) -> None:
-    found = stuck(TASK_DONE, site, distinct=site["urls"])
+    found = stuck(TASK_DONE, site)
     assert (found["distinct"], found["total"]) == (site["urls"], site["urls"])
     assert "did not end" in steps.told("queue", site, found)
 
 
 def test_a_worker_that_is_not_cancelled_is_destroyed(site: judge.Answer) -> None:
     found = broken(CANCEL, site)
-    assert found["says"] == PENDING
-    assert found["digest"] == site["digest"]
+    assert (found["says"], found["digest"]) == (PENDING, site["digest"])
 
 
 def test_a_task_without_a_reference_is_collected(site: judge.Answer) -> None:
-    assert stuck(REFERENCE, site, distinct=1)["says"] == PENDING
+    assert stuck(REFERENCE, site)["says"] == PENDING
 
 
 def test_sleeping_without_await_stops_all_workers(site: judge.Answer) -> None:
@@ -71,8 +64,7 @@ def test_sleeping_without_await_stops_all_workers(site: judge.Answer) -> None:
 
 def test_an_error_that_nobody_asks_for_is_lost(site: judge.Answer) -> None:
     found = broken(FUTURE, site)
-    assert "seconds" in found
-    assert found["says"] == ""
+    assert ("seconds" in found, found["says"]) == (True, "")
 
 
 def test_an_error_that_somebody_asks_for_arrives() -> None:
@@ -98,12 +90,13 @@ def test_before_and_after_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(re.findall(r"^\d ", capsys.readouterr().out, re.MULTILINE)) == POLL
 
 
-@pytest.mark.parametrize(
-    "patch", ["-    no such line\n+    pass\n", "-    def __init__(self) -> None:\n-        pass\n"]
-)
-def test_a_patch_that_does_not_fit_is_an_error(patch: str) -> None:
-    with pytest.raises(JobError, match=r"queue.py has no such line"):
-        exercises.load("queue", patch)
+def test_a_patch_that_does_not_fit_is_an_error() -> None:
+    for patch in (
+        "-    no such line\n+    pass\n",
+        "-    def __init__(self) -> None:\n-        pass\n",
+    ):
+        with pytest.raises(JobError, match=r"queue.py has no such line"):
+            exercises.load("queue", patch)
 
 
 def test_an_installed_package_says_where_the_exercises_are(
