@@ -57,7 +57,8 @@ def print_summary(report: CrawlReport, console: Console, roots: Sequence[str] = 
 def by_type(rows: Iterable[PageResult]) -> tuple[tuple[int, int], tuple[int, int]]:
     """Of the pages answered 200, how many are HTML, and their bytes; the same of others."""
     pages = [row for row in rows if row.status == 200]
-    html = [row.size for row in pages if row.content_type.lower().startswith(HTML)]
+    kinds = [row.content_type.partition(";")[0].strip().lower() for row in pages]
+    html = [row.size for row, kind in zip(pages, kinds, strict=True) if kind in HTML]
     rest = len(pages) - len(html), sum(row.size for row in pages) - sum(html)
     return (len(html), sum(html)), rest
 
