@@ -101,8 +101,10 @@ def test_without_redis_one_line_says_how_to_install_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
-    assert steps.main(["redis_workers", "http://127.0.0.1:1/"]) == 2
-    assert "apt-get install redis-server" in capsys.readouterr().err
+    for arguments in (["redis_workers"], ["10", "http://127.0.0.1:1/"]):
+        assert steps.main(arguments) == 2
+        line = "crawlers: this step needs a Redis server: apt-get install redis-server\n"
+        assert capsys.readouterr() == ("", line)
 
 
 @needs_redis
