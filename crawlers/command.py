@@ -1,7 +1,8 @@
 """The command line: ``python -m crawlers BACKEND URL``.
 
 ``python -m crawlers conformance NAME`` tests a backend, yours or ours; ``all``
-tests every backend that loads on this interpreter.
+tests every backend that loads on this interpreter. ``python -m crawlers chapter``
+is :mod:`crawlers.steps`.
 """
 
 from __future__ import annotations
@@ -26,8 +27,15 @@ from crawlers import heap, registry
 from crawlers.job import LONGEST_S, MAX_PAGES, CrawlReport, Job, JobError
 from crawlers.limits import ensure_descriptors
 from crawlers.origins import normal_root
-from crawlers.progress import LiveRecorder
-from crawlers.summary import as_json, print_summary, print_urls, printable, why_not_fetched
+from crawlers.progress import LiveRecorder, watched
+from crawlers.summary import (
+    as_json,
+    print_summary,
+    print_urls,
+    printable,
+    url_line,
+    why_not_fetched,
+)
 from crawlers.terminal import forget_impossible_size
 
 EPILOG = """\
@@ -38,6 +46,7 @@ examples:
   python -m crawlers --list
   python -m crawlers conformance threads      test a backend with the conformance suite
   python -m crawlers conformance all -x       test all that run here; options go to pytest
+  python -m crawlers chapter                  the steps that lead to the four models
 
 The crawl stays on the hosts of the start URLs and fetches every page once. It
 also stays on this machine, unless you add --any-host. On other machines it obeys
@@ -67,6 +76,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="replace")  # its encoding may lack some characters
     if given[:1] == ["conformance"]:
         return conformance(given[1:])
+    if given[:1] == ["chapter"]:
+        from crawlers import steps
+
+        return steps.main(given[1:])
     options = make_parser().parse_args(given)
     try:
         if options.list:
@@ -225,7 +238,8 @@ def make_parser() -> argparse.ArgumentParser:
     output.add_argument("--urls", dest="url_report", action="store_true", help="one line per URL")
     output.add_argument(
         "-v", "--verbose", action="count", default=0,
-        help="list the URLs that failed; -vv lists all, like --urls",
+        help="print each URL when it is fetched, and those that failed again at the end; "
+        "-vv repeats all, like --urls",
     )  # fmt: skip
     output.add_argument("-q", "--quiet", action="store_true", help="print only errors")
     return parser
@@ -260,11 +274,15 @@ def run(options: argparse.Namespace) -> int:
         complain("--insecure: no certificate is checked; anybody on the way can change the pages")
     ensure_descriptors(job.slots)
     heap.settle()
-    live = sys.stderr is not None and sys.stderr.isatty() and not options.quiet
-    with LiveRecorder(f"crawling with {backend.name}", enabled=live) as recorder:
+    watching = options.verbose > 0 and not (options.json or options.quiet)
+    live = sys.stderr is not None and sys.stderr.isatty() and not (options.quiet or watching)
+    with (
+        LiveRecorder(f"crawling with {backend.name}", enabled=live) as recorder,
+        watched(lambda url, page: print(url_line(url, page), flush=True), enabled=watching),
+    ):
         report = backend.crawl(job, recorder)
     with writing():
-        show(report, options)
+        show(report, options, job.urls)
     failed = False
     for url in job.urls:
         why = why_not_fetched(report, url)
@@ -276,18 +294,18 @@ def run(options: argparse.Namespace) -> int:
     return FAILED if failed else OK
 
 
-def show(report: CrawlReport, options: argparse.Namespace) -> None:
+def show(report: CrawlReport, options: argparse.Namespace, roots: Sequence[str]) -> None:
     """Print the report in the chosen form."""
     every = options.url_report or options.verbose > 1
     if options.json:
-        print(json.dumps(as_json(report, urls=every)))
+        print(json.dumps(as_json(report, urls=every, roots=roots)))
         return
     if options.quiet:
         return
     console = Output()
     if every or options.verbose:
         print_urls(report, console, failed_only=not every)
-    print_summary(report, console)
+    print_summary(report, console, roots)
 
 
 def list_backends(*, as_object: bool) -> int:
@@ -311,7 +329,7 @@ def conformance(arguments: Sequence[str]) -> int:
     chosen = [] if names == [ALL] else [f"--backend={name}" for name in names]
     known = registry.names()
     if names != [ALL] and not (names and set(names) <= set(known)):
-        complain(f"conformance needs the name of a backend: {ALL}, {', '.join(known)}")
+        complain(f"conformance needs the name of a backend from --list, or {ALL}")
         return USAGE
     if find_spec("pytest") is None:
         complain("the conformance suite needs pytest: pip install pytest pytest-timeout")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
 from rich.console import Console
 from rich.progress import (
     Progress,
@@ -12,6 +15,9 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 from rich.text import Text
+
+from crawlers.frontier import Frontier
+from crawlers.job import Fetch, PageResult
 
 
 class LiveRecorder:
@@ -44,6 +50,29 @@ class LiveRecorder:
 
     def __exit__(self, *_: object) -> None:
         self._progress.stop()
+
+
+@contextmanager
+def watched(show: Callable[[str, PageResult], None], *, enabled: bool) -> Iterator[None]:
+    """Call ``show`` with each outcome as it comes, in crawls of this process.
+
+    It wraps :meth:`Frontier.settle` meanwhile, so a crawl that nobody watches pays nothing. A
+    reader who has gone is no reason to end a crawl.
+    """
+    usual = Frontier.settle
+
+    def settle(frontier: Frontier, fetch: Fetch, page: PageResult, now: float) -> None:
+        usual(frontier, fetch, page, now)
+        if frontier.rows.get(fetch.url) is page:
+            with suppress(OSError):
+                show(fetch.url, page)
+
+    if enabled:
+        Frontier.settle = settle  # type: ignore[assignment,method-assign]
+    try:
+        yield
+    finally:
+        Frontier.settle = usual  # type: ignore[method-assign]
 
 
 class _Count(ProgressColumn):

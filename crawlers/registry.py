@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
+from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -132,7 +133,9 @@ def _foreign() -> dict[str, EntryPoint]:
 def _point(name: str) -> EntryPoint:
     point = _foreign().get(name)
     if point is None:
-        raise BackendError(f"no backend named {name!r}: choose one of {', '.join(names())}")
+        near = " or ".join(get_close_matches(name, names(), cutoff=0.5))
+        hint = f"did you mean {near}? " if near else ""
+        raise BackendError(f"no backend named {name!r}: {hint}python -m crawlers --list has all")
     return point
 
 

@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ import pytest
 from bench.launch import ROOT
 from crawlers import registry
 from crawlers.__main__ import main
+from crawlers.conformance.scripted import Connection, ScriptedServer, html, ok, page, redirect
+from crawlers.frontier import Frontier
 from crawlers.terminal import forget_impossible_size
 from tests.crawlers.conftest import FixtureServer
 
@@ -100,9 +103,78 @@ def test_a_limit_is_reported(tree: FixtureServer) -> None:
 
 def test_quiet_and_verbose(tree: FixtureServer) -> None:
     assert run("threads", tree.url, "-q").stdout == ""
+    usual = Frontier.settle
     failed = run("threads", tree.url, "-v").stdout
     assert "!" not in failed
+    assert Frontier.settle is usual, "nobody watches afterwards"
     assert len(run("threads", tree.url, "-vv").stdout.splitlines()) > 500
+
+
+def test_several_roots_are_all_named_with_counts_for_each_host() -> None:
+    with ScriptedServer() as one, ScriptedServer() as other:
+        one.script.update({"/": page("/a"), "/a": page()})
+        other.script["/"] = page()
+        arguments = ("callbacks", one.url, other.url)
+        lines = run(*arguments).stdout.splitlines()
+        found = json.loads(run(*arguments, "--json").stdout)
+    assert [line.split()[1] for line in lines if line.startswith("root")] == list(arguments[1:])
+    assert found["roots"] == list(arguments[1:])
+    prefixes = [url.removesuffix("/") for url in found["roots"]]
+    size = len(html("/a"))
+    assert found["hosts"] == {
+        prefixes[0]: {"urls": 2, "pages": 2, "bytes": size},
+        prefixes[1]: {"urls": 1, "pages": 1, "bytes": 0},
+    }
+    assert any(f"{prefixes[0]}: 2 URLs, 2 pages, {size} bytes" in line for line in lines)
+
+
+def test_a_document_is_not_counted_as_html() -> None:
+    with ScriptedServer() as server:
+        server.script["/"] = page("/a.pdf")
+        server.script["/a.pdf"] = ok(b"%PDF-1.7", "application/pdf")
+        found = json.loads(run("threads", server.url, "--json").stdout)
+        summary = run("threads", server.url).stdout
+    assert found["html"] == {"pages": 1, "bytes": len(html("/a.pdf"))}
+    assert found["other"] == {"pages": 1, "bytes": 8}
+    assert re.search(r"^  other +1, 8 bytes *$", summary, re.MULTILINE)
+
+
+def test_a_redirect_out_of_scope_says_so() -> None:
+    with ScriptedServer() as server:
+        server.script["/"] = page("/in", "/out")
+        server.script["/in"] = redirect("/")
+        server.script["/out"] = redirect("http://127.0.0.9/")
+        root = server.url
+        lines = run("generators", root, "--urls").stdout.splitlines()
+    redirects = [line.partition("  -> ")[2] for line in lines if "  -> " in line]
+    assert redirects == [root, "http://127.0.0.9/, out of scope"]
+    assert any(re.match(r"redirects +2, 1 out of scope", line) for line in lines)
+
+
+@pytest.mark.parametrize("backend", ["threads", "callbacks", "async_await"])
+def test_verbose_prints_each_url_as_it_comes(backend: str) -> None:
+    """The last page waits until the first lines were read, or until it gives up."""
+    read = threading.Event()
+    shown: list[str] = []
+
+    def last(connection: Connection) -> None:
+        read.wait(60)
+        connection.send(page())
+
+    with ScriptedServer() as server:
+        server.script.update({"/": page("/a", "/last"), "/a": page(), "/last": last})
+        root = server.url
+        command = [sys.executable, "-m", "crawlers", backend, root, "-v"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as crawler:
+            assert crawler.stdout is not None
+            for line in crawler.stdout:
+                shown.append(line)
+                if f" {root}a" in line:
+                    assert not read.is_set()
+                    read.set()
+    paths = [line.split()[3].removeprefix(root) for line in shown[:3]]
+    assert paths == ["", "a", "last"]
+    assert crawler.returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -110,7 +182,8 @@ def test_quiet_and_verbose(tree: FixtureServer) -> None:
     [
         ([], "name a backend and a URL"),
         (["threads"], "name a backend and a URL"),
-        (["fibers", "http://127.0.0.1/"], "no backend named 'fibers': choose one of threads"),
+        (["tread", "http://127.0.0.1/"], "no backend named 'tread': did you mean threads"),
+        (["xyz", "http://127.0.0.1/"], "no backend named 'xyz': python -m crawlers --list"),
         (["threads", "ftp://127.0.0.1/"], "not an http:// or https:// URL"),
         (["threads", "https://127.0.0.1/", "--cafile", "/none"], "/none: No such file"),
         (["threads", "https://127.0.0.1/", "--cafile", __file__], "not a file of PEM certificates"),

@@ -63,6 +63,7 @@ SECTIONS: Final = (
         (
             "docs/side-by-side.md",
             "docs/stack-ripping.md",
+            "docs/chapter.md",
             "docs/talk.md",
             "docs/adding-a-backend.md",
             "docs/adding-a-question.md",

@@ -135,7 +135,7 @@ slow = partial(pytest.param, marks=pytest.mark.slow)
     ("arguments", "message"),
     [
         (("--profile", "huge"), "unknown profile 'huge': choose one of smoke, quick, full"),
-        slow(("--backends", "nonesuch"), "no backend named 'nonesuch': choose one of threads"),
+        slow(("--backends", "nonesuch"), "no backend named 'nonesuch'"),
         slow(("--resume", "nowhere"), "nowhere: no campaign here"),
     ],
 )

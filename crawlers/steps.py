@@ -1,0 +1,276 @@
+"""``python -m crawlers chapter``: the steps of crawlers/chapter, their exercises, the trace."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import resource
+import sys
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
+from pathlib import Path
+
+from crawlers.chapter import CRAWLS, STEPS, judge, trace
+from crawlers.chapter.exercises import exercises, load
+from crawlers.job import CrawlReport, Job, JobError, PageResult
+from crawlers.origins import make_origin, normal_root, origin_prefix
+
+SITE = "tree:200:5:2048"
+FEW, MANY = 10, 100
+"""Connections held open to find the memory of one; for Redis, 2 and a tenth."""
+SLOTS = 10
+"""What a step with workers has; more connections at once mean that it has no cap."""
+DEADLINE_S = 5.0
+SHORT_MS = 0.5
+"""A loop that rests no longer has only looked whether it may."""
+FIELDS = re.compile(
+    r'^""".+?: ((?s:.+?))[.;:]\s(?s:.+?)'
+    r"Waits: (.+)\. Switches: (.+)\.\nCosts: (.+)\. Became: (.+)\n"
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command, and return the exit status."""
+    options = make_parser().parse_args(arguments)
+    try:
+        if options.all:
+            return show_all()
+        if options.trace:
+            return show_trace(options.trace, options.svg)
+        if options.number is not None and options.url is None:
+            return show_exercise(options.number) if options.number else list_exercises()
+        if options.step is None:
+            return list_steps()
+        return show_one(options)
+    except BrokenPipeError:  # who read has read enough; Python flushes again at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (JobError, OSError) as error:
+        print(f"crawlers: {error}", file=sys.stderr)
+        return 2 if isinstance(error, JobError) else 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The options. ``--slots`` is for the judge, as is ``--break`` beside a URL."""
+    parser = argparse.ArgumentParser(prog="python -m crawlers chapter", description=__doc__)
+    add = parser.add_argument
+    add("step", nargs="?", help="run the step of this number or name")
+    add("url", nargs="?", help="crawl this site; without it, a fixture server of its own")
+    add("--all", action="store_true", help="run all steps and print one table")
+    add(
+        "--break",
+        dest="number",
+        type=int,
+        nargs="?",
+        const=0,
+        metavar="N",
+        help="list the exercises, or do one",
+    )
+    add("--trace", type=int, metavar="PAGES", help="show who has control in the four models")
+    add("--svg", type=Path, metavar="FILE", help="draw the trace, too")
+    add("--json", action="store_true", help="print one JSON object")
+    add("--slots", type=int, nargs=1, default=[], help=argparse.SUPPRESS)
+    return parser
+
+
+def chosen(text: str) -> str:
+    """A step by its name or number, which counts from 1."""
+    if text in STEPS:
+        return text
+    if text.isdecimal() and 0 < int(text) <= len(STEPS):
+        return STEPS[int(text) - 1]
+    raise JobError(f"no step {text!r}: python -m crawlers chapter lists them")
+
+
+def source_of(step: str) -> str:
+    """The text of a step."""
+    return Path(judge.__file__).with_name(f"{step}.py").read_text("utf-8")
+
+
+def list_steps() -> int:
+    """Print the steps: the idea of each, and what became of it."""
+    for number, step in enumerate(STEPS, 1):
+        idea, *_, became = FIELDS.findall(source_of(step))[0]
+        print(f"{number:2} {step:<14} {' '.join(idea.split())}\n{'':17} became {became}")
+    return 0
+
+
+def list_exercises() -> int:
+    """Print the exercises with their questions."""
+    for number, (title, question, step, _) in enumerate(exercises(), 1):
+        print(f"{number} {title} ({step})\n  {question}")
+    return 0
+
+
+def processor() -> float:
+    """Seconds of processor time, with those of children that have ended."""
+    both = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(used.ru_utime + used.ru_stime for used in both)
+
+
+def run(step: str, url: str, patch: str, slots: Sequence[int]) -> judge.Answer:
+    """Run one step in this process. Raises :class:`JobError` for a server on another machine."""
+    module, root = load(step, patch), normal_root(url)
+    if not root.startswith("http:"):
+        raise JobError(f"{root}: the steps do not speak TLS")
+    make_origin(origin_prefix(root), Job((root,)))
+    wall, used = time.monotonic(), processor()
+    if step in CRAWLS:
+        takes_slots = "slots" in module.crawl.__annotations__
+        pages = module.crawl(root, *slots) if takes_slots else module.crawl(root)
+    else:
+        pages = module.main() or []
+    wall, used = time.monotonic() - wall, processor() - used
+    rows = {page.url: PageResult(page.status, 0, page.checksum) for page in pages}
+    report = CrawlReport(step, root, 1, wall, None, rows, {}, prefix=origin_prefix(root))
+    return {
+        "pages": len(pages),
+        "duplicates": len(pages) - len(rows),
+        "seconds": round(wall, 3),
+        "processor": round(used, 3),
+        "digest": report.digest,
+    }
+
+
+def show_one(options: argparse.Namespace) -> int:
+    """Run one step: here on a URL, or by the judge on a site of its own."""
+    step = chosen(options.step)
+    patch = exercise(options.number)[3] if options.number else ""
+    if options.url is None and step in CRAWLS:
+        with judge.serving(SITE) as site:
+            found = judge.run(step, site)
+        if "seconds" not in found:
+            raise JobError(found["says"].removeprefix("crawlers: ") or f"{step} did not end")
+        print(told(step, site, found))
+        return 0
+    found = run(step, options.url or "http://127.0.0.1/", patch, options.slots)
+    if options.json:
+        print(json.dumps(found))
+    elif step in CRAWLS:
+        print(
+            f"{found['pages']} pages, {found['seconds']} s, {found['duplicates']} duplicates, "
+            f"{found['processor']} s of processor time"
+        )
+    return 0
+
+
+def exercise(number: int) -> tuple[str, str, str, str]:
+    """An exercise by its number, which counts from 1."""
+    known = exercises()
+    if not 0 < number <= len(known):
+        raise JobError(f"no exercise {number}: python -m crawlers chapter --break lists them")
+    return known[number - 1]
+
+
+def show_exercise(number: int) -> int:
+    """Run a step as it is, and with the patch of an exercise."""
+    title, question, step, patch = exercise(number)
+    print(f"{title}. {question}\n\n{patch}")
+    with judge.serving(SITE) as site:
+        for label, options in (("before", ()), ("after", ("--break", str(number)))):
+            found = judge.run(step, site, *options, deadline_s=DEADLINE_S)
+            print(f"{label:<7} {told(step, site, found)}")
+    return 0
+
+
+def told(step: str, site: judge.Answer, found: judge.Answer) -> str:
+    """What came of a run, in one line."""
+    words = [verdict(step, site, found)]
+    if "seconds" in found:
+        words.append(
+            f"{found['seconds']} s, {found['processor'] / found['seconds']:.0%} of a processor"
+        )
+    else:
+        words.append("did not end")
+    if step in CRAWLS:
+        words.append(f"{found['peak_connections']} connections at once")
+    return "; ".join(filter(None, [*words, found["says"]]))
+
+
+def verdict(step: str, site: judge.Answer, found: judge.Answer) -> str:
+    """Whether all pages came once, by the digest and the ledger of the server."""
+    if step not in CRAWLS:
+        return ""
+    again = found["total"] - found["distinct"]
+    if "seconds" not in found:
+        return f"{found['distinct']} of {site['urls']} URLs"
+    if again or found["distinct"] != site["urls"] or found.get("digest", "?") != site["digest"]:
+        return f"no: {found['distinct']} of {site['urls']} URLs, {again} requested again"
+    if found["peak_connections"] == 1:
+        return "yes, one page at a time"
+    return "yes" if found["peak_connections"] <= SLOTS else "yes, a socket for each link"
+
+
+def show_all() -> int:
+    """Judge every step, and print one table."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("step", "what waits", "what switches", box=None)
+    for head in ("lines", "pages/s", "ms", "KiB", "at once"):
+        table.add_column(head, justify="right", no_wrap=True)
+    table.add_column("all pages once?")
+    failed = 0
+    with (
+        judge.serving(SITE) as site,
+        judge.serving(f"tree:{FEW + 1}:{FEW}:4096") as few,
+        judge.serving(f"tree:{MANY + 1}:{MANY}:16384") as many,
+    ):
+        for number, step in enumerate(STEPS, 1):
+            source = source_of(step)
+            _, waits, switches, *_ = FIELDS.findall(source)[0]
+            found = judge.run(step, site)
+            row = [f"{number} {step}", waits, switches, str(source.count("\n"))]
+            if "seconds" not in found:
+                failed += 1
+                row += ["", "", "", "", found["says"] or "did not end"]
+            elif step in CRAWLS:
+                row += [
+                    f"{found['pages'] / found['seconds']:.0f}",
+                    f"{1000 * found['processor'] / found['pages']:.2f}",
+                    cost(step, few, many) if found["peak_connections"] > 1 else "",
+                    str(found["peak_connections"]),
+                    verdict(step, site, found),
+                ]
+            table.add_row(*row)
+    Console(width=max(100, Console().width)).print(table, highlight=False)
+    print("ms: processor time of a page. KiB: user memory of one more connection.")
+    return 1 if failed else 0
+
+
+def cost(step: str, few: judge.Answer, many: judge.Answer) -> str:
+    """The memory of one more connection in KiB."""
+    with ThreadPoolExecutor() as pool:
+        sizes = (2, MANY // 10) if step == "redis_workers" else (FEW, MANY)
+        both = pool.map(judge.held, (step, step), (few, many), sizes)
+    (count, size), (more, larger) = both
+    return f"{(larger - size) / (more - count) / 1024:.1f}" if more > count > 0 else "?"
+
+
+def show_trace(pages: int, file: Path | None) -> int:
+    """Crawl a small site with each model; print who had control, and draw it."""
+    from crawlers.catalogue import MODELS
+
+    traces = {}
+    with judge.serving(f"tree:{pages}:4:1024") as site:
+        judge.call(site, "/reset", {"delay": "fixed:5"})
+        for model in MODELS:
+            module = import_module(f"crawlers.{model}")
+            traces[model] = trace.trace(module, f"http://{site['listening']}/")
+            print(model)
+            for who, begun, ended, does, waits in traces[model]:
+                if who != "loop" or ended - begun > SHORT_MS:
+                    print(f"{begun:8.2f} ms  {who:<7} {does and f'{does}; '}{waits}")
+    if file is not None:
+        file.write_text(trace.svg(traces), "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
