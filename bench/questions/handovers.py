@@ -232,7 +232,8 @@ def figure(
 ) -> Figure:
     dots: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for window in windows:
-        dots[window.label].append((window.voluntary, window.us))
+        if window.label != BASE:  # on all processors it is as on one
+            dots[window.label].append((window.voluntary, window.us))
     costs = measured(found, PAGES[found[0].point])
     return Figure(
         name=NAME,

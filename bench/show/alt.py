@@ -46,6 +46,11 @@ def alt(title: str, data: Data) -> str:
     return ". ".join([f"{KINDS[type(data)]}: {title}", *(_grouped(*each) for each in panels)]) + "."
 
 
+def labels_of(data: Data) -> set[str]:
+    """Every label that is drawn with a value."""
+    return {label for _, said in _panels(data) for label, words in said.items() if words}
+
+
 def _grouped(of: str, said: Mapping[str, str]) -> str:
     """Models first, whole HTTP stacks apart."""
     groups = {

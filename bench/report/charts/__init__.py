@@ -6,7 +6,7 @@ drawing of its own makes a :class:`Design`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,7 @@ from bench.questions import answers
 from bench.report.charts import kinds
 from bench.report.charts.look import Format, Look, Shape, style
 from bench.report.charts.slide import Position, Slide
-from bench.show.alt import alt
+from bench.show.alt import alt, labels_of
 from bench.show.figures import Bars, Figure
 from bench.show.words import footer
 
@@ -142,18 +142,19 @@ def render_all(
 def story(analysis: Analysis) -> dict[str, Design]:
     """The charts that a campaign has: those of the questions that it answers, in order."""
     return {
-        figure.name: placed(designed(figure), analysis)
+        figure.name: placed(designed(figure), analysis, labels_of(figure.data))
         for _, answer in answers(analysis)
         for figure in answer.figures
         if not (isinstance(figure.data, Bars) and not figure.data.panels)
     }
 
 
-def placed(design: Design, analysis: Analysis) -> Design:
+def placed(design: Design, analysis: Analysis, drawn: Collection[str]) -> Design:
     """The chart, with a note on how many processors threads had, if it shows their times."""
-    if design.name in WITHOUT_TIMES or analysis.places is None:
+    places = analysis.places
+    if design.name in WITHOUT_TIMES or places is None or not {*places.labels} & {*drawn}:
         return design
-    return replace(design, notes=(*design.notes, analysis.places.brief))
+    return replace(design, notes=(*design.notes, places.brief))
 
 
 def designed(figure: Figure) -> Design:

@@ -7,6 +7,7 @@ from statistics import median
 from typing import Final
 
 from matplotlib.axes import Axes
+from matplotlib.patheffects import withStroke
 
 from bench.controls import CONTROLS
 from bench.palette import mix
@@ -494,7 +495,6 @@ def draw_cloud(cloud: Cloud, slide: Slide) -> None:
     top = sorted(y for _, y in places)[int(0.99 * (len(places) - 1))] * 1.15
     fixed, slope = cloud.line
     axes.plot([0, right], [fixed, fixed + slope * right], color=slide.palette.ink, linewidth=1.6)
-    ends = []
     for label, dots in cloud.dots.items():
         look = slide.look.of(label.partition(",")[0])
         filled = "," not in label
@@ -510,19 +510,20 @@ def draw_cloud(cloud: Cloud, slide: Slide) -> None:
             alpha=0.55,
             zorder=3,
         )
-        ends.append(EndLabel(label, median(xs), median(ys), look.colour, filled))
-    axes.set(xlim=(0, right), ylim=(0, top), xlabel=cloud.x.label, ylabel=cloud.y.label)
-    value_axis(axes, [top], words=cloud.y.words)
-    for end in ends:
-        axes.annotate(
-            end.text,
-            (end.x, end.y),
-            xytext=(10, 10),
+        # Beside the highest of its dots, where few others are.
+        highest = sorted(ys)[int(0.97 * (len(ys) - 1))]
+        name = axes.annotate(
+            label,
+            (median(xs), min(highest, top)),
+            xytext=(10, 4),
             textcoords="offset points",
-            color=end.colour,
+            color=look.colour,
             fontweight="bold",
             zorder=6,
         )
+        name.set_path_effects([withStroke(linewidth=4, foreground=slide.palette.background)])
+    axes.set(xlim=(0, right), ylim=(0, top), xlabel=cloud.x.label, ylabel=cloud.y.label)
+    value_axis(axes, [top], words=cloud.y.words)
 
 
 DRAW: Final[dict[type, Callable[..., None]]] = {
