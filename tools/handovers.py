@@ -114,7 +114,7 @@ def main(pages: int = 20_000) -> int:
     usable = sorted(os.sched_getaffinity(0))
     site = ("--listen", "127.0.0.1:0", "--site", f"list:{pages}:2048")
     command = (sys.executable, "-m", "server", *site)
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8")
     try:
         os.sched_setaffinity(server.pid, {usable[0]})
         assert server.stdout is not None
@@ -138,6 +138,7 @@ def run(way: str, port: str, pages: int, processors: list[int]) -> list[float]:
     done = subprocess.run(
         (sys.executable, "-m", "tools.handovers", way, port, str(pages)),
         stdout=subprocess.PIPE,
+        encoding="utf-8",
         timeout=TIMEOUT_S,
         check=True,
         preexec_fn=lambda: os.sched_setaffinity(0, processors),

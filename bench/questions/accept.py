@@ -11,11 +11,10 @@ from operator import truediv
 from statistics import median
 from typing import Final
 
-from bench.analysis import stats
+from bench.analysis import stats, summary
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import Metric, Pair
 from bench.questions.question import RANGES, Answer, bars, every_two, of_models
-from bench.questions.serve import placed
 from bench.show.measured import TIMES, US, Blocks, Measure, Measured, within
 from bench.show.words import BY_LOAD
 from bench.store import Records
@@ -69,7 +68,7 @@ def answer(analysis: Analysis) -> Answer | None:
     if not found.values:
         return None
     trials = stats.served(analysis.records, NAME)
-    serving, where = placed(trials)
+    serving, where = summary.servers_placed(trials)
     compared = analysis.family(stats.CPU_PER_REQUEST).of(every_two(POINT))
     head = of_models(found, ALL, f"{serving} a connection costs", compared=compared)
     hollow = stats.limited_by_load(trials)

@@ -187,7 +187,7 @@ def headline(
         on_all, on_one = map(times, values)
         return (
             f"{REFERENCE_SLOTS} threads hand the lock over {on_all} times per {what} page on "
-            f"{several}, {on_one} times on one"
+            f"{several}, {on_one} on one"
         )
 
     each = f"{line.switch_us:.0f} µs for each here"

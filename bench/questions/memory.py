@@ -260,7 +260,7 @@ def _headline(held: Collection[MemoryFit | OverTls], takes: str) -> Headline | N
         return Headline(f"{takes} about {much} with every model", blocks, numbers=every)
     of = min((most, least), key=lambda row: row.trials)
     ranges = f"{kib(low)} to {kib(high)} and {kib(below)} to {kib(above)} KiB"
-    behind = f"{ranges}: 95 % intervals of the fitted slopes, {_runs(of)}"
+    behind = f"{ranges}: {stats.AT_LEVEL} intervals of the fitted slopes, {_runs(of)}"
     if below <= 0:  # no ratio to what may be nothing
         return Headline(f"{takes} {_kib(size)}{of_user} with {prose(most.label)}", behind)
     ratio = Ratio(

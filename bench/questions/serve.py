@@ -7,7 +7,7 @@ accepts, receives and sends, and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from operator import truediv
 from typing import Final
 
@@ -15,7 +15,6 @@ from bench.analysis import stats, summary
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import Metric, Pair
 from bench.questions.question import RANGES, Answer, bars, every_two, of_models
-from bench.schema import TrialRecord
 from bench.show.measured import TIMES, US, Blocks, Measure, Measured, within
 from bench.show.words import BY_LOAD
 from bench.store import Records
@@ -69,26 +68,12 @@ def limited(records: Records) -> list[str]:
     return [f"{label} at {listing(at)} connections" for label, at in slow.items()]
 
 
-def placed(trials: Sequence[TrialRecord]) -> tuple[str, str]:
-    """How a sentence about servers begins, and one about how many processors they had.
-
-    As a client ``threads`` runs on two processors where as a server it has one.
-    """
-    numbers = {trial.label: len(summary.processors(trial, "server")) for trial in trials}
-    several = [f"{label} on {n} processors" for label, n in numbers.items() if n > 1]
-    if several:
-        return "Serving", f"Every server ran on one processor, but {listing(several)}."
-    if not all(numbers.values()):
-        return "Serving", "Servers were not pinned to processors."
-    return "On one processor, serving", "Every server ran on one processor, threads as well."
-
-
 def answer(analysis: Analysis) -> Answer | None:
     found = measured(analysis)
     if not found.values:
         return None
     trials = stats.served(analysis.records, NAME)
-    serving, where = placed(trials)
+    serving, where = summary.servers_placed(trials)
     compared = analysis.family(stats.CPU_PER_REQUEST).of(every_two(f"{NAME}-{MAIN}"))
     head = of_models(found, MAIN, f"{serving} a request costs", compared=compared)
     slow = limited(analysis.records)

@@ -18,7 +18,7 @@ from typing import Final
 
 from bench import filesystem, store
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import Spread
+from bench.analysis.stats import AT_LEVEL, Spread
 from bench.analysis.stats.campaigns import FEWEST, Combined, Number, combined, independent
 from bench.analysis.wording import TIMES_FROM, between
 from bench.errors import BenchError
@@ -86,14 +86,16 @@ class Group(Record):
                     *(number.what, number.unit, *map(cells.spread, number.values)),
                     cells.figure(found.value),
                     f"{cells.figure(found.low)} to {cells.figure(found.high)}",
-                    "95 %" if found.predicted else f"range of {found.campaigns}",
+                    AT_LEVEL if found.predicted else f"range of {found.campaigns}",
                 ]
                 for number in self.numbers.values()
                 for found in [number.combined]
             ],
-            about="In brackets what the blocks of that campaign say. 95 %: where the next campaign "
-            f"lies, from {FEWEST} campaigns on. A range has all brackets in it, where there are "
-            "fewer campaigns, or where they are too far apart for an interval.",
+            about=(
+                f"In brackets what the blocks of that campaign say. {AT_LEVEL}: where the next "
+                f"campaign lies, from {FEWEST} campaigns on. A range has all brackets in it, where "
+                "there are fewer campaigns, or where they are too far apart for an interval."
+            ),
             notes=[
                 f"campaign {n}: {one.campaign}, {one.created[:16]}, boot {one.boot or 'unknown'}, "
                 f"{one.cpu_model or 'an unknown processor'} ({one.cpu_count}), {one.kernel}, "
@@ -266,7 +268,7 @@ def over(headline: Headline, question: str, environment: Environment) -> Headlin
     if not borne_out(found):
         return None
     of, ranges = plural(found[0].combined.campaigns, "campaign"), listing([*map(ends, found)])
-    how = "95 % for the next campaign, from" if source(found) == "published" else "range of"
+    how = f"{AT_LEVEL} for the next campaign, from" if source(found) == "published" else "range of"
     # A campaign's few trials show no difference, so the sentence says what does.
     text = headline.say([one.combined.value for one in found])
     text += "" if headline.pairs else f", in {of}"

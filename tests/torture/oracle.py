@@ -19,6 +19,7 @@ ERRORS = {
         ("close_before", "close_in_head", "close_in_body", "close_in_chunks"), "closed"
     ),
     **dict.fromkeys(("bad_chunk", "bad_status_line", "bad_length", "interim_storm"), "protocol"),
+    "bomb": "coded",
     **dict.fromkeys(("header_bomb", "endless_head", "endless_body"), "too_large"),
     **dict.fromkeys(("close_in_chunks", "cut_in_body", "cut_in_chunks", "torn_record"), "closed"),
     "cut_to_close": "truncated",

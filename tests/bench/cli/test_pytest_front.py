@@ -134,7 +134,7 @@ slow = partial(pytest.param, marks=pytest.mark.slow)
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--profile", "huge"), "unknown profile 'huge': choose one of smoke, quick, full"),
+        (("--profile", "huge"), "unknown profile 'huge': choose one of smoke, quick, headlines"),
         slow(("--backends", "nonesuch"), "no backend named 'nonesuch'"),
         slow(("--resume", "nowhere"), "nowhere: no campaign here"),
     ],

@@ -60,7 +60,7 @@ def test_an_empty_or_unknown_selection_is_refused() -> None:
         ("quick", ["cost"], "full", ["cost-100"]),  # not the small one of smoke
         ("quick", ["c10k-50"], "smoke", ["c10k-50"]),
         (
-            *("quick", ["bodies", "throughput-1", "waiting-10"], "quick+full+reference"),
+            *("quick", ["few", "throughput-1", "waiting-10"], "quick+reference+smoke"),
             ["waiting-10", "throughput-1", "bodies-65536", "bodies-1048576"],
         ),
     ],

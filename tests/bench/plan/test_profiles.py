@@ -24,7 +24,7 @@ def points(profile: str) -> dict[str, Point]:
 
 
 def test_an_unknown_profile_names_those_there_are() -> None:
-    with pytest.raises(ProfileError, match=r"unknown profile 'huge'.*smoke, quick, full"):
+    with pytest.raises(ProfileError, match=r"unknown profile 'huge'.*smoke, quick, headlines"):
         profiles.profile("huge")
 
 

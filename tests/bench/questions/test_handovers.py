@@ -55,8 +55,7 @@ def test_the_headline_is_the_number_of_hand_overs() -> None:
     answer = sure(handovers.answer(analysed(switching())))
     head = sure(answer.headline)
     assert head.text == (
-        "100 threads hand the lock over 6.0 times per crawled page on 2 processors, "
-        "1.50 times on one"
+        "100 threads hand the lock over 6.0 times per crawled page on 2 processors, 1.50 on one"
     )
     assert head.behind == (
         "6.0 to 6.0 and 1.50 to 1.50: lowest and highest of 5 blocks; 9 µs for each here"

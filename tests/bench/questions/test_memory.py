@@ -55,7 +55,7 @@ def test_a_slope_says_of_how_many_runs_it_is_made() -> None:
     ]
     uneven = sure(answered(small).headline).behind
     assert uneven.endswith("4 numbers of connections, at least 1 run each")
-    behind = answered(FULL.records.all).details["tls-memory"]
+    behind = answered(FULL.records.all).findings(memory.NAME)["tls-memory"]
     assert f"{len(COUNTS)} numbers of connections, 3 runs each)" in behind
 
 
@@ -146,7 +146,7 @@ def test_a_user_sees_user_memory_everywhere() -> None:
     lines = for_users(encrypted(backends=EVERY))
     analysis = analysed(lines)
     assert {fit.total for fit in analysis.memory.values()} == {None}
-    said = answered(lines).details["tls-memory"]
+    said = answered(lines).findings(memory.NAME)["tls-memory"]
     assert "of user memory with async/await" in said
     assert said in findings.findings(analysis)
     row = memory.measured(analysis).over_tls["trio"]
