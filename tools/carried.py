@@ -20,12 +20,13 @@ DIGITS: Final = 6
 
 def write(out: Path, campaign: Path, fleet: Path) -> None:
     """Write answers and slides, made from the records of a campaign and of a fleet."""
-    material = Material.load(campaign, fleet)
     filesystem.make_folder(out)
-    filesystem.write_text(out / ANSWERS, text_of(material.analysis, store.trials_file(campaign)))
-    if campaigns.FOLDER.is_dir():
+    if campaigns.FOLDER.is_dir():  # first: all that follows quotes it
         combined = campaigns.combine([]).model_dump_json()
         filesystem.write_text(out / campaigns.PUBLISHED.name, one_a_line(combined))
+        campaigns.published.cache_clear()
+    material = Material.load(campaign, fleet)
+    filesystem.write_text(out / ANSWERS, text_of(material.analysis, store.trials_file(campaign)))
     filesystem.write_text(out / TALK, slides.html(slides.tell(material)))
 
 

@@ -251,7 +251,7 @@ def sums() -> dict[Path, str]:
 
 def main() -> None:
     """Rebuild what is named, or everything."""
-    names = [*FOLDERS, "documents", "carried"]
+    names = ["carried", *FOLDERS, "documents"]
     parser = argparse.ArgumentParser(
         prog="python -m tools.rebuild",
         description=__doc__,
