@@ -68,7 +68,6 @@ from bench.plan.workloads import (
     usable_processors,
     waiting,
     whole,
-    wire,
     with_long_switch,
 )
 from bench.schema import Spread
@@ -233,7 +232,6 @@ def full() -> Profile:
             tls_fetch(10, 20000, Participants(5, 5, 1)),
             tls_handshake(10, 20000, Participants(5, 5, 1)),
             churn(100, 16000, Participants(5, 5)),
-            wire(5, 40, Participants(1, 1, 1)),
             garbage(100, 2000, Participants(1, 1, also=("httpx",))),
             *(
                 tls_c10k(connections, Participants(2, 2, also=SMALL_BUFFER))

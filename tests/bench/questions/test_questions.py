@@ -48,7 +48,6 @@ from tests.bench.questions.test_serve import loaded
 from tests.bench.questions.test_slow_readers import read_slowly
 from tests.bench.questions.test_ten_thousand import ten_thousand_slots
 from tests.bench.questions.test_timeouts import limited
-from tests.bench.questions.test_wire import distant
 from tests.bench.report.looks import draw_in_every_look
 from tests.bench.sure import sure
 from tests.bench.synthetic import MODELS, analysed, gathered
@@ -73,7 +72,6 @@ MEASURED: dict[str, Callable[..., Any]] = {
     "churn": opened,
     "garbage": littered,
     "tls_pages": encrypted,
-    "wire": distant,
     "open_loop": scheduled,
     "mixed": worked,
     "timeouts": limited,
