@@ -46,7 +46,6 @@ from bench.plan.workloads import (
     fairness,
     fetch,
     few,
-    garbage,
     handovers,
     hold,
     ladder,
@@ -186,7 +185,6 @@ def quick() -> Profile:
             c10k(3000, Participants(1)),
             tls_c10k(300, Participants(2, 2)),
             churn(100, 12000, Participants(1)),
-            garbage(100, 1000, Participants(1, only=("async_await", "callbacks"))),
             crossover(1000, 100, 1000, Participants(1)),
             cancel(1000, Participants(1)),
             *(openloop(rate, 0.5, Participants(1)) for rate in (4000, 16000)),
@@ -232,7 +230,6 @@ def full() -> Profile:
             tls_fetch(10, 20000, Participants(5, 5, 1)),
             tls_handshake(10, 20000, Participants(5, 5, 1)),
             churn(100, 16000, Participants(5, 5)),
-            garbage(100, 2000, Participants(1, 1, also=("httpx",))),
             *(
                 tls_c10k(connections, Participants(2, 2, also=SMALL_BUFFER))
                 for connections in (100, 1000, 3000)

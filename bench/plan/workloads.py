@@ -184,7 +184,6 @@ class Point:
     modes: tuple[Mode, ...] = ()  # each backend once in each; they decide on TLS instead
     opening: Opening | None = None  # starts at a pace; what follows is measured
     beside: str = ""  # another point, in whose blocks this is measured, as far as it has as many
-    garbage: bool = False  # the cyclic collector is off; what only it could free is counted
     everywhere: bool = False  # every client has all processors that one can have
     wide: tuple[str, ...] = ()  # have a second trial on all processors that a client can have
     flip: str = ""  # each has a second trial in which that is flipped (``profiles.FLIPS``)
@@ -557,12 +556,6 @@ def churn(slots: int, urls: int, who: Participants) -> Point:
     has the counts.
     """
     return in_modes("churn", OPENED, slots, urls, who)
-
-
-def garbage(slots: int, urls: int, who: Participants) -> Point:
-    """The same in whole trials, without the cyclic collector: what only it could free."""
-    point = in_modes("garbage", OPENED, slots, urls, replace(who, only=who.only or PAGES_OF))
-    return replace(point, interleaved=False, garbage=True, work_s=4 * urls * LISTED_PAGE_S)
 
 
 WORK_EVERY: Final = 10

@@ -220,7 +220,6 @@ def measured(trial: Trial, result: Result, ledger: Ledger) -> dict[str, Any]:
         "client_share": load.client_share,
         "server_share": load.server_share,
         "page_faults": result.page_faults,
-        **({} if result.garbage is None else {"garbage": result.garbage}),
         "server_polls": trial.server_polls,
     }
     offered = None

@@ -109,7 +109,6 @@ def command(
         cafile=None if cafile is None else str(cafile),
         keep_alive=trial.way.keep_alive,
         cancel=point.kind == "cancel",
-        collect=not point.garbage,
         work=working(trial),
         flip=trial.flip,
     )

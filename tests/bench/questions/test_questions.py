@@ -37,7 +37,6 @@ from tests.bench.questions.test_accept import accepted
 from tests.bench.questions.test_crossover import crossed
 from tests.bench.questions.test_equal import flipped
 from tests.bench.questions.test_fairness import unfair
-from tests.bench.questions.test_garbage import littered
 from tests.bench.questions.test_handovers import switching
 from tests.bench.questions.test_hold import holding
 from tests.bench.questions.test_mixed_server import beside_work
@@ -70,7 +69,6 @@ MEASURED: dict[str, Callable[..., Any]] = {
     "crossover": crossed,
     "handovers": switching,
     "churn": opened,
-    "garbage": littered,
     "tls_pages": encrypted,
     "open_loop": scheduled,
     "mixed": worked,
