@@ -45,7 +45,6 @@ from tests.bench.questions.test_page import split
 from tests.bench.questions.test_processors import widened
 from tests.bench.questions.test_serve import loaded
 from tests.bench.questions.test_slow_readers import read_slowly
-from tests.bench.questions.test_ten_thousand import ten_thousand_slots
 from tests.bench.questions.test_timeouts import limited
 from tests.bench.report.looks import draw_in_every_look
 from tests.bench.sure import sure
@@ -76,7 +75,6 @@ MEASURED: dict[str, Callable[..., Any]] = {
     "cancel": interrupted,
     "fairness": unfair,
     "processors": widened,
-    "ten_thousand": ten_thousand_slots,
     "variants": partial(synthetic.campaign, ladder=LADDER, workloads=("throughput", "ladder")),
     "interpreters": across,
     "trust": partial(synthetic.campaign, workloads=("throughput",)),
