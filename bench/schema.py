@@ -141,7 +141,7 @@ class CampaignRecord(Record):
     plan: list[PointPlan] = Field(default_factory=list)
     interpreters: list[Interpreter] = Field(default_factory=list)  # oldest first; empty: our own
     interpreters_missing: dict[str, str] = Field(default_factory=dict)  # name -> reason
-    budget: Budget | None = None  # None: not limited, or from before there was one
+    budget: Budget | None = None  # None: not limited
     rungs: list[Rung] = Field(default_factory=list)  # every backend that was considered
 
     @property
@@ -439,7 +439,7 @@ class CeilingRecord(Record):
 
     kind: Literal["ceiling"] = "ceiling"
     block: int
-    tool: str  # "wrk 4.1.0"; "built-in" in old records
+    tool: str  # "wrk 4.1.0"
     site: str
     connections: int
     requests_per_s: Rate | None

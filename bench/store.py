@@ -37,8 +37,8 @@ from bench.schema import (
 )
 
 FILE_NAME = "trials.jsonl"
-APART = ("recorder", "server", "processors", "flipped", "mode", "side")
-"""Parameters that set trials of one label at one point apart; ``side`` in old records only."""
+APART = ("recorder", "server", "processors", "flipped", "mode")
+"""Parameters that set trials of one label at one point apart."""
 
 PACKED = f"{FILE_NAME}.gz"
 """The same, compressed, for campaigns that are kept in a repository."""

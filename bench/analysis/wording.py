@@ -149,7 +149,6 @@ def switches(trials: Iterable[TrialRecord]) -> list[str]:
     """How the trials left the interpreter's lock and JIT, which each reads when it ends."""
     found: dict[str, list[str]] = {}
     for trial in trials:
-        # Old records say nothing of a JIT.
         read = [(name, trial.mechanism.get(key)) for key, name in SWITCHES.items()]
         if words := ", ".join(f"{name} {state}" for name, state in read if state):
             found.setdefault(words, []).append(Label.parse(trial.backend).interpreter)

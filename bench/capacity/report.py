@@ -1,12 +1,7 @@
-"""An advice as a table and what to know about it: on the terminal, as JSON, in a report.
-
-The report's page needs no server: it holds the costs as JSON and the formulas as a script. Without
-scripts it shows the numbers for one load.
-"""
+"""An advice as a table and what to know about it: on the terminal, as JSON, in a report."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -21,12 +16,12 @@ from rich.text import Text
 from bench.analysis.analysis import Analysis
 from bench.capacity import model
 from bench.capacity.advice import BEYOND, Advice, Row, advise
-from bench.capacity.model import EXAMPLE, MOST_LOAD, PLAIN, Costs, Need
+from bench.capacity.model import EXAMPLE, PLAIN, Costs, Need
 from bench.machine.doctor import SPARE_DESCRIPTORS
 from bench.report import markup, tables
 from bench.report.page import Extension, Extra, Section
 from bench.show.table import MISSING, Column, Table, name
-from bench.text import MIB, capital, count, duration, listing, plural, significant, size_words
+from bench.text import capital, count, duration, listing, plural, significant, size_words
 
 PEOPLE: Final = (
     *("threads", "callbacks", "generators", "async_await", "uvloop"),
@@ -173,8 +168,6 @@ def example(costs: Costs) -> Need:
 
 # --- on a page ---------------------------------------------------------------------------
 
-TITLES: Final = ("processors", "processes", "memory, MiB", "per page, µs", "pages/s")
-
 
 def extra(analysis: Analysis, folder: Path) -> Extra:
     """The section; nothing for a campaign that cannot compare backends."""
@@ -183,55 +176,30 @@ def extra(analysis: Analysis, folder: Path) -> Extra:
     if costs is None or costs.point is None:
         return Extra()
     need, people = example(costs), chosen(costs, everything=False)
-    shown = replace(costs, backends=[costs.of(name) for name in people])
+    advice = advise(replace(costs, backends=[costs.of(name) for name in people]), need)
+    notes = [*_left(advice.rows), *remarks(costs, advice)]
     templates = markup.templates(__name__)
     body = templates.get_template("section.html").render(
-        costs=costs,
-        need=need,
-        titles=TITLES,
-        rows=[(row, cells(row)) for row in advise(shown, need).rows],
-        most_load=round(100 * MOST_LOAD),
-        data=in_script(data(costs, people)),
+        command=command(costs, need),
+        table=replace(able_table(advice), caption="What each backend needs", notes=notes),
     )
     section = Section(
         anchor="advice",
         link="Advice",
         title="Which backend for your program?",
-        body=Markup(body),  # nosec B704: the template escapes all text but its own script
+        body=Markup(body),  # nosec B704: the template escapes all text
         first=True,
     )
     return Extra([section])
 
 
-def cells(row: Row) -> list[str]:
-    return [MISSING if n is None else significant(n, 3) for n in numbers(row)]
-
-
-def numbers(row: Row) -> list[float | None]:
-    memory = None if row.user_bytes is None else row.memory / MIB
-    return [row.processors, row.processes, memory, row.total_us, row.rate]
-
-
-def data(costs: Costs, people: list[str]) -> dict[str, Any]:
-    """What the script on the page calculates with: nothing in it is typed by hand."""
-    found = asdict(costs)
-    for backend in found["backends"]:
-        backend["most"] = None if math.isinf(backend["most"]) else backend["most"]
-        del backend["blocks"], backend["why_most"]
-    return {
-        "costs": found,
-        "people": people,
-        "rounds": model.ROUNDS,
-        "rounded": model.ROUNDED,
-        "beyond": BEYOND,
-    }
-
-
-def in_script(value: dict[str, Any]) -> Markup:
-    """JSON that cannot end the element it stands in."""
-    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
-    safe = text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-    return Markup(safe)  # nosec B704: no character of HTML is left in it
+def command(costs: Costs, need: Need) -> str:
+    """The command that gives this advice."""
+    options = [f"--connections {need.connections}", f"--delay {1000 * need.delay_s:g}ms"]
+    options += [] if need.rate is None else [f"--rate {need.rate:g}"]
+    options += ["--tls"] if need.tls else []
+    options += [f"--work {1000 * need.work_s:g}ms"] if need.work_s else []
+    return f"python -m bench advise --results {costs.campaign} {' '.join(options)}"
 
 
 ADVICE = Extension({}, extra)

@@ -149,16 +149,12 @@ class KindRecord(Record):
     held: list[Held] = Field(default_factory=list)
     refused: dict[int, str] = Field(default_factory=dict)  # number of tasks -> why
     switches_s: list[float] = Field(default_factory=list)
-    # Records of before 1.0 have the instructions of a switch.
-    instructions: float | None = None
-    not_counted: str | None = None
 
 
 class TasksRecord(Study):
     NAME, WHAT = "tasks", "waiting tasks"
     PROCESSES = 1
 
-    tool: str | None = None  # what counted the instructions
     sources: dict[str, str]  # part of the memory -> where it was read
     kinds: dict[str, KindRecord]
 

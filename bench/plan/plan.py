@@ -12,7 +12,7 @@ from types import MappingProxyType
 from bench.errors import BenchError
 from bench.plan.backends import ONLY_SERVERS, base_of
 from bench.plan.labels import Label
-from bench.plan.profiles import ProfileError, profile
+from bench.plan.profiles import profile
 from bench.plan.workloads import Point
 from bench.schema import (
     Budget,
@@ -156,12 +156,10 @@ def select(
     ``only`` is as in :func:`bench.plan.profiles.profile`; ``selection`` keeps the given pairs of
     point and backend; ``blocks`` replaces the profile's numbers of blocks;
     ``named`` and ``sharing`` are as in :func:`labels_of`.
-    Raises :class:`bench.plan.profiles.ProfileError` for an unknown name and for a whole profile
-    that this machine is too small for, and :class:`PlanError` when nothing is left.
+    Raises :class:`bench.plan.profiles.ProfileError` for an unknown name, and :class:`PlanError`
+    when nothing is left.
     """
     found = profile(profile_name, only)
-    if found.refusal and not only:
-        raise ProfileError(found.refusal)
     chosen = []
     for point in found.points:
         if blocks is not None:

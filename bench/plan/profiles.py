@@ -24,7 +24,6 @@ from bench.plan.participants import (
     MAPPED,
     PAIRED,
     PINNED,
-    SPREADING,
     TWINS,
     Participants,
 )
@@ -46,7 +45,6 @@ from bench.plan.workloads import (
     fairness,
     fetch,
     few,
-    garbage,
     handovers,
     hold,
     ladder,
@@ -68,7 +66,6 @@ from bench.plan.workloads import (
     usable_processors,
     waiting,
     whole,
-    wire,
     with_long_switch,
 )
 from bench.schema import Spread
@@ -117,8 +114,6 @@ class Profile:
     ``backends`` are measured unless the user names others, None for all that
     are installed. ``budget_s`` is how long the measuring may take, None for
     as long as it needs; the time that the summary promises includes the charts.
-    ``refusal`` says why this machine cannot answer the profile's question; points that are
-    named are measured all the same.
     """
 
     name: str
@@ -126,7 +121,6 @@ class Profile:
     points: tuple[Point, ...]
     backends: tuple[str, ...] | None
     budget_s: float | None = None
-    refusal: str = ""
 
 
 def smoke() -> Profile:
@@ -187,7 +181,6 @@ def quick() -> Profile:
             c10k(3000, Participants(1)),
             tls_c10k(300, Participants(2, 2)),
             churn(100, 12000, Participants(1)),
-            garbage(100, 1000, Participants(1, only=("async_await", "callbacks"))),
             crossover(1000, 100, 1000, Participants(1)),
             cancel(1000, Participants(1)),
             *(openloop(rate, 0.5, Participants(1)) for rate in (4000, 16000)),
@@ -233,8 +226,6 @@ def full() -> Profile:
             tls_fetch(10, 20000, Participants(5, 5, 1)),
             tls_handshake(10, 20000, Participants(5, 5, 1)),
             churn(100, 16000, Participants(5, 5)),
-            wire(5, 40, Participants(1, 1, 1)),
-            garbage(100, 2000, Participants(1, 1, also=("httpx",))),
             *(
                 tls_c10k(connections, Participants(2, 2, also=SMALL_BUFFER))
                 for connections in (100, 1000, 3000)
@@ -372,37 +363,6 @@ def interpreters() -> Profile:
     )
 
 
-FEWEST_PROCESSORS: Final = 4
-"""One for the server, and three numbers of processors for a client: a law of two parameters."""
-
-
-def cores() -> Profile:
-    """Do threads without the interpreter's lock beat a loop, and from how many processors on?
-
-    A loop on one processor is in every block of every point. On fewer than four processors there
-    is no law to fit. Who names the points there measures what the machine has, with one more
-    point, where the client shares the server's processor.
-    """
-    number, pages = usable_processors(), 30_000
-    names = (BASE, "async_await", "uvloop", FREE, *SPREADING)
-    who = Participants(10, 10, 10, only=names)
-    found, refusal = [*scaling(pages, who.blocks), processors("apart", pages, who)], ""
-    if number < FEWEST_PROCESSORS:
-        found.append(processors("shared", pages, who))
-        refusal = (
-            f"profile cores needs {FEWEST_PROCESSORS} processors, and this process can be pinned "
-            f"to {number}: one is the server's, and a law of scaling needs three numbers of "
-            "others. Run it on a larger machine; to measure what this one has: --only processors"
-        )
-    return Profile(
-        "cores",
-        "for python -m bench interpreters, on four processors or more: half an hour for two",
-        points=tuple(replace(point, who=who, ceiling=True, sole=True) for point in found),
-        backends=names,
-        refusal=refusal,
-    )
-
-
 def servers() -> Profile:
     """The models as servers, with those that most people run; for results/servers."""
     who = SERVED_BY_MAIN
@@ -431,7 +391,6 @@ PROFILES: dict[str, Callable[[], Profile]] = {
     "reference": reference,
     "equal": equal,
     "interpreters": interpreters,
-    "cores": cores,
     "servers": servers,
 }
 

@@ -55,7 +55,6 @@ WAYS: Final[dict[Mode, Way]] = {
 KEPT: Final[tuple[Mode, ...]] = ("plain", "tls")
 EACH_PAGE: Final[tuple[Mode, ...]] = ("churn", "handshake", "tickets")
 OPENED: Final[tuple[Mode, ...]] = ("plain", "churn")
-DISTANT: Final[tuple[Mode, ...]] = ("plain", "churn", "tls", "handshake")
 
 SERVER_KIB: Final = 64
 """KiB of the server's memory for one connection over TLS; uvloop's streams take 50."""

@@ -32,7 +32,7 @@ from bench.plan.participants import (
     TWINS,
     Participants,
 )
-from bench.plan.tls import DISTANT, EACH_PAGE, KEPT, OPENED, WAYS, Mode, Tls, Way
+from bench.plan.tls import EACH_PAGE, KEPT, OPENED, WAYS, Mode, Tls, Way
 from bench.schema import Spread
 from crawlers.registry import MODELS
 
@@ -167,7 +167,6 @@ class Point:
     delay: str = "none"
     rate: int | None = None
     work_ms: float | None = None  # the work that some pages need (:func:`mixed`)
-    round_trip_ms: float = 0.0  # to the server, through a proxy (:mod:`bench.run.proxy`)
     twins: tuple[str, ...] = (BASE,)  # run twice in a block, as A/A pairs
     recorder: Literal["times", "slots", "windows"] = "times"
     null_recorder: bool = False  # each has a second trial whose recorder keeps nothing
@@ -185,7 +184,6 @@ class Point:
     modes: tuple[Mode, ...] = ()  # each backend once in each; they decide on TLS instead
     opening: Opening | None = None  # starts at a pace; what follows is measured
     beside: str = ""  # another point, in whose blocks this is measured, as far as it has as many
-    garbage: bool = False  # the cyclic collector is off; what only it could free is counted
     everywhere: bool = False  # every client has all processors that one can have
     wide: tuple[str, ...] = ()  # have a second trial on all processors that a client can have
     flip: str = ""  # each has a second trial in which that is flipped (``profiles.FLIPS``)
@@ -237,7 +235,7 @@ class Point:
         Not where it shares its processor with the client, nor in what is compared with that.
         """
         works = self.kind in ("crawl", "cancel") or self.load in ("schedule", "slow")
-        sleeps = self.spread or self.wide or self.flip not in ("", "asleep") or self.round_trip_ms
+        sleeps = self.spread or self.wide or self.flip not in ("", "asleep")
         return works and self.delay == "none" and not sleeps
 
     @property
@@ -265,7 +263,6 @@ class Point:
             **({"tls": self.tls.words} if self.tls else {}),
             **({"modes": " ".join(self.modes)} if self.modes else {}),
             **({"work_ms": self.work_ms} if self.work_ms else {}),
-            **({"round_trip_ms": self.round_trip_ms} if self.round_trip_ms else {}),
             **({"role": self.role} if self.role != "client" else {}),
             **({"rounds": self.rounds} if self.rounds else {}),
         }
@@ -559,25 +556,6 @@ def churn(slots: int, urls: int, who: Participants) -> Point:
     has the counts.
     """
     return in_modes("churn", OPENED, slots, urls, who)
-
-
-def garbage(slots: int, urls: int, who: Participants) -> Point:
-    """The same in whole trials, without the cyclic collector: what only it could free."""
-    point = in_modes("garbage", OPENED, slots, urls, replace(who, only=who.only or PAGES_OF))
-    return replace(point, interleaved=False, garbage=True, work_s=4 * urls * LISTED_PAGE_S)
-
-
-ROUND_TRIP_MS: Final = 20.0  # between two cities of one continent
-
-
-def wire(slots: int, urls: int, who: Participants) -> Point:
-    """A list from a server that is a round trip away, in each mode: what a page waits for."""
-    return replace(
-        in_modes("wire", DISTANT, slots, urls, replace(who, only=who.only or PAGES_OF)),
-        interleaved=False,
-        round_trip_ms=ROUND_TRIP_MS,
-        waits_s=1.75 * ROUND_TRIP_MS / 1000 * urls / slots,  # 1 to 3 for a page
-    )
 
 
 WORK_EVERY: Final = 10

@@ -18,7 +18,7 @@ SERVE: Final = ("serve", "accept", "hold", "mixed_server", "slow_readers")
 
 STORY: Final = (
     *("page", "receive", "memory", "waiting", "crossover", "handovers"),
-    *("ten_thousand", "churn", "garbage", "tls", "wire", "open_loop", "mixed", "timeouts"),
+    *("churn", "tls", "open_loop", "mixed", "timeouts"),
     *("cancelling", "fairness", "processors", "variants", *SERVE, "interpreters", "equal", "trust"),
 )
 QUESTIONS: Final[tuple[Question, ...]] = tuple(

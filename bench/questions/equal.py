@@ -89,7 +89,7 @@ def _crawled(analysis: Analysis, point: str) -> list[TrialRecord]:
 
 def _over(trials: list[TrialRecord], base: str) -> dict[str, Blocks]:
     """Label -> block -> what it costs, over the base with a server in the same state."""
-    values: dict[tuple[bool | None, str], dict[int, float]] = defaultdict(dict)
+    values: dict[tuple[bool, str], dict[int, float]] = defaultdict(dict)
     for trial in trials:
         value = _kib(trial) if trial.memory else stats.CPU_PER_1000.value(trial)
         if value:

@@ -210,7 +210,7 @@ def middle(blocks: Blocks) -> float:
 def splits(analysis: Analysis) -> list[Split]:
     """Every backend at every point where both controls can be had, in the campaign's order."""
     controls: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
-    polled: dict[str, bool | None] = {}
+    polled: dict[str, bool] = {}
     for trial in analysis.records.controls:
         value = stats.per_exchange(trial)
         if trial.status == "ok" and value is not None:

@@ -37,7 +37,7 @@ PLAIN: Final = (
 )
 PARAMS: Final = (
     *("slots", "connections", "rate", "delay", "site", "urls", "ramp_per_s", "recorder"),
-    *("server", "processors", "work_ms", "round_trip_ms", "role", "rounds"),
+    *("server", "processors", "work_ms", "role", "rounds"),
     *("tls", "mode"),
 )
 NESTED: Final = ("hdr", "handshakes", "left")

@@ -24,7 +24,7 @@ from bench.plan.workloads import SITE_SEED, WARMUP_SITE, Point
 from bench.run import ceiling, serving, together, trial
 from bench.run.process import deferred
 from bench.run.record import refused
-from bench.run.servers import DistantServer, Server, ServerError
+from bench.run.servers import Server, ServerError
 from bench.run.state import Bench
 from bench.schema import CampaignRecord, CeilingRecord, EndRecord, TrialRecord
 from bench.store import Log
@@ -237,11 +237,7 @@ def warmup_server(pinning: cpu.Pinning, tls: Tls | None = None) -> Server:
 
 def start(point: Point, pinning: cpu.Pinning, tls: Tls | None) -> Server:
     cores = pinning.server
-    server: Server
-    if point.round_trip_ms:
-        server = DistantServer(point.site, point.round_trip_ms, cores, tls)
-    else:
-        server = Server(point.site, delay=point.delay, seed=SITE_SEED, cores=cores, tls=tls)
+    server = Server(point.site, delay=point.delay, seed=SITE_SEED, cores=cores, tls=tls)
     server.warm()
     return server
 

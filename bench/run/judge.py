@@ -26,7 +26,7 @@ from bench.launch import program
 from bench.plan.tls import Way
 from bench.plan.workloads import Point, mean_delay_s
 from bench.run.protocol import Loaded, Result
-from bench.run.servers import Forwarded, Served
+from bench.run.servers import Served
 from bench.schema import Cancelled, Ledger, Limiter, TrialRecord
 from bench.text import listing
 
@@ -39,7 +39,6 @@ def void_reason(
     control: str | None = None,
     way: Way | None = None,
     cancelled: Cancelled | None = None,
-    forwarded: Forwarded | None = None,
 ) -> str | None:
     """Why this trial does not count, or None when it does.
 
@@ -48,9 +47,8 @@ def void_reason(
     in flight than the job has slots. ``control`` names the control, if it is one
     (:mod:`bench.controls`): only its requests can be checked. ``way`` says how the pages
     were to be fetched, by default that of the point. A crawl that was to be interrupted
-    (``cancelled``) counts by other rules: see :func:`cancelled_reason`. What a proxy has
-    ``forwarded`` must be all that the server has got. None counts that ran a free-threaded
-    interpreter with its lock on.
+    (``cancelled``) counts by other rules: see :func:`cancelled_reason`. None counts that ran a
+    free-threaded interpreter with its lock on.
     """
     way = way or Way(point.tls)
     if by := result.mechanism.get("gil_by"):
@@ -78,7 +76,7 @@ def void_reason(
         return f"{ledger.peak_in_flight} requests in flight at once with {point.slots} slots"
     if point.kind == "hold" and ledger.peak_in_flight != point.slots:
         return f"only {ledger.peak_in_flight} of {point.slots} connections were held at once"
-    return way_reason(way, ledger) or proxy_reason(forwarded, ledger)
+    return way_reason(way, ledger)
 
 
 def cancelled_reason(
@@ -149,22 +147,6 @@ def way_reason(way: Way, ledger: Ledger) -> str | None:
         )
     if seen.resumed and not way.tls.tickets:
         return f"{seen.resumed} sessions resumed, where the server offers no tickets"
-    return None
-
-
-LATE_BYTES: Final = 64  # of a connection that the server has ended: an alert, and TCP's FIN
-
-
-def proxy_reason(forwarded: Forwarded | None, ledger: Ledger) -> str | None:
-    """Why the server was not asked through its proxy alone; None when it was, or has none."""
-    if forwarded is None:
-        return None
-    through, opened = forwarded.connections, ledger.connections_opened
-    if through != opened:
-        return f"{through} connections through the proxy, but {opened} at the server"
-    sent, received = forwarded.up, forwarded.received
-    if received is not None and abs(sent - received) > LATE_BYTES * opened:
-        return f"{sent} bytes to the server through the proxy, but it received {received}"
     return None
 
 

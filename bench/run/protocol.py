@@ -84,9 +84,6 @@ class Command:
     cafile: str | None = None  # the authorities to trust where the prefixes are https
     keep_alive: bool = True  # False: a connection for each page
     cancel: bool = False  # the harness will interrupt the crawl
-    # False: the cyclic collector is off during the crawl, and runs once afterwards, to count what
-    # only it can free.
-    collect: bool = True
     work: Working | None = None
     flip: str = ""  # what is not as always (:data:`bench.plan.profiles.FLIPS`)
 
@@ -191,7 +188,6 @@ class Result:
     ended: int | None = None
     windows: int | None = None  # rows of four numbers (crawlers.recorder.WindowRecorder)
     ending: Ending | None = None  # of a crawl that was interrupted
-    garbage: int | None = None  # objects that only the cyclic collector could free
     work: Worked | None = None
 
 

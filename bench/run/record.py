@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -156,7 +156,6 @@ def crawl_reason(trial: Trial, result: Result, ledger: Ledger) -> str | None:
         trial.backend.name if trial.backend.family == controls.FAMILY else None,
         trial.way,
         trial.cancelled,
-        trial.forwarded,
     )
     if reason is None and trial.work_expected is not None:
         return working.reason(result.work, trial.work_expected)
@@ -221,7 +220,6 @@ def measured(trial: Trial, result: Result, ledger: Ledger) -> dict[str, Any]:
         "client_share": load.client_share,
         "server_share": load.server_share,
         "page_faults": result.page_faults,
-        **({} if result.garbage is None else {"garbage": result.garbage}),
         "server_polls": trial.server_polls,
     }
     offered = None
@@ -234,8 +232,6 @@ def measured(trial: Trial, result: Result, ledger: Ledger) -> dict[str, Any]:
             "late_starts": result.late,
             "response_time": latency(trial.times, "response", result.response),
         }
-    if trial.forwarded is not None:
-        extra |= {f"proxy_{name}": value for name, value in asdict(trial.forwarded).items()}
     fields["work"] = work(trial, result)
     if trial.cancelled is not None:
         fields["pages_per_s"] = None  # there were none, as there should be

@@ -20,7 +20,6 @@ import psutil
 from bench.errors import BenchError
 from bench.machine import cpu, procfs
 from bench.plan.tls import Tls
-from bench.plan.workloads import SITE_SEED
 from bench.run.process import Child, ProcessError
 from bench.schema import Handshakes, Ledger
 
@@ -162,13 +161,6 @@ class Server:
             time.sleep(0.01)
         return found
 
-    def traffic(self) -> dict[str, int]:
-        """Bytes and segments of the connections that have ended since the last reset.
-
-        Empty where the server cannot read them (anywhere but Linux).
-        """
-        return self._wait_for_ends().get("traffic") or {}
-
     def warm(self) -> None:
         """Request one page a few hundred times.
 
@@ -262,57 +254,6 @@ class Server:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
-
-
-@dataclass(frozen=True, slots=True)
-class Forwarded:
-    """What a proxy has forwarded; ``up`` and ``down`` are bytes to the server and from it."""
-
-    connections: int = 0
-    up: int = 0
-    down: int = 0
-    round_trips: int = 0  # without TCP's handshakes
-    received: int | None = None  # of ``up``, as the server's kernel counted
-
-
-class DistantServer(Server):
-    """A fixture server that crawls reach through a proxy (:mod:`bench.run.proxy`).
-
-    The proxy is another port of the same address, so the certificate fits.
-    """
-
-    def __init__(self, site: str, round_trip_ms: float, cores: list[int], tls: Tls | None) -> None:
-        super().__init__(site, seed=SITE_SEED, cores=cores, tls=tls)
-        arguments = ["-m", "bench.run.proxy", self.listening, str(round_trip_ms)]
-        self._proxy = Child("the proxy", arguments)
-        try:
-            if cores:
-                cpu.pin(self._proxy.pid, cores)
-            self.prefix = self.prefix.replace(self.listening, self._said()["listening"])
-        except BaseException:
-            self.stop()
-            raise
-
-    def _said(self) -> dict[str, Any]:
-        try:
-            said: dict[str, Any] = json.loads(self._proxy.receive(time.monotonic() + CONTROL_S))
-        except (TimeoutError, ProcessError) as error:
-            raise ServerError(str(error)) from None
-        return said
-
-    def forwarded(self) -> Forwarded:
-        """Since the last reset, when all connections have ended. Raises :class:`ServerError`."""
-        received = self.traffic().get("bytes_sent")
-        self._proxy.send("")
-        return Forwarded(**self._said(), received=received)
-
-    def reset(self) -> None:
-        super().reset()
-        self.forwarded()
-
-    def stop(self) -> None:
-        self._proxy.close()
-        super().stop()
 
 
 # --- servers under test ------------------------------------------------------------------

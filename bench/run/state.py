@@ -20,7 +20,7 @@ from bench.plan.plan import Turn
 from bench.plan.tls import WAYS, Tls, Way
 from bench.plan.workloads import Params, Point
 from bench.run.protocol import Loaded, Result, shared_times
-from bench.run.servers import Forwarded, Served, Server
+from bench.run.servers import Served, Server
 from bench.run.working import Expected
 from bench.schema import Cancelled, HostNoise, Ledger, Memory, Status, Turns
 from bench.text import now
@@ -58,7 +58,6 @@ class Trial:
     host: HostNoise | None = None  # where several trials share the probes around them
     result: Result | None = None
     ledger: Ledger | None = None
-    forwarded: Forwarded | None = None  # by the proxy, where there is one
     loaded: Loaded | None = None  # these two in place of result and ledger, of a server under load
     served: Served | None = None
     waited_s: float = 0.0  # for a processor, in counted turns; 0 where nobody knows

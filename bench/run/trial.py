@@ -17,7 +17,7 @@ from bench.run import record, serving
 from bench.run.barrier import barrier_of
 from bench.run.process import ProcessError, WorkerError, WorkerProcess, threads
 from bench.run.protocol import Command, Schedule, Working
-from bench.run.servers import DistantServer, ModelServer, Server, ServerError
+from bench.run.servers import ModelServer, Server, ServerError
 from bench.run.state import Bench, Trial, recorder
 from bench.run.working import measure as calibrate
 from bench.schema import TrialRecord
@@ -109,7 +109,6 @@ def command(
         cafile=None if cafile is None else str(cafile),
         keep_alive=trial.way.keep_alive,
         cancel=point.kind == "cancel",
-        collect=not point.garbage,
         work=working(trial),
         flip=trial.flip,
     )
@@ -163,5 +162,3 @@ def measure(trial: Trial, worker: WorkerProcess) -> None:
         trial.server_working = (server.work_s() - work_s) / used_s
     trial.kernel = kernel.delta(counters, kernel.counters())
     trial.ledger = server.ledger()
-    if isinstance(server, DistantServer):
-        trial.forwarded = server.forwarded()

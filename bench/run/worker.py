@@ -254,7 +254,7 @@ def measure(
     if command.switch_interval_s is not None:
         sys.setswitchinterval(command.switch_interval_s)
     gc.collect()
-    if not command.collect or command.flip == "collector":
+    if command.flip == "collector":
         gc.disable()
     send(Ready(), replies)
     if commands.readline().strip() != GO:
@@ -268,7 +268,6 @@ def measure(
     faults, (user_after, system_after) = page_faults() - faults, processor_s()
     voluntary, involuntary = map(sub, switched(), switches_before)
     collections = gc_collections() - collections
-    garbage = None if command.collect else gc.collect()
     slots = ended = windows = None
     if isinstance(times, SlotRecorder):
         slots = write(f"{command.out}.slots", times.slots, "l")
@@ -315,7 +314,6 @@ def measure(
         ended=ended,
         windows=windows,
         ending=watch.ending(started + call_s, cpu_s) if watch else None,
-        garbage=garbage,
         work=worked(command, report, times) if isinstance(times, DueRecorder) else None,
     )
     send(result, replies)

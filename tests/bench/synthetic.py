@@ -532,7 +532,7 @@ def _moved(record: AnyRecord) -> AnyRecord:
     name = Label.parse(record.backend).interpreter
     factor = INTERPRETERS[name][1]
     lock = {"gil": "disabled" if name.endswith("t") else "enabled"}
-    jit = {"jit": "disabled"} if name == "3.14.1" else {}  # old records say nothing of it
+    jit = {"jit": "disabled"} if name == "3.14.1" else {}
     update: dict[str, Any] = {"mechanism": {**lock, **jit, "parser": "python"}}
     if record.cpu is not None:
         user, system = record.cpu.client_user_s * factor, record.cpu.client_system_s * factor

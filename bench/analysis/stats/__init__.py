@@ -53,7 +53,6 @@ from bench.analysis.stats.metrics import (
     Metric,
     clock_share,
     cpu_ms_per_1000,
-    garbage_per_page,
     least_served,
     per_exchange,
     round_ms,

@@ -45,14 +45,14 @@ class Values:
     """
 
     def __init__(self, trials: Iterable[TrialRecord], metric: Metric) -> None:
-        groups: dict[bool | None, list[TrialRecord]] = defaultdict(list)
+        groups: dict[bool, list[TrialRecord]] = defaultdict(list)
         for trial in trials:
             groups[polled(trial)].append(trial)
         self._values = {state: block_values(group, metric) for state, group in groups.items()}
 
     def pair(self, point: str, base: str, label: str) -> tuple[Blocks, Blocks] | None:
         """What both have against a server in the same state; None if there is no such state."""
-        for state in (True, None, False):  # a server under load has none
+        for state in (True, False):
             found = self._values.get(state, {})
             if (point, base) in found and (point, label) in found:
                 return found[point, base], found[point, label]

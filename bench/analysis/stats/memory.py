@@ -46,8 +46,8 @@ OWN_PARTS: Final = frozenset({"user", "page tables", "kernel stacks"})
 OVER_TLS: Final = "tls-c10k"
 """The workload whose connections are held over TLS."""
 
-CALCULATED: Final = ("calculated", "reckoned")
-"""How the source of a part begins that was not read; the second in records of 2026-11-21."""
+CALCULATED: Final = "calculated"
+"""How the source of a part begins that was not read."""
 
 
 def _part(parts: MemoryParts, name: str) -> int | None:

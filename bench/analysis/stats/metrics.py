@@ -58,12 +58,6 @@ def per_exchange(trial: TrialRecord) -> float | None:
     return 1e6 * turns.cpu_s / turns.exchanges if turns and turns.exchanges else None
 
 
-def garbage_per_page(trial: TrialRecord) -> float | None:
-    """Objects that only the cyclic collector could free, for each page; None where it was on."""
-    found = trial.extra.get("garbage")
-    return found / trial.pages if isinstance(found, int) and trial.pages else None
-
-
 def page_faults_per_page(trial: TrialRecord) -> float | None:
     """Page faults of the client for each page; None where they were not read."""
     faults = trial.extra.get("page_faults")

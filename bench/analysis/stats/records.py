@@ -57,15 +57,14 @@ def companions_of(records: Records, *workloads: str) -> list[TrialRecord]:
     ]
 
 
-def polled(trial: TrialRecord) -> bool | None:
-    """Whether the server polled during the trial; None in records from before it could."""
-    found = trial.extra.get("server_polls")
-    return None if found is None else bool(found)
+def polled(trial: TrialRecord) -> bool:
+    """Whether the fixture server polled during the trial; one under test never does."""
+    return bool(trial.extra.get("server_polls"))
 
 
 def asleep(trials: Iterable[TrialRecord]) -> frozenset[str]:
     """The labels whose server slept, if that of others polled; none where all had the same."""
-    states: dict[bool | None, set[str]] = defaultdict(set)
+    states: dict[bool, set[str]] = defaultdict(set)
     for trial in trials:
         states[polled(trial)].add(trial.label)
     return frozenset(states[False]) if states[True] else frozenset()

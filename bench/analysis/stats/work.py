@@ -2,8 +2,9 @@
 
 asyncio asks malloc for 256 KiB with each receive, and whether malloc maps them each time depends
 on what the process has freed before (docs/method.md, "The state of malloc"). That is up to half
-of a page's processor time, and says nothing about a model. Every crawl now starts in one state;
-records from before may not have, and a library may change it."""
+of a page's processor time, and says nothing about a model. Every crawl starts in one state,
+but a library may change it.
+"""
 
 from __future__ import annotations
 

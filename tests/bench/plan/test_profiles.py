@@ -136,7 +136,7 @@ def test_the_reference_is_full_and_what_takes_minutes_to_answer_one_question() -
     assert "serve-1000" not in full
 
 
-# --- cores -------------------------------------------------------------------------------
+# --- processors -------------------------------------------------------------------------
 
 
 def machine(monkeypatch: pytest.MonkeyPatch, usable: int) -> None:
@@ -148,41 +148,21 @@ def machine(monkeypatch: pytest.MonkeyPatch, usable: int) -> None:
     [
         (2, ("apart", "shared")),
         (3, ("1apart", "apart", "shared")),
-        (4, ("1apart", "2apart", "apart")),
-        (8, ("1apart", "2apart", "4apart", "apart")),
-        (12, ("1apart", "2apart", "4apart", "8apart", "apart")),
+        (4, ("1apart", "2apart", "apart", "shared")),
+        (12, ("1apart", "2apart", "4apart", "8apart", "apart", "shared")),
     ],
 )
-def test_cores_has_every_number_of_processors_but_the_servers(
+def test_full_has_every_number_of_processors_but_the_servers(
     usable: int, wanted: Sequence[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine(monkeypatch, usable)
-    found = profiles.cores()
-    assert [point.id for point in found.points] == [f"processors-{how}" for how in wanted]
-    assert bool(found.refusal) == (usable < 4)
-    names = [*MODELS, "uvloop", "processes", "partition", "loop_per_thread", "trio"]
+    names = [*MODELS, "processes", "partition", "loop_per_thread", "trio"]
     free = [f"{name}@3.14.2{suffix}" for suffix in ("", "t") for name in names]
-    for point in found.points:
-        labels = plan.labels_of(point, free)
-        assert len(labels) == 2 * 7 + 1  # one twin
-        assert min(labels.values()) >= MIN_BLOCKS
-        assert not {"generators", "trio"} & {label.name for label in labels}
-
-
-@pytest.mark.parametrize("usable", [0, 1, 2, 3])
-def test_cores_is_refused_on_a_small_machine_unless_its_points_are_named(
-    usable: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    machine(monkeypatch, usable)
-    with pytest.raises(ProfileError, match=rf"needs 4 processors.*to {usable}:.*--only processors"):
-        plan.select("cores", MODELS)
-    entries = plan.select("cores", MODELS, only=["processors"])
-    assert entries[-1].point.spread == "shared"
-
-
-def test_cores_is_not_refused_on_four(monkeypatch: pytest.MonkeyPatch) -> None:
-    machine(monkeypatch, 4)
-    assert len(plan.select("cores", MODELS)) == 3
+    entries = plan.select("full", free, only=["processors"])
+    assert sorted(entry.point.id for entry in entries) == [f"processors-{how}" for how in wanted]
+    for entry in entries:
+        assert min(entry.labels.values()) >= MIN_BLOCKS
+        assert "trio" not in {label.name for label in entry.labels}
 
 
 # --- servers -----------------------------------------------------------------------------

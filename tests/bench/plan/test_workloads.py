@@ -13,7 +13,6 @@ from bench.plan.plan import PlannedPoint
 from bench.plan.sizes import PAGES_PER_SLOT, pages_of, sized
 from bench.plan.tls import (
     ASYNCIO,
-    DISTANT,
     EACH_PAGE,
     KEPT,
     OPENED,
@@ -31,7 +30,6 @@ from bench.plan.workloads import (
     tls_c10k,
     tls_fetch,
     tls_handshake,
-    wire,
 )
 from bench.run.preflight import unable
 from crawlers.backend import Backend
@@ -47,9 +45,8 @@ from crawlers.registry import MODELS, names
         (churn(100, 1000, Participants(2, 2)), OPENED),
         (tls_fetch(10, 1000, Participants(2, 2)), KEPT),
         (tls_handshake(10, 1000, Participants(2, 2)), EACH_PAGE),
-        (wire(5, 40, Participants(2, 2)), DISTANT),
     ],
-    ids=["churn", "tls-fetch", "tls-handshake", "wire"],
+    ids=["churn", "tls-fetch", "tls-handshake"],
 )
 def test_a_block_holds_each_backend_in_each_mode(point: Point, modes: tuple[Mode, ...]) -> None:
     entry = PlannedPoint(point, plan.labels_of(point, ["threads", "trio"]))

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 
 import numpy as np
+import pytest
 
 from bench.questions import crossover
 from bench.questions.crossover import DEFAULT, LONG, Crossing, Crossover
@@ -115,6 +116,28 @@ def test_where_nothing_crosses_the_headline_says_so() -> None:
     assert headline.text == "With up to 1,000 slots threads do not fall behind"
 
 
+@pytest.mark.parametrize(
+    ("ended", "said"),
+    [
+        (0, "`threads` end no crawl in 60 s (3 trials)"),
+        (1, "`threads` 300 (1 of 3 trials)"),
+    ],
+)
+def test_a_crawl_of_ten_thousand_that_does_not_end_is_an_answer(ended: int, said: str) -> None:
+    lines: list[AnyRecord] = []
+    for line in made({**FALLING, (10_000, 1000): {DEFAULT: 300.0}}, blocks=3):
+        if isinstance(line, TrialRecord) and line.point == crossover.TEN_THOUSAND:
+            late = line.label == DEFAULT and line.block >= ended
+            rate = 300.0 if line.label == DEFAULT else 9900.0
+            update = {"pages_per_s": rate, "status": "failed" if late else "ok"}
+            line = line.model_copy(update=update | ({"pages_per_s": None} if late else {}))
+        lines.append(line)
+    prose = answered(lines)[0].prose
+    assert said in prose
+    assert "`callbacks` 9,900 (3 of 3 trials)" in prose
+    assert "trials)" not in answered(made(FALLING, blocks=3))[0].prose
+
+
 def test_finding_and_chart_say_from_where_on() -> None:
     answer, headline = answered(made(FALLING))
     assert headline.text == (
@@ -126,7 +149,7 @@ def test_finding_and_chart_say_from_where_on() -> None:
         "Not shown with a delay of 100 ms, with up to 10,000 slots.",
         "at 1,000 slots without delay 50 % fewer",
         " by default and ",
-        "`python -m bench run --profile full --only throughput,waiting",
+        "`python -m bench run --profile reference --only throughput,waiting",
     ):
         assert words in answer.prose
     (figure,) = answer.figures

@@ -1,10 +1,9 @@
-"""What several processors gain, from records: rows, ratios, and who beats a loop."""
+"""What several processors gain, from records: rows and ratios."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from bench.questions import processors
 from bench.questions.question import Answer
 from bench.schema import AnyRecord, CampaignRecord, Interpreter, TrialRecord
 from bench.show.figures import Bars, Lines
-from tests.bench.report.looks import draw_in_every_look
 from tests.bench.sure import sure
 from tests.bench.synthetic import MODELS, analysed, campaign, rungs
 
@@ -225,173 +223,14 @@ def test_with_one_number_of_processors_there_are_bars() -> None:
     assert len(shared.rows["processes"]) == 1
 
 
-# --- the law, and threads without the lock ----------------------------------------------
-
-
-FREE, LOCKED = "3.14.2t", "3.14.2"
-Law = tuple[float, float, float]
-"""Pages per second on one processor, contention, coherency."""
-
-
-def scaled(
-    laws: Mapping[str, Law], *, blocks: int = 8, counts: Sequence[int] = (1, 2, 4, 7), seed: int = 5
-) -> list[AnyRecord]:
-    """A campaign of the profile cores on the interpreters of these labels; σ = 1 is a loop."""
-    rng = np.random.default_rng(seed)
-    on = {label.partition("@")[2] for label in laws}
-    known = {f"callbacks@{one}": (20e3, 1.0, 0.0) for one in sorted(on)} | dict(laws)
-    base = next(iter(known))
-    header, first = trial_and_header()
-    builds = {one: one == LOCKED for one in sorted(on)}
-    lines: list[AnyRecord] = [
-        header.model_copy(
-            update={
-                "interpreters": [Interpreter(name=x, build={"gil": y}) for x, y in builds.items()],
-                "backends": list(known),
-                "base": base,
-                "twin": None,
-                "points": [f"processors-{n}apart" for n in counts],
-                "profile": "cores",
-            }
-        )
-    ]
-    for block in range(blocks):
-        drift = rng.normal(0, 0.05)
-        for n in counts:
-            for label, (one, sigma, kappa) in known.items():
-                alone = sigma == 1.0
-                here = 1 if alone else n
-                rate = one * here / (1 + sigma * (here - 1) + kappa * here * (here - 1))
-                update = {
-                    "block": block,
-                    "workload": "processors",
-                    "point": f"processors-{n}apart",
-                    "params": {**first.params, "processors": "apart", "over": n},
-                    "label": label,
-                    "backend": label,
-                    "pages_per_s": rate * math.exp(drift + rng.normal(0, 0.01)),
-                    "pinning": {"client": list(range(1, 1 + here)), "server": [0], "reason": None},
-                }
-                lines.append(first.model_copy(update=update))
-    return lines
-
-
-def trial_and_header() -> tuple[CampaignRecord, TrialRecord]:
-    header, *lines = campaign(blocks=1, samples=20, workloads=("throughput",))
-    assert isinstance(header, CampaignRecord)
-    first = next(x for x in lines if isinstance(x, TrialRecord) and x.point == "throughput-100")
-    return header, first
-
-
-LOOP: Law = (15e3, 1.0, 0.0)
-THREADS: Mapping[str, Law] = {
-    f"threads@{FREE}": (6e3, 0.08, 0.004),
-    f"async_await@{LOCKED}": LOOP,
-    f"processes@{LOCKED}": (14e3, 0.02, 0.0),
-}
-
-
-def details(lines: list[AnyRecord]) -> str:
-    return str(answered(analysed(lines)).details.get("scaling", ""))
-
-
-def test_threads_without_the_lock_beat_a_loop_from_some_number_of_processors_on() -> None:
-    text = details(scaled(THREADS))
-    # 6,000 pages per second times 1, 1.84, 3.1, 4.2
-    assert text.startswith(
-        f"**Without the interpreter lock, `threads@{FREE}` crawl more pages per second than "
-        f"`async_await@{LOCKED}` on one from 4 processors on** (server on another: 1.2"
-    )
-    assert f"times the pages per second of `async_await@{LOCKED}`: it beats it from 4" in text
-    assert f"times the pages per second of `processes@{LOCKED}`: it is not shown to" in text
-    assert f"`threads@{FREE}` has σ 0.0" in text
-    assert f"`processes@{LOCKED}` has σ 0.0" in text
-    peak = text.partition("most pages per second on ")[2].partition(" processors")[0]
-    value, low, high = (
-        float(x) for x in peak.replace("[", "").rstrip("]").replace("–", " ").split()
-    )
-    assert low < math.sqrt(0.92 / 0.004) < high
-    assert low < value < high
-
-
-@pytest.mark.parametrize("one", [15e3 / 3.12, 3e3])
-def test_nothing_is_claimed_where_the_intervals_do_not_show_it(one: float) -> None:
-    """Threads that on four processors just do what a loop does on one, and that never do."""
-    laws = {**THREADS, f"threads@{FREE}": (one, 0.08, 0.004)}
-    counts = (1, 2, 4)
-    text = details(scaled(laws, counts=counts))
-    assert "**" not in text
-    assert f"`async_await@{LOCKED}`: it is not shown to beat it" in text
-
-
-def test_every_loop_must_be_beaten() -> None:
-    text = details(scaled({**THREADS, f"uvloop@{LOCKED}": (24e3, 1.0, 0.0)}, counts=(1, 2, 4, 7)))
-    assert f"than `uvloop@{LOCKED}` on one from 7 processors on" in text
-    assert "**" not in details(scaled({**THREADS, f"uvloop@{LOCKED}": (40e3, 1.0, 0.0)}))
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_two_of_a_kind_do_not_beat_each_other(seed: int) -> None:
-    same = (14e3, 0.05, 0.002)
-    text = details(scaled({f"threads@{FREE}": same, f"processes@{LOCKED}": same}, seed=seed))
-    assert "it is not shown to beat it" in text
-    assert "**" not in text
-
-
-def test_threads_are_compared_on_their_own_interpreter_where_there_is_no_other() -> None:
-    laws = {f"{name.partition('@')[0]}@{FREE}": law for name, law in THREADS.items()}
-    assert f"than `async_await@{FREE}` on one from 4 processors" in details(scaled(laws))
-
-
-def test_two_numbers_of_processors_have_no_law() -> None:
-    text = details(scaled(THREADS, counts=(1, 2)))
-    assert f"`threads@{FREE}` has no law: too few blocks, or processors" in text
-
-
-def test_two_processors_are_compared_without_a_law() -> None:
-    """The small form of the profile: client and server share both."""
+def test_where_the_server_was_the_limit_the_mark_is_hollow() -> None:
     lines = [
-        line.model_copy(update={"params": {**line.params, "processors": "shared"}})
+        line.model_copy(update={"limiter": "server" if line.point.endswith("-apart") else "client"})
         if isinstance(line, TrialRecord)
         else line
-        for line in scaled({**THREADS, f"threads@{FREE}": (14e3, 0.1, 0.0)}, counts=(2,))
+        for line in made(SCALING, STEPS)
     ]
-    text = details(lines)
-    assert f"than `async_await@{LOCKED}` on one from 2 processors on** (server on the same" in text
-    assert "σ" not in text
-
-
-def test_a_campaign_with_one_number_apart_says_nothing_of_a_law() -> None:
-    assert details(made(SLOWER)) == ""
-
-
-def test_where_the_server_was_the_limit_nothing_is_fitted_and_marks_are_hollow() -> None:
-    lines = [
-        line.model_copy(update={"limiter": "server" if line.params["over"] == 7 else "client"})
-        if isinstance(line, TrialRecord)
-        else line
-        for line in scaled(THREADS, counts=(1, 2, 7))
-    ]
-    answer = answered(analysed(lines))
-    assert f"`processes@{LOCKED}` has no law" in answer.details["scaling"]
-    (figure,) = answer.figures
+    (figure,) = answered(analysed(lines)).figures
     assert isinstance(figure.data, Lines)
-    (plot,) = figure.data.plots
-    assert not plot.dotted
-    line = plot.lines[f"processes@{LOCKED}"]
-    assert [(point.x, point.hollow) for point in line] == [(1, False), (2, False), (7, True)]
-
-
-def test_the_chart_has_the_fitted_law(tmp_path: Path) -> None:
-    analysis = analysed(scaled(THREADS))
-    answer = answered(analysis)
-    (figure,) = answer.figures
-    assert isinstance(figure.data, Lines)
-    (plot,) = figure.data.plots
-    assert set(plot.dotted) == {f"threads@{FREE}", f"processes@{LOCKED}"}
-    for label, curve in plot.dotted.items():
-        assert curve[0].y.median == pytest.approx(plot.lines[label][0].y.median)
-        assert curve[-1].x == pytest.approx(7)
-        assert curve[-1].y.median == pytest.approx(plot.lines[label][-1].y.median, rel=0.1)
-    assert sure(answer.headline).text.startswith("On 7 processors, `processes@3.14.2` crawl ")
-    draw_in_every_look(analysis, tmp_path, figure.name)
+    marks = [(point.x, point.hollow) for point in figure.data.plots[0].lines["processes"]]
+    assert marks == [(1, False), (2, False), (4, False), (7, True)]

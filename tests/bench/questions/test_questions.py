@@ -37,7 +37,6 @@ from tests.bench.questions.test_accept import accepted
 from tests.bench.questions.test_crossover import crossed
 from tests.bench.questions.test_equal import flipped
 from tests.bench.questions.test_fairness import unfair
-from tests.bench.questions.test_garbage import littered
 from tests.bench.questions.test_handovers import switching
 from tests.bench.questions.test_hold import holding
 from tests.bench.questions.test_mixed_server import beside_work
@@ -46,9 +45,7 @@ from tests.bench.questions.test_page import split
 from tests.bench.questions.test_processors import widened
 from tests.bench.questions.test_serve import loaded
 from tests.bench.questions.test_slow_readers import read_slowly
-from tests.bench.questions.test_ten_thousand import ten_thousand_slots
 from tests.bench.questions.test_timeouts import limited
-from tests.bench.questions.test_wire import distant
 from tests.bench.report.looks import draw_in_every_look
 from tests.bench.sure import sure
 from tests.bench.synthetic import MODELS, analysed, gathered
@@ -71,16 +68,13 @@ MEASURED: dict[str, Callable[..., Any]] = {
     "crossover": crossed,
     "handovers": switching,
     "churn": opened,
-    "garbage": littered,
     "tls_pages": encrypted,
-    "wire": distant,
     "open_loop": scheduled,
     "mixed": worked,
     "timeouts": limited,
     "cancel": interrupted,
     "fairness": unfair,
     "processors": widened,
-    "ten_thousand": ten_thousand_slots,
     "variants": partial(synthetic.campaign, ladder=LADDER, workloads=("throughput", "ladder")),
     "interpreters": across,
     "trust": partial(synthetic.campaign, workloads=("throughput",)),

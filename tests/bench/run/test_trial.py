@@ -17,7 +17,7 @@ from bench.plan.tls import WAYS, Mode
 from bench.plan.workloads import SITE_SEED, Point, few
 from bench.run import judge
 from bench.run.judge import Load, void_reason
-from bench.run.servers import Forwarded, Server, ServerError
+from bench.run.servers import Server, ServerError
 from bench.run.state import Bench, Trial
 from bench.schema import Handshakes, Spread
 from crawlers.catalogue import OURS
@@ -320,24 +320,6 @@ def test_every_disagreement_is_named(
         way=WAYS[mode] if mode else None,
     )
     assert found == reason or (reason is not None and reason in (found or ""))
-
-
-@pytest.mark.parametrize(
-    ("forwarded", "reason"),
-    [
-        ({}, None),
-        ({"received": None}, None),
-        ({"received": 1004}, None),  # the FIN of each connection counts as a byte
-        ({"connections": 3}, "3 connections through the proxy, but 4 at the server"),
-        ({"up": 0}, "0 bytes to the server through the proxy, but it received 1000"),
-    ],
-)
-def test_all_of_a_crawl_goes_through_the_proxy(
-    forwarded: dict[str, Any], reason: str | None
-) -> None:
-    through = replace(Forwarded(connections=4, up=1000, received=1000), **forwarded)
-    found = void_reason(small.point(), small.RESULT, small.LEDGER, "d", forwarded=through)
-    assert found == reason
 
 
 def test_without_a_digest_or_a_full_barrier_nothing_counts() -> None:

@@ -31,7 +31,6 @@ from bench.run.servers import Server
 from crawlers import callbacks
 from crawlers.job import CrawlReport, Job
 from crawlers.recorder import Recorder
-from tests.bench.sure import sure
 
 SOON_S = 30
 
@@ -112,18 +111,6 @@ def test_the_lock_is_read_after_the_crawl(
     result = decode(last)
     assert isinstance(result, Result)
     assert result.mechanism["gil_by"] == "uvloop"
-
-
-def test_without_the_collector_it_counts_what_only_that_can_free(
-    server: Server, tmp_path: Path
-) -> None:
-    told = replace(command(server, tmp_path, "async_await"), keep_alive=False)
-    assert crawl(server, told).garbage is None
-    results = [crawl(server, replace(told, collect=False)) for _ in range(2)]
-    assert {result.mechanism["gc"] for result in results} == {"disabled"}
-    assert {result.mechanism["gc_collections"] for result in results} == {0}
-    first, second = (result.garbage for result in results)
-    assert sure(first) == second
 
 
 @pytest.mark.parametrize("after", ["nothing", "the command"])
