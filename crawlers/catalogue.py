@@ -139,16 +139,6 @@ _LADDER = (
         "callbacks in one interpreter per processor (Python 3.14 and later)",
         "against processes: threads with an interpreter and a lock each; the parser is in Python",
     ),
-    variant(
-        "partition",
-        "callbacks",
-        28,
-        "callbacks in one process per processor, a share of the frontier in each",
-        "against processes: the frontier, now a part in each process, by the hash of the URL",
-        differs={
-            "test_a_limit_of_depth": "its processes do not know how deep another has found a link"
-        },
-    ),
     model(
         "generators",
         "generators",

@@ -14,9 +14,7 @@ from crawlers.frontier import Frontier
 from crawlers.job import Address, Fetch, Job, Origin, PageResult
 from tests.crawlers.backends import HERE, STACKS, crawl, each, models
 
-IN_ONE_PROCESS = [
-    name for name in HERE if name not in ("partition", "processes", "subinterpreters")
-]
+IN_ONE_PROCESS = [name for name in HERE if name not in ("processes", "subinterpreters")]
 """The others resolve names in processes of their own, where nothing is patched."""
 PAGES = 21
 

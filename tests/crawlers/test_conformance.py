@@ -58,7 +58,7 @@ def test_the_whole_suite(names: Sequence[str]) -> None:
     conformance(names)
 
 
-SLOWEST = ("processes", "subinterpreters", "partition")
+SLOWEST = ("processes", "subinterpreters")
 """They start an interpreter for each crawl, so they are tested beside each other."""
 
 OTHERS = [*SLOWEST, *(name for name in registry.names() if name not in (*WHOLE, *SLOWEST))]

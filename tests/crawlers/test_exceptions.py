@@ -65,7 +65,7 @@ PLACES: dict[str, Callable[[], Place]] = {
 }
 """By the beginning of a name, the longest that fits; others use sockets or asyncio's streams."""
 
-ELSEWHERE = ("gevent_patched", "processes", "subinterpreters", "partition")
+ELSEWHERE = ("gevent_patched", "processes", "subinterpreters")
 """Backends that call their library in another process or interpreter."""
 
 
@@ -152,7 +152,7 @@ socket.socket.recv = recv
 """
 
 
-@pytest.mark.parametrize("name", ["processes", "subinterpreters", "partition"])
+@pytest.mark.parametrize("name", ["processes", "subinterpreters"])
 def test_no_exception_in_a_child_ends_a_crawl(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The sockets are those of ``callbacks``, in another process or interpreter."""
     backend = load(name)

@@ -160,11 +160,11 @@ def test_cores_has_every_number_of_processors_but_the_servers(
     found = profiles.cores()
     assert [point.id for point in found.points] == [f"processors-{how}" for how in wanted]
     assert bool(found.refusal) == (usable < 4)
-    names = [*MODELS, "uvloop", "processes", "partition", "loop_per_thread", "trio"]
+    names = [*MODELS, "uvloop", "processes", "loop_per_thread", "trio"]
     free = [f"{name}@3.14.2{suffix}" for suffix in ("", "t") for name in names]
     for point in found.points:
         labels = plan.labels_of(point, free)
-        assert len(labels) == 2 * 7 + 1  # one twin
+        assert len(labels) == 2 * 6 + 1  # one twin
         assert min(labels.values()) >= MIN_BLOCKS
         assert not {"generators", "trio"} & {label.name for label in labels}
 
