@@ -319,14 +319,6 @@ _LADDER = (
         extra=VARIANTS,
     ),
     variant(
-        "curio",
-        "async",
-        72,
-        "curio's kernel and sockets (up to Python 3.11)",
-        "against trio_sockets: the library, now curio",
-        extra=VARIANTS,
-    ),
-    variant(
         "anyio",
         "async",
         73,

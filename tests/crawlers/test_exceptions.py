@@ -48,7 +48,6 @@ PLACES: dict[str, Callable[[], Place]] = {
         "tornado.iostream:IOStream.read_bytes", "tornado.iostream", "tornado.util"
     ),
     "trio": lambda: raising("trio._socket:_SocketType.recv", "trio"),
-    "curio": lambda: raising("curio.io:Socket.recv", "curio.errors"),
     "anyio": lambda: raising("anyio._backends._asyncio:SocketStream.receive", "anyio"),
     "anyio_trio": lambda: raising("anyio._backends._trio:SocketStream.receive", "anyio", "trio"),
     "twisted": lambda: raising("twisted.internet.tcp:Connection.write", "twisted.internet.error"),

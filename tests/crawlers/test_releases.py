@@ -46,8 +46,6 @@ def crawl(each: interpreters.FoundInterpreter, *arguments: str) -> tuple[int, st
     [
         ("asyncio_eager", (3, 12), (3,), "backend asyncio_eager needs Python 3.12"),
         ("subinterpreters", (3, 14), (3,), "backend subinterpreters needs Python 3.14"),
-        # The extra has no curio for Python 3.12 and later.
-        ("curio", (9,), (3, 12), "backend curio needs Python 3.11 or earlier"),
     ],
 )
 def test_a_variant_of_some_releases(

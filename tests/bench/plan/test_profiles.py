@@ -75,7 +75,7 @@ def test_the_records_name_no_folder_of_this_machine(profile: str) -> None:
 
 
 MAIN = (*MODELS, *MAIN_VARIANTS)
-EVERYONE = (*MAIN, "curio", "mine")
+EVERYONE = (*MAIN, "twisted", "mine")
 TWINS = ("callbacks#2", "threads#2", "async_await#2")
 SPREADING = (*MODELS, "processes", "subinterpreters")
 LONG_SWITCH = ("threads", "threads_long_switch")

@@ -42,7 +42,7 @@ def test_a_colour_belongs_to_one_backend_or_part(theme: Theme) -> None:
 def test_a_main_variant_has_the_same_colour_beside_all_others() -> None:
     """In the chart of all costs gevent had the colour that uvloop has elsewhere."""
     few = Look("light", "wide", ["callbacks", *MAIN_VARIANTS])
-    many = Look("light", "wide", ["callbacks", "curio", "tornado", *reversed(MAIN_VARIANTS)])
+    many = Look("light", "wide", ["callbacks", "twisted", "tornado", *reversed(MAIN_VARIANTS)])
     for name in MAIN_VARIANTS:
         assert (few.of(name).colour, few.of(name).marker) == (
             many.of(name).colour,
