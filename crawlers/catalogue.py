@@ -189,13 +189,6 @@ _LADDER = (
         "against async_await: the state of malloc, that of a process that has freed nothing large",
     ),
     variant(
-        "asyncio_eager",
-        "async",
-        51,
-        "async_await with eager tasks (Python 3.12 and later)",
-        "against async_await: the task factory; a control, because a slot is one long task",
-    ),
-    variant(
         "async_await_timeouts",
         "async",
         52,
