@@ -102,15 +102,6 @@ STACKS = (
         differs=HTTPX_DIFFERS,
     ),
     variant(
-        "httpx_tuned",
-        "stack",
-        98,
-        "httpx, tuned: a client for each slot",
-        "against httpx: tuned; no shared pool, few headers",
-        extra=VARIANTS,
-        differs=HTTPX_DIFFERS,
-    ),
-    variant(
         "httpx2",
         "stack",
         99,

@@ -10,7 +10,7 @@ leaves bodies as they come, and leaves redirects alone. Everything else is as ht
 ships: headers, but for Accept-Encoding, and timeouts. Whenever a
 request begins or ends, httpcore goes through the whole pool and asks the kernel
 about each idle connection (``_assign_requests_to_connections``). So the time for a
-page grows with the number of slots. ``httpx_tuned`` avoids that.
+page grows with the number of slots.
 
 The server sees these differences. Connections belong to the pool and not to the slots.
 Request headers are httpx's. httpx does not tell whether a connection was used before.
@@ -158,23 +158,17 @@ ENDS = ("peer closed", "disconnected", "ConnectionClosed")
 it, because it only looks whether the socket below has something to read."""
 
 
-def early_end_or_not_http(error: Exception) -> str:
-    """The error kind of a RemoteProtocolError, a class for both: only the text differs."""
-    return "closed" if any(words in str(error) for words in ENDS) else "protocol"
-
-
 def kind_of(library: Any, error: Exception) -> str:  # noqa: ANN401
     """The error kind for an exception of httpx."""
     if kind := kind_behind(error, handshake=isinstance(error, library.ConnectError)):
         return kind
     if isinstance(error, library.TimeoutException):
         return "timeout"
-    if isinstance(error, library.InvalidURL | library.UnsupportedProtocol):
-        return "unsupported"
-    if isinstance(error, library.LocalProtocolError):
+    unsendable = library.InvalidURL, library.UnsupportedProtocol, library.LocalProtocolError
+    if isinstance(error, unsendable):
         return "unsupported"
     if isinstance(error, library.RemoteProtocolError):
-        return early_end_or_not_http(error)
+        return "closed" if any(words in str(error) for words in ENDS) else "protocol"
     return "reset" if isinstance(error, library.ReadError | library.WriteError) else "network"
 
 

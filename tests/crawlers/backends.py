@@ -16,7 +16,7 @@ from crawlers.recorder import NullRecorder
 HERE = [name for name in registry.names() if not registry.about(name).alone]
 STACKS = [name for name in HERE if registry.about(name).family == "stack"]
 OTHERS = ("uvloop", "asyncio_protocol", "trio", "tornado", "processes")
-USUAL = (*registry.MODELS, *OTHERS, "aiohttp", "httpx", "httpx_tuned", "requests", "urllib3")
+USUAL = (*registry.MODELS, *OTHERS, "aiohttp", "httpx", "requests", "urllib3")
 """The models, and one of each way to be different: the others repeat what these do."""
 
 

@@ -15,7 +15,7 @@ from tests.crawlers import backends
 from tests.crawlers.answers import CASES, MAX_BODY, Case
 from tests.crawlers.backends import models
 
-TUNED = ("httpx_tuned", "httpx", "httpx2", "urllib3", "requests", "aiohttp")
+TUNED = ("httpx", "httpx2", "urllib3", "requests", "aiohttp")
 """Stacks with parsers of their own: they must agree in the cases that are valid HTTP."""
 
 NAMELESS = ("a_b", "-", "xn--", "xn--a", "*", "a,b")

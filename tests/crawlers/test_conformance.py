@@ -23,7 +23,7 @@ from crawlers.conformance.conftest import Resources
 from crawlers.registry import MODELS
 
 WHOLE = (
-    *(*MODELS, "uvloop", "trio", "aiohttp", "gevent", "tornado", "urllib3", "httpx_tuned"),
+    *(*MODELS, "uvloop", "trio", "aiohttp", "gevent", "tornado", "urllib3", "httpx"),
     "aiofastnet",
 )
 """The models, and one of each library that does TLS in its own way. All that a suite does is

@@ -120,8 +120,6 @@ def test_a_stream_of_httpx_that_has_closed_is_reset(library: str) -> None:
     error = stack.ReadError("")
     error.__cause__ = while_waiting(anyio.ClosedResourceError(), ssl.SSLWantReadError)
     assert import_module("crawlers.variants.httpx").kind_of(stack, error) == "reset"
-    if library == "httpx":
-        assert import_module("crawlers.variants.httpx_tuned").kind_of(error) == "reset"
 
 
 def test_a_stream_of_anyio_that_has_closed_is_reset() -> None:
@@ -253,7 +251,7 @@ def test_a_broken_connection_says_nothing_of_another(authority: Authority, ended
 
 
 @pytest.mark.parametrize(
-    "name", [*registry.MODELS, "aiohttp", "httpx", "httpx_tuned", "httpx2", "requests", "urllib3"]
+    "name", [*registry.MODELS, "aiohttp", "httpx", "httpx2", "requests", "urllib3"]
 )
 def test_the_dot_at_the_end_of_a_host_is_not_in_its_certificate(
     name: str, monkeypatch: pytest.MonkeyPatch, authority: Authority

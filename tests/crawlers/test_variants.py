@@ -184,24 +184,6 @@ def test_a_repeated_request_of_urllib3_gets_a_new_connection() -> None:
         shared.pools.clear()
 
 
-def test_a_page_costs_the_tuned_httpx_no_walk_through_all_connections(
-    tree: FixtureServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One pool for all slots made each page dearer with the number of slots."""
-    httpcore = pytest.importorskip("httpcore")
-    assign = httpcore.AsyncConnectionPool._assign_requests_to_connections
-    walked = []
-
-    def watched(pool: Any) -> object:
-        walked.append(len(pool.connections))
-        return assign(pool)
-
-    monkeypatch.setattr(httpcore.AsyncConnectionPool, "_assign_requests_to_connections", watched)
-    report = crawl("httpx_tuned", tree.url, slots=8)
-    assert len(walked) >= report.pages
-    assert max(walked) == 1
-
-
 def children() -> set[str]:
     """The processes that this thread has started."""
     listing = Path(f"/proc/self/task/{threading.main_thread().native_id}/children")
