@@ -19,7 +19,7 @@ Function = Callable[..., Coroutine[Any, Any, None]]
 
 LOOPS: Final = {
     "asyncio": "asyncio:SelectorEventLoop",
-    "asyncio_pure": "crawlers.variants.asyncio_pure:PureLoop",
+    "asyncio_pure": "crawlers.variants.loops:PureLoop",
     "asyncio_eager": f"{__name__}:eager_loop",
     "uvloop": "uvloop:new_event_loop",
 }

@@ -43,9 +43,6 @@ from crawlers.variants._stack import UNCODED, Answer, kind_behind, version_of
 KEEP_S = 3600.0
 """Seconds that the pool keeps an idle connection: as long as any crawl, like the models."""
 
-CANNOT_SEE = frozenset({"truncated"})
-"""aiohttp takes any end of a connection for the end of a body without a length."""
-
 
 class Resolver(AbstractResolver):
     """Knows the addresses that the frontier has checked, and no others."""

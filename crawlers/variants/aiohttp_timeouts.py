@@ -18,8 +18,6 @@ from crawlers.recorder import Recorder
 from crawlers.variants import aiohttp as plain
 from crawlers.variants._asyncio import Slot, run
 
-CANNOT_SEE = frozenset({"truncated"})
-
 
 class Shared(plain.Shared):
     """The state that the slots of one crawl share, and a session that limits requests."""

@@ -23,14 +23,11 @@ from multiprocessing import connection, get_context, parent_process
 from typing import Any, NamedTuple
 
 from crawlers import async_await, work
-from crawlers.async_await import CANNOT_SEE
 from crawlers.job import CrawlReport, Job
 from crawlers.recorder import Recorder
 from crawlers.variants import _handed_over
 from crawlers.variants._asyncio import run
 from crawlers.variants.processes import processors
-
-__all__ = ["CANNOT_SEE", "crawl"]
 
 START_S = 60.0
 """Seconds that the processes may take to start."""

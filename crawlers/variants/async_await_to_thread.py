@@ -12,13 +12,10 @@ from __future__ import annotations
 import asyncio
 
 from crawlers import async_await, work
-from crawlers.async_await import CANNOT_SEE
 from crawlers.job import CrawlReport, Job
 from crawlers.recorder import Recorder
 from crawlers.variants import _handed_over
 from crawlers.variants._asyncio import run
-
-__all__ = ["CANNOT_SEE", "crawl"]
 
 
 class Shared(_handed_over.Shared):

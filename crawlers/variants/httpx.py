@@ -39,9 +39,6 @@ from crawlers.variants import _asyncio
 from crawlers.variants._asyncio import Slot, close_rest, run
 from crawlers.variants._stack import UNCODED, Answer, kind_behind, version_of
 
-CANNOT_SEE = frozenset({"truncated"})
-"""httpcore opens TLS so that any end of a connection is an end (``standard_compatible=False``)."""
-
 
 class Network:
     """Opens connections to the addresses that the frontier has checked, and to no others.

@@ -12,9 +12,6 @@ from crawlers.job import CrawlReport, Job
 from crawlers.recorder import Recorder
 from crawlers.variants import httpx
 from crawlers.variants._asyncio import Slot, run
-from crawlers.variants.httpx import CANNOT_SEE
-
-__all__ = ["CANNOT_SEE", "Shared", "crawl"]
 
 
 class Shared(httpx.Shared):

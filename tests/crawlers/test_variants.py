@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from importlib.util import find_spec
+from importlib import import_module
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -26,21 +26,26 @@ from crawlers.summary import as_json
 from tests.crawlers.backends import USUAL, crawl, each, load
 from tests.crawlers.conftest import FixtureServer
 
-NAMES = [name for name in registry.names() if find_spec(f"crawlers.variants.{name}")]
+NAMES = [name for name in OURS if name not in registry.MODELS]
 
 
 def test_every_variant_has_its_file_and_every_file_its_variant() -> None:
     folder = Path(registry.__file__).parent / "variants"
-    files = {path.stem for path in folder.glob("[!_]*.py")}
-    assert files == set(NAMES)
-    assert files.isdisjoint(registry.MODELS)
+    files = {f"crawlers.variants.{path.stem}" for path in folder.glob("[!_]*.py")}
+    assert files == {OURS[name].module for name in NAMES}
+
+
+def test_what_hides_a_kind_of_tls_says_so_in_its_row() -> None:
+    """The description is read where a library may be missing, so it is not in the module."""
+    model = import_module("crawlers.async_await")
+    assert registry.about("async_await").cannot_see == model.CANNOT_SEE
 
 
 def test_a_thread_with_a_small_stack_frees_its_containers() -> None:
     """With 64 KiB on CPython 3.14 it freed none before it ended: python/cpython#141044."""
     script = """
 import gc, threading
-from crawlers.variants.threads_small_stack import STACK
+from crawlers.variants.settings import STACK
 
 freed = []
 
@@ -113,7 +118,6 @@ def test_known_differences_name_real_tests() -> None:
 
 
 def test_a_missing_library_is_named_with_what_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "crawlers.variants.uvloop", raising=False)
     monkeypatch.setitem(sys.modules, "uvloop", None)
     with pytest.raises(BackendError, match=r"uvloop.*pip install '\.\[variants\]'"):
         registry.load("uvloop")
