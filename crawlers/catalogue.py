@@ -84,6 +84,7 @@ _LADDER = (
         "gevent with a gevent.Timeout for each exchange",
         "against gevent: a timeout for each exchange, beside the sweep over all slots",
         extra="variants",
+        module="crawlers.variants.gevent",
     ),
     Backend(
         "gevent_patched",
@@ -337,6 +338,7 @@ _LADDER = (
         "trio with move_on_after around each exchange",
         "against trio: a timeout for each exchange, beside the sweep over all slots",
         extra="variants",
+        module="crawlers.variants.trio",
     ),
     Backend(
         "trio_sockets",
@@ -362,6 +364,7 @@ _LADDER = (
         "anyio's streams and scopes, on trio",
         "against trio: anyio on top",
         extra="variants",
+        module="crawlers.variants.anyio",
     ),
     Backend(
         "tornado",

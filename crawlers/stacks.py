@@ -84,6 +84,7 @@ STACKS = (
         extra="variants",
         differs=DIFFERS,
         cannot_see=TRUNCATED,
+        module="crawlers.variants.aiohttp",
     ),
     Backend(
         "aiohttp_uvloop",
