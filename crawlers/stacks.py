@@ -130,6 +130,7 @@ STACKS = (
         most=HTTPX_MOST,
         differs=HTTPX_DIFFERS,
         cannot_see=TRUNCATED,
+        module="crawlers.variants.httpx",
     ),
 )
 """Each with its own parser, pool and everything else above the socket."""
