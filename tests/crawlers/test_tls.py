@@ -31,6 +31,7 @@ from crawlers.tls import (
     tls_error_kind,
 )
 from crawlers.variants._stack import kind_behind
+from tests.crawlers.backends import LIBRARIES
 
 if TYPE_CHECKING:
     from crawlers.conformance.authority import Authority
@@ -250,9 +251,7 @@ def test_a_broken_connection_says_nothing_of_another(authority: Authority, ended
                 healthy.recv(1)
 
 
-@pytest.mark.parametrize(
-    "name", [*registry.MODELS, "aiohttp", "httpx", "httpx2", "requests", "urllib3"]
-)
+@pytest.mark.parametrize("name", [*registry.MODELS, *LIBRARIES])
 def test_the_dot_at_the_end_of_a_host_is_not_in_its_certificate(
     name: str, monkeypatch: pytest.MonkeyPatch, authority: Authority
 ) -> None:
