@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from asyncio import sslproto
 from importlib import import_module
 from itertools import product
 from pathlib import Path
@@ -23,6 +24,7 @@ from crawlers.job import Job, JobError
 from crawlers.recorder import NullRecorder
 from crawlers.registry import BackendError
 from crawlers.summary import as_json
+from crawlers.variants.settings import SETTINGS
 from tests.crawlers.backends import USUAL, crawl, each, load
 from tests.crawlers.conftest import FixtureServer
 
@@ -121,6 +123,52 @@ def test_a_missing_library_is_named_with_what_installs_it(monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "uvloop", None)
     with pytest.raises(BackendError, match=r"uvloop.*pip install '\.\[variants\]'"):
         registry.load("uvloop")
+
+
+@pytest.mark.parametrize(
+    ("name", "module", "attribute"),
+    [
+        ("threads_one_processor", "os", "sched_setaffinity"),
+        ("callbacks_poll", "selectors", "PollSelector"),
+    ],
+)
+def test_what_a_system_lacks_is_said_when_the_backend_is_loaded(
+    name: str, module: str, attribute: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(import_module(module), attribute)
+    with pytest.raises(BackendError, match=rf"^backend {name} needs .*which this"):
+        registry.load(name)
+
+
+def process() -> tuple[object, ...]:
+    """What the settings of :mod:`crawlers.variants.settings` change."""
+    protocol: Any = sslproto.SSLProtocol
+    return (
+        sys.getswitchinterval(),
+        threading.stack_size(),
+        os.sched_getaffinity(0),
+        protocol.max_size,
+    )
+
+
+@each(SETTINGS)
+def test_a_setting_ends_with_its_crawl(name: str) -> None:
+    """It is there while the crawl runs, and another backend in the process has none of it."""
+    before, seen = process(), []
+
+    def look(connection: Connection) -> None:
+        seen.append(process())
+        connection.send(page())
+
+    backend = load(name)
+    assert process() == before
+    with ScriptedServer() as server:
+        server.script["/"] = look
+        report = backend.crawl(Job((server.url,), slots=1), NullRecorder())
+    assert (report.backend, report.pages) == (name, 1)
+    assert process() == before
+    unseen = name.endswith(("_mapped", "one_processor"))  # malloc's, and that of another thread
+    assert unseen or seen[0] != before
 
 
 EXPIRY_S = 5.0
