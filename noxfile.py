@@ -39,7 +39,7 @@ def install(session: nox.Session, *extras: str) -> None:
 
 def bench_environment(session: nox.Session) -> None:
     """Install what measuring and reporting need: the harness and every variant."""
-    install(session, "bench", "curio", "variants")
+    install(session, "bench", "variants")
 
 
 @nox.session
@@ -66,7 +66,7 @@ def costs(session: nox.Session) -> None:
 @nox.session
 def fleet(session: nox.Session) -> None:
     """Run many processes at once: -- plan --connections 1000000, -- hold, -- crawl."""
-    install(session, "curio", "fleet", "variants")
+    install(session, "fleet", "variants")
     session.run("python", "-m", "bench", "fleet", *session.posargs)
 
 
@@ -97,7 +97,7 @@ def conformance(session: nox.Session) -> None:
 @nox.session
 def tests(session: nox.Session) -> None:
     """Run the tests, except those marked slow (arguments after -- go to pytest)."""
-    install(session, "bench", "browser", "curio", "docs", "fleet", "servers", "tests", "variants")
+    install(session, "bench", "browser", "docs", "fleet", "servers", "tests", "variants")
     # Tests start many programs: wherever bytecode is not kept, each would compile its libraries.
     bytecode = str(Path(session.virtualenv.location, "bytecode").resolve())
     keep = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": bytecode}
@@ -114,7 +114,7 @@ def tests_full(session: nox.Session) -> None:
 @nox.session
 def torture(session: nox.Session) -> None:
     """Try thousands of random cases: -- faults|leaks|races|signals|limits|soak."""
-    install(session, "bench", "curio", "tests", "variants")
+    install(session, "bench", "tests", "variants")
     name, *options = session.posargs or ["faults"]
     files = [
         str(file) for file in Path("tests").rglob(f"test_{name}.py") if "server" not in file.parts

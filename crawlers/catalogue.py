@@ -5,8 +5,10 @@ This is a table, not code: nothing is imported until a backend is loaded.
 
 from __future__ import annotations
 
-from crawlers.rungs import VARIANTS, model, variant
-from crawlers.stacks import STACKS
+from dataclasses import replace
+
+from crawlers.backend import Backend
+from crawlers.stacks import STACKS, TRUNCATED
 
 MODELS = ("threads", "callbacks", "generators", "async_await")
 """The four that differ only in the concurrency model."""
@@ -15,7 +17,7 @@ HANDED_OVER = ("threads_short_switch", "async_await_to_thread", "async_await_poo
 """The variants that differ from their base only where pages need work (:mod:`crawlers.work`)."""
 
 _LADDER = (
-    model(
+    Backend(
         "threads",
         "threads",
         10,
@@ -23,22 +25,24 @@ _LADDER = (
         "the foot of the ladder: the kernel switches between stacks",
         several_threads=True,
     ),
-    variant(
+    Backend(
         "threads_one_processor",
         "threads",
         11,
         "threads, all on the same processor",
         "against threads: tuned; os.sched_setaffinity keeps all threads on one processor",
+        module="crawlers.variants.settings",
     ),
-    variant(
+    Backend(
         "threads_small_stack",
         "threads",
         12,
         "threads with stacks of 256 KiB",
         "against threads: the address space reserved for each stack",
         several_threads=True,
+        module="crawlers.variants.settings",
     ),
-    variant(
+    Backend(
         "threads_pool",
         "threads",
         13,
@@ -46,16 +50,18 @@ _LADDER = (
         "against threads: a fixed pool, smaller than the number of slots",
         most=32,
         several_threads=True,
+        module="crawlers.variants.settings",
     ),
-    variant(
+    Backend(
         "threads_long_switch",
         "threads",
         14,
         "threads with a switch interval of one second",
         "against threads: tuned; sys.setswitchinterval(1) instead of 5 ms",
         several_threads=True,
+        module="crawlers.variants.settings",
     ),
-    variant(
+    Backend(
         "threads_timeouts",
         "threads",
         15,
@@ -63,312 +69,328 @@ _LADDER = (
         "against threads: settimeout on each connection, beside the sweep over all slots",
         several_threads=True,
     ),
-    variant(
+    Backend(
         "gevent",
         "threads",
         16,
         "gevent's greenlets and sockets",
         "against threads_one_processor: gevent's hub switches, not the kernel; one thread, no lock",
-        extra=VARIANTS,
+        extra="variants",
     ),
-    variant(
+    Backend(
         "gevent_timeouts",
         "threads",
         17,
         "gevent with a gevent.Timeout for each exchange",
         "against gevent: a timeout for each exchange, beside the sweep over all slots",
-        extra=VARIANTS,
+        extra="variants",
+        module="crawlers.variants.gevent",
     ),
-    variant(
+    Backend(
         "gevent_patched",
         "threads",
         18,
         "the source of threads as greenlets: the standard library patched by gevent",
         "against gevent: it runs the lock and the condition of threads",
-        extra=VARIANTS,
+        extra="variants",
         alone=True,
     ),
-    variant(
+    Backend(
         "threads_short_switch",
         "threads",
         19,
         "threads with a switch interval of half a millisecond",
         "against threads: tuned for pages that need work; sys.setswitchinterval(0.0005)",
         several_threads=True,
+        module="crawlers.variants.settings",
     ),
-    model(
+    Backend(
         "callbacks",
         "callbacks",
         20,
         "an event loop on selectors, one fetcher object per slot",
         "against threads: non-blocking sockets and a loop; an object holds the state, not a stack",
     ),
-    variant(
+    Backend(
         "callbacks_select",
         "callbacks",
         22,
         "callbacks on select",
         "against callbacks: the system call, select, which is limited to 1024 descriptors",
         most=960,
+        module="crawlers.variants.system_call",
     ),
-    variant(
+    Backend(
         "callbacks_poll",
         "callbacks",
         23,
         "callbacks on poll",
         "against callbacks: the system call, poll",
+        module="crawlers.variants.system_call",
     ),
-    variant(
+    Backend(
         "callbacks_asyncio",
         "callbacks",
         25,
         "callbacks on asyncio's loop: add_reader and add_writer",
         "against callbacks: the loop, now asyncio's",
+        module="crawlers.variants.asyncio_loop",
     ),
-    variant(
+    Backend(
         "processes",
         "callbacks",
         26,
         "callbacks in one process per processor, one frontier",
         "against callbacks: sockets, parsing and links are spread over processes",
     ),
-    variant(
+    Backend(
         "subinterpreters",
         "callbacks",
         27,
         "callbacks in one interpreter per processor (Python 3.14 and later)",
         "against processes: threads with an interpreter and a lock each; the parser is in Python",
     ),
-    variant(
-        "partition",
-        "callbacks",
-        28,
-        "callbacks in one process per processor, a share of the frontier in each",
-        "against processes: the frontier, now a part in each process, by the hash of the URL",
-        differs={
-            "test_a_limit_of_depth": "its processes do not know how deep another has found a link"
-        },
-    ),
-    model(
+    Backend(
         "generators",
         "generators",
         30,
         "a hand-built Future and Task, yield from",
         "against callbacks: suspended generators hold the state, not objects; the same loop",
     ),
-    variant(
+    Backend(
         "generators_asyncio",
         "generators",
         31,
         "generators and their hand-built Task on asyncio's loop",
         "against generators: the loop, now asyncio's",
+        module="crawlers.variants.asyncio_loop",
     ),
-    variant(
+    Backend(
         "native_coroutines",
         "generators",
         40,
         "the same hand-built loop and Task, async and await",
         "against generators: the syntax, await instead of yield from",
     ),
-    variant(
+    Backend(
         "asyncio_pure",
         "async",
         45,
         "async_await with asyncio's Task and Future in Python",
         "against async_await: without the C accelerator",
+        cannot_see=TRUNCATED,
+        module="crawlers.variants.loops",
     ),
-    variant(
+    Backend(
         "asyncio_sockets",
         "async",
         48,
         "asyncio's loop.sock_* calls",
         "against async_await: the interface to the socket, loop.sock_* instead of streams",
+        no_https="asyncio has no TLS for its sock_* calls; use async_await or asyncio_protocol",
     ),
-    model(
+    Backend(
         "async_await",
         "async",
         50,
         "asyncio, async and await",
         "against native_coroutines: asyncio's loop, tasks and streams; its tasks are in C",
+        cannot_see=TRUNCATED,
     ),
-    variant(
+    Backend(
         "async_await_mapped",
         "async",
         49,
         "async_await where malloc maps every receive, as in a small program",
         "against async_await: the state of malloc, that of a process that has freed nothing large",
+        cannot_see=TRUNCATED,
+        module="crawlers.variants.settings",
     ),
-    variant(
-        "asyncio_eager",
-        "async",
-        51,
-        "async_await with eager tasks (Python 3.12 and later)",
-        "against async_await: the task factory; a control, because a slot is one long task",
-    ),
-    variant(
+    Backend(
         "async_await_timeouts",
         "async",
         52,
         "async_await with asyncio.timeout around each exchange",
         "against async_await: a timeout for each exchange, beside the sweep over all slots",
+        cannot_see=TRUNCATED,
     ),
-    variant(
+    Backend(
         "asyncio_small_tls",
         "async",
         53,
         "async_await with buffers of 16 KiB below TLS, instead of 256",
         "against async_await: the buffer of each connection over TLS; an experiment, not advice",
+        cannot_see=TRUNCATED,
+        module="crawlers.variants.settings",
     ),
-    variant(
+    Backend(
         "async_await_to_thread",
         "async",
         54,
         "async_await with asyncio.to_thread for pages that need work",
         "against async_await: such work is in another thread, under the same lock",
         several_threads=True,
+        cannot_see=TRUNCATED,
     ),
-    variant(
+    Backend(
         "async_await_pool",
         "async",
         55,
         "async_await with a pool of processes for pages that need work",
         "against async_await: such work is in other processes, without the lock",
+        cannot_see=TRUNCATED,
     ),
-    variant(
+    Backend(
         "asyncio_protocol",
         "async",
         56,
         "asyncio's Protocol, one Future per exchange",
         "against async_await: no reader; the transport feeds the exchange in a callback",
     ),
-    variant(
+    Backend(
         "loop_per_thread",
         "async",
         58,
         "async_await in one thread per processor, a loop in each, one frontier",
         "against async_await: several loops, each in a thread; a lock around the frontier",
         several_threads=True,
+        cannot_see=TRUNCATED,
     ),
-    variant(
+    Backend(
         "asyncio_protocol_mapped",
         "async",
         59,
         "asyncio_protocol where malloc maps every receive, as in a small program",
         "against asyncio_protocol: the state of malloc, as in async_await_mapped",
+        module="crawlers.variants.settings",
     ),
-    variant(
+    Backend(
         "uvloop",
         "async",
         60,
         "async_await on uvloop",
         "against async_await: the loop and its transports, now libuv in C; the same source",
-        extra=VARIANTS,
+        extra="variants",
+        cannot_see=TRUNCATED,
+        module="crawlers.variants.loops",
     ),
-    variant(
+    Backend(
         "uvloop_timeouts",
         "async",
         61,
         "async_await on uvloop with asyncio.timeout around each exchange",
         "against uvloop: a timeout for each exchange, beside the sweep over all slots",
-        extra=VARIANTS,
+        extra="variants",
+        cannot_see=TRUNCATED,
+        module="crawlers.variants.loops",
     ),
-    variant(
+    Backend(
         "uvloop_sockets",
         "async",
         62,
         "asyncio's loop.sock_* calls, on uvloop",
         "against asyncio_sockets: the loop, now libuv in C",
-        extra=VARIANTS,
+        extra="variants",
+        no_https="asyncio has no TLS for its sock_* calls; use async_await or asyncio_protocol",
+        module="crawlers.variants.loops",
     ),
-    variant(
+    Backend(
         "uvloop_protocol",
         "async",
         64,
         "asyncio's Protocol, on uvloop",
         "against asyncio_protocol: the loop and its transports, now libuv in C",
-        extra=VARIANTS,
+        extra="variants",
+        module="crawlers.variants.loops",
     ),
-    variant(
+    Backend(
         "aiofastnet",
         "async",
         65,
         "async_await on aiofastnet's transports",
         "against async_await: the transports and TLS, now in Cython; the loop and the source stay",
-        extra=VARIANTS,
+        extra="variants",
+        cannot_see=TRUNCATED,
+        module="crawlers.variants.loops",
     ),
-    variant(
+    Backend(
         "aiofastnet_protocol",
         "async",
         66,
         "asyncio's Protocol, on aiofastnet's transports",
         "against asyncio_protocol: the transports and TLS, now in Cython",
-        extra=VARIANTS,
+        extra="variants",
+        cannot_see=TRUNCATED,
+        module="crawlers.variants.loops",
     ),
-    variant(
+    Backend(
         "trio",
         "async",
         68,
         "trio's streams, nurseries and cancel scopes",
         "against async_await: the library below await, now trio, in pure Python",
-        extra=VARIANTS,
+        extra="variants",
     ),
-    variant(
+    Backend(
         "trio_timeouts",
         "async",
         69,
         "trio with move_on_after around each exchange",
         "against trio: a timeout for each exchange, beside the sweep over all slots",
-        extra=VARIANTS,
+        extra="variants",
+        module="crawlers.variants.trio",
     ),
-    variant(
+    Backend(
         "trio_sockets",
         "async",
         70,
         "trio's low-level sockets",
         "against trio: tuned; sockets instead of streams",
-        extra=VARIANTS,
+        extra="variants",
+        no_https="trio has TLS for its streams only; use the backend trio",
     ),
-    variant(
-        "curio",
-        "async",
-        72,
-        "curio's kernel and sockets (up to Python 3.11)",
-        "against trio_sockets: the library, now curio",
-        extra=VARIANTS,
-    ),
-    variant(
+    Backend(
         "anyio",
         "async",
         73,
         "anyio's streams and scopes, on asyncio",
         "against async_await: anyio on top",
-        extra=VARIANTS,
+        extra="variants",
     ),
-    variant(
+    Backend(
         "anyio_trio",
         "async",
         74,
         "anyio's streams and scopes, on trio",
         "against trio: anyio on top",
-        extra=VARIANTS,
+        extra="variants",
+        module="crawlers.variants.anyio",
     ),
-    variant(
+    Backend(
         "tornado",
         "async",
         76,
         "Tornado's IOStream, on asyncio's loop",
         "against async_await: the interface to the socket, IOStream instead of streams",
-        extra=VARIANTS,
+        extra="variants",
     ),
-    variant(
+    Backend(
         "twisted",
         "async",
         78,
         "Twisted's epoll reactor, Protocols and Deferreds",
         "against asyncio_protocol: the library, now Twisted, in Python",
-        extra=VARIANTS,
+        extra="variants",
+        no_https="Twisted verifies certificates by rules of its own and accepts weaker ciphers; "
+        "use asyncio_protocol",
     ),
     *STACKS,
 )
 
-OURS = {backend.name: backend for backend in _LADDER}
+OURS = {
+    row.name: replace(
+        row,
+        module=row.module or f"crawlers.{'' if row.name in MODELS else 'variants.'}{row.name}",
+    )
+    for row in _LADDER
+}

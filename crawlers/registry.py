@@ -1,9 +1,8 @@
 """Finds backends by name and loads them.
 
 A backend is imported only when it is loaded, so a missing library affects only
-the backends that need it. Two constants of its module, both optional, say what it
-cannot do over TLS: ``NO_HTTPS`` is the reason why it refuses ``https`` URLs, and
-``CANNOT_SEE`` has the error kinds that its library hides.
+the backends that need it. Its module has a function ``crawl``, or ``crawl_as``, which
+makes one for each backend that a table of the module names.
 
 Backends from other distributions join through the entry-point group
 ``crawlers.backends``; the entry point names a :class:`Backend`.
@@ -11,13 +10,11 @@ Backends from other distributions join through the entry-point group
 
 from __future__ import annotations
 
-import ast
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
-from pathlib import Path
 
 from crawlers.backend import Backend, BackendError, CrawlFunction
 from crawlers.catalogue import MODELS, OURS
@@ -44,13 +41,7 @@ def about(name: str) -> Backend:
     Raises :class:`BackendError` for an unknown name.
     """
     if name in OURS:
-        module = OURS[name].module
-        reason, hidden = _constant(module, "NO_HTTPS"), _constant(module, "CANNOT_SEE")
-        return replace(
-            OURS[name],
-            no_https=reason if isinstance(reason, str) else None,
-            cannot_see=frozenset(hidden if isinstance(hidden, set) else ()),
-        )
+        return OURS[name]
     point = _point(name)
     try:
         return _load_foreign(point)
@@ -65,13 +56,8 @@ def load(name: str) -> Backend:
         return _guarded(name, _load_foreign(_point(name)))
     try:
         module = import_module(backend.module)
-        loaded = replace(
-            backend,
-            crawl=module.crawl,
-            no_https=getattr(module, "NO_HTTPS", None),
-            cannot_see=getattr(module, "CANNOT_SEE", frozenset()),
-        )
-        return _guarded(name, loaded)
+        crawl = module.crawl_as(name) if hasattr(module, "crawl_as") else module.crawl
+        return _guarded(name, replace(backend, crawl=crawl))
     except BackendError:
         raise
     except ImportError as error:
@@ -103,26 +89,6 @@ def _without_https(name: str, reason: str, crawl: CrawlFunction) -> CrawlFunctio
         return crawl(replace(job, https=False), recorder)
 
     return plain
-
-
-@cache
-def _constant(module: str, name: str) -> object:
-    """A constant in the source of a module, which may need a library to be imported."""
-    # By its path: to ask the import system for a module imports the package around it.
-    file = Path(__file__).parents[1].joinpath(*module.split(".")).with_suffix(".py")
-    source = file.read_text() if file.exists() else ""
-    if name not in source:
-        return None
-    for node in ast.parse(source).body:
-        if isinstance(node, ast.ImportFrom) and node.module is not None:
-            if any(alias.name == name for alias in node.names):
-                return _constant(node.module, name)
-        elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
-            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-            if isinstance(target, ast.Name) and target.id == name:
-                value = node.value.args[0] if isinstance(node.value, ast.Call) else node.value
-                return ast.literal_eval(value)  # also of frozenset({...})
-    return None
 
 
 @cache

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import sys
 
-from crawlers.rungs import VARIANTS, variant
+from crawlers.backend import Backend
+
+TRUNCATED = frozenset({"truncated"})
+"""What a library hides whose streams end alike with close_notify and without it.
+
+asyncio's streams do. aiohttp takes any end for the end of a body without a length, urllib3 leaves
+``suppress_ragged_eofs`` of the socket on, and httpcore opens TLS as one that is not
+``standard_compatible``.
+"""
 
 HTTPX_MOST = 1000
 """Connections of one client: its pool is searched for each, so ten times as many take 100 times."""
@@ -35,90 +43,94 @@ HTTPX_DIFFERS = {
 }
 
 STACKS = (
-    variant(
+    Backend(
         "urllib3",
         "stack",
         90,
         "urllib3's connection pool, one thread per slot",
         "against threads: urllib3's parser, pool and everything else above the socket",
-        extra=VARIANTS,
+        extra="variants",
         differs=HIDES_RESETS,
         several_threads=True,
+        cannot_see=TRUNCATED,
     ),
-    variant(
+    Backend(
         "requests",
         "stack",
         92,
         "requests, one session and one thread per slot",
         "against urllib3: requests on top of it, and a session per thread",
-        extra=VARIANTS,
+        extra="variants",
         differs=HIDES_RESETS,
         several_threads=True,
+        cannot_see=TRUNCATED,
     ),
-    variant(
+    Backend(
         "aiohttp",
         "stack",
         93,
         "aiohttp's client and connection pool, on asyncio",
         "against asyncio_protocol: aiohttp's parser, pool and everything else above the transport",
-        extra=VARIANTS,
+        extra="variants",
         differs=DIFFERS,
+        cannot_see=TRUNCATED,
     ),
-    variant(
+    Backend(
         "aiohttp_timeouts",
         "stack",
         94,
         "aiohttp with a total ClientTimeout for its session",
         "against aiohttp: a timeout for each request, beside the sweep over all slots",
-        extra=VARIANTS,
+        extra="variants",
         differs=DIFFERS,
+        cannot_see=TRUNCATED,
+        module="crawlers.variants.aiohttp",
     ),
-    variant(
+    Backend(
         "aiohttp_uvloop",
         "stack",
         95,
         "aiohttp's client and connection pool, on uvloop",
         "against aiohttp: the loop, now libuv in C",
-        extra=VARIANTS,
+        extra="variants",
         differs=DIFFERS,
+        no_https="uvloop does not show the connections that aiohttp drops without waiting for "
+        "their end",
+        module="crawlers.variants.loops",
     ),
-    variant(
+    Backend(
         "aiohttp_aiofastnet",
         "stack",
         96,
         "aiohttp's client and connection pool, on aiofastnet's transports",
         "against aiohttp: the transports, now in Cython",
-        extra=VARIANTS,
+        extra="variants",
         differs=DIFFERS,
+        no_https="aiofastnet does not show the connections that aiohttp drops without closing them",
+        module="crawlers.variants.loops",
     ),
-    variant(
+    Backend(
         "httpx",
         "stack",
         97,
         "httpx, one client for all slots, on asyncio",
         "against aiohttp: the stack, httpx with h11 and anyio, in Python",
-        extra=VARIANTS,
+        extra="variants",
         most=HTTPX_MOST,
         differs=HTTPX_DIFFERS,
+        cannot_see=TRUNCATED,
     ),
-    variant(
-        "httpx_tuned",
-        "stack",
-        98,
-        "httpx, tuned: a client for each slot",
-        "against httpx: tuned; no shared pool, few headers",
-        extra=VARIANTS,
-        differs=HTTPX_DIFFERS,
-    ),
-    variant(
+    Backend(
         "httpx2",
         "stack",
         99,
         "httpx2, one client for all slots, on asyncio",
         "against httpx: its successor, with a new pool",
-        extra=VARIANTS,
+        extra="variants",
         most=HTTPX_MOST,
         differs=HTTPX_DIFFERS,
+        cannot_see=TRUNCATED,
+        module="crawlers.variants.httpx",
     ),
 )
 """Each with its own parser, pool and everything else above the socket."""

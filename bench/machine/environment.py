@@ -26,7 +26,7 @@ from bench.machine.build import python_build
 from bench.schema import Environment
 
 PACKAGES = (
-    *("aiofastnet", "aiohttp", "cryptography", "curio", "gevent", "greenlet", "h11", "httpcore"),
+    *("aiofastnet", "aiohttp", "cryptography", "gevent", "greenlet", "h11", "httpcore"),
     *("httptools", "httpx"),
     *("lxml", "matplotlib", "multidict", "numpy", "psutil", "pydantic", "pytest"),
     *("pytest-benchmark", "rloop", "scipy", "selectolax", "tornado", "trio", "twisted"),

@@ -9,15 +9,18 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from importlib import import_module
 from pkgutil import resolve_name
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+if TYPE_CHECKING:
+    import asyncio
 
 T = TypeVar("T")
 Function = Callable[..., Coroutine[Any, Any, None]]
 
 LOOPS: Final = {
     "asyncio": "asyncio:SelectorEventLoop",
-    "asyncio_pure": "crawlers.variants.asyncio_pure:PureLoop",
-    "asyncio_eager": "crawlers.variants.asyncio_eager:make_loop",
+    "asyncio_pure": "crawlers.variants.loops:PureLoop",
+    "asyncio_eager": f"{__name__}:eager_loop",
     "uvloop": "uvloop:new_event_loop",
 }
 """Those with asyncio's interface, and what makes the loop."""
@@ -35,6 +38,15 @@ class Library:
 
 def chosen(name: str) -> Library:
     return _on_asyncio(LOOPS[name]) if name in LOOPS else _in_groups(name)
+
+
+def eager_loop() -> asyncio.AbstractEventLoop:
+    """asyncio's loop where a new task runs to its first wait at once (Python 3.12 and later)."""
+    import asyncio
+
+    loop = asyncio.SelectorEventLoop()
+    loop.set_task_factory(resolve_name("asyncio:eager_task_factory"))
+    return loop
 
 
 def _on_asyncio(loop: str) -> Library:

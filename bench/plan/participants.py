@@ -29,8 +29,8 @@ Where these share the server's processor, it sleeps. So each of the paired has a
 the same block, against a server that sleeps: its *companion*.
 """
 
-SPREADING = ("processes", "subinterpreters", "partition", "loop_per_thread")
-"""The backends that use every processor they are given.
+SPREADING = ("processes", "subinterpreters", "loop_per_thread", "partition")
+"""The backends that use every processor they are given; ``partition`` is in records only.
 
 ``loop_per_thread`` does on any interpreter, but with a lock its threads take turns on them.
 """

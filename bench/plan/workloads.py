@@ -499,7 +499,7 @@ def crossover(slots: int, delay_ms: int, pages: int, who: Participants) -> Point
 PAGES_OF: Final = (
     *MODELS,
     *MAIN_VARIANTS,
-    *("asyncio_protocol", "uvloop_protocol", "anyio", "curio", "tornado"),
+    *("asyncio_protocol", "uvloop_protocol", "anyio", "tornado"),
     *("aiofastnet", "aiofastnet_protocol"),
     *("urllib3", "requests", "httpx", "httpx2"),
 )

@@ -18,8 +18,11 @@ from crawlers.stacks import STACKS
 
 # --- names -----------------------------------------------------------------------------
 
-WHOLE: Final = frozenset(backend.name for backend in STACKS)
-"""The names of whole HTTP stacks: they stand apart from models and variants in every chart."""
+WHOLE: Final = frozenset({*(backend.name for backend in STACKS), "httpx_tuned"})
+"""The names of whole HTTP stacks: they stand apart from models and variants in every chart.
+
+``httpx_tuned`` is in records only.
+"""
 
 
 BY_LOAD: Final = "Hollow: the load was slower than this server."

@@ -95,7 +95,7 @@ def run(
         return runner.run(start(stop))
 
 
-def run_model(name: str, job: Job, recorder: Recorder, loop_factory: LoopFactory) -> CrawlReport:
+def crawl_on(name: str, job: Job, recorder: Recorder, loop_factory: LoopFactory) -> CrawlReport:
     """Crawl with ``async_await``, unchanged, on another loop."""
     with Stop(job) as stop, asyncio.Runner(loop_factory=loop_factory) as runner:
         report = runner.run(async_await.main(job, recorder, stop))

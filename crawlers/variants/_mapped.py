@@ -1,11 +1,19 @@
-"""Shared by the variants whose malloc maps every large block, as that of a small program does."""
+"""A malloc that maps every large block, as that of a small program does.
+
+asyncio asks for 256 KiB with each receive; glibc's malloc maps that much memory, moves it when the
+receive has shrunk it, and unmaps it, each time, until the program frees a block as large. A small
+program may never do that, and then pays three system calls and two page faults for each receive.
+Here malloc is made to stay so. ``b = bytes(4 << 20); del b`` would cure it, and a crawl of any
+other backend starts with that (:mod:`crawlers.heap`).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from crawlers import heap
-from crawlers.backend import BackendError, CrawlFunction
-from crawlers.job import CrawlReport, Job
-from crawlers.recorder import Recorder
+from crawlers.backend import BackendError
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 AT_START = 128 * 1024
@@ -50,22 +58,12 @@ def begin(name: str) -> list[bytes]:
     return taken
 
 
-def ensure_mapped(name: str) -> None:
-    """Refuse where the variant would change nothing; raises :class:`BackendError`."""
-    try:
-        begin(name)
-    finally:
-        keep()
-
-
-def crawl_mapped(name: str, crawl: CrawlFunction, job: Job, recorder: Recorder) -> CrawlReport:
-    """Crawl while malloc maps every large block."""
+@contextmanager
+def mapped(name: str) -> Iterator[dict[str, str | int]]:
+    """While this lasts, malloc maps every large block; raises :class:`BackendError`."""
     try:
         taken = begin(name)
-        report = crawl(job, recorder)
+        yield {"malloc": heap.ON_PURPOSE}
         del taken
     finally:
         keep()
-    report.backend = name
-    report.mechanism["malloc"] = heap.ON_PURPOSE
-    return report

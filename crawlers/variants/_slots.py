@@ -1,4 +1,4 @@
-"""Shared by the variants whose tasks are not asyncio's (trio, curio, anyio, twisted).
+"""Shared by the variants whose tasks are not asyncio's (trio, anyio, twisted).
 
 They cannot use asyncio's futures, so they bring their own ``fetch``, ``take``,
 ``work`` and ``watch``, and a way to ``wake`` idle slots. The bookkeeping is here.

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 from typing import Any, Final
 
-from crawlers.http import USER_AGENT, Exchange
-from crawlers.job import Fetch, Job
+from crawlers.http import Exchange
+from crawlers.job import Fetch
 from crawlers.kinds import error_kind
 
 UNCODED: Final = {"Accept-Encoding": "identity"}
@@ -25,14 +25,6 @@ UNCODED: Final = {"Accept-Encoding": "identity"}
 def version_of(stack: str) -> str:
     """Name and version of a distribution, for the report."""
     return f"{stack} {version(stack)}"
-
-
-def request_headers(job: Job) -> dict[str, str]:
-    """The headers that the models send, so that the server sees the same request."""
-    headers = {"User-Agent": USER_AGENT, "Accept": "*/*"} | UNCODED
-    if not job.keep_alive:
-        headers["Connection"] = "close"
-    return headers
 
 
 class Answer(Exchange):

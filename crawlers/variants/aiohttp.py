@@ -8,8 +8,13 @@ why this is a stack and not a model.
 All slots share one session, as the documentation of aiohttp recommends, and its headers
 are as aiohttp ships, but for Accept-Encoding. Options make its pool as large as the
 number of slots, give it the frontier's addresses, refuse cookies, leave bodies as they
-come, and leave timeouts to the sweep over all slots; see ``aiohttp_timeouts``. It does
-not repeat requests by itself, because the frontier counts tries.
+come, and leave timeouts to the sweep over all slots. It does not repeat requests by itself,
+because the frontier counts tries.
+
+``aiohttp_timeouts`` has a session with a total timeout, as aiohttp's documentation has it. That is
+a timer in the loop for each request, from the wait for a connection to the last byte; aiohttp
+rounds one of more than five seconds up to a whole second of the loop's clock. The sweep remains,
+because it also ends a crawl that must stop.
 
 The server sees these differences. Connections belong to the pool and not to the slots:
 any slot may get an idle connection, and connections to a second host come on top of the
@@ -32,6 +37,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.http_parser import HttpResponseParser
 from yarl import URL
 
+from crawlers.backend import CrawlFunction
 from crawlers.frontier import Frontier
 from crawlers.http import Exchange
 from crawlers.job import CrawlReport, Fetch, Job
@@ -42,9 +48,6 @@ from crawlers.variants._stack import UNCODED, Answer, kind_behind, version_of
 
 KEEP_S = 3600.0
 """Seconds that the pool keeps an idle connection: as long as any crawl, like the models."""
-
-CANNOT_SEE = frozenset({"truncated"})
-"""aiohttp takes any end of a connection for the end of a body without a length."""
 
 
 class Resolver(AbstractResolver):
@@ -169,6 +172,24 @@ def crawl_on(
     return run(name, job, recorder, fetch, Shared, Slot, loop_factory)
 
 
+class SharedInTime(Shared):
+    """The state that the slots of one crawl share, and a session that limits requests."""
+
+    def timeout(self) -> aiohttp.ClientTimeout:
+        """The whole request, reading its body included."""
+        return aiohttp.ClientTimeout(total=self.job.timeout_s)
+
+
 def crawl(job: Job, recorder: Recorder) -> CrawlReport:
     """Crawl with aiohttp on asyncio's loop."""
     return crawl_on("aiohttp", job, recorder, None)
+
+
+def crawl_in_time(job: Job, recorder: Recorder) -> CrawlReport:
+    """Crawl with aiohttp and its timeouts."""
+    return run("aiohttp_timeouts", job, recorder, fetch, SharedInTime, Slot)
+
+
+def crawl_as(name: str) -> CrawlFunction:
+    """The crawl of this name."""
+    return crawl if name == "aiohttp" else crawl_in_time

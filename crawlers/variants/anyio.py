@@ -12,6 +12,8 @@ from __future__ import annotations
 import ssl
 from contextlib import suppress
 from errno import ECONNRESET
+from functools import partial
+from importlib import import_module
 from time import monotonic
 from typing import Any
 
@@ -19,6 +21,7 @@ import anyio
 from anyio.abc import SocketAttribute
 from anyio.streams.tls import TLSStream
 
+from crawlers.backend import CrawlFunction
 from crawlers.http import RECV_SIZE, Exchange
 from crawlers.job import CrawlReport, Fetch, Job, Origin
 from crawlers.recorder import Recorder
@@ -172,14 +175,17 @@ async def main(name: str, job: Job, recorder: Recorder, stop: Stop) -> CrawlRepo
     return shared.frontier.report(name, {"library": version_of("anyio")})
 
 
-def crawl_on(name: str, job: Job, recorder: Recorder, backend: str) -> CrawlReport:
+def crawl_on(name: str, job: Job, recorder: Recorder, *, backend: str, loop: str) -> CrawlReport:
     """Crawl with one task for each slot, on ``asyncio`` or ``trio``."""
     with Stop(job) as stop:
         report = anyio.run(main, name, job, recorder, stop, backend=backend)
-    report.mechanism["loop"] = backend
+    report.mechanism["loop"] = loop
     return report
 
 
-def crawl(job: Job, recorder: Recorder) -> CrawlReport:
-    """Crawl with anyio on asyncio's loop."""
-    return crawl_on("anyio", job, recorder, "asyncio")
+def crawl_as(name: str) -> CrawlFunction:
+    """The crawl of this name, on its loop."""
+    if name == "anyio":
+        return partial(crawl_on, name, backend="asyncio", loop="asyncio")
+    trio = import_module("trio")  # here, because anyio imports it only when it runs on it
+    return partial(crawl_on, name, backend="trio", loop=f"trio {trio.__version__}")

@@ -23,14 +23,12 @@ from multiprocessing import connection, get_context, parent_process
 from typing import Any, NamedTuple
 
 from crawlers import async_await, work
-from crawlers.async_await import CANNOT_SEE
 from crawlers.job import CrawlReport, Job
 from crawlers.recorder import Recorder
-from crawlers.variants import _handed_over
 from crawlers.variants._asyncio import run
+from crawlers.variants.async_await_to_thread import Shared as NoPool
+from crawlers.variants.async_await_to_thread import fetch
 from crawlers.variants.processes import processors
-
-__all__ = ["CANNOT_SEE", "crawl"]
 
 START_S = 60.0
 """Seconds that the processes may take to start."""
@@ -44,7 +42,7 @@ class Started(NamedTuple):
     system_s: float
 
 
-class Shared(_handed_over.Shared):
+class Shared(NoPool):
     """The state that the slots of one crawl share; ``pool`` has the processes."""
 
     def __init__(self, pool: ProcessPoolExecutor, job: Job, recorder: Recorder) -> None:
@@ -90,7 +88,7 @@ def crawl(job: Job, recorder: Recorder) -> CrawlReport:
     """Crawl with one task for each slot, and processes for the work."""
     name = "async_await_pool"
     if job.work is None:
-        return run(name, job, recorder, _handed_over.fetch, _handed_over.Shared, async_await.Slot)
+        return run(name, job, recorder, fetch, NoPool, async_await.Slot)
     count = processors()
     context = get_context("spawn")
     arrived, gate = context.Semaphore(0), context.Semaphore(0)
@@ -103,7 +101,7 @@ def crawl(job: Job, recorder: Recorder) -> CrawlReport:
             gate.release()
         ready = [each.result() for each in starts]
         shared = partial(Shared, pool)
-        report = run(name, job, recorder, _handed_over.fetch, shared, async_await.Slot)
+        report = run(name, job, recorder, fetch, shared, async_await.Slot)
     finally:
         pool.shutdown(cancel_futures=True)
     report.mechanism["processes"] = count

@@ -13,13 +13,10 @@ import asyncio
 from time import monotonic
 
 from crawlers import async_await
-from crawlers.async_await import CANNOT_SEE
 from crawlers.http import Exchange
 from crawlers.job import CrawlReport, Fetch, Job
 from crawlers.recorder import Recorder
-from crawlers.variants._asyncio import Shared, run
-
-__all__ = ["CANNOT_SEE", "crawl"]
+from crawlers.variants._asyncio import LoopFactory, Shared, run
 
 
 async def fetch(shared: Shared, slot: async_await.Slot, item: Fetch) -> Exchange:
@@ -34,6 +31,13 @@ async def fetch(shared: Shared, slot: async_await.Slot, item: Fetch) -> Exchange
         return exchange
 
 
+def crawl_on(
+    name: str, job: Job, recorder: Recorder, loop_factory: LoopFactory | None
+) -> CrawlReport:
+    """Crawl with one task and, for each exchange, one timer, on any loop."""
+    return run(name, job, recorder, fetch, Shared, async_await.Slot, loop_factory)
+
+
 def crawl(job: Job, recorder: Recorder) -> CrawlReport:
     """Crawl with one task and, for each exchange, one timer."""
-    return run("async_await_timeouts", job, recorder, fetch, Shared, async_await.Slot)
+    return crawl_on("async_await_timeouts", job, recorder, None)

@@ -4,7 +4,7 @@ Everything that waits, switches and costs is the same as in ``async_await``, and
 job without work. Changed against it: the pages of a job that need work are worked on in a
 thread of asyncio's pool, as its documentation has it. The loop goes on meanwhile, but it needs
 the interpreter's lock for each step, and a thread that computes keeps the lock until it is asked
-for it: 5 ms (:func:`sys.setswitchinterval`).
+for it: 5 ms (:func:`sys.setswitchinterval`). ``async_await_pool`` hands the work to processes.
 """
 
 from __future__ import annotations
@@ -12,23 +12,38 @@ from __future__ import annotations
 import asyncio
 
 from crawlers import async_await, work
-from crawlers.async_await import CANNOT_SEE
-from crawlers.job import CrawlReport, Job
+from crawlers.http import Exchange
+from crawlers.job import CrawlReport, Fetch, Job
 from crawlers.recorder import Recorder
-from crawlers.variants import _handed_over
+from crawlers.variants import _asyncio
 from crawlers.variants._asyncio import run
 
-__all__ = ["CANNOT_SEE", "crawl"]
 
-
-class Shared(_handed_over.Shared):
+class Shared(_asyncio.Shared):
     """The state that the slots of one crawl share."""
 
     async def hand_over(self, body: bytes, rounds: int) -> work.Done:
-        """Have a page worked on in a thread."""
+        """Have a page worked on in a thread; the coroutine is suspended until that is done."""
         return await asyncio.to_thread(work.do, body, rounds)
+
+
+async def fetch(shared: Shared, slot: async_await.Slot, item: Fetch) -> Exchange:
+    """One exchange of the model, and then its work, which the loop does not wait for."""
+    exchange = await async_await.fetch(shared, slot, item)
+    job = shared.job.work
+    if job is None or not work.needs(shared.job, item.url, exchange):
+        return exchange
+    try:
+        work.elsewhere[item.url] = await shared.hand_over(exchange.body, job.rounds)
+    except asyncio.CancelledError:
+        if slot.aborted is None:
+            raise
+        slot.task.uncancel()
+        exchange = Exchange(item, shared.job.max_body)
+        exchange.abort(slot.aborted)
+    return exchange
 
 
 def crawl(job: Job, recorder: Recorder) -> CrawlReport:
     """Crawl with one task for each slot, and threads for the work."""
-    return run("async_await_to_thread", job, recorder, _handed_over.fetch, Shared, async_await.Slot)
+    return run("async_await_to_thread", job, recorder, fetch, Shared, async_await.Slot)

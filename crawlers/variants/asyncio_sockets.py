@@ -22,8 +22,6 @@ from crawlers.sockets import new_socket, unasked
 from crawlers.variants import _asyncio
 from crawlers.variants._asyncio import LoopFactory, Shared, run
 
-NO_HTTPS = "asyncio has no TLS for its sock_* calls; use async_await or asyncio_protocol"
-
 
 class Slot(_asyncio.Slot):
     """At most one connection, at most one exchange in flight."""

@@ -6,10 +6,15 @@ connection costs: a greenlet and the used part of its stack, copied to the heap.
 Changed against ``threads``: the hub switches instead of the kernel, and only there.
 So the slots need no lock and no promises, and an idle one waits on an event of its
 own. ``gevent_patched`` is the source of ``threads`` on a patched standard library.
+
+``gevent_timeouts`` sets a ``gevent.Timeout`` for each exchange, as gevent's documentation has
+it: a timer of the loop for each page. ``gevent`` has a sweep over all slots four times a second
+instead. The sweep remains, because it also ends a crawl that must stop.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from time import monotonic
 from typing import Any
 
@@ -17,6 +22,7 @@ import gevent
 from gevent import socket
 from gevent.event import AsyncResult, Event
 
+from crawlers.backend import CrawlFunction
 from crawlers.http import RECV_SIZE, Exchange
 from crawlers.job import CrawlReport, Fetch, Job, Origin
 from crawlers.recorder import Recorder
@@ -95,6 +101,22 @@ def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
         exchange_on(shared, slot, item, exchange)
     except (OSError, AttributeError, ValueError) as error:
         lost(slot, exchange, error)
+    return exchange
+
+
+def fetch_in_time(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
+    """One exchange, with a timer."""
+    exchange = Exchange(item, shared.job.max_body)
+    if is_over(shared, item):
+        exchange.abort("cancelled")
+        return exchange
+    try:
+        with gevent.Timeout(shared.job.timeout_s, False):
+            exchange_on(shared, slot, item, exchange)
+    except (OSError, AttributeError, ValueError) as error:
+        lost(slot, exchange, error)
+    if not exchange.done:
+        exchange.abort("timeout")
     return exchange
 
 
@@ -179,6 +201,6 @@ def crawl_on(name: str, job: Job, recorder: Recorder, fetch: Any) -> CrawlReport
     return shared.frontier.report(name, mechanism)
 
 
-def crawl(job: Job, recorder: Recorder) -> CrawlReport:
-    """Crawl with one greenlet for each slot, on gevent's sockets."""
-    return crawl_on("gevent", job, recorder, fetch)
+def crawl_as(name: str) -> CrawlFunction:
+    """The crawl of this name, with one greenlet for each slot, on gevent's sockets."""
+    return partial(crawl_on, name, fetch=fetch if name == "gevent" else fetch_in_time)

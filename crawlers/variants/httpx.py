@@ -10,7 +10,8 @@ leaves bodies as they come, and leaves redirects alone. Everything else is as ht
 ships: headers, but for Accept-Encoding, and timeouts. Whenever a
 request begins or ends, httpcore goes through the whole pool and asks the kernel
 about each idle connection (``_assign_requests_to_connections``). So the time for a
-page grows with the number of slots. ``httpx_tuned`` avoids that.
+page grows with the number of slots. ``httpx2`` is the same source with httpx's continuation,
+which has httpcore2 and a new pool.
 
 The server sees these differences. Connections belong to the pool and not to the slots.
 Request headers are httpx's. httpx does not tell whether a connection was used before.
@@ -22,14 +23,14 @@ that it gets a new connection.
 from __future__ import annotations
 
 import asyncio
-import ssl
 from contextlib import nullcontext, suppress
+from functools import partial
 from http.cookiejar import CookieJar, DefaultCookiePolicy
+from importlib import import_module
 from time import monotonic
 from typing import Any
 
-import httpx
-
+from crawlers.backend import CrawlFunction
 from crawlers.frontier import Frontier
 from crawlers.http import Exchange
 from crawlers.job import CrawlReport, Fetch, Job
@@ -38,9 +39,6 @@ from crawlers.tls import client_context
 from crawlers.variants import _asyncio
 from crawlers.variants._asyncio import Slot, close_rest, run
 from crawlers.variants._stack import UNCODED, Answer, kind_behind, version_of
-
-CANNOT_SEE = frozenset({"truncated"})
-"""httpcore opens TLS so that any end of a connection is an end (``standard_compatible=False``)."""
 
 
 class Network:
@@ -65,54 +63,37 @@ class Network:
         return getattr(self.usual, name)
 
 
-def new_client(
-    library: Any,  # noqa: ANN401
-    frontier: Frontier,
-    tls: ssl.SSLContext,
-    limits: Any,  # noqa: ANN401
-    **settings: Any,  # noqa: ANN401
-) -> Any:  # noqa: ANN401
-    """A client of httpx or its successor, with a pool of its own on such a network."""
-    transport = library.AsyncHTTPTransport(verify=tls, limits=limits)
-    # The pool takes it as an option, but httpx does not pass that on.
-    transport._pool._network_backend = Network(transport._pool._network_backend, frontier)
-    client = library.AsyncClient(
-        transport=transport,
-        trust_env=False,
-        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),  # takes none
-        **settings,
-    )
-    # It reads the target of a redirect that it does not follow, and raises for an odd one.
-    client._build_redirect_request = lambda request, response: request
-    return client
-
-
 class Shared(_asyncio.Shared):
     """The state that the slots of one crawl share, and the client; ``httpx`` is its library."""
 
-    httpx: Any = httpx
-
-    def __init__(self, job: Job, recorder: Recorder) -> None:
+    def __init__(self, job: Job, recorder: Recorder, library: str = "httpx") -> None:
         super().__init__(job, recorder)
-        self.mechanism["stack"] = version_of(self.httpx.__name__)
+        self.httpx: Any = import_module(library)
+        self.mechanism["stack"] = version_of(library)
         self.client = self.new_client()
 
     def new_client(self) -> Any:  # noqa: ANN401
-        """A client for all slots."""
+        """A client for all slots, with a pool of its own on such a network."""
         job = self.job
         limits = self.httpx.Limits(
             max_connections=job.slots,
             max_keepalive_connections=job.slots if job.keep_alive else 0,
         )
-        headers = UNCODED if job.keep_alive else UNCODED | {"Connection": "close"}
-        return new_client(
-            self.httpx,
-            self.frontier,
-            client_context(job.cafile, job.insecure),
-            limits,
-            timeout=job.timeout_s,
-            headers=headers,
+        transport = self.httpx.AsyncHTTPTransport(
+            verify=client_context(job.cafile, job.insecure), limits=limits
         )
+        # The pool takes it as an option, but httpx does not pass that on.
+        transport._pool._network_backend = Network(transport._pool._network_backend, self.frontier)
+        client = self.httpx.AsyncClient(
+            transport=transport,
+            trust_env=False,
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),  # takes none
+            timeout=job.timeout_s,
+            headers=UNCODED if job.keep_alive else UNCODED | {"Connection": "close"},
+        )
+        # It reads the target of a redirect that it does not follow, and raises for an odd one.
+        client._build_redirect_request = lambda request, response: request
+        return client
 
     async def close(self) -> None:
         """Close the connections."""
@@ -158,26 +139,26 @@ ENDS = ("peer closed", "disconnected", "ConnectionClosed")
 it, because it only looks whether the socket below has something to read."""
 
 
-def early_end_or_not_http(error: Exception) -> str:
-    """The error kind of a RemoteProtocolError, a class for both: only the text differs."""
-    return "closed" if any(words in str(error) for words in ENDS) else "protocol"
-
-
 def kind_of(library: Any, error: Exception) -> str:  # noqa: ANN401
     """The error kind for an exception of httpx."""
     if kind := kind_behind(error, handshake=isinstance(error, library.ConnectError)):
         return kind
     if isinstance(error, library.TimeoutException):
         return "timeout"
-    if isinstance(error, library.InvalidURL | library.UnsupportedProtocol):
-        return "unsupported"
-    if isinstance(error, library.LocalProtocolError):
+    unsendable = library.InvalidURL, library.UnsupportedProtocol, library.LocalProtocolError
+    if isinstance(error, unsendable):
         return "unsupported"
     if isinstance(error, library.RemoteProtocolError):
-        return early_end_or_not_http(error)
+        return "closed" if any(words in str(error) for words in ENDS) else "protocol"
     return "reset" if isinstance(error, library.ReadError | library.WriteError) else "network"
 
 
-def crawl(job: Job, recorder: Recorder) -> CrawlReport:
-    """Crawl with one task for each slot, all on one client."""
-    return run("httpx", job, recorder, fetch, Shared, Slot)
+def crawl_as(name: str) -> CrawlFunction:
+    """The crawl with the library of this name: one task for each slot, all on one client."""
+    import_module(name)
+    shared = partial(Shared, library=name)
+
+    def crawl(job: Job, recorder: Recorder) -> CrawlReport:
+        return run(name, job, recorder, fetch, shared, Slot)
+
+    return crawl

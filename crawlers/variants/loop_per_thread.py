@@ -21,7 +21,7 @@ from threading import Lock, Thread
 from time import monotonic
 
 from crawlers import async_await
-from crawlers.async_await import CANNOT_SEE, Slot, disconnect, fetch
+from crawlers.async_await import Slot, disconnect, fetch
 from crawlers.frontier import Frontier
 from crawlers.http import Exchange
 from crawlers.job import CrawlReport, Fetch, Job, JobError
@@ -30,8 +30,6 @@ from crawlers.page import read_page
 from crawlers.recorder import Recorder
 from crawlers.stop import Stop
 from crawlers.variants.processes import processors
-
-__all__ = ["CANNOT_SEE", "crawl"]
 
 
 class Shared:

@@ -50,11 +50,11 @@ class Place(Protocol):
 
 
 class Process:
-    """A process of its own; it runs ``start``."""
+    """A process of its own; it runs :data:`START`."""
 
-    def __init__(self, theirs: socket.socket, start: str = "") -> None:
+    def __init__(self, theirs: socket.socket) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-P", "-c", start or START, str(theirs.fileno())],
+            [sys.executable, "-P", "-c", START, str(theirs.fileno())],
             pass_fds=[theirs.fileno()],
             env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         )

@@ -43,7 +43,6 @@ from crawlers.threads import Slot, run
 from crawlers.tls import client_context
 from crawlers.variants._stack import UNCODED, Answer, version_of
 from crawlers.variants.urllib3 import (
-    CANNOT_SEE,
     Pool,
     SecureConnection,
     allow_insecure,
@@ -52,8 +51,6 @@ from crawlers.variants.urllib3 import (
     here,
     kind_of,
 )
-
-__all__ = ["CANNOT_SEE", "crawl"]
 
 PIECE = 10 * 1024
 """Bytes of a body that are read at a time: as many as requests itself reads."""

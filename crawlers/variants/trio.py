@@ -6,7 +6,11 @@ What a connection costs: the suspended frames, trio's Task, and the SocketStream
 around the socket's wrapper. Changed against ``async_await``: the library below
 ``await``, and its streams. asyncio cancels a task and lets it go on; in trio a slot has
 a cancel scope, and another one when the sweep has cancelled that. So an exchange that
-comes in time costs no scope; see ``trio_timeouts``.
+comes in time costs no scope.
+
+``trio_timeouts`` changes that: each exchange sets its own timeout, as trio's documentation
+has it, and trio's run loop keeps the deadline. The sweep remains, because it also ends a
+crawl that must stop.
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import trio
 
+from crawlers.backend import CrawlFunction
 from crawlers.http import Exchange
 from crawlers.job import CrawlReport, Fetch, Job, Origin
 from crawlers.recorder import Recorder
@@ -122,6 +127,20 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
     return exchange
 
 
+async def fetch_in_time(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
+    """One exchange, in a scope with a deadline."""
+    exchange = slot.exchange = Exchange(item, shared.job.max_body)
+    waits_s = max(item.due - monotonic(), 0.0) if item.due else 0.0
+    try:
+        with trio.move_on_after(waits_s + shared.job.timeout_s):
+            await exchange_on(slot, item, exchange)
+    except Exception as error:
+        lost(exchange, error)
+    if not exchange.done:
+        exchange.abort(slot.aborted or "timeout")
+    return exchange
+
+
 def lost(exchange: Exchange, error: Exception) -> None:
     """The connection failed: find the socket's error, or that of TLS, behind trio's."""
     exchange.fail(cause_of(error) or error)
@@ -200,6 +219,6 @@ def crawl_on(name: str, job: Job, recorder: Recorder, fetch: Fetcher) -> CrawlRe
         return trio.run(main, name, job, recorder, fetch, stop)
 
 
-def crawl(job: Job, recorder: Recorder) -> CrawlReport:
-    """Crawl with one task for each slot, over trio's streams."""
-    return crawl_on("trio", job, recorder, fetch)
+def crawl_as(name: str) -> CrawlFunction:
+    """The crawl of this name, with one task for each slot, over trio's streams."""
+    return partial(crawl_on, name, fetch=fetch if name == "trio" else fetch_in_time)

@@ -19,8 +19,6 @@ from crawlers.sockets import new_socket, unasked
 from crawlers.variants._slots import disconnect
 from crawlers.variants.trio import Shared, Slot, crawl_on
 
-NO_HTTPS = "trio has TLS for its streams only; use the backend trio"
-
 
 async def connect(slot: Slot, item: Fetch) -> None:
     """Open the slot's connection; the coroutine is suspended until it is open."""

@@ -32,11 +32,6 @@ from crawlers.stop import Stop
 from crawlers.variants import _slots
 from crawlers.variants._slots import Slot, disconnect, end, finish, overdue, taken
 
-NO_HTTPS = (
-    "Twisted verifies certificates by rules of its own and accepts weaker ciphers; "
-    "use asyncio_protocol"
-)
-
 # Without an open log Twisted keeps the last 65,536 events, and the event of a
 # factory's start keeps its connection and its reactor alive.
 Factory.noisy = False

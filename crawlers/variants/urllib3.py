@@ -50,9 +50,6 @@ from crawlers.threads import Slot, run
 from crawlers.tls import handshaking
 from crawlers.variants._stack import UNCODED, Answer, causes, kind_behind, version_of
 
-CANNOT_SEE = frozenset({"truncated"})
-"""urllib3 leaves ``suppress_ragged_eofs`` of the socket on: any end is an end."""
-
 
 class Here(threading.local):
     """What the calling thread fetches, and for which job; the pool does not pass it on.

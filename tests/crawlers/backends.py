@@ -15,8 +15,12 @@ from crawlers.recorder import NullRecorder
 
 HERE = [name for name in registry.names() if not registry.about(name).alone]
 STACKS = [name for name in HERE if registry.about(name).family == "stack"]
+LIBRARIES = [name for name in STACKS if "_" not in name]
+"""One for each library that is a whole stack, on the loop that it comes with."""
+IN_CHILDREN = ("processes", "subinterpreters")
+"""Those that fetch in processes or interpreters of their own, where nothing is patched."""
 OTHERS = ("uvloop", "asyncio_protocol", "trio", "tornado", "processes")
-USUAL = (*registry.MODELS, *OTHERS, "aiohttp", "httpx", "httpx_tuned", "requests", "urllib3")
+USUAL = (*registry.MODELS, *OTHERS, "aiohttp", "httpx", "requests", "urllib3")
 """The models, and one of each way to be different: the others repeat what these do."""
 
 

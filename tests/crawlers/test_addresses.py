@@ -12,12 +12,9 @@ from crawlers import origins
 from crawlers.conformance.scripted import ScriptedServer, page
 from crawlers.frontier import Frontier
 from crawlers.job import Address, Fetch, Job, Origin, PageResult
-from tests.crawlers.backends import HERE, STACKS, crawl, each, models
+from tests.crawlers.backends import HERE, IN_CHILDREN, STACKS, crawl, each, models
 
-IN_ONE_PROCESS = [
-    name for name in HERE if name not in ("partition", "processes", "subinterpreters")
-]
-"""The others resolve names in processes of their own, where nothing is patched."""
+IN_ONE_PROCESS = [name for name in HERE if name not in IN_CHILDREN]
 PAGES = 21
 
 

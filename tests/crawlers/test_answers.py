@@ -13,10 +13,7 @@ from crawlers.job import PageResult
 from crawlers.kinds import ERROR_KINDS
 from tests.crawlers import backends
 from tests.crawlers.answers import CASES, MAX_BODY, Case
-from tests.crawlers.backends import models
-
-TUNED = ("httpx_tuned", "httpx", "httpx2", "urllib3", "requests", "aiohttp")
-"""Stacks with parsers of their own: they must agree in the cases that are valid HTTP."""
+from tests.crawlers.backends import LIBRARIES, models
 
 NAMELESS = ("a_b", "-", "xn--", "xn--a", "*", "a,b")
 ADDRESSES = {
@@ -62,7 +59,7 @@ def scripted(case: Case) -> bytes | Action:
 
 
 def right(case: Case, found: str, name: str) -> bool:
-    if name in TUNED and not case.valid:  # it may read broken answers in its own way
+    if name in LIBRARIES and not case.valid:  # it may read broken answers in its own way
         return found in ERROR_KINDS or ", " in found
     return case.allows(found)
 
@@ -103,6 +100,6 @@ SHARED = ("asyncio_protocol", "uvloop", "trio", "gevent", "tornado", "twisted")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [*SHARED, *TUNED])
+@pytest.mark.parametrize("name", [*SHARED, *LIBRARIES])
 def test_every_library_stands_all_answers(name: str) -> None:
     assert wrong(name) == {}

@@ -21,9 +21,10 @@ from bench.machine import interpreters
 from crawlers import registry
 from crawlers.conformance.conftest import Resources
 from crawlers.registry import MODELS
+from tests.crawlers.backends import IN_CHILDREN
 
 WHOLE = (
-    *(*MODELS, "uvloop", "trio", "aiohttp", "gevent", "tornado", "urllib3", "httpx_tuned"),
+    *(*MODELS, "uvloop", "trio", "aiohttp", "gevent", "tornado", "urllib3", "httpx"),
     "aiofastnet",
 )
 """The models, and one of each library that does TLS in its own way. All that a suite does is
@@ -58,10 +59,8 @@ def test_the_whole_suite(names: Sequence[str]) -> None:
     conformance(names)
 
 
-SLOWEST = ("processes", "subinterpreters", "partition")
-"""They start an interpreter for each crawl, so they are tested beside each other."""
-
-OTHERS = [*SLOWEST, *(name for name in registry.names() if name not in (*WHOLE, *SLOWEST))]
+OTHERS = [*IN_CHILDREN, *(name for name in registry.names() if name not in (*WHOLE, *IN_CHILDREN))]
+"""First those that start an interpreter for each crawl, beside each other."""
 
 
 @pytest.mark.slow

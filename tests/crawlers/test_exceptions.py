@@ -20,7 +20,7 @@ from crawlers import registry
 from crawlers.conformance.scripted import ScriptedServer, page
 from crawlers.job import CrawlReport, Job
 from crawlers.recorder import NullRecorder
-from tests.crawlers.backends import HERE, each, load
+from tests.crawlers.backends import HERE, IN_CHILDREN, each, load
 from tests.crawlers.raised import ANY, SOCKET, exceptions_in, made
 
 Place = tuple[str, list[type[Exception]]]
@@ -48,7 +48,6 @@ PLACES: dict[str, Callable[[], Place]] = {
         "tornado.iostream:IOStream.read_bytes", "tornado.iostream", "tornado.util"
     ),
     "trio": lambda: raising("trio._socket:_SocketType.recv", "trio"),
-    "curio": lambda: raising("curio.io:Socket.recv", "curio.errors"),
     "anyio": lambda: raising("anyio._backends._asyncio:SocketStream.receive", "anyio"),
     "anyio_trio": lambda: raising("anyio._backends._trio:SocketStream.receive", "anyio", "trio"),
     "twisted": lambda: raising("twisted.internet.tcp:Connection.write", "twisted.internet.error"),
@@ -64,9 +63,6 @@ PLACES: dict[str, Callable[[], Place]] = {
     "urllib3": lambda: raising("urllib3:PoolManager.urlopen", "urllib3.exceptions", "http.client"),
 }
 """By the beginning of a name, the longest that fits; others use sockets or asyncio's streams."""
-
-ELSEWHERE = ("gevent_patched", "processes", "subinterpreters", "partition")
-"""Backends that call their library in another process or interpreter."""
 
 
 def place(name: str) -> Place:
@@ -95,7 +91,7 @@ def failures(report: CrawlReport) -> int:
     return sum(row.error is not None for row in report.rows.values())
 
 
-@each([name for name in HERE if name not in ELSEWHERE])
+@each([name for name in HERE if name not in IN_CHILDREN])
 def test_no_exception_of_a_library_ends_a_crawl(name: str) -> None:
     backend = load(name)
     target, kinds = place(name)
@@ -152,7 +148,7 @@ socket.socket.recv = recv
 """
 
 
-@pytest.mark.parametrize("name", ["processes", "subinterpreters", "partition"])
+@pytest.mark.parametrize("name", IN_CHILDREN)
 def test_no_exception_in_a_child_ends_a_crawl(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The sockets are those of ``callbacks``, in another process or interpreter."""
     backend = load(name)

@@ -12,10 +12,9 @@ from crawlers.conformance.scripted import Connection, ScriptedServer, page, redi
 from tests.crawlers import backends
 from tests.crawlers.backends import HERE, STACKS, each, outcomes
 
-AIOHTTP = ("aiohttp", "aiohttp_timeouts", "aiohttp_uvloop", "aiohttp_aiofastnet")
-AS_SHIPPED = ("urllib3", "requests", *AIOHTTP, "httpx", "httpx2")
-"""Stacks that send their own headers, and read HTTP as they do."""
-EQUALISED = [name for name in HERE if name not in AS_SHIPPED]
+AIOHTTP = [name for name in STACKS if name.startswith("aiohttp")]
+EQUALISED = [name for name in HERE if name not in STACKS]
+"""Without the stacks, which send their own headers, and read HTTP as they do."""
 
 
 def crawl(name: str, server: ScriptedServer, **settings: Any) -> dict[str, int | str | None]:
@@ -83,7 +82,7 @@ def test_every_equalised_backend_sends_the_same_bytes(name: str, keep_alive: boo
     assert server.heads == [f"GET {target} {tail}" for target in wanted]
 
 
-@each(AS_SHIPPED)
+@each(STACKS)
 def test_a_stack_as_it_ships_keeps_the_target_and_the_user_agent_of_its_own(name: str) -> None:
     """Whatever it adds, the server sees the frontier's target."""
     targets = ("/q?", "/a%7eb?c=%41", "/y//z")

@@ -211,7 +211,7 @@ def test_verbose_prints_each_url_as_it_comes(backend: str) -> None:
         (["threads", "data:1"], "not an http:// or https:// URL"),
         (["threads", "\x1b[31mred"], "not a usable URL"),
         (["threads", "http://192.0.2.1/"], "not on this machine; add --any-host"),
-        (["partition", "http://127.0.0.1/", "--max-depth", "1"], "max_depth"),
+        (["callbacks_select", "http://127.0.0.1/", "-c", "1024"], "select cannot wait"),
         *(
             (["threads", url], "")
             for url in (

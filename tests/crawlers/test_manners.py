@@ -18,15 +18,12 @@ from crawlers.job import LONGEST_S, Address, Job, JobError, Origin, PageResult
 from crawlers.manners import RobotsManners, on_this_machine
 from crawlers.recorder import NullRecorder
 from crawlers.tls import client_context
-from tests.crawlers import backends
-from tests.crawlers.backends import each, load, models, outcomes
+from tests.crawlers.backends import HERE, each, load, models, outcomes
 
 if TYPE_CHECKING:
     from crawlers.conformance.authority import Authority
 
 DELAY_S = 0.05
-HERE = [name for name in backends.HERE if name != "partition"]
-"""Without those whose frontiers are in other processes, where this server is on their machine."""
 
 
 @pytest.fixture

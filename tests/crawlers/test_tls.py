@@ -31,6 +31,7 @@ from crawlers.tls import (
     tls_error_kind,
 )
 from crawlers.variants._stack import kind_behind
+from tests.crawlers.backends import LIBRARIES
 
 if TYPE_CHECKING:
     from crawlers.conformance.authority import Authority
@@ -120,8 +121,6 @@ def test_a_stream_of_httpx_that_has_closed_is_reset(library: str) -> None:
     error = stack.ReadError("")
     error.__cause__ = while_waiting(anyio.ClosedResourceError(), ssl.SSLWantReadError)
     assert import_module("crawlers.variants.httpx").kind_of(stack, error) == "reset"
-    if library == "httpx":
-        assert import_module("crawlers.variants.httpx_tuned").kind_of(error) == "reset"
 
 
 def test_a_stream_of_anyio_that_has_closed_is_reset() -> None:
@@ -252,9 +251,7 @@ def test_a_broken_connection_says_nothing_of_another(authority: Authority, ended
                 healthy.recv(1)
 
 
-@pytest.mark.parametrize(
-    "name", [*registry.MODELS, "aiohttp", "httpx", "httpx_tuned", "httpx2", "requests", "urllib3"]
-)
+@pytest.mark.parametrize("name", [*registry.MODELS, *LIBRARIES])
 def test_the_dot_at_the_end_of_a_host_is_not_in_its_certificate(
     name: str, monkeypatch: pytest.MonkeyPatch, authority: Authority
 ) -> None:

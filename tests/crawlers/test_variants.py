@@ -9,7 +9,8 @@ import subprocess
 import sys
 import threading
 import time
-from importlib.util import find_spec
+from asyncio import sslproto
+from importlib import import_module
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -23,24 +24,30 @@ from crawlers.job import Job, JobError
 from crawlers.recorder import NullRecorder
 from crawlers.registry import BackendError
 from crawlers.summary import as_json
+from crawlers.variants.settings import SETTINGS
 from tests.crawlers.backends import USUAL, crawl, each, load
 from tests.crawlers.conftest import FixtureServer
 
-NAMES = [name for name in registry.names() if find_spec(f"crawlers.variants.{name}")]
+NAMES = [name for name in OURS if name not in registry.MODELS]
 
 
 def test_every_variant_has_its_file_and_every_file_its_variant() -> None:
     folder = Path(registry.__file__).parent / "variants"
-    files = {path.stem for path in folder.glob("[!_]*.py")}
-    assert files == set(NAMES)
-    assert files.isdisjoint(registry.MODELS)
+    files = {f"crawlers.variants.{path.stem}" for path in folder.glob("[!_]*.py")}
+    assert files == {OURS[name].module for name in NAMES}
+
+
+def test_what_hides_a_kind_of_tls_says_so_in_its_row() -> None:
+    """The description is read where a library may be missing, so it is not in the module."""
+    model = import_module("crawlers.async_await")
+    assert registry.about("async_await").cannot_see == model.CANNOT_SEE
 
 
 def test_a_thread_with_a_small_stack_frees_its_containers() -> None:
     """With 64 KiB on CPython 3.14 it freed none before it ended: python/cpython#141044."""
     script = """
 import gc, threading
-from crawlers.variants.threads_small_stack import STACK
+from crawlers.variants.settings import STACK
 
 freed = []
 
@@ -113,10 +120,55 @@ def test_known_differences_name_real_tests() -> None:
 
 
 def test_a_missing_library_is_named_with_what_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "crawlers.variants.uvloop", raising=False)
     monkeypatch.setitem(sys.modules, "uvloop", None)
     with pytest.raises(BackendError, match=r"uvloop.*pip install '\.\[variants\]'"):
         registry.load("uvloop")
+
+
+@pytest.mark.parametrize(
+    ("name", "module", "attribute"),
+    [
+        ("threads_one_processor", "os", "sched_setaffinity"),
+        ("callbacks_poll", "selectors", "PollSelector"),
+    ],
+)
+def test_what_a_system_lacks_is_said_when_the_backend_is_loaded(
+    name: str, module: str, attribute: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(import_module(module), attribute)
+    with pytest.raises(BackendError, match=rf"^backend {name} needs .*which this"):
+        registry.load(name)
+
+
+def process() -> tuple[object, ...]:
+    """What the settings of :mod:`crawlers.variants.settings` change."""
+    protocol: Any = sslproto.SSLProtocol
+    return (
+        sys.getswitchinterval(),
+        threading.stack_size(),
+        os.sched_getaffinity(0),
+        protocol.max_size,
+    )
+
+
+@each(SETTINGS)
+def test_a_setting_ends_with_its_crawl(name: str) -> None:
+    """It is there while the crawl runs, and another backend in the process has none of it."""
+    before, seen = process(), []
+
+    def look(connection: Connection) -> None:
+        seen.append(process())
+        connection.send(page())
+
+    backend = load(name)
+    assert process() == before
+    with ScriptedServer() as server:
+        server.script["/"] = look
+        report = backend.crawl(Job((server.url,), slots=1), NullRecorder())
+    assert (report.backend, report.pages) == (name, 1)
+    assert process() == before
+    unseen = name.endswith(("_mapped", "one_processor"))  # malloc's, and that of another thread
+    assert unseen or seen[0] != before
 
 
 EXPIRY_S = 5.0
@@ -184,24 +236,6 @@ def test_a_repeated_request_of_urllib3_gets_a_new_connection() -> None:
         shared.pools.clear()
 
 
-def test_a_page_costs_the_tuned_httpx_no_walk_through_all_connections(
-    tree: FixtureServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One pool for all slots made each page dearer with the number of slots."""
-    httpcore = pytest.importorskip("httpcore")
-    assign = httpcore.AsyncConnectionPool._assign_requests_to_connections
-    walked = []
-
-    def watched(pool: Any) -> object:
-        walked.append(len(pool.connections))
-        return assign(pool)
-
-    monkeypatch.setattr(httpcore.AsyncConnectionPool, "_assign_requests_to_connections", watched)
-    report = crawl("httpx_tuned", tree.url, slots=8)
-    assert len(walked) >= report.pages
-    assert max(walked) == 1
-
-
 def children() -> set[str]:
     """The processes that this thread has started."""
     listing = Path(f"/proc/self/task/{threading.main_thread().native_id}/children")
@@ -209,8 +243,7 @@ def children() -> set[str]:
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc to find children")
-@pytest.mark.parametrize("name", ["processes", "partition"])
-def test_a_process_that_dies_ends_the_crawl_with_an_error(name: str) -> None:
+def test_a_process_that_dies_ends_the_crawl_with_an_error() -> None:
     def kill(connection: Connection) -> None:
         os.kill(int(min(children() - before)), signal.SIGKILL)
         connection.hang()
@@ -219,5 +252,5 @@ def test_a_process_that_dies_ends_the_crawl_with_an_error(name: str) -> None:
     with ScriptedServer() as server:
         server.script["/"] = kill
         with pytest.raises(RuntimeError, match="ended too early"):
-            crawl(name, server.url, slots=2)
+            crawl("processes", server.url, slots=2)
     assert children() == before

@@ -103,7 +103,7 @@ def test_one_may_be_named_by_its_release(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_what_one_interpreter_lacks_runs_on_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    lacks = {"/old": {"subinterpreters"}, "/new": {"curio"}}
+    lacks = {"/old": {"subinterpreters"}, "/new": {"gevent"}}
 
     def look_up(names: Sequence[str], python: Sequence[str]) -> list[Backend]:
         return [
@@ -112,7 +112,7 @@ def test_what_one_interpreter_lacks_runs_on_none(monkeypatch: pytest.MonkeyPatch
         ]
 
     monkeypatch.setattr("bench.plan.backends.look_up", look_up)
-    names = ["callbacks", "subinterpreters", "curio"]
+    names = ["callbacks", "subinterpreters", "gevent"]
     known = runner.look_up(names, [found("3.13.5", "/old"), found("3.14.2t", "/new")])
     assert [one.name for one in known] == names
     assert [one.name for one in known if one.missing is None] == ["callbacks"]

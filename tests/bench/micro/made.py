@@ -62,7 +62,7 @@ def startup(unread: bool = False) -> StartupRecord:
         extra = 0.05 * (place + 1)
         mib = None if unread else 10.0 + place
         starts[name] = [start(0.02 + 0.01 * n + extra, mib, 200 + place) for n in range(3)]
-    return StartupRecord(**HEAD, starts=starts, absent={"curio": "curio 1.6 does not import"})
+    return StartupRecord(**HEAD, starts=starts, absent={"uvloop": "uvloop has no wheel"})
 
 
 def call(us: float) -> Call:

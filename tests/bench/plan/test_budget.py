@@ -19,7 +19,7 @@ from crawlers.catalogue import OURS
 from crawlers.registry import MODELS
 
 QUICK = plan.select("quick", profile("quick").backends or ())
-FULL = plan.select("full", [*MODELS, "uvloop", "trio", "aiohttp", "curio", "httpx"])
+FULL = plan.select("full", [*MODELS, "uvloop", "trio", "aiohttp", "twisted", "httpx"])
 
 
 def blocks(entries: list[PlannedPoint]) -> dict[str, int]:

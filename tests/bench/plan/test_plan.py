@@ -90,22 +90,22 @@ def test_points_of_two_profiles_have_the_time_and_the_backends_of_both() -> None
 
 
 def test_the_user_may_set_the_number_of_blocks() -> None:
-    (held,) = plan.select("full", [*MODELS, "trio", "curio"], only=["ladder-100"], blocks=10)
+    (held,) = plan.select("full", [*MODELS, "trio", "twisted"], only=["ladder-100"], blocks=10)
     assert set(held.labels.values()) == {10}
-    (held,) = plan.select("full", [*MODELS, "curio"], only=["c10k-1000"], blocks=7)
+    (held,) = plan.select("full", [*MODELS, "twisted"], only=["c10k-1000"], blocks=7)
     assert held.labels[Label("threads")] == 7
-    assert held.labels[Label("curio")] == 1
+    assert held.labels[Label("twisted")] == 1
 
 
 def test_backends_that_are_named_are_in_every_block() -> None:
-    (held,) = plan.select("full", ["threads", "curio"], only=["c10k-10000"], named=True)
-    assert held.labels == {Label("threads"): 2, Label("curio"): 2}
+    (held,) = plan.select("full", ["threads", "twisted"], only=["c10k-10000"], named=True)
+    assert held.labels == {Label("threads"): 2, Label("twisted"): 2}
     (open_loop,) = plan.select("quick", ["trio"], only=["openloop-4000"], named=True)
     assert list(open_loop.labels) == [Label("trio")]
 
 
 def test_a_rebuilt_plan_has_the_same_turns() -> None:
-    found = plan.select("full", [*MODELS, "trio", "curio"])
+    found = plan.select("full", [*MODELS, "trio", "twisted"])
     record = recorded(found, "full")
     again = plan.rebuild(CampaignRecord.model_validate_json(record.model_dump_json()))
     assert again.turns == plan.make(found, 5).turns

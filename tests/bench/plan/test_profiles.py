@@ -75,7 +75,7 @@ def test_the_records_name_no_folder_of_this_machine(profile: str) -> None:
 
 
 MAIN = (*MODELS, *MAIN_VARIANTS)
-EVERYONE = (*MAIN, "curio", "mine")
+EVERYONE = (*MAIN, "twisted", "mine")
 TWINS = ("callbacks#2", "threads#2", "async_await#2")
 SPREADING = (*MODELS, "processes", "subinterpreters")
 LONG_SWITCH = ("threads", "threads_long_switch")
@@ -156,7 +156,7 @@ def test_full_has_every_number_of_processors_but_the_servers(
     usable: int, wanted: Sequence[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine(monkeypatch, usable)
-    names = [*MODELS, "processes", "partition", "loop_per_thread", "trio"]
+    names = [*MODELS, "processes", "loop_per_thread", "trio"]
     free = [f"{name}@3.14.2{suffix}" for suffix in ("", "t") for name in names]
     entries = plan.select("full", free, only=["processors"])
     assert sorted(entry.point.id for entry in entries) == [f"processors-{how}" for how in wanted]

@@ -1,19 +1,31 @@
-"""asyncio's loop with the interface of ours, for the models that bring their own.
+"""The models that bring their own loop, on asyncio's: it gets the interface of ours.
 
-``callbacks`` and ``generators`` run on it unchanged, so that what asyncio's loop costs
-can be told apart from what coroutines, Tasks and streams cost.
+What waits and what a connection costs is the same as in ``callbacks`` and ``generators``. What
+switches: asyncio's loop, which makes a Handle for each function and runs it in a context. Changed
+against them: the loop; slots, coroutines, Future and Task are the same, line by line. So what the
+loop costs can be told apart from what the coroutines, Tasks and streams of ``async_await`` cost.
+
+asyncio asks the kernel again before it steps a Task that a callback has woken. The socket still
+has its bytes then, so each answer wakes a slot of ``generators_asyncio`` once too often, and a
+receive finds nothing. asyncio's own ``sock_recv`` and its transports receive in the callback, and
+avoid that.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from selectors import EVENT_READ, EVENT_WRITE
 from socket import socket
 from time import monotonic
 from typing import Any
 
-from crawlers.loop import Callback, Loop
+from crawlers.backend import CrawlFunction
+from crawlers.job import CrawlReport, Job
+from crawlers.loop import Callback, Loop, loop_name
+from crawlers.recorder import Recorder
+from crawlers.stop import Stop
 
 
 class Registry:
@@ -83,3 +95,43 @@ class AsyncioLoop(Loop):
     def close(self) -> None:
         """Release the selector."""
         self.asyncio.close()
+
+
+def crawl_callbacks(job: Job, recorder: Recorder) -> CrawlReport:
+    """Crawl with one fetcher object for each slot, on asyncio's loop."""
+    from crawlers import callbacks  # here, so that a process has only its own model
+
+    loop = AsyncioLoop()
+    shared = callbacks.Shared(job, recorder, loop)
+    try:
+        with Stop(job) as stop:
+            shared.frontier.start(monotonic())
+            for slot in shared.slots:
+                loop.call_soon(slot.take)
+            loop.call_soon(partial(callbacks.watch, shared, stop))
+            loop.run()
+    finally:
+        for slot in shared.slots:
+            slot.disconnect()
+        loop.close()
+    return shared.frontier.report("callbacks_asyncio", {"loop": loop_name(loop.asyncio)})
+
+
+def crawl_generators(job: Job, recorder: Recorder) -> CrawlReport:
+    """Crawl with one hand-built task for each slot, on asyncio's loop."""
+    from crawlers import generators
+
+    loop = AsyncioLoop()
+    shared = generators.Shared(job, recorder, loop)
+    report = generators.run(
+        "generators_asyncio",
+        shared,
+        lambda slot: generators.Task(loop, generators.work(shared, slot)),
+    )
+    report.mechanism = {"loop": loop_name(loop.asyncio)}
+    return report
+
+
+def crawl_as(name: str) -> CrawlFunction:
+    """The crawl of this name."""
+    return crawl_callbacks if name == "callbacks_asyncio" else crawl_generators
