@@ -7,17 +7,18 @@ accepts, receives and sends, and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from operator import truediv
 from typing import Final
 
 from bench.analysis import stats, summary
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import Metric, Pair
-from bench.questions.question import RANGES, Answer, bars, every_two, of_models
+from bench.analysis.stats import CPU_PER_REQUEST, Comparison, Metric, Pair
+from bench.questions.columns import Columns, Follows, Read
+from bench.questions.question import every_two
 from bench.schema import TrialRecord
-from bench.show.measured import TIMES, US, Blocks, Measure, Measured, within
-from bench.show.words import BY_LOAD
+from bench.show.measured import TIMES, US, Measured
 from bench.store import Records
 from bench.text import listing
 
@@ -26,106 +27,91 @@ ASKS: Final = "What does a request cost a server?"
 BARE: Final = "bare"
 CONNECTIONS: Final = ("10", "100", "1000")
 MAIN: Final = "100"
-OVER: Final = "over"
-MEASURES: Final = {
-    **{n: Measure(f"at {n}", f"a request at {n} connections, processor time", US)
-       for n in CONNECTIONS},
-    OVER: Measure(f"× {BARE}", f"… at {MAIN}, over sockets alone", TIMES),
-}  # fmt: skip
-PROSE: Final = (
-    "Processor time of the server for a page of 2 KB from a list, on kept connections with one "
-    "request in flight on each. The load has a processor of its own, never sleeps, and compares "
-    "every byte. A server with several threads has all processors but the load's. Where that is "
-    "one, threads do not pay for handing the interpreter's lock from one processor to another. To "
-    "measure it: `python -m bench run --profile servers`."
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Served(Columns):
+    """Of servers with a load each; the floor has a row and no bar."""
+
+    point: str  # what headline and chart are about
+    server: str  # a server that was faster than its load, as ``{label} at {at} connections``
+    slow: str  # what to know where the load was slower than {servers}
+
+    def trials(self, analysis: Analysis) -> list[TrialRecord]:
+        return [t for name in self.workloads for t in stats.served(analysis.records, name)]
+
+    def pairs(self, _: Records, metric: Metric) -> list[Pair]:
+        return every_two(self.point) if metric is CPU_PER_REQUEST else []
+
+    def compared(self, analysis: Analysis) -> Sequence[Comparison]:
+        return analysis.family(CPU_PER_REQUEST).of(every_two(self.point))
+
+    def facts(self, analysis: Analysis, _: Measured) -> Mapping[str, str]:
+        """How a sentence about servers begins, and one about how many processors they had.
+
+        As a client ``threads`` runs on two processors where as a server it has one.
+        """
+        trials = stats.served(analysis.records, self.workloads[0])
+        numbers = {trial.label: len(summary.processors(trial, "server")) for trial in trials}
+        several = [f"{label} on {n} processors" for label, n in numbers.items() if n > 1]
+        serving, where = "Serving", "Servers were not pinned to processors."
+        if several:
+            where = f"Every server ran on one processor, but {listing(several)}."
+        elif all(numbers.values()):
+            serving = "On one processor, serving"
+            where = "Every server ran on one processor, threads as well."
+        return {"serving": serving, "where": where}
+
+    def drawn(self, analysis: Analysis, found: Measured) -> Measured:
+        return found.only(label for label in found.values if label in analysis.labels)
+
+    def hollow(self, analysis: Analysis) -> Collection[str]:
+        return stats.limited_by_load([t for t in self.trials(analysis) if t.point == self.point])
+
+    def warnings(self, analysis: Analysis) -> Sequence[str]:
+        workload = self.workloads[0]
+        trials = stats.served(analysis.records, workload)
+        slow: dict[str, list[str]] = {}
+        for point in sorted({t.point for t in trials}):
+            for label in sorted(stats.limited_by_load([t for t in trials if t.point == point])):
+                slow.setdefault(label, []).append(point.removeprefix(f"{workload}-"))
+        servers = [self.server.format(label=label, at=listing(at)) for label, at in slow.items()]
+        return [self.slow.format(servers=listing(servers))] if slow else []
+
+
+COLUMNS: Final = Served(
+    workloads=[NAME],
+    point=f"{NAME}-{MAIN}",
+    columns={
+        **{
+            n: Read(
+                f"at {n}", f"a request at {n} connections, processor time", US, at=f"{NAME}-{n}"
+            )
+            for n in CONNECTIONS
+        },
+        "over": Follows(
+            f"× {BARE}", f"… at {MAIN}, over sockets alone", TIMES, truediv, MAIN, MAIN, base=BARE
+        ),
+    },
+    head=MAIN,
+    says="{serving} a request costs",
+    caption="A request, served",
+    about="Processor time of the server per request on kept connections, in turns, by the number "
+    f"of connections; and the same at {MAIN} over that of {BARE}, within blocks. {{where}}",
+    figure=NAME,
+    title=f"Processor time of a server per request, at {MAIN} connections",
+    subtitle="Kept connections, one request in flight on each, pages of 2 KB. {where}",
+    panels={
+        "processor time per request": (MAIN,),
+        f"the same over {BARE}, sockets alone": ("over",),
+    },
+    prose="Processor time of the server for a page of 2 KB from a list, on kept connections with "
+    "one request in flight on each. The load has a processor of its own, never sleeps, and "
+    "compares every byte. A server with several threads has all processors but the load's. Where "
+    "that is one, threads do not pay for handing the interpreter's lock from one processor to "
+    "another. To measure it: `python -m bench run --profile servers`.",
+    server="{label} at {at} connections",
+    slow="The load was slower than {servers}: a server that waits for a request pays for going to "
+    "sleep and waking up, so a request costs it more than under full load.",
 )
-
-
-def pairs(_: Records, metric: Metric) -> list[Pair]:
-    return every_two(f"{NAME}-{MAIN}") if metric is stats.CPU_PER_REQUEST else []
-
-
-def measured(analysis: Analysis) -> Measured:
-    costs = stats.block_values(stats.served(analysis.records, NAME), stats.CPU_PER_REQUEST)
-    bare = costs.get((f"{NAME}-{MAIN}", BARE), {})
-    values: dict[str, Mapping[str, Blocks]] = {}
-    for label in (*analysis.labels, BARE):
-        mine: dict[str, Blocks] = {
-            n: found for n in CONNECTIONS if (found := costs.get((f"{NAME}-{n}", label)))
-        }
-        if over := within(mine.get(MAIN, {}), bare, truediv):
-            mine[OVER] = over
-        if mine:
-            values[label] = mine
-    return Measured(MEASURES, values)
-
-
-def limited(records: Records) -> list[str]:
-    trials = stats.served(records, NAME)
-    slow: dict[str, list[str]] = {}
-    for point in sorted({t.point for t in trials}):
-        for label in sorted(stats.limited_by_load([t for t in trials if t.point == point])):
-            slow.setdefault(label, []).append(point.removeprefix(f"{NAME}-"))
-    return [f"{label} at {listing(at)} connections" for label, at in slow.items()]
-
-
-def placed(trials: Sequence[TrialRecord]) -> tuple[str, str]:
-    """How a sentence about servers begins, and one about how many processors they had.
-
-    As a client ``threads`` runs on two processors where as a server it has one.
-    """
-    numbers = {trial.label: len(summary.processors(trial, "server")) for trial in trials}
-    several = [f"{label} on {n} processors" for label, n in numbers.items() if n > 1]
-    if several:
-        return "Serving", f"Every server ran on one processor, but {listing(several)}."
-    if not all(numbers.values()):
-        return "Serving", "Servers were not pinned to processors."
-    return "On one processor, serving", "Every server ran on one processor, threads as well."
-
-
-def answer(analysis: Analysis) -> Answer | None:
-    found = measured(analysis)
-    if not found.values:
-        return None
-    trials = stats.served(analysis.records, NAME)
-    serving, where = placed(trials)
-    compared = analysis.family(stats.CPU_PER_REQUEST).of(every_two(f"{NAME}-{MAIN}"))
-    head = of_models(found, MAIN, f"{serving} a request costs", compared=compared)
-    slow = limited(analysis.records)
-    hollow = stats.limited_by_load([t for t in trials if t.point == f"{NAME}-{MAIN}"])
-    servers = found.only(label for label in found.values if label != BARE)
-    warnings = [
-        f"The load was slower than {listing(slow)}: a server that waits for a request pays "
-        "for going to sleep and waking up, so a request costs it more than under full load."
-    ]
-    return Answer(
-        found,
-        head,
-        PROSE,
-        tables=[
-            found.table(
-                "A request, served",
-                "Processor time of the server per request on kept connections, in turns, by the "
-                f"number of connections; and the same at {MAIN} over that of {BARE}, within "
-                f"blocks. {where}",
-            )
-        ],
-        figures=[
-            bars(
-                servers,
-                head,
-                NAME,
-                f"Processor time of a server per request, at {MAIN} connections",
-                f"Kept connections, one request in flight on each, pages of 2 KB. {where}",
-                {
-                    "processor time per request": (MAIN,),
-                    f"the same over {BARE}, sockets alone": (OVER,),
-                },
-                notes=[RANGES, BY_LOAD] if hollow else [RANGES],
-                hollow=hollow,
-            )
-        ]
-        if servers.with_(MAIN, servers.values)
-        else [],
-        warnings=warnings if slow else (),
-    )
+pairs, measured, answer = COLUMNS.pairs, COLUMNS.measured, COLUMNS.answer

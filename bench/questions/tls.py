@@ -7,116 +7,86 @@ difference.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections.abc import Mapping
 from operator import sub
 from typing import Final
 
-from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.questions.question import RANGES, Answer, bars, of_models
-from bench.show.measured import US, Blocks, Measure, Measured, within
+from bench.analysis.stats.metrics import per_exchange
+from bench.questions.columns import Columns, Follows, Read
+from bench.questions.question import RANGES
+from bench.schema import TrialRecord
+from bench.show.measured import US, Measured
 from bench.text import listing
 
 NAME: Final = "tls_pages"
 ASKS: Final = "What does encryption cost?"
-FETCHED, EACH_PAGE = "tls-fetch", "tls-handshake"
-"""The workloads: on kept connections, and with a connection for each page."""
-
 ENCRYPTION, HANDSHAKE, RESUMPTION = "encryption", "handshake", "resumption"
-MEASURES: Final = {
-    "plain": Measure("plain", "a fetched page at 10 slots, processor time", US),
-    "tls": Measure("over TLS", "… over TLS", US),
-    ENCRYPTION: Measure("encryption", "… what TLS adds", US),
-    "churn": Measure("with a connection each", "… with a connection of its own", US),
-    "shake": Measure("with a handshake each", "… with a connection and a handshake of its own", US),
-    HANDSHAKE: Measure("the handshake", "a full handshake, processor time", US),
-    RESUMPTION: Measure("a resumed one", "… a resumed one", US),
-}
-FROM: Final = {"plain": "plain", "tls": "tls", "churn": "churn", "shake": "handshake"}
-"""Measure -> mode."""
-
-ADDED: Final = {
-    ENCRYPTION: ("tls", "plain"),
-    HANDSHAKE: ("handshake", "churn"),
-    RESUMPTION: ("tickets", "churn"),
-}
-"""Measure -> the modes whose difference it is."""
 
 
-def resuming(analysis: Analysis) -> list[str]:
-    """The backends that resume sessions by themselves, as the server counted them."""
-    counts: dict[str, int] = defaultdict(int)
-    for trial in stats.trials_of(analysis.records, EACH_PAGE, twins=False):
-        if trial.params.get("mode") == "tickets" and trial.ledger and trial.ledger.handshakes:
-            counts[trial.label] += trial.ledger.handshakes.resumed
-    return [label for label in stats.labels_of(analysis.records) if counts[label]]
+def resumed(trial: TrialRecord) -> float | None:
+    """The cost of a page, if the backend resumes sessions by itself, as the server counted."""
+    shakes = trial.ledger.handshakes if trial.ledger else None
+    return per_exchange(trial) if shakes and shakes.resumed else None
 
 
-def measured(analysis: Analysis) -> Measured:
-    resumes = resuming(analysis)
-    values: dict[str, dict[str, Blocks]] = {}
-    for label, costs in stats.costs_in_modes(analysis.records, FETCHED, EACH_PAGE).items():
-        mine: dict[str, Blocks] = {
-            key: costs[mode] for key, mode in FROM.items() if costs.get(mode)
+class Encrypted(Columns):
+    def facts(self, _: Analysis, found: Measured) -> Mapping[str, str]:
+        full = [found.median(label, HANDSHAKE) for label in found.with_(HANDSHAKE, found.values)]
+        names = [f"`{label}`" for label, row in found.values.items() if RESUMPTION in row]
+        costs = f"{US.words(min(full))} to {US.words(max(full))}" if full else ""
+        return {
+            "full": f" A full handshake costs the client {costs}, most of it in OpenSSL."
+            if full
+            else "",
+            "resumed": f" Sessions are resumed by {listing(names)}." if names else "",
         }
-        for key, (mode, base) in ADDED.items():
-            added = within(costs.get(mode, {}), costs.get(base, {}), sub)
-            if added and (key != RESUMPTION or label in resumes):
-                mine[key] = added
-        values[label] = mine
-    trials = stats.trials_of(analysis.records, FETCHED, EACH_PAGE, twins=False)
-    return Measured(MEASURES, values, stats.asleep(trials))
+
+    def drawn(self, analysis: Analysis, found: Measured) -> Measured:
+        return found.only([x for x in found.values if x in analysis.main] or found.values)
 
 
-def answer(analysis: Analysis) -> Answer | None:
-    """What encryption adds to a page on a kept connection; the handshake in the prose."""
-    found = measured(analysis)
-    if not any(ENCRYPTION in row or HANDSHAKE in row for row in found.values.values()):
-        return None
-    head = of_models(found, ENCRYPTION, "Encrypting a 2 KB page costs")
-    shown = [label for label in found.values if label in analysis.main]
-    return Answer(
-        found,
-        head,
-        prose(analysis, found),
-        tables=[
-            found.table(
-                "Pages over TLS",
-                "Processor time of the client per page of a list, in turns, at 10 slots: on kept "
-                "connections and with a connection for each page.",
-                "; encryption and handshake are differences within a block",
-            )
-        ],
-        figures=[
-            bars(
-                found.only(shown or found.values),
-                head,
-                "tls-pages",
-                "Processor time per page, plain and over TLS",
-                "Processor time of the client per page of a list at 10 slots, in turns",
-                {
-                    "a page on a kept connection": ("plain", "tls"),
-                    "a connection for each page": ("churn", "shake"),
-                },
-                ("plain HTTP", "over TLS (in colour)"),
-                notes=[
-                    "TLS 1.3 with an ECDSA certificate that is verified; the handshakes are full "
-                    f"ones. {RANGES}"
-                ],
-            )
-        ],
-    )
-
-
-def prose(analysis: Analysis, found: Measured) -> str:
-    parts = ["Processor time that TLS 1.3 adds, as a difference within blocks on kept connections."]
-    if shakes := [found.median(label, HANDSHAKE) for label in found.with_(HANDSHAKE, found.values)]:
-        parts.append(
-            f"A full handshake costs the client {US.words(min(shakes))} to "
-            f"{US.words(max(shakes))}, most of it in OpenSSL."
-        )
-    if names := resuming(analysis):
-        parts.append(f"Sessions are resumed by {listing([f'`{name}`' for name in names])}.")
-    return " ".join(
-        [*parts, "To measure it: `python -m bench run --only tls-fetch,tls-handshake`."]
-    )
+COLUMNS: Final = Encrypted(
+    workloads=["tls-fetch", "tls-handshake"],
+    columns={
+        "plain": Read("plain", "a fetched page at 10 slots, processor time", US, mode="plain"),
+        "tls": Read("over TLS", "… over TLS", US, mode="tls"),
+        ENCRYPTION: Follows("encryption", "… what TLS adds", US, sub, "tls", "plain"),
+        "churn": Read("with a connection each", "… with a connection of its own", US, mode="churn"),
+        "shake": Read(
+            "with a handshake each",
+            "… with a connection and a handshake of its own",
+            US,
+            mode="handshake",
+        ),
+        HANDSHAKE: Follows(
+            "the handshake", "a full handshake, processor time", US, sub, "shake", "churn"
+        ),
+        "tickets": Read(
+            "resumed", "… with resumed handshakes", US, resumed, mode="tickets", shown=False
+        ),
+        RESUMPTION: Follows("a resumed one", "… a resumed one", US, sub, "tickets", "churn"),
+    },
+    needs=[ENCRYPTION, HANDSHAKE],
+    head=ENCRYPTION,
+    says="Encrypting a 2 KB page costs",
+    caption="Pages over TLS",
+    about="Processor time of the client per page of a list, in turns, at 10 slots: on kept "
+    "connections and with a connection for each page.",
+    further="; encryption and handshake are differences within a block",
+    figure="tls-pages",
+    title="Processor time per page, plain and over TLS",
+    subtitle="Processor time of the client per page of a list at 10 slots, in turns",
+    panels={
+        "a page on a kept connection": ("plain", "tls"),
+        "a connection for each page": ("churn", "shake"),
+    },
+    pair=("plain HTTP", "over TLS (in colour)"),
+    notes=[
+        "TLS 1.3 with an ECDSA certificate that is verified; the handshakes are full ones. "
+        f"{RANGES}"
+    ],
+    prose="Processor time that TLS 1.3 adds, as a difference within blocks on kept connections."
+    "{full}{resumed} To measure it: `python -m bench run --only tls-fetch,tls-handshake`.",
+)
+measured, answer = COLUMNS.measured, COLUMNS.answer

@@ -50,8 +50,8 @@ def test_the_tail_of_the_others_is_told() -> None:
     assert "45 ms with async/await and 2.0 ms with async_await_pool" in with_pool.headline.text
     found = mixed_server.measured(analysed(beside_work(blocks=5)))
     for label in MODELS:
-        assert found.median(label, mixed_server.TAIL) == pytest.approx(TAIL_MS[label], rel=0.01)
-        assert found.median(label, mixed_server.WORKED) == 11.0
+        assert found.median(label, "tail") == pytest.approx(TAIL_MS[label], rel=0.01)
+        assert found.median(label, "worked") == 11.0
     assert not answer.warnings
 
 
