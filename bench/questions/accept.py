@@ -42,7 +42,6 @@ COLUMNS: Final = Served(
     caption="A connection for each request, served",
     about="Processor time of the server per request at 100 connections, in turns; what of it a "
     f"kept connection saves; and all of it over that of {BARE}. {{where}}",
-    figure=NAME,
     title="Processor time of a server per request with a connection of its own",
     subtitle="100 clients, each with a new connection for each page of 2 KB, in turns. {where}",
     panels={"processor time per request": ("all",)},

@@ -47,7 +47,6 @@ COLUMNS: Final = Columns(
     "connection for each page.",
     further="; the connection is the difference within a block, in µs and in pages of the same "
     "backend",
-    figure=NAME,
     title="Processor time per page, kept and new connections",
     subtitle="Processor time of the client per page of a list on plain HTTP at 100 slots, in turns",
     panels={

@@ -13,11 +13,13 @@ from statistics import median
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import Comparison
 from bench.analysis.stats.metrics import per_exchange
 from bench.questions.question import RANGES, Answer, Headline, bars, of_models
 from bench.schema import TrialRecord
 from bench.show.measured import Blocks, Measure, Measured, Value, by_label, within
+
+Rows = Mapping[str, Mapping[str, Blocks]]
+"""Label -> column -> what was read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,9 @@ class Read(Measure):
         turn = self.mode in ("", trial.params.get("mode"))
         return self.value(trial) if here and turn else None
 
+    def blocks(self, rows: Rows, label: str, key: str) -> Blocks:
+        return rows[label].get(key, {})
+
 
 @dataclass(frozen=True, slots=True)
 class Follows(Measure):
@@ -44,8 +49,9 @@ class Follows(Measure):
     other: str
     base: str = ""  # the label whose column the other is; empty: each label's own
     middle: bool = False  # the other's median, where its blocks are not the same
+    shown: bool = True
 
-    def blocks(self, label: str, rows: Mapping[str, Mapping[str, Blocks]]) -> Blocks:
+    def blocks(self, rows: Rows, label: str, _: str) -> Blocks:
         one = rows[label].get(self.one, {})
         other = rows.get(self.base or label, {}).get(self.other, {})
         if self.middle and other:
@@ -66,7 +72,7 @@ class Columns:
     caption: str
     about: str
     further: str = ""
-    figure: str
+    figure: str = ""  # its name; empty: that of the first workload
     title: str
     subtitle: str
     panels: Mapping[str, Sequence[str]]
@@ -79,20 +85,17 @@ class Columns:
 
     def measured(self, analysis: Analysis) -> Measured:
         trials = self.trials(analysis)
-        read = {key: each for key, each in self.columns.items() if isinstance(each, Read)}
-        follow = {key: each for key, each in self.columns.items() if isinstance(each, Follows)}
         labels = dict.fromkeys([*analysis.labels, *(trial.label for trial in trials)])
+        read = {key: each for key, each in self.columns.items() if isinstance(each, Read)}
         rows = by_label(trials, labels, read)
-        measures = {
-            key: each for key, each in self.columns.items() if key not in read or read[key].shown
-        }
-        values: dict[str, Mapping[str, Blocks]] = {}
-        for label, row in rows.items():
-            every = {**row, **{key: each.blocks(label, rows) for key, each in follow.items()}}
-            mine = {key: every[key] for key in measures if every.get(key)}
-            if mine.keys() & (self.needs or mine.keys()):
-                values[label] = mine
-        return Measured(measures, values, stats.asleep(trials))
+        shown = {key: each for key, each in self.columns.items() if each.shown}
+        values = {}
+        for label in rows:
+            row = {key: each.blocks(rows, label, key) for key, each in shown.items()}
+            row = {key: blocks for key, blocks in row.items() if blocks}
+            if row.keys() & (self.needs or row.keys()):
+                values[label] = row
+        return Measured(shown, values, stats.asleep(trials))
 
     def facts(self, analysis: Analysis, found: Measured, /) -> Mapping[str, str]:
         """What stands in place of the words in braces."""
@@ -100,11 +103,7 @@ class Columns:
 
     def headline(self, analysis: Analysis, found: Measured, /) -> Headline | None:
         says = self.says.format_map(self.facts(analysis, found))
-        return of_models(found, self.head, says, self.remedies, self.compared(analysis))
-
-    def compared(self, analysis: Analysis, /) -> Sequence[Comparison] | None:
-        """Of a quantity with A/A pairs, every two models."""
-        return None
+        return of_models(found, self.head, says, self.remedies)
 
     def drawn(self, analysis: Analysis, found: Measured, /) -> Measured:
         return found
@@ -124,7 +123,7 @@ class Columns:
         chart = bars(
             self.drawn(analysis, found),
             head,
-            self.figure,
+            self.figure or self.workloads[0],
             self.title,
             self.subtitle.format_map(facts),
             self.panels,

@@ -100,7 +100,6 @@ COLUMNS: Final = Starving(
     caption="Fairness between slots",
     about="{slots} slots, no delay. The share is of what the median slot completes. Jain’s index "
     "is 1 where all slots complete as much.",
-    figure=NAME,
     title="The slot that completes least, and the one that waits longest",
     subtitle="{slots} slots, no delay",
     panels={

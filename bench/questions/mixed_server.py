@@ -14,7 +14,7 @@ from bench.analysis.analysis import Analysis
 from bench.plan.workloads import WORK_EVERY
 from bench.questions.columns import Columns, Read
 from bench.questions.question import Headline
-from bench.show.measured import MS, Measured, noted
+from bench.show.measured import MS, Measured, median_response, noted, p99_response
 
 NAME: Final = "mixed_server"
 ASKS: Final = "What does work on one request in ten do to the other nine, at a server?"
@@ -44,18 +44,8 @@ class Beside(Columns):
 COLUMNS: Final = Beside(
     workloads=["mixed-server"],
     columns={
-        "half": Read(
-            "median",
-            "response time without work, median",
-            MS,
-            lambda t: t.response_time.p50_ms if t.response_time else None,
-        ),
-        "tail": Read(
-            "p99",
-            "… 99th percentile",
-            MS,
-            lambda t: t.response_time.p99_ms if t.response_time else None,
-        ),
+        "half": Read("median", "response time without work, median", MS, median_response),
+        "tail": Read("p99", "… 99th percentile", MS, p99_response),
         "worked": Read(
             "with work, median",
             "response time with 10 ms of work, median",
@@ -69,7 +59,6 @@ COLUMNS: Final = Beside(
     caption="Requests beside work, served",
     about="Response time, from when a request was due, of those without work and of those with "
     "10 ms of it.",
-    figure="mixed-server",
     title="Response time of a server beside requests that need 10 ms of work",
     subtitle="Requests without work, at 400 per second of which one in ten needs work",
     panels={"median": ("half",), "99th percentile": ("tail",)},

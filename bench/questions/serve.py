@@ -14,9 +14,9 @@ from typing import Final
 
 from bench.analysis import stats, summary
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import CPU_PER_REQUEST, Comparison, Metric, Pair
+from bench.analysis.stats import CPU_PER_REQUEST, Metric, Pair
 from bench.questions.columns import Columns, Follows, Read
-from bench.questions.question import every_two
+from bench.questions.question import Headline, every_two, of_models
 from bench.schema import TrialRecord
 from bench.show.measured import TIMES, US, Measured
 from bench.store import Records
@@ -43,8 +43,10 @@ class Served(Columns):
     def pairs(self, _: Records, metric: Metric) -> list[Pair]:
         return every_two(self.point) if metric is CPU_PER_REQUEST else []
 
-    def compared(self, analysis: Analysis) -> Sequence[Comparison]:
-        return analysis.family(CPU_PER_REQUEST).of(every_two(self.point))
+    def headline(self, analysis: Analysis, found: Measured) -> Headline | None:
+        says = self.says.format_map(self.facts(analysis, found))
+        compared = analysis.family(CPU_PER_REQUEST).of(every_two(self.point))
+        return of_models(found, self.head, says, compared=compared)
 
     def facts(self, analysis: Analysis, _: Measured) -> Mapping[str, str]:
         """How a sentence about servers begins, and one about how many processors they had.
@@ -98,7 +100,6 @@ COLUMNS: Final = Served(
     caption="A request, served",
     about="Processor time of the server per request on kept connections, in turns, by the number "
     f"of connections; and the same at {MAIN} over that of {BARE}, within blocks. {{where}}",
-    figure=NAME,
     title=f"Processor time of a server per request, at {MAIN} connections",
     subtitle="Kept connections, one request in flight on each, pages of 2 KB. {where}",
     panels={

@@ -14,26 +14,11 @@ from bench.analysis.analysis import Analysis
 from bench.plan.loads import SEGMENT
 from bench.questions.columns import Columns, Read
 from bench.schema import TrialRecord
-from bench.show.figures import Unit
-from bench.show.measured import MS, Measured, noted
-from bench.text import KIB, count, number, significant
+from bench.show.measured import KIB_EACH, MS, Measured, median_response, noted
+from bench.text import KIB, count
 
 NAME: Final = "slow_readers"
 ASKS: Final = "What do a thousand slow readers cost a server, and the clients beside them?"
-
-
-def _kib(value: float) -> str:
-    return f"{significant(value, 2)} KiB"
-
-
-KIB_EACH: Final = Unit("KiB", _kib, number)
-
-
-def _user(trial: TrialRecord) -> float | None:
-    growth = stats.memory_growth(trial)
-    if growth is None or trial.memory is None or growth["user"] is None:
-        return None
-    return growth["user"] / trial.memory.connections / KIB
 
 
 def _machine(trial: TrialRecord) -> float | None:
@@ -51,7 +36,12 @@ class Readers(Columns):
 COLUMNS: Final = Readers(
     workloads=["slow-readers"],
     columns={
-        "user": Read("user memory", "memory of the server for each slow reader", KIB_EACH, _user),
+        "user": Read(
+            "user memory",
+            "memory of the server for each slow reader",
+            KIB_EACH,
+            stats.kib_each("user"),
+        ),
         "machine": Read(
             "both ends", "… memory of the machine, sockets of both ends", KIB_EACH, _machine
         ),
@@ -61,19 +51,13 @@ COLUMNS: Final = Readers(
             MS,
             noted("alone_p50_ms"),
         ),
-        "beside": Read(
-            "fast, beside",
-            "… beside a thousand of them",
-            MS,
-            lambda t: t.response_time.p50_ms if t.response_time else None,
-        ),
+        "beside": Read("fast, beside", "… beside a thousand of them", MS, median_response),
     },
     head="user",
     says="A slow reader ({what}) costs",
     caption="Slow readers, served",
     about="Memory for each of the slow readers, and the response time of other clients that ask "
     "for the same 1 MB.",
-    figure="slow-readers",
     title="Memory of a server for each slow reader, and what other clients wait",
     subtitle="1,000 clients that read 1 KB of 1 MB per second ({what}), and ten that read fast",
     panels={
