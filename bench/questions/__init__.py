@@ -18,8 +18,8 @@ SERVE: Final = ("serve", "accept", "hold", "mixed_server", "slow_readers")
 
 STORY: Final = (
     *("page", "receive", "memory", "waiting", "crossover", "handovers"),
-    *("ten_thousand", "churn", "garbage", "tls", "wire", "open_loop", "mixed", "timeouts"),
-    *("cancelling", "fairness", "processors", "variants", *SERVE, "interpreters", "equal", "trust"),
+    *("ten_thousand", "churn", "garbage", "tls_pages", "wire", "open_loop", "mixed", "timeouts"),
+    *("cancel", "fairness", "processors", "variants", *SERVE, "interpreters", "equal", "trust"),
 )
 QUESTIONS: Final[tuple[Question, ...]] = tuple(
     cast("Question", import_module(f"{__name__}.{name}")) for name in STORY

@@ -10,7 +10,7 @@ from operator import sub, truediv
 from typing import Final
 
 from bench.questions.columns import Follows, Read
-from bench.questions.serve import BARE, Served
+from bench.questions.served import BARE, Served
 from bench.show.measured import TIMES, US
 
 NAME: Final = "accept"

@@ -7,80 +7,17 @@ accepts, receives and sends, and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from operator import truediv
 from typing import Final
 
-from bench.analysis import stats, summary
-from bench.analysis.analysis import Analysis
-from bench.analysis.stats import CPU_PER_REQUEST, Metric, Pair
-from bench.questions.columns import Columns, Follows, Read
-from bench.questions.question import Headline, every_two, of_models
-from bench.schema import TrialRecord
-from bench.show.measured import TIMES, US, Measured
-from bench.store import Records
-from bench.text import listing
+from bench.questions.columns import Follows, Read
+from bench.questions.served import BARE, Served
+from bench.show.measured import TIMES, US
 
 NAME: Final = "serve"
 ASKS: Final = "What does a request cost a server?"
-BARE: Final = "bare"
 CONNECTIONS: Final = ("10", "100", "1000")
 MAIN: Final = "100"
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Served(Columns):
-    """Of servers with a load each; the floor has a row and no bar."""
-
-    point: str  # what headline and chart are about
-    server: str  # a server that was faster than its load, as ``{label} at {at} connections``
-    slow: str  # what to know where the load was slower than {servers}
-
-    def trials(self, analysis: Analysis) -> list[TrialRecord]:
-        return [t for name in self.workloads for t in stats.served(analysis.records, name)]
-
-    def pairs(self, _: Records, metric: Metric) -> list[Pair]:
-        return every_two(self.point) if metric is CPU_PER_REQUEST else []
-
-    def headline(self, analysis: Analysis, found: Measured) -> Headline | None:
-        says = self.says.format_map(self.facts(analysis, found))
-        compared = analysis.family(CPU_PER_REQUEST).of(every_two(self.point))
-        return of_models(found, self.head, says, compared=compared)
-
-    def facts(self, analysis: Analysis, _: Measured) -> Mapping[str, str]:
-        """How a sentence about servers begins, and one about how many processors they had.
-
-        As a client ``threads`` runs on two processors where as a server it has one.
-        """
-        trials = stats.served(analysis.records, self.workloads[0])
-        numbers = {trial.label: len(summary.processors(trial, "server")) for trial in trials}
-        several = [f"{label} on {n} processors" for label, n in numbers.items() if n > 1]
-        serving, where = "Serving", "Servers were not pinned to processors."
-        if several:
-            where = f"Every server ran on one processor, but {listing(several)}."
-        elif all(numbers.values()):
-            serving = "On one processor, serving"
-            where = "Every server ran on one processor, threads as well."
-        return {"serving": serving, "where": where}
-
-    def drawn(self, analysis: Analysis, found: Measured) -> Measured:
-        return found.only(label for label in found.values if label in analysis.labels)
-
-    def hollow(self, analysis: Analysis) -> Collection[str]:
-        return stats.limited_by_load([t for t in self.trials(analysis) if t.point == self.point])
-
-    def warnings(self, analysis: Analysis) -> Sequence[str]:
-        workload = self.workloads[0]
-        trials = stats.served(analysis.records, workload)
-        slow: dict[str, list[str]] = {}
-        for point in sorted({t.point for t in trials}):
-            for label in sorted(stats.limited_by_load([t for t in trials if t.point == point])):
-                slow.setdefault(label, []).append(point.removeprefix(f"{workload}-"))
-        servers = [self.server.format(label=label, at=listing(at)) for label, at in slow.items()]
-        return [self.slow.format(servers=listing(servers))] if slow else []
-
-
 COLUMNS: Final = Served(
     workloads=[NAME],
     point=f"{NAME}-{MAIN}",

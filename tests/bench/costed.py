@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from bench.questions.columns import Columns, Read
-from bench.questions.serve import BARE, Served
+from bench.questions.served import BARE, Served
 from bench.schema import AnyRecord, TrialRecord
 from tests.bench.synthetic import MODELS, _Maker, campaign, extended
 from tests.bench.turned import control, in_turns

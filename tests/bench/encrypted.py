@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench.plan.tls import WAYS, Tls
-from bench.questions import tls
+from bench.questions import tls_pages
 from bench.schema import AnyRecord, Handshakes, Ledger, Status, TrialRecord
 from bench.text import KIB
 from tests.bench.costed import trials
@@ -58,7 +58,7 @@ def encrypted(
         if control:
             found += [_control(make, block, count) for count in counts]
     if pages:
-        found += map(_shaken, trials(tls.COLUMNS, cost_us, backends, blocks))
+        found += map(_shaken, trials(tls_pages.COLUMNS, cost_us, backends, blocks))
     for name, reason in (refused or {}).items():
         status: Status = "refused"
         trial = _held(make, 0, 0, name, counts[-1])
