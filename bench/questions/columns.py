@@ -64,7 +64,7 @@ class Columns:
     """What a question reads, and its words."""
 
     workloads: Sequence[str]
-    columns: Mapping[str, Read | Follows]
+    columns: Mapping[str, Measure]  # Read, Follows, or what a method of its own fills
     needs: Collection[str] = ()  # a row has one of these columns, or is left out
     head: str = ""  # the column of the headline
     says: str = ""  # its beginning, up to the number of the model with the most
@@ -88,7 +88,11 @@ class Columns:
         labels = dict.fromkeys([*analysis.labels, *(trial.label for trial in trials)])
         read = {key: each for key, each in self.columns.items() if isinstance(each, Read)}
         rows = by_label(trials, labels, read)
-        shown = {key: each for key, each in self.columns.items() if each.shown}
+        shown = {
+            key: each
+            for key, each in self.columns.items()
+            if isinstance(each, Read | Follows) and each.shown
+        }
         values = {}
         for label in rows:
             row = {key: each.blocks(rows, label, key) for key, each in shown.items()}

@@ -67,7 +67,7 @@ def timed(trial: TrialRecord, plain: TrialRecord, more: float) -> TrialRecord:
 def test_the_price_is_the_paired_difference_in_microseconds() -> None:
     analysis = analysed(limited())
     priced = timeouts.prices(analysis)
-    found = timeouts.measured(analysis, priced)
+    found = timeouts.measured(analysis)
     costs = [found.median(backend, ADDED) for backend in found.values]
     assert costs == sorted(costs, reverse=True)
     for backend, more in MORE.items():
