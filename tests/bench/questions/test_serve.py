@@ -32,6 +32,13 @@ def test_a_request_is_compared_with_the_floor() -> None:
         assert found.median(label, "over") == pytest.approx((US[label] + 3) / (US["bare"] + 3))
 
 
+def test_without_the_floor_nothing_is_compared_with_it() -> None:
+    lines = [line for line in loaded() if getattr(line, "label", "") != "bare"]
+    found = serve.measured(analysed(lines))
+    assert list(found.values) == list(MODELS)
+    assert not found.with_("over", MODELS)
+
+
 def test_a_load_that_was_the_limit_is_named() -> None:
     answer = sure(serve.answer(analysed(loaded("callbacks", "serve-10", limiter="client"))))
     (warning,) = answer.warnings
