@@ -69,10 +69,10 @@ class Columns:
     head: str = ""  # the column of the headline
     says: str = ""  # its beginning, up to the number of the model with the most
     remedies: Sequence[str] = ()
-    caption: str
+    caption: str  # of the table
     about: str
     further: str = ""
-    figure: str = ""  # its name; empty: that of the first workload
+    figure: str = ""  # the name of the chart; empty: that of the first workload
     title: str
     subtitle: str
     panels: Mapping[str, Sequence[str]]
