@@ -173,6 +173,20 @@ def unpinned(trial: TrialRecord) -> bool:
     return len(processors(trial, "client")) > 1 and "processors" not in trial.params
 
 
+def servers_placed(trials: Sequence[TrialRecord]) -> tuple[str, str]:
+    """How a sentence about servers begins, and one about how many processors they had.
+
+    As a client ``threads`` runs on two processors where as a server it has one.
+    """
+    numbers = {trial.label: len(processors(trial, "server")) for trial in trials}
+    several = [f"{label} on {n} processors" for label, n in numbers.items() if n > 1]
+    if several:
+        return "Serving", f"Every server ran on one processor, but {listing(several)}."
+    if not all(numbers.values()):
+        return "Serving", "Servers were not pinned to processors."
+    return "On one processor, serving", "Every server ran on one processor, threads as well."
+
+
 def processors(trial: TrialRecord, side: str) -> set[int]:
     """The processors of ``client`` or ``server``; none where nothing was pinned."""
     found = trial.pinning.get(side)

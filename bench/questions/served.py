@@ -26,7 +26,7 @@ class Served(Columns):
 
     point: str  # what headline and chart are about
     server: str  # a server that was faster than its load, as ``{label} at {at} connections``
-    slow: str  # what to know where the load was slower than {servers}
+    slow: str  # a warning where the load was slower than {servers}
 
     def trials(self, analysis: Analysis) -> list[TrialRecord]:
         return [t for name in self.workloads for t in stats.served(analysis.records, name)]
@@ -40,20 +40,8 @@ class Served(Columns):
         return of_models(found, self.head, says, compared=compared)
 
     def facts(self, analysis: Analysis, _: Measured) -> Mapping[str, str]:
-        """How a sentence about servers begins, and one about how many processors they had.
-
-        As a client ``threads`` runs on two processors where as a server it has one.
-        """
         trials = stats.served(analysis.records, self.workloads[0])
-        numbers = {trial.label: len(summary.processors(trial, "server")) for trial in trials}
-        several = [f"{label} on {n} processors" for label, n in numbers.items() if n > 1]
-        serving, where = "Serving", "Servers were not pinned to processors."
-        if several:
-            where = f"Every server ran on one processor, but {listing(several)}."
-        elif all(numbers.values()):
-            serving = "On one processor, serving"
-            where = "Every server ran on one processor, threads as well."
-        return {"serving": serving, "where": where}
+        return dict(zip(("serving", "where"), summary.servers_placed(trials), strict=True))
 
     def drawn(self, analysis: Analysis, found: Measured) -> Measured:
         return found.only(label for label in found.values if label in analysis.labels)
