@@ -59,7 +59,7 @@ class SummaryRow:
 def summary_rows(records: Records, comparisons: Iterable[Comparison]) -> list[SummaryRow]:
     """One row per workload point and label, in the campaign's order, twin included.
 
-    Trials in modes have rows of their own (:mod:`bench.questions.tls`), and so have
+    Trials in modes have rows of their own (:mod:`bench.questions.tls_pages`), and so have
     interrupted crawls.
     """
     ratios = {(c.point, c.label): c.ratio for c in comparisons}

@@ -27,7 +27,7 @@ from bench.analysis.stats.records import number_param, widest_point
 from bench.machine.doctor import SPARE_MAPS
 from bench.plan.participants import SPREADING
 from bench.plan.workloads import mean_delay_s
-from bench.questions import churn, tls
+from bench.questions import churn, tls_pages
 from bench.schema import TrialRecord
 from bench.show.measured import Measured
 from bench.store import Records
@@ -434,9 +434,9 @@ def _extra(analysis: Analysis, label: str) -> Extra:
     What was not measured for a variant is what the backend that it changes has, see
     :data:`bench.plan.workloads.PAGES_OF`.
     """
-    opened, encrypted = (analysis.once(each) for each in (churn.measured, tls.measured))
+    opened, encrypted = (analysis.once(each) for each in (churn.measured, tls_pages.measured))
     names = list(changed(analysis, label))
-    over = {name for name in encrypted.values if encrypted.spread(name, tls.HANDSHAKE)}
+    over = {name for name in encrypted.values if encrypted.spread(name, tls_pages.HANDSHAKE)}
     page, opening = (next((n for n in names if n in of), None) for of in (over, opened.values))
 
     def added(found: Measured, name: str | None, key: str) -> float | None:
@@ -444,9 +444,9 @@ def _extra(analysis: Analysis, label: str) -> Extra:
         return max(spread.median, 0.0) if spread else None
 
     return Extra(
-        tls=added(encrypted, page, tls.ENCRYPTION),
+        tls=added(encrypted, page, tls_pages.ENCRYPTION),
         opening=added(opened, opening, churn.OPENING),
-        handshake=added(encrypted, page, tls.HANDSHAKE),
+        handshake=added(encrypted, page, tls_pages.HANDSHAKE),
         tls_of=page,
         opening_of=opening,
     )

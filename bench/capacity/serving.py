@@ -14,6 +14,7 @@ from typing import Final
 from bench.analysis.analysis import Analysis
 from bench.capacity.model import Need
 from bench.questions import hold, serve
+from bench.questions.served import BARE
 from bench.show.measured import Measured
 from bench.text import KIB, MIB, count, markdown_table, significant
 
@@ -35,7 +36,7 @@ def advise(analysis: Analysis, need: Need) -> list[Serving]:
     """Every server that was measured, the least processor time first."""
     asked, held = serve.measured(analysis), hold.measured(analysis)
     found = [_needs(name, asked, held, need) for name in asked.with_(serve.MAIN, asked.values)]
-    return [one for one in reversed(found) if one.server != serve.BARE]
+    return [one for one in reversed(found) if one.server != BARE]
 
 
 def _needs(name: str, asked: Measured, held: Measured, need: Need) -> Serving:

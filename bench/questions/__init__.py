@@ -18,8 +18,8 @@ SERVE: Final = ("serve", "accept", "hold", "mixed_server", "slow_readers")
 
 STORY: Final = (
     *("page", "receive", "memory", "waiting", "crossover", "handovers"),
-    *("churn", "tls", "open_loop", "mixed", "timeouts"),
-    *("cancelling", "fairness", "processors", "variants", *SERVE, "interpreters", "equal", "trust"),
+    *("churn", "tls_pages", "open_loop", "mixed", "timeouts"),
+    *("cancel", "fairness", "processors", "variants", *SERVE, "interpreters", "equal", "trust"),
 )
 QUESTIONS: Final[tuple[Question, ...]] = tuple(
     cast("Question", import_module(f"{__name__}.{name}")) for name in STORY

@@ -6,15 +6,17 @@ the median slot, the model starves it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.wording import PLURALS, prose
-from bench.questions.question import RANGES, Answer, Headline, bars, few
-from bench.schema import Fairness
+from bench.questions.columns import Columns, Read
+from bench.questions.question import RANGES, Headline, few
 from bench.show.figures import Unit
-from bench.show.measured import MS, Measure, Measured, Value, by_label
+from bench.show.measured import MS, Measured
 from bench.show.words import listed, sentence
 from bench.text import count, listing, plural
 
@@ -22,13 +24,6 @@ NAME: Final = "fairness"
 ASKS: Final = "Is any slot left behind?"
 STARVED: Final = 0.5
 """A slot with less than this share of the median slot's completions is starved."""
-
-LEAST, WAIT, JAIN = "least", "wait", "jain"
-PROSE: Final = (
-    f"A slot is starved when it completes less than {STARVED:.0%} of what the median slot "
-    "completes before the list of URLs runs out. Nothing delays an answer, so every slot could "
-    "fetch all the time. To measure it: `python -m bench run --profile full --only fairness`."
-)
 
 
 def _percent(share: float) -> str:
@@ -39,90 +34,85 @@ def _index(value: float) -> str:
     return f"{value:.3g}"
 
 
-MEASURES: Final = {
-    LEAST: Measure(
-        "least served slot",
-        "pages of the least served slot, of those of the median slot",
-        Unit("share", _percent, _percent),
-    ),
-    WAIT: Measure("longest wait of a slot", "longest wait of any slot", MS),
-    JAIN: Measure("Jain’s", "Jain’s fairness of the slots", Unit("index", _index, _index)),
-}
+class Starving(Columns):
+    def measured(self, analysis: Analysis) -> Measured:
+        """A slot is compared with the others of its crawl, whether or not the server slept."""
+        return replace(super().measured(analysis), asleep=frozenset())
 
+    def facts(self, analysis: Analysis, _: Measured) -> Mapping[str, str]:
+        trials = self.trials(analysis)
+        slots = next(trial.fairness.slots for trial in trials if trial.fairness)
+        return {"slots": count(slots), "listed": " ".join(listed(trials))}
 
-VALUES: Final[dict[str, Value]] = {
-    LEAST: lambda trial: stats.least_served(trial.fairness) if trial.fairness else None,
-    WAIT: lambda trial: 1000 * trial.fairness.longest_gap_s[-1] if trial.fairness else None,
-    JAIN: lambda trial: trial.fairness.jain if trial.fairness else None,
-}
-
-
-def measured(analysis: Analysis) -> tuple[Measured, list[Fairness]]:
-    trials = stats.trials_of(analysis.records, NAME, twins=False)
-    runs = [run for trial in trials if (run := trial.fairness)]
-    return Measured(MEASURES, by_label(trials, analysis.labels, VALUES)), runs
-
-
-def answer(analysis: Analysis) -> Answer | None:
-    found, runs = measured(analysis)
-    if not runs:
-        return None
-    slots = runs[0].slots
-    head = headline(found, slots)
-    return Answer(
-        found,
-        head,
-        PROSE,
-        tables=[
-            found.table(
-                "Fairness between slots",
-                f"{count(slots)} slots, no delay. The share is of what the median slot completes. "
-                "Jain’s index is 1 where all slots complete as much.",
+    def headline(self, analysis: Analysis, found: Measured) -> Headline | None:
+        """A count of blocks; nothing is said where some starve and others do not."""
+        slots = self.facts(analysis, found)["slots"]
+        starved = {
+            label: [share < STARVED for share in row[self.head].values()]
+            for label, row in found.values.items()
+        }
+        blocks = min(map(len, starved.values()))
+        always = [label for label, each in starved.items() if all(each)]
+        if always:
+            verb = "starve" if len(always) > 1 or always[0] in PLURALS else "starves"
+            where = "one trial" if blocks == 1 else f"all {blocks} trials"
+            who = listing([prose(label) for label in always])
+            worst = max(
+                spread.high for label in always if (spread := found.spread(label, self.head))
             )
-        ],
-        figures=[
-            bars(
-                found,
-                head,
-                NAME,
-                "The slot that completes least, and the one that waits longest",
-                f"{count(slots)} slots, no delay",
-                {
-                    "pages of the least served slot ÷ median slot": (LEAST,),
-                    "longest wait of any slot": (WAIT,),
-                },
-                notes=[
-                    f"A slot is starved when it completes less than {STARVED:.0%} of what the "
-                    "median slot completes before the list of URLs runs out. " + RANGES,
-                    *listed(stats.trials_of(analysis.records, NAME)),
-                ],
+            return Headline(
+                sentence(f"{who} {verb} some of {slots} slots in {where}"),
+                f"the least served slot completes at most {worst:.0%} of the median slot’s pages",
             )
-        ],
-    )
-
-
-def headline(found: Measured, slots: int) -> Headline | None:
-    """A count of blocks; nothing is said where some starve and others do not."""
-    starved = {
-        label: [share < STARVED for share in row[LEAST].values()]
-        for label, row in found.values.items()
-    }
-    blocks = min(map(len, starved.values()))
-    always = [label for label, each in starved.items() if all(each)]
-    if always:
-        verb = "starve" if len(always) > 1 or always[0] in PLURALS else "starves"
-        where = "one trial" if blocks == 1 else f"all {blocks} trials"
-        who = listing([prose(label) for label in always])
-        worst = max(spread.high for label in always if (spread := found.spread(label, LEAST)))
+        if any(map(any, starved.values())):
+            return None
+        least = min(spread.low for label in starved if (spread := found.spread(label, self.head)))
         return Headline(
-            sentence(f"{who} {verb} some of {count(slots)} slots in {where}"),
-            f"the least served slot completes at most {worst:.0%} of the median slot’s pages",
+            f"No backend starves any of {slots} slots{few(blocks)}",
+            f"every slot completes at least {least:.0%} of the median slot’s pages, "
+            f"{plural(blocks, 'block')}",
         )
-    if any(map(any, starved.values())):
-        return None
-    least = min(spread.low for label in starved if (spread := found.spread(label, LEAST)))
-    return Headline(
-        f"No backend starves any of {count(slots)} slots{few(blocks)}",
-        f"every slot completes at least {least:.0%} of the median slot’s pages, "
-        f"{plural(blocks, 'block')}",
-    )
+
+
+COLUMNS: Final = Starving(
+    workloads=[NAME],
+    columns={
+        "least": Read(
+            "least served slot",
+            "pages of the least served slot, of those of the median slot",
+            Unit("share", _percent, _percent),
+            lambda trial: stats.least_served(trial.fairness) if trial.fairness else None,
+        ),
+        "wait": Read(
+            "longest wait of a slot",
+            "longest wait of any slot",
+            MS,
+            lambda trial: 1000 * trial.fairness.longest_gap_s[-1] if trial.fairness else None,
+        ),
+        "jain": Read(
+            "Jain’s",
+            "Jain’s fairness of the slots",
+            Unit("index", _index, _index),
+            lambda trial: trial.fairness.jain if trial.fairness else None,
+        ),
+    },
+    head="least",
+    caption="Fairness between slots",
+    about="{slots} slots, no delay. The share is of what the median slot completes. Jain’s index "
+    "is 1 where all slots complete as much.",
+    title="The slot that completes least, and the one that waits longest",
+    subtitle="{slots} slots, no delay",
+    panels={
+        "pages of the least served slot ÷ median slot": ("least",),
+        "longest wait of any slot": ("wait",),
+    },
+    notes=[
+        f"A slot is starved when it completes less than {STARVED:.0%} of what the median slot "
+        f"completes before the list of URLs runs out. {RANGES}",
+        "{listed}",
+    ],
+    prose=f"A slot is starved when it completes less than {STARVED:.0%} of what the median slot "
+    "completes before the list of URLs runs out. Nothing delays an answer, so every slot could "
+    "fetch all the time. To measure it: `python -m bench run --profile full --only fairness`.",
+)
+measured, answer = COLUMNS.measured, COLUMNS.answer

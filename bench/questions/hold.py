@@ -16,7 +16,7 @@ from bench.plan.profiles import SERVING
 from bench.questions.question import RANGES, Answer, bars, of_models
 from bench.schema import TrialRecord
 from bench.show.figures import Bars, Figure, Panel, Unit
-from bench.show.measured import Measure, Measured, Value, by_label
+from bench.show.measured import KIB_EACH, Measure, Measured, Value, by_label
 from bench.text import KIB, MIB, count, number, significant
 
 NAME: Final = "hold"
@@ -26,12 +26,6 @@ BARE: Final = "bare"
 MOST_DRAWN: Final = len(SERVING)
 """Servers in a chart: the names of more could not be read on a slide."""
 
-
-def _kib(value: float) -> str:
-    return f"{significant(value, 2)} KiB"
-
-
-KIB_EACH: Final = Unit("KiB", _kib, number)
 MIB_FIXED: Final = Unit("MiB", lambda value: f"{significant(value, 2)} MiB", number)
 
 PLAIN, TLS, OWN, OWN_TLS = "plain", "tls", "user", "tls-user"

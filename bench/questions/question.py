@@ -21,7 +21,7 @@ from bench.plan.labels import Label
 from bench.show.figures import Bars, Figure
 from bench.show.measured import Measured
 from bench.show.table import Row, Table
-from bench.show.words import difference, of_blocks, sentence
+from bench.show.words import BY_LOAD, difference, of_blocks, sentence
 from bench.store import Records
 from bench.text import plural
 from crawlers.catalogue import OURS
@@ -177,7 +177,7 @@ def bars(
             [found.panel(axis, *mine, hollow=hollow) for axis, mine in panels.items() if blocks],
             *pair,
         ),
-        notes=(*notes, *found.notes),
+        notes=(*notes, *[BY_LOAD] * bool(hollow), *found.notes),
     )
 
 

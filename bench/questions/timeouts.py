@@ -15,7 +15,8 @@ from typing import Final
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import CPU_PER_1000, Comparison
-from bench.questions.question import RANGES, Answer, Headline, bars, few
+from bench.questions.columns import Columns
+from bench.questions.question import RANGES, Headline, few
 from bench.show.measured import US, Blocks, Measure, Measured, within
 from bench.text import plural, significant
 
@@ -35,23 +36,6 @@ WAYS: Final = {
 """How a program of this kind would limit an exchange; ``trio.fail_after`` raises in addition."""
 
 WITHOUT, WITH, ADDED = "without", "with", "added"
-MEASURES: Final = {
-    WITHOUT: Measure("a crawled page", "a crawled page without timeouts, processor time", US),
-    WITH: Measure("with a timeout", "… with a timeout for each exchange", US),
-    ADDED: Measure("the timeout", "… what it adds", US),
-}
-PROSE: Final = (
-    "On top of a crawled page, in turns, at 100 slots: {each}. It replaces what hardly any program "
-    "has: a sweep that compares a deadline in each of the 100 slots four times a second. "
-    "`asyncio.timeout` puts a timer into the loop’s heap for each page and cancels "
-    "it again, all in Python; with `uvloop` the same timer is one of libuv, under the same Python. "
-    "After `settimeout` Python calls `poll` before each send and each receive, and passes the "
-    "interpreter’s lock once more each time. `aiohttp.ClientTimeout` puts a timer into the loop "
-    "for each request, and each of its waits enters a context that the timer can cancel. "
-    "`trio.move_on_after` makes a cancel scope for each exchange, and trio keeps its deadline in a "
-    "heap of its own. Loops built by hand keep the sweep alone. To measure it: `python -m bench "
-    "run --profile full --only ladder-100 --backends {backends}`."
-)
 
 
 def prices(analysis: Analysis) -> dict[str, Comparison]:
@@ -65,73 +49,6 @@ def prices(analysis: Analysis) -> dict[str, Comparison]:
         if (compared := family.get((point, backend, backend + SUFFIX)))
         and compared.ratio.value is not None
     }
-
-
-def measured(analysis: Analysis, priced: Mapping[str, Comparison]) -> Measured:
-    """The most expensive first."""
-    trials = stats.trials_of(analysis.records, "ladder", "throughput", twins=False)
-    costs = stats.block_values(trials, CPU_PER_1000)  # ms for 1000 pages: µs for each
-    values: dict[str, dict[str, Blocks]] = {}
-    for backend, one in priced.items():
-        plain, timed = costs[one.point, backend], costs[one.point, backend + SUFFIX]
-        values[backend] = {WITHOUT: plain, WITH: timed, ADDED: within(timed, plain, sub)}
-    found = Measured(MEASURES, values)
-    return found.only(found.with_(ADDED, values))
-
-
-def answer(analysis: Analysis) -> Answer | None:
-    priced = prices(analysis)
-    if not priced:
-        return None
-    found = measured(analysis, priced)
-    head = headline(found, priced)
-    ways = "; ".join(f"{backend}: {WAYS[backend]}" for backend in found.values)
-    return Answer(
-        found,
-        head,
-        PROSE.format(
-            each=", ".join(
-                f"`{WAYS[b]}` with `{b}` {said(found, priced[b])}" for b in found.values
-            ),
-            backends=",".join(f"{b},{b}{SUFFIX}" for b in WAYS),
-        ),
-        tables=[
-            found.table(
-                "A timeout for each exchange",
-                "Processor time of a crawled page without and with the way of the backend’s "
-                f"library, at 100 slots, paired in turns: {ways}. All have a deadline in each slot "
-                "and a sweep over the slots as well.",
-            )
-        ],
-        figures=[
-            bars(
-                found,
-                head,
-                NAME,
-                "What a timeout for each exchange costs",
-                "Processor time that it adds to a crawled page at 100 slots, paired in turns",
-                {"processor time that a timeout adds to a page": (ADDED,)},
-                notes=[
-                    f"{ways}. On top of what is in every page: a deadline in each slot, and a "
-                    f"sweep over the slots four times a second. {RANGES}"
-                ],
-            )
-        ],
-    )
-
-
-def headline(found: Measured, priced: Mapping[str, Comparison]) -> Headline:
-    shown = [backend for backend, one in priced.items() if one.ratio.shown]
-    blocks = min(one.ratio.blocks for one in priced.values())
-    behind = f"{plural(blocks, 'block')}; shown for {len(shown)} of {len(priced)}"
-    if not shown:
-        return Headline(f"A timeout for each exchange costs too little to see{few(blocks)}", behind)
-    costs = between([found.median(backend, ADDED) for backend in shown])
-    shares = between([_percent(priced[backend]) for backend in shown])
-    return Headline(
-        f"A timeout for each exchange costs {costs} µs of processor time",
-        f"{shares} % of a page; {behind}",
-    )
 
 
 def _percent(compared: Comparison) -> float:
@@ -149,3 +66,73 @@ def said(found: Measured, compared: Comparison) -> str:
     verdict = "" if compared.ratio.shown else f", {compared.ratio.verdict}"
     cost = found.median(compared.base, ADDED)
     return f"{significant(cost, 2)} µs ({_percent(compared):.0f} %{verdict})"
+
+
+class Priced(Columns):
+    def measured(self, analysis: Analysis) -> Measured:
+        """The most expensive first."""
+        trials = stats.trials_of(analysis.records, "ladder", "throughput", twins=False)
+        costs = stats.block_values(trials, CPU_PER_1000)  # ms for 1000 pages: µs for each
+        values: dict[str, dict[str, Blocks]] = {}
+        for backend, one in analysis.once(prices).items():
+            plain, timed = costs[one.point, backend], costs[one.point, backend + SUFFIX]
+            values[backend] = {WITHOUT: plain, WITH: timed, ADDED: within(timed, plain, sub)}
+        found = Measured(self.columns, values)
+        return found.only(found.with_(ADDED, values))
+
+    def headline(self, analysis: Analysis, found: Measured) -> Headline:
+        priced = analysis.once(prices)
+        shown = [backend for backend, one in priced.items() if one.ratio.shown]
+        blocks = min(one.ratio.blocks for one in priced.values())
+        behind = f"{plural(blocks, 'block')}; shown for {len(shown)} of {len(priced)}"
+        if not shown:
+            return Headline(
+                f"A timeout for each exchange costs too little to see{few(blocks)}", behind
+            )
+        costs = between([found.median(backend, ADDED) for backend in shown])
+        shares = between([_percent(priced[backend]) for backend in shown])
+        return Headline(
+            f"A timeout for each exchange costs {costs} µs of processor time",
+            f"{shares} % of a page; {behind}",
+        )
+
+    def facts(self, analysis: Analysis, found: Measured) -> Mapping[str, str]:
+        priced = analysis.once(prices)
+        each = [f"`{WAYS[b]}` with `{b}` {said(found, priced[b])}" for b in found.values]
+        return {
+            "each": ", ".join(each),
+            "ways": "; ".join(f"{backend}: {WAYS[backend]}" for backend in found.values),
+            "backends": ",".join(f"{b},{b}{SUFFIX}" for b in WAYS),
+        }
+
+
+COLUMNS: Final = Priced(
+    workloads=[NAME],
+    columns={
+        WITHOUT: Measure("a crawled page", "a crawled page without timeouts, processor time", US),
+        WITH: Measure("with a timeout", "… with a timeout for each exchange", US),
+        ADDED: Measure("the timeout", "… what it adds", US),
+    },
+    caption="A timeout for each exchange",
+    about="Processor time of a crawled page without and with the way of the backend’s library, at "
+    "100 slots, paired in turns: {ways}. All have a deadline in each slot and a sweep over the "
+    "slots as well.",
+    title="What a timeout for each exchange costs",
+    subtitle="Processor time that it adds to a crawled page at 100 slots, paired in turns",
+    panels={"processor time that a timeout adds to a page": (ADDED,)},
+    notes=[
+        "{ways}. On top of what is in every page: a deadline in each slot, and a sweep over the "
+        f"slots four times a second. {RANGES}"
+    ],
+    prose="On top of a crawled page, in turns, at 100 slots: {each}. It replaces what hardly any "
+    "program has: a sweep that compares a deadline in each of the 100 slots four times a second. "
+    "`asyncio.timeout` puts a timer into the loop’s heap for each page and cancels "
+    "it again, all in Python; with `uvloop` the same timer is one of libuv, under the same Python. "
+    "After `settimeout` Python calls `poll` before each send and each receive, and passes the "
+    "interpreter’s lock once more each time. `aiohttp.ClientTimeout` puts a timer into the loop "
+    "for each request, and each of its waits enters a context that the timer can cancel. "
+    "`trio.move_on_after` makes a cancel scope for each exchange, and trio keeps its deadline in a "
+    "heap of its own. Loops built by hand keep the sweep alone. To measure it: `python -m bench "
+    "run --profile full --only ladder-100 --backends {backends}`.",
+)
+measured, answer = COLUMNS.measured, COLUMNS.answer

@@ -17,7 +17,7 @@ from bench.analysis.stats.campaigns import FEWEST
 from bench.analysis.wording import both, change, interval
 from bench.plan.labels import Label
 from bench.plan.participants import FREE, PINNED
-from bench.questions import churn, hold, interpreters, mixed, tls
+from bench.questions import churn, hold, interpreters, mixed, tls_pages
 from bench.report import campaigns, cite, findings, markup
 from bench.show.table import MISSING
 from bench.text import KIB, MIB, count, duration, markdown_table, plural, significant
@@ -70,7 +70,7 @@ class Numbers:
         self.analysis = analysis
         self.campaign = analysis.campaign.campaign
         self.python = analysis.campaign.environment.python
-        self._churn, self._tls = churn.measured(analysis), tls.measured(analysis)
+        self._churn, self._tls = churn.measured(analysis), tls_pages.measured(analysis)
         self._hold = hold.measured(analysis)
         self.serves = bool(self._hold.values)
         self.group = campaigns.group_of(analysis.campaign.environment)
@@ -124,15 +124,15 @@ class Numbers:
 
     def encryption(self, label: str) -> str:
         """Microseconds that TLS adds to a page on a kept connection."""
-        return significant(self._tls.median(label, tls.ENCRYPTION), 3)
+        return significant(self._tls.median(label, tls_pages.ENCRYPTION), 3)
 
     def handshake(self, label: str) -> str:
         """Microseconds of processor time of a full handshake, client's side."""
-        return count(self._tls.median(label, tls.HANDSHAKE))
+        return count(self._tls.median(label, tls_pages.HANDSHAKE))
 
     def handshakes(self, label: str) -> str:
         """In how many blocks a handshake was measured."""
-        return plural(len(self._tls.values[label][tls.HANDSHAKE]), "block")
+        return plural(len(self._tls.values[label][tls_pages.HANDSHAKE]), "block")
 
     def server(self, label: str) -> str:
         """KiB of a server for an idle connection: unlike times, the same on any machine."""

@@ -18,7 +18,7 @@ from bench.schema import TrialRecord
 from bench.show import cells
 from bench.show.figures import Panel, Unit
 from bench.show.table import MISSING, Cell, Column, Row, Table, name
-from bench.text import count, duration, duration_tick, listing, number, times
+from bench.text import count, duration, duration_tick, listing, number, significant, times
 
 Blocks = Mapping[int, float]
 """Block -> value."""
@@ -35,6 +35,14 @@ def noted(name: str) -> Value:
         return found if isinstance(found, float) else None
 
     return value
+
+
+def median_response(trial: TrialRecord) -> float | None:
+    return trial.response_time.p50_ms if trial.response_time else None
+
+
+def p99_response(trial: TrialRecord) -> float | None:
+    return trial.response_time.p99_ms if trial.response_time else None
 
 
 def by_label(
@@ -62,9 +70,14 @@ def _microsecond_ticks(value: float) -> str:
     return duration_tick(value / 1000)
 
 
+def _kib(value: float) -> str:
+    return f"{significant(value, 2)} KiB"
+
+
 US: Final = Unit("µs", _microseconds, _microsecond_ticks)
 MS: Final = Unit("ms", duration, duration_tick)
 TIMES: Final = Unit("×", times, number)
+KIB_EACH: Final = Unit("KiB", _kib, number)
 RATE: Final = Unit("pages/s", count, count)
 
 

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bench.plan.tls import EACH_PAGE, KEPT, WAYS, Mode, Tls
-from bench.schema import AnyRecord, Handshakes, Ledger, Status
+from bench.plan.tls import WAYS, Tls
+from bench.questions import tls_pages
+from bench.schema import AnyRecord, Handshakes, Ledger, Status, TrialRecord
 from bench.text import KIB
+from tests.bench.costed import trials
 from tests.bench.synthetic import MODELS, _Maker, campaign, extended
-from tests.bench.turned import in_turns
 
 
 @dataclass(frozen=True)
@@ -54,16 +55,16 @@ def encrypted(
     for block in range(blocks):
         for place, name in enumerate(backends):
             found += [_held(make, block, place, name, count) for count in counts]
-            if pages:
-                found += [_page(make, block, place, name, mode) for mode in (*KEPT, *EACH_PAGE)]
         if control:
             found += [_control(make, block, count) for count in counts]
+    if pages:
+        found += map(_shaken, trials(tls_pages.COLUMNS, cost_us, backends, blocks))
     for name, reason in (refused or {}).items():
         status: Status = "refused"
         trial = _held(make, 0, 0, name, counts[-1])
         found.append(trial.model_copy(update={"status": status, "reason": reason, "memory": None}))
     points = [f"tls-c10k-{count}" for count in counts]
-    points += ["tls-fetch-10", "tls-handshake-10"] if pages else []
+    points += ["tls-fetch-100"] if pages else []
     return extended(records, points, found)
 
 
@@ -102,34 +103,27 @@ def _control(make: _Maker, block: int, count: int) -> Any:
     )
 
 
-def cost_us(name: str, mode: Mode) -> float:
+def cost_us(name: str, key: str) -> float:
     added = ADDED[name]
-    shake = added.handshake_us * (0.4 if mode == "tickets" and added.resumes else 1.0)
     return {
         "plain": PLAIN_US,
         "tls": PLAIN_US + added.encryption_us,
         "churn": CHURN_US,
-        "handshake": CHURN_US + shake,
-        "tickets": CHURN_US + shake,
-    }[mode]
+        "shake": CHURN_US + added.handshake_us,
+        "tickets": CHURN_US + added.handshake_us * (0.4 if added.resumes else 1.0),
+    }[key]
 
 
-def _page(make: _Maker, block: int, place: int, name: str, mode: Mode) -> Any:
-    point = "tls-fetch-10" if mode in KEPT else "tls-handshake-10"
-    trial = in_turns(make.closed(block, place, name, point), cost_us(name, mode))
-    tls = WAYS[mode].tls
-    seen = None
-    if tls is not None:
-        resumed = 490 if mode == "tickets" and ADDED[name].resumes else 0
-        seen = Handshakes(full=500 - resumed, resumed=resumed, failed=0)
+def _shaken(trial: TrialRecord) -> TrialRecord:
+    """With its handshakes as the server counted them; some backends resume sessions."""
+    mode = str(trial.params["mode"])
+    resumed = 490 if mode == "tickets" and ADDED[trial.label].resumes else 0
+    over = {str(each): way.tls for each, way in WAYS.items()}[mode]
+    seen = Handshakes(full=500 - resumed, resumed=resumed, failed=0) if over else None
     assert isinstance(trial.ledger, Ledger)
     return trial.model_copy(
         update={
-            "workload": point.rpartition("-")[0],
-            "params": {
-                **{"slots": 10, "urls": 500, "delay": "none", "mode": mode},
-                "tls": tls.words if tls else None,
-            },
+            "params": trial.params | {"tls": over.words if over else None},
             "ledger": trial.ledger.model_copy(update={"handshakes": seen}),
         }
     )

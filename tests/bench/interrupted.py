@@ -7,7 +7,7 @@ from typing import Any
 
 from bench.plan.participants import Participants
 from bench.plan.workloads import cancel
-from bench.questions.cancelling import CONTROL
+from bench.questions.cancel import CONTROL
 from bench.schema import AnyRecord, Cancelled
 from tests.bench.synthetic import MODELS, _Maker, campaign, extended
 

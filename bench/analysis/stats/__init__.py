@@ -75,7 +75,6 @@ from bench.analysis.stats.ratios import (
     Ratio,
     block_values,
     corrected,
-    costs_in_modes,
     floor_words,
     log_interval,
     ratio,

@@ -17,8 +17,8 @@ from typing import Final
 import numpy as np
 from scipy import stats as sps
 
-from bench.analysis.stats.metrics import PAGES_PER_S, Metric, per_exchange
-from bench.analysis.stats.records import LEVEL, Spread, labels_of, limiter_of, trials_of
+from bench.analysis.stats.metrics import PAGES_PER_S, Metric
+from bench.analysis.stats.records import LEVEL, Spread, limiter_of, trials_of
 from bench.schema import TrialRecord
 from bench.store import Records
 
@@ -226,19 +226,6 @@ def block_values(
         key: {block: float(np.exp(np.mean(np.log(v)))) for block, v in blocks.items()}
         for key, blocks in found.items()
     }
-
-
-def costs_in_modes(records: Records, *workloads: str) -> dict[str, dict[str, dict[int, float]]]:
-    """Label -> mode -> block -> microseconds per page, in the campaign's order.
-
-    In a point with modes a backend takes turns with itself.
-    """
-    costs: dict[str, dict[str, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
-    for trial in trials_of(records, *workloads, twins=False):
-        value = per_exchange(trial)
-        if value is not None:
-            costs[trial.label][str(trial.params.get("mode"))][trial.block] = value
-    return {label: costs[label] for label in labels_of(records) if label in costs}
 
 
 def server_limited(records: Records) -> set[tuple[str, str]]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from bench.analysis.analysis import Analysis
 from bench.capacity import model
 from bench.capacity.model import Costs, Extra, Need
-from bench.questions import churn, tls, variants
+from bench.questions import churn, tls_pages, variants
 from tests.bench import committed, synthetic
 from tests.bench.capacity import samples
 
@@ -72,11 +72,14 @@ def test_what_the_report_says_too_is_the_same_number(reference: Analysis, costs:
     for label in opened.values:
         assert costs.of(label).extra.opening == opened.median(label, churn.OPENING)
         assert costs.of(label).extra.opening_of == label
-    encrypted = tls.measured(reference)
-    for label in encrypted.with_(tls.HANDSHAKE, encrypted.values):
+    encrypted = tls_pages.measured(reference)
+    for label in encrypted.with_(tls_pages.HANDSHAKE, encrypted.values):
         extra = costs.of(label).extra
-        assert (extra.handshake, extra.tls_of) == (encrypted.median(label, tls.HANDSHAKE), label)
-        added = encrypted.spread(label, tls.ENCRYPTION)
+        assert (extra.handshake, extra.tls_of) == (
+            encrypted.median(label, tls_pages.HANDSHAKE),
+            label,
+        )
+        added = encrypted.spread(label, tls_pages.ENCRYPTION)
         assert extra.tls == (max(added.median, 0.0) if added else None)
     found = variants.variants(reference)
     assert found is not None

@@ -13,11 +13,11 @@ from bench.analysis.analysis import Analysis
 from bench.cards import document
 from bench.cards.document import BY, Card, ahead, better, card, numbers
 from bench.costs.record import Costs, accounts
-from bench.questions import answers
+from bench.questions import answers, churn
 from crawlers.catalogue import OURS
 from tests.bench import committed
+from tests.bench.costed import costed
 from tests.bench.costs.samples import header, sample
-from tests.bench.opened import opened
 from tests.bench.synthetic import MODELS, analysed, campaign, rungs
 
 NAMES = (*MODELS, "trio", "asyncio_protocol")
@@ -62,10 +62,10 @@ def test_the_base_is_not_compared_with_itself(analysis: Analysis) -> None:
 
 
 def test_every_question_has_its_rows_on_a_card() -> None:
-    analysis = analysed(opened(backends=NAMES, blocks=5, workloads=("ladder",)))
+    analysis = analysed(costed(churn.COLUMNS, backends=NAMES, blocks=5, workloads=("ladder",)))
     found = rows(made(analysis, "callbacks"))
     opening = "to open and close a connection, processor time, µs"
-    assert found[opening][:2] == ["churn", "48"]
+    assert found[opening][:2] == ["churn", "10.8"]
     for question, answer in answers(analysis):
         for row in answer.measured.card("callbacks", question.NAME):
             assert str(row[0]) in found

@@ -31,7 +31,7 @@ def test_where_nothing_differs_nobody_starves() -> None:
 
 def test_the_numbers_are_those_of_the_trials() -> None:
     analysis = analysed(unfair(blocks=3))
-    found = fairness.measured(analysis)[0]
+    found = fairness.measured(analysis)
     assert list(found.values) == list(MODELS)
     runs = [t.fairness for t in analysis.records.trials if t.label == "threads" and t.fairness]
     assert sorted(found.values["threads"]["least"].values()) == sorted(

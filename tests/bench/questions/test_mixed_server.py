@@ -8,6 +8,7 @@ import pytest
 from bench.histograms import encode_latency
 from bench.questions import mixed_server
 from bench.schema import AnyRecord, TrialRecord
+from tests.bench.sure import sure
 from tests.bench.synthetic import MODELS, analysed, campaign
 
 TAIL_MS = {
@@ -37,31 +38,23 @@ def beside_work(late: int = 0, **options: object) -> list[AnyRecord]:
     return found
 
 
-def test_the_tail_of_the_others_is_told() -> None:
-    answer = mixed_server.answer(analysed(beside_work(blocks=5)))
-    assert answer is not None
-    assert answer.headline is not None
-    assert answer.headline.text.startswith("Beside work (40 % load), ")
-    assert "45 ms with async/await and 15 ms with threads" in answer.headline.text
-    remedied = beside_work(blocks=5, backends=(*MODELS, "async_await_pool"))
-    with_pool = mixed_server.answer(analysed(remedied))
-    assert with_pool is not None
-    assert with_pool.headline is not None
-    assert "45 ms with async/await and 2.0 ms with async_await_pool" in with_pool.headline.text
-    found = mixed_server.measured(analysed(beside_work(blocks=5)))
-    for label in MODELS:
-        assert found.median(label, mixed_server.TAIL) == pytest.approx(TAIL_MS[label], rel=0.01)
-        assert found.median(label, mixed_server.WORKED) == 11.0
+def test_the_tail_is_that_of_each_server() -> None:
+    analysis = analysed(beside_work(blocks=5, backends=(*MODELS, "async_await_pool")))
+    found = mixed_server.measured(analysis)
+    for label, tail in TAIL_MS.items():
+        assert found.median(label, "tail") == pytest.approx(tail, rel=0.01)
+        assert found.median(label, "worked") == 11.0
+    answer = sure(mixed_server.answer(analysis))
+    said = sure(answer.headline).text
+    assert said.startswith("Beside work (40 % load), ")
+    assert said.endswith("45 ms with async/await and 2.0 ms with async_await_pool")
     assert not answer.warnings
 
 
 def test_a_p99_needs_blocks() -> None:
-    answer = mixed_server.answer(analysed(beside_work(blocks=4)))
-    assert answer is not None
-    assert answer.headline is None
+    assert sure(mixed_server.answer(analysed(beside_work(blocks=4)))).headline is None
 
 
 def test_a_load_that_was_late_is_told() -> None:
-    answer = mixed_server.answer(analysed(beside_work(blocks=2, late=10_000)))
-    assert answer is not None
+    answer = sure(mixed_server.answer(analysed(beside_work(blocks=2, late=10_000))))
     assert "late" in answer.warnings[0]

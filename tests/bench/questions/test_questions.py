@@ -16,7 +16,7 @@ import pytest
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import MIN_BLOCKS
-from bench.questions import QUESTIONS, answers, pairs
+from bench.questions import QUESTIONS, STORY, accept, answers, churn, pairs, serve
 from bench.questions.question import (
     Headline,
     Question,
@@ -29,11 +29,10 @@ from bench.report.charts import story
 from bench.schema import AnyRecord
 from bench.show.measured import US, Measure, Measured
 from tests.bench import synthetic
+from tests.bench.costed import costed
 from tests.bench.encrypted import encrypted
 from tests.bench.interrupted import interrupted
 from tests.bench.mapped import mapped
-from tests.bench.opened import opened
-from tests.bench.questions.test_accept import accepted
 from tests.bench.questions.test_crossover import crossed
 from tests.bench.questions.test_equal import flipped
 from tests.bench.questions.test_fairness import unfair
@@ -43,7 +42,6 @@ from tests.bench.questions.test_mixed_server import beside_work
 from tests.bench.questions.test_open_loop import scheduled
 from tests.bench.questions.test_page import split
 from tests.bench.questions.test_processors import widened
-from tests.bench.questions.test_serve import loaded
 from tests.bench.questions.test_slow_readers import read_slowly
 from tests.bench.questions.test_timeouts import limited
 from tests.bench.report.looks import draw_in_every_look
@@ -67,7 +65,7 @@ MEASURED: dict[str, Callable[..., Any]] = {
     "waiting": partial(synthetic.campaign, workloads=["waiting"]),
     "crossover": crossed,
     "handovers": switching,
-    "churn": opened,
+    "churn": partial(costed, churn.COLUMNS),
     "tls_pages": encrypted,
     "open_loop": scheduled,
     "mixed": worked,
@@ -79,8 +77,8 @@ MEASURED: dict[str, Callable[..., Any]] = {
     "interpreters": across,
     "trust": partial(synthetic.campaign, workloads=("throughput",)),
     "equal": flipped,
-    "serve": loaded,
-    "accept": accepted,
+    "serve": partial(costed, serve.COLUMNS),
+    "accept": partial(costed, accept.COLUMNS),
     "hold": holding,
     "mixed_server": beside_work,
     "slow_readers": read_slowly,
@@ -111,9 +109,12 @@ CLAIM_NOTHING: Final = ("variants",)
 every = pytest.mark.parametrize("question", QUESTIONS, ids=named)
 
 
+def test_they_are_called_like_their_modules() -> None:
+    assert [question.NAME for question in QUESTIONS] == [*STORY]
+
+
 @every
-def test_it_has_a_name_and_asks_something(question: Question) -> None:
-    assert question.NAME.isidentifier()
+def test_it_asks_something(question: Question) -> None:
     assert question.ASKS.endswith("?")
 
 

@@ -14,7 +14,7 @@ def test_the_variant_is_compared_with_what_it_changes() -> None:
     analysis = analysed(mapped(blocks=5))
     found = receive.measured(analysis)
     assert list(found.values) == ["async_await", MAPPED, "callbacks"]
-    (pair,) = sure(receive.headline(analysis)).pairs
+    (pair,) = sure(receive.COLUMNS.headline(analysis, found)).pairs
     assert 1 / sure(pair.ratio.value) == pytest.approx(AS_MUCH)
     faults = sure(found.spread(MAPPED, "faults"))
     assert faults.median == pytest.approx(2.2, abs=0.01)

@@ -34,10 +34,10 @@ def test_memory_and_waits_are_those_of_each_server() -> None:
     found = slow_readers.measured(analysed(read_slowly(blocks=5)))
     assert list(found.values) == list(MODELS)
     for label in MODELS:
-        each = found.median(label, slow_readers.USER)
+        each = found.median(label, "user")
         assert each == pytest.approx(KNOWN[label].user_kib, rel=0.1)
-        assert found.median(label, slow_readers.ALONE) == 2.0
-        assert found.median(label, slow_readers.BESIDE) == pytest.approx(4.0, rel=0.01)
+        assert found.median(label, "alone") == 2.0
+        assert found.median(label, "beside") == pytest.approx(4.0, rel=0.01)
 
 
 def test_the_sentence_names_interpreter_and_segments() -> None:

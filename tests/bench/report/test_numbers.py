@@ -7,12 +7,13 @@ import re
 import pytest
 
 from bench.launch import ROOT
+from bench.questions import serve
 from bench.report.numbers import CITES, Lock, NotShownError, Numbers, cited
 from bench.schema import TrialRecord
 from bench.show.table import MISSING
 from tests.bench import committed
+from tests.bench.costed import costed
 from tests.bench.questions.test_hold import holding
-from tests.bench.questions.test_serve import loaded
 from tests.bench.synthetic import analysed
 
 MOST_WORDS = {"README.md": 700, "docs/which-one.md": 2500}
@@ -67,11 +68,12 @@ def test_every_situation_and_pair_has_one_answer_and_says_when_it_is_wrong() -> 
 
 def test_a_server_has_numbers_where_it_was_measured() -> None:
     held = [one for one in holding(blocks=2) if isinstance(one, TrialRecord)]
-    both = Numbers(analysed([*loaded(blocks=2), *held]))
+    loaded = costed(serve.COLUMNS, blocks=2)
+    both = Numbers(analysed([*loaded, *held]))
     assert both.serves
     assert float(both.server("threads")) > float(both.server("callbacks"))
     assert both.server("aiohttp") == MISSING
-    assert not Numbers(analysed(loaded(blocks=2))).serves
+    assert not Numbers(analysed(loaded)).serves
 
 
 def test_a_number_to_cite_says_nothing_about_other_cases(numbers: Numbers) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bench.questions import cancelling
-from bench.questions.cancelling import CONTROL, busy, closed
+from bench.questions import cancel
+from bench.questions.cancel import CONTROL, busy, closed
 from tests.bench import synthetic
 from tests.bench.interrupted import CONTROL_US, SERVER_US, SIZES, each_us, interrupted
 from tests.bench.sure import sure
@@ -13,7 +13,7 @@ from tests.bench.synthetic import MODELS, analysed
 
 
 def test_everything_is_closed_when_both_ends_have_closed() -> None:
-    found = cancelling.measured(analysed(interrupted()))
+    found = cancel.measured(analysed(interrupted()))
     assert list(found.values) == [*MODELS, CONTROL]
     for size in SIZES:
         for label in MODELS:
@@ -31,15 +31,15 @@ def test_the_headline_is_about_the_most_that_has_five_blocks() -> None:
     few = [one for one in interrupted(sizes=(10_000,), blocks=1) if one not in records]
     trials = [one for one in few if getattr(one, "point", "") == "cancel-10000"]
     analysis = analysed([*records[:-1], *trials, records[-1]])
-    answer = sure(cancelling.answer(analysis))
+    answer = sure(cancel.answer(analysis))
     assert sure(answer.headline).text == (
         "Interrupting 1,000 exchanges takes 130 ms with threads and 22 ms with callbacks"
     )
-    assert "closed-10000" in cancelling.measured(analysis).measures
+    assert "closed-10000" in cancel.measured(analysis).measures
 
 
 def test_what_leaves_something_behind_is_not_counted() -> None:
-    found = cancelling.measured(analysed(interrupted(left="threads")))
+    found = cancel.measured(analysed(interrupted(left="threads")))
     assert "threads" not in found.values
 
 

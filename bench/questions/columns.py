@@ -1,0 +1,145 @@
+"""A question as a value: its columns, and what is said, tabulated and drawn of them.
+
+A row is a backend. A column is a number of each trial in one place, or follows from two others,
+block by block. All else is words; those in braces are facts of the campaign. A question with a
+rule of its own is a subclass with that method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from bench.analysis import stats
+from bench.analysis.analysis import Analysis
+from bench.analysis.stats.metrics import per_exchange
+from bench.questions.question import RANGES, Answer, Headline, bars, of_models
+from bench.schema import TrialRecord
+from bench.show.measured import Blocks, Measure, Measured, Value, by_label, within
+
+Rows = Mapping[str, Mapping[str, Blocks]]
+"""Label -> column -> what was read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read(Measure):
+    """A number of each trial: of all, or of those in one place or mode."""
+
+    value: Value = per_exchange
+    at: str = ""  # a workload, or one of its points
+    mode: str = ""
+    shown: bool = True  # if not, it is there for others to follow from
+
+    def __call__(self, trial: TrialRecord) -> float | None:
+        here = self.at in ("", trial.workload, trial.point)
+        turn = self.mode in ("", trial.params.get("mode"))
+        return self.value(trial) if here and turn else None
+
+    def blocks(self, rows: Rows, label: str, key: str) -> Blocks:
+        return rows[label].get(key, {})
+
+
+@dataclass(frozen=True, slots=True)
+class Follows(Measure):
+    """Two columns compared, in the blocks that have both: ``how(one, other)``."""
+
+    how: Callable[[float, float], float]
+    one: str
+    other: str
+    base: str = ""  # the label whose column the other is; empty: each label's own
+    middle: bool = False  # the other's median, where its blocks are not the same
+    shown: bool = True
+
+    def blocks(self, rows: Rows, label: str, _: str) -> Blocks:
+        one = rows[label].get(self.one, {})
+        other = rows.get(self.base or label, {}).get(self.other, {})
+        if self.middle and other:
+            other = dict.fromkeys(one, median(other.values()))
+        return within(one, other, self.how)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Columns:
+    """What a question reads, and its words."""
+
+    workloads: Sequence[str]
+    columns: Mapping[str, Measure]  # Read, Follows, or what a method of its own fills
+    needs: Collection[str] = ()  # a row has one of these columns, or is left out
+    head: str = ""  # the column of the headline
+    says: str = ""  # its beginning, up to the number of the model with the most
+    remedies: Sequence[str] = ()
+    caption: str  # of the table
+    about: str
+    further: str = ""
+    figure: str = ""  # the name of the chart; empty: that of the first workload
+    title: str
+    subtitle: str
+    panels: Mapping[str, Sequence[str]]
+    pair: tuple[str, str] = ("", "")
+    notes: Sequence[str] = (RANGES,)
+    prose: str
+
+    def trials(self, analysis: Analysis) -> list[TrialRecord]:
+        return stats.trials_of(analysis.records, *self.workloads, twins=False)
+
+    def measured(self, analysis: Analysis) -> Measured:
+        trials = self.trials(analysis)
+        labels = dict.fromkeys([*analysis.labels, *(trial.label for trial in trials)])
+        read = {key: each for key, each in self.columns.items() if isinstance(each, Read)}
+        rows = by_label(trials, labels, read)
+        shown = {
+            key: each
+            for key, each in self.columns.items()
+            if isinstance(each, Read | Follows) and each.shown
+        }
+        values = {}
+        for label in rows:
+            row = {key: each.blocks(rows, label, key) for key, each in shown.items()}
+            row = {key: blocks for key, blocks in row.items() if blocks}
+            if row.keys() & (self.needs or row.keys()):
+                values[label] = row
+        return Measured(shown, values, stats.asleep(trials))
+
+    def facts(self, analysis: Analysis, found: Measured, /) -> Mapping[str, str]:
+        """What stands in place of the words in braces."""
+        return {}
+
+    def headline(self, analysis: Analysis, found: Measured, /) -> Headline | None:
+        says = self.says.format_map(self.facts(analysis, found))
+        return of_models(found, self.head, says, self.remedies)
+
+    def drawn(self, analysis: Analysis, found: Measured, /) -> Measured:
+        return found
+
+    def hollow(self, analysis: Analysis, /) -> Collection[str]:
+        """The labels that something else limited."""
+        return ()
+
+    def warnings(self, analysis: Analysis, /) -> Sequence[str]:
+        return ()
+
+    def answer(self, analysis: Analysis) -> Answer | None:
+        found = self.measured(analysis)
+        if not found.values:
+            return None
+        facts, head = self.facts(analysis, found), self.headline(analysis, found)
+        chart = bars(
+            self.drawn(analysis, found),
+            head,
+            self.figure or self.workloads[0],
+            self.title,
+            self.subtitle.format_map(facts),
+            self.panels,
+            self.pair,
+            notes=[*filter(None, (note.format_map(facts) for note in self.notes))],
+            hollow=self.hollow(analysis),
+        )
+        return Answer(
+            found,
+            head,
+            self.prose.format_map(facts),
+            tables=[found.table(self.caption, self.about.format_map(facts), self.further)],
+            figures=[chart],
+            warnings=self.warnings(analysis),
+        )
