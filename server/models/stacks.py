@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from functools import partial
 from threading import Event, Thread
-from typing import Final
+from typing import Any, Final
 from wsgiref.types import WSGIApplication
 
 from server.models.apps import asgi, for_aiohttp, wsgi
@@ -38,12 +38,23 @@ def follow_parent(ended: Event) -> None:
 @contextmanager
 def lent(service: Service) -> Iterator[None]:
     """The process belongs to a stack for the length of a ``with``, and so do its signals."""
-    ended = Event()
+    ended, say, unsaid = Event(), service.ready, []
+
+    def ready() -> None:
+        try:
+            say()
+        except OSError as error:  # a stack may take this for something else, and serve on
+            unsaid.append(error)
+            signal.raise_signal(signal.SIGTERM)
+
+    service.ready = ready
     if service.exit_with_parent:
         Thread(target=follow_parent, args=(ended,), daemon=True).start()
     with suppress(KeyboardInterrupt, SystemExit):
         yield
     ended.set()
+    if unsaid:
+        raise unsaid[0]
 
 
 def aiohttp_web(service: Service) -> None:
@@ -136,11 +147,12 @@ def gunicorn_gevent(service: Service) -> None:
     """gunicorn with gevent: the worker is a process, which sends its tally at its end."""
     from gunicorn.app.base import BaseApplication
 
-    def end(server: object, worker: object) -> None:
+    def end(server: Any, worker: Any) -> None:  # noqa: ANN401
         its.send(json.dumps(asdict(service.tally)).encode())
-        os._exit(0)  # what this process was forked from is not its own to end
+        # What this process was forked from is not its own to end.
+        os._exit(0 if worker.booted else server.WORKER_BOOT_ERROR)
 
-    limits = service.limits
+    limits, ready = service.limits, service.ready  # a worker that cannot say so fails to boot
     ours, its = socket.socketpair()
     settings = {
         "bind": f"fd://{service.listening.detach()}", "workers": 1, "worker_class": "gevent",
@@ -148,7 +160,7 @@ def gunicorn_gevent(service: Service) -> None:
         "keepalive": round(limits.idle_s), "graceful_timeout": round(limits.grace_s),
         "timeout": 0,  # its watchdog's clock goes on while the harness stops its worker
         "loglevel": "warning", "worker_exit": end,
-        "post_worker_init": lambda worker: service.ready(),
+        "post_worker_init": lambda worker: ready(),
     }  # fmt: skip
 
     class Application(BaseApplication):  # type: ignore[misc]
