@@ -166,7 +166,7 @@ def used() -> str:
 
 
 def held_equal() -> str:
-    """The table of docs/method.md: what the harness holds equal, each of it flipped once."""
+    """The table of docs/notebook/method-studies.md: what the harness holds equal, each of it flipped once."""
     analysis = analysed("equal")
     found = equal.answer(analysis)
     assert found is not None, "this is what results/equal is for"
@@ -206,7 +206,7 @@ BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
     ("notebook/fleet", "fleet-tls"): partial(fleet_tables, "fleet-tls"),
     ("story", "story"): story,
     ("notebook/libraries", libraries.NAME): used,
-    ("method", equal.NAME): held_equal,
+    ("notebook/method-studies", equal.NAME): held_equal,
     ("servers", "servers"): served,
     ("contributing-results", comparison.CONTRIBUTED): others,
     ("../README", numbers.TABLE): lambda: numbers.table(quoted()),

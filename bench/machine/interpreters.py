@@ -100,7 +100,9 @@ def with_jit(found: Iterable[FoundInterpreter]) -> list[FoundInterpreter]:
 def candidates() -> list[Path]:
     """Files on PATH and under pyenv that are named like one of the releases, each once."""
     pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
-    folders = [*map(Path, os.get_exec_path()), *sorted((pyenv / "versions").glob("*/bin"))]
+    folders = [*map(Path, os.get_exec_path())]
+    with suppress(PermissionError):  # somebody else's
+        folders += sorted((pyenv / "versions").glob("*/bin"))
     files = (folder / f"python{release}" for release in RELEASES for folder in folders)
     # An environment's python is a link to the one that it was made with.
     return list(dict.fromkeys(file.resolve() for file in files if os.access(file, os.X_OK)))
