@@ -166,7 +166,7 @@ def used() -> str:
 
 
 def held_equal() -> str:
-    """The table of docs/notebook/method-studies.md: what the harness holds equal, each of it flipped once."""
+    """The table of the notebook: what the harness holds equal, each of it flipped once."""
     analysis = analysed("equal")
     found = equal.answer(analysis)
     assert found is not None, "this is what results/equal is for"
