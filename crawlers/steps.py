@@ -85,7 +85,7 @@ def chosen(text: str) -> str:
         return text
     if text.isdecimal() and 0 < int(text) <= len(STEPS):
         return STEPS[int(text) - 1]
-    raise JobError(f"no step {text!r}: python -m crawlers chapter lists them")
+    raise JobError(f"no step {text!r}: list them with: python -m crawlers chapter")
 
 
 def source_of(step: str) -> str:
@@ -164,7 +164,7 @@ def exercise(number: int) -> tuple[str, str, str, str]:
     """An exercise by its number, which counts from 1."""
     known = exercises()
     if not 0 < number <= len(known):
-        raise JobError(f"no exercise {number}: python -m crawlers chapter --break lists them")
+        raise JobError(f"no exercise {number}: list them with: python -m crawlers chapter --break")
     return known[number - 1]
 
 

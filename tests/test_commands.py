@@ -20,6 +20,7 @@ from bench.__main__ import main
 from bench.cli import command, options
 from bench.launch import ROOT
 from bench.run import runner
+from crawlers import steps
 from crawlers.backend import Backend
 from crawlers.catalogue import OURS
 from crawlers.command import make_parser
@@ -129,6 +130,8 @@ def attempt(words: Sequence[str]) -> None:
             command.parser(name, command.load(name)).parse_args(arguments)
         case ["python", "-m", "crawlers", "conformance", *_]:
             pass
+        case ["python", "-m", "crawlers", "chapter", *arguments]:
+            steps.make_parser().parse_args(arguments)
         case ["python", "-m", "crawlers", *arguments]:
             make_parser().parse_args(arguments)
         case ["python", "-m", "server", "models"]:

@@ -160,7 +160,10 @@ def descriptors(process: psutil.Process) -> int:
     with suppress(OSError):
         if size := os.stat(procfs.ROOT / f"proc/{process.pid}/fd").st_size:
             return size
-    return int(process.num_fds())
+    try:
+        return int(process.num_fds())
+    except psutil.AccessDenied:  # of a process of ours that has just ended
+        raise psutil.NoSuchProcess(process.pid) from None
 
 
 def process_parts(process: psutil.Process, stack: int | None) -> MemoryParts:

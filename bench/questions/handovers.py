@@ -194,7 +194,7 @@ def headline(
     ranges = " and ".join(f"{times(s.low)} to {times(s.high)}" for s in (many, one))
     ranges = f"{ranges}: lowest and highest of {plural(blocks, 'block')}"
     return Headline(
-        say([many.median, one.median]) + few(blocks),
+        say([many.median, one.median]) + few(blocks).removesuffix(" each"),
         f"{'no interval' if few(blocks) else ranges}; {each}",
         numbers=combinable(analysis, line, blocks),
         quotes=[f"{what}/{VOLUNTARY}/{FREE}", f"{what}/{VOLUNTARY}/{FREE}{ONE}"],

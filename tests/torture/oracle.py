@@ -19,7 +19,6 @@ ERRORS = {
         ("close_before", "close_in_head", "close_in_body", "close_in_chunks"), "closed"
     ),
     **dict.fromkeys(("bad_chunk", "bad_status_line", "bad_length", "interim_storm"), "protocol"),
-    "bomb": "coded",
     **dict.fromkeys(("header_bomb", "endless_head", "endless_body"), "too_large"),
     **dict.fromkeys(("close_in_chunks", "cut_in_body", "cut_in_chunks", "torn_record"), "closed"),
     "cut_to_close": "truncated",
@@ -41,7 +40,7 @@ PORTS = {
 """The error kind of each odd port of a site."""
 
 RETRIED = frozenset({"timeout", "reset", "closed", "refused", "handshake", "truncated"})
-LINKLESS = frozenset({"bomb"})
+CODED = frozenset({"bomb"})
 
 
 @dataclass(frozen=True)
@@ -154,8 +153,9 @@ def _fetch(
         return Row(page.status, checksum=crc32(b"not now\n")), (), 1
     if page.kind == "redirect":
         return _redirect(url, page, hello), (), 1
-    links = () if page.kind in LINKLESS else page.links
-    return Row(200, checksum=crc32(page.body)), links, tries
+    if page.kind in CODED:
+        return Row(200, "coded", checksum=crc32(page.body)), (), tries
+    return Row(200, checksum=crc32(page.body)), page.links, tries
 
 
 def _redirect(url: str, page: Page, hello: dict[str, Any]) -> Row:

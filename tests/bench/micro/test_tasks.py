@@ -61,12 +61,15 @@ def test_the_chart_says_what_the_record_says() -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
+@pytest.mark.root
 def test_threads_take_more_than_generators(monkeypatch: pytest.MonkeyPatch) -> None:
     two = {name: KINDS[name] for name in ("generator", "thread")}
     counts = {"COUNTS": (5_000, 10_000, 20_000, 40_000), "THREAD_COUNTS": (20, 60, 120, 240)}
     for name, value in ({"KINDS": two, "TURNS": 20} | counts).items():
         monkeypatch.setattr(tasks, name, value)
     found = TasksRecord.measure(1, Console(quiet=True)).measured()
+    if found.spread("thread", TOTAL) is None:
+        pytest.skip("not all memory of a thread can be read: the kernel's part is root's")
     assert 100 < found.median("generator", TOTAL) < 1000
     assert found.median("thread", TOTAL) > 10 * found.median("generator", TOTAL)
     assert all(found.spread(name, key) for name in two for key in tasks.TIMES)
