@@ -162,8 +162,8 @@ def descriptors(process: psutil.Process) -> int:
             return size
     try:
         return int(process.num_fds())
-    except psutil.AccessDenied:  # of a process of ours that has just ended
-        raise psutil.NoSuchProcess(process.pid) from None
+    except psutil.AccessDenied:  # of a process of ours that has just ended, and has none
+        return 0
 
 
 def process_parts(process: psutil.Process, stack: int | None) -> MemoryParts:
