@@ -33,7 +33,7 @@ from bench.show.figures import Axis, Cloud, Figure, Unit
 from bench.show.measured import US, Measure, Measured
 from bench.show.table import Column, Columns, Table, name, tabled
 from bench.show.words import of_blocks
-from bench.text import number, plural, times
+from bench.text import capital, number, plural, times
 
 NAME: Final = "handovers"
 ASKS: Final = "What does the interpreter's lock cost threads?"
@@ -135,23 +135,38 @@ def measured(found: Sequence[TrialRecord], what: str) -> Measured:
     return Measured(measures, {label: values[label] for label in order if label in values})
 
 
+@dataclass(frozen=True, slots=True)
+class Crawls:
+    """The crawls of one kind of page, and what follows from them."""
+
+    what: str  # "crawled"
+    trials: Sequence[TrialRecord]
+    found: Measured
+    windows: Sequence[Window]
+    line: Law | None
+
+    @classmethod
+    def of(cls, analysis: Analysis, point: str) -> Crawls:
+        here, what = trials(analysis, point), PAGES[point]
+        windows = windows_of(here)
+        line = law([window for window in windows if window.label.startswith(FREE)])
+        return cls(what, here, measured(here, what), windows, line)
+
+
 def answer(analysis: Analysis) -> Answer | None:
-    crawled = trials(analysis, CRAWLED) or trials(analysis, FETCHED)
-    if not crawled:
+    every = [crawls for point in PAGES if (crawls := Crawls.of(analysis, point)).trials]
+    if not every:
         return None
-    point = crawled[0].point
-    found, windows = measured(crawled, PAGES[point]), windows_of(crawled)
-    line = law([window for window in windows if window.label.startswith(FREE)])
-    tables = [table(analysis, each) for each in PAGES if trials(analysis, each)]
-    head = headline(analysis, found, line, PAGES[point], all_of(crawled))
-    said = f"{line.words}. " if line else ""
+    first = every[0]
+    head = headline(first, every)
+    said = f"{capital(first.line.words)}. " if first.line else ""
     return Answer(
-        found,
+        first.found,
         head,
-        f"{said[:1].upper()}{said[1:]}{PROSE}",
-        tables=tables,
+        f"{said}{PROSE}",
+        tables=[*map(table, every)],
         printed=True,
-        figures=[figure(crawled, windows, line, head)] if line else [],
+        figures=[figure(first, first.line, head)] if first.line else [],
     )
 
 
@@ -161,21 +176,24 @@ def all_of(found: Sequence[TrialRecord]) -> str:
     return plural(len(here), "processor") if here else "all processors"
 
 
-def combinable(analysis: Analysis, line: Law, blocks: int) -> list[Number]:
+def combinable(every: Sequence[Crawls], line: Law, blocks: int) -> list[Number]:
     """Every number of both kinds of page, and what a hand-over costs."""
     found = [
-        replace(number, key=f"{what}/{number.key}", what=f"{number.what} ({what} page)")
-        for point, what in PAGES.items()
-        for number in numbers(measured(trials(analysis, point), what), VOLUNTARY, COST)
+        replace(
+            number,
+            key=f"{crawls.what}/{number.key}",
+            what=f"{number.what} ({crawls.what} page)",
+        )
+        for crawls in every
+        for number in numbers(crawls.found, VOLUNTARY, COST)
     ]
     switch = Spread(line.switch_us, line.switch_us, line.switch_us, blocks)
     return [*found, Number("switch", "a hand-over of the lock", US.symbol, switch)]
 
 
-def headline(
-    analysis: Analysis, found: Measured, line: Law | None, what: str, several: str
-) -> Headline | None:
+def headline(first: Crawls, every: Sequence[Crawls]) -> Headline | None:
     """The hand-overs on all processors and on one, and what each costs."""
+    found, line, what, several = first.found, first.line, first.what, all_of(first.trials)
     if not {FREE, FREE + ONE} <= found.values.keys() or line is None:
         return None
     many, one = found.spread(FREE, VOLUNTARY), found.spread(FREE + ONE, VOLUNTARY)
@@ -196,7 +214,7 @@ def headline(
     return Headline(
         say([many.median, one.median]) + few(blocks).removesuffix(" each"),
         f"{'no interval' if few(blocks) else ranges}; {each}",
-        numbers=combinable(analysis, line, blocks),
+        numbers=combinable(every, line, blocks),
         quotes=[f"{what}/{VOLUNTARY}/{FREE}", f"{what}/{VOLUNTARY}/{FREE}{ONE}"],
         say=say,
     )
@@ -211,37 +229,31 @@ COLUMNS: Final[Columns[Row]] = (
 )
 
 
-def table(analysis: Analysis, point: str) -> Table:
-    here = trials(analysis, point)
-    found = measured(here, PAGES[point])
-    line = law([window for window in windows_of(here) if window.label.startswith(FREE)])
+def table(crawls: Crawls) -> Table:
     return tabled(
-        f"Context switches of a {PAGES[point]} page",
+        f"Context switches of a {crawls.what} page",
         COLUMNS,
-        [(label, found) for label in found.values],
+        [(label, crawls.found) for label in crawls.found.values],
         about=(
             "Whole crawls at 100 slots; median and range over blocks. Without “one processor” a "
-            f"client has {all_of(here)}."
+            f"client has {all_of(crawls.trials)}."
         ),
-        notes=[f"Threads need {line.words}."] if line else (),
+        notes=[f"Threads need {crawls.line.words}."] if crawls.line else (),
     )
 
 
-def figure(
-    found: Sequence[TrialRecord], windows: Sequence[Window], line: Law, head: Headline | None
-) -> Figure:
+def figure(crawls: Crawls, line: Law, head: Headline | None) -> Figure:
     dots: dict[str, list[tuple[float, float]]] = defaultdict(list)
-    for window in windows:
+    for window in crawls.windows:
         if window.label != BASE:  # on all processors it is as on one
             dots[window.label].append((window.voluntary, window.us))
-    costs = measured(found, PAGES[found[0].point])
     return Figure(
         name=NAME,
         title="Processor time of a page over its context switches",
         headline=head.text if head else None,
         subtitle=(
-            f"Each dot is a window of 500 {PAGES[found[0].point]} pages of one crawl at 100 slots; "
-            f"{of_blocks(costs.blocks([COST]))}"
+            f"Each dot is a window of 500 {crawls.what} pages of one crawl at 100 slots; "
+            f"{of_blocks(crawls.found.blocks([COST]))}"
         ),
         data=Cloud(
             x=Axis("voluntary context switches per page"),
