@@ -50,34 +50,10 @@ def bench(session: nox.Session) -> None:
 
 
 @nox.session
-def micro(session: nox.Session) -> None:
-    """Measure waiting tasks, imports, calls to a thread, and pools: -- --only hops."""
-    bench_environment(session)
-    session.run("python", "-m", "bench", "micro", *session.posargs)
-
-
-@nox.session
-def costs(session: nox.Session) -> None:
-    """Count instructions, system calls, allocations and segments per page: -- --backends a,b."""
-    bench_environment(session)
-    session.run("python", "-m", "bench", "costs", *session.posargs)
-
-
-@nox.session
-def fleet(session: nox.Session) -> None:
-    """Run many processes at once: -- plan --connections 1000000, -- hold, -- crawl."""
+def study(session: nox.Session) -> None:
+    """Measure or show a study: -- micro, -- costs, -- claims, -- fleet, -- interpreters."""
     install(session, "fleet", "variants")
-    session.run("python", "-m", "bench", "fleet", *session.posargs)
-
-
-@nox.session
-def bench_interpreters(session: nox.Session) -> None:
-    """Measure the four models on every CPython from 3.11 to 3.15 (or -- PATHS).
-
-    The harness finds the interpreters, not nox, because their trials share blocks.
-    """
-    bench_environment(session)
-    session.run("python", "-m", "bench", "interpreters", *session.posargs)
+    session.run("python", "-m", "bench", "study", *session.posargs)
 
 
 @nox.session(python=["3.11", "3.12", "3.13", "3.13t", "3.14", "3.14t", "3.15", "3.15t"])
@@ -165,13 +141,6 @@ def docs(session: nox.Session) -> None:
     """Build docs, cards and the reference report into build/site, and check every link."""
     install(session, "docs")
     session.run("python", "-m", "tools.site", *session.posargs)
-
-
-@nox.session
-def claims(session: nox.Session) -> None:
-    """Test well-known claims against a campaign: -- results/A; --measure runs the experiments."""
-    bench_environment(session)
-    session.run("python", "-m", "bench", "claims", *session.posargs)
 
 
 @nox.session

@@ -49,7 +49,7 @@ from tools import carried, records, sidebyside, tracebacks
 CPU: Final = CPU_PER_1000.name
 
 COMMANDS: Final = (
-    "claims --out docs/notebook/claims.md",
+    "study claims --out docs/notebook/claims.md",
     "findings results/reference --into docs/reading-the-charts.md",
     "findings results/reference --into docs/notebook/method-studies.md",
     "findings results/interpreters --into docs/interpreters.md",

@@ -73,7 +73,13 @@ def test_a_wheel_works_in_an_empty_folder(site: Path, tmp_path: Path) -> None:
         assert (tmp_path / path).exists()
 
     (campaign,) = (tmp_path / "results").iterdir()
-    for command in (["check"], ["report"], ["claims"], ["cite"], ["compare", campaign.name]):
+    for command in (
+        ["check"],
+        ["report"],
+        ["study", "claims"],
+        ["cite"],
+        ["compare", campaign.name],
+    ):
         done = c10k_bench(site, tmp_path, *command, campaign.name)
         assert (done.returncode, done.stderr) == (0, ""), command
     assert files_in(site) == installed
@@ -99,13 +105,16 @@ def test_without_a_campaign_the_reference_answers(site: Path, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        (["claims"], "no reference campaign in results: name one, as in c10k-bench claims "),
+        (
+            ["study", "claims"],
+            "name one, as in c10k-bench study claims results/CAMPAIGN, or ",
+        ),
         (["report", "A"], "A: no campaign here (no trials.jsonl); run one with: c10k-bench run"),
         (["report"], "no campaign here (no trials.jsonl); run one with: c10k-bench run"),
         (["talk", "--page", "talk.md"], "no campaign here (no trials.jsonl); run one with: "),
         (["findings", "--into", "README.md"], "no campaign here (no trials.jsonl); run one with"),
         (["cite", "--finding", "memroy"], "has no finding 'memroy'; it has page, crawl, rate"),
-        (["micro", "--redraw"], "measure with c10k-bench micro --out results/micro"),
+        (["study", "micro", "--redraw"], "measure with c10k-bench study micro --out results/micro"),
     ],
 )
 def test_hints_are_those_of_the_installed_command(
