@@ -40,7 +40,7 @@ from bench.launch import RESULTS, ROOT
 from bench.micro import report as micro_report
 from bench.plan.participants import FREE
 from bench.questions import SERVE, answers, equal
-from bench.report import campaigns, cite, comparison, findings, numbers, page
+from bench.report import campaigns, cite, comparison, files, findings, numbers, page, readme
 from bench.report.tables import grid
 from bench.show.words import machine_words
 from crawlers.registry import MODELS
@@ -50,26 +50,31 @@ CPU: Final = CPU_PER_1000.name
 
 COMMANDS: Final = (
     "study claims --out docs/notebook/claims.md",
-    "findings results/reference --into docs/reading-the-charts.md",
-    "findings results/reference --into docs/notebook/method-studies.md",
-    "findings results/interpreters --into docs/interpreters.md",
     "talk results/reference --fleet results/fleet --page docs/notebook/talk.md",
 )
 """Of ``python -m bench``: these write documents, and generated parts of others."""
 
 
+def published(folder: Path) -> Analysis:
+    """A campaign under ``results/``; one whose code is in no commit is refused."""
+    analysis = Analysis.load(store.trials_file(folder))
+    if fault := files.unpublishable(analysis.campaign):
+        raise store.StoreError(f"{folder}: {fault}")
+    return analysis
+
+
 @cache
 def analysed(name: str) -> Analysis:
-    return Analysis.load(store.trials_file(RESULTS / name))
+    return published(RESULTS / name)
 
 
 @cache
-def newest() -> Analysis:
-    """The newest campaign of the headlines on the reference's release of the interpreter."""
+def again() -> list[Analysis]:
+    """The campaigns of the headlines on the reference's interpreter, oldest first."""
     release = campaigns.release(analysed("reference").campaign.environment)
-    found = [Analysis.load(store.trials_file(each)) for each in campaigns.FOLDER.iterdir()]
+    found = [published(folder) for folder in campaigns.FOLDER.iterdir()]
     mine = [one for one in found if campaigns.release(one.campaign.environment) == release]
-    return max(mine, key=lambda analysis: analysis.campaign.created)
+    return sorted(mine, key=lambda analysis: analysis.campaign.created)
 
 
 @cache
@@ -176,9 +181,15 @@ def held_equal() -> str:
     return "\n".join([*grid(table), "", textwrap.fill(f"{table.about} {made}", 100)])
 
 
+def gallery(name: str) -> str:
+    """The pictures of a campaign, for a document of docs/."""
+    charts = Path(name, files.CHARTS)
+    return readme.markdown(analysed(name), f"../results/{charts.as_posix()}", RESULTS / charts)
+
+
 def others() -> str:
     folders = sorted((RESULTS / comparison.CONTRIBUTED).glob("*/"))
-    contributed = [Analysis.load(store.trials_file(folder)) for folder in folders]
+    contributed = [published(folder) for folder in folders]
     return comparison.confirmed(analysed("reference"), contributed)
 
 
@@ -208,10 +219,14 @@ BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
     ("notebook/libraries", libraries.NAME): used,
     ("notebook/method-studies", equal.NAME): held_equal,
     ("servers", "servers"): served,
+    ("reading-the-charts", readme.NAME): partial(gallery, "reference"),
+    ("interpreters", readme.NAME): partial(gallery, "interpreters"),
+    ("interpreters", findings.NAME): lambda: findings.markdown(analysed("interpreters")),
+    ("notebook/method-studies", readme.DOUBTS): lambda: readme.doubts(analysed("reference")),
     ("contributing-results", comparison.CONTRIBUTED): others,
     ("../README", numbers.TABLE): lambda: numbers.table(quoted()),
-    ("../README", numbers.CITED): lambda: numbers.cited(newest()),
-    ("findings", findings.HEADLINES): lambda: findings.headlines(newest(), analysed("reference")),
+    ("../README", numbers.CITED): lambda: numbers.cited(again()),
+    ("findings", findings.HEADLINES): lambda: findings.headlines(again(), analysed("reference")),
     ("which-one", "which-one"): lambda: numbers.which_one(
         quoted(), numbers.Lock(analysed("interpreters"))
     ),

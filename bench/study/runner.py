@@ -26,7 +26,7 @@ from rich.console import Console
 from bench import filesystem
 from bench.launch import ROOT
 from bench.machine import cpu, environment
-from bench.run.process import Child, ProcessError, deferred
+from bench.sides.process import Child, ProcessError, deferred
 from bench.run.runner import own_command
 from bench.schema import Status
 from bench.store import Log

@@ -83,7 +83,6 @@ class Material:
         head, trials = self.analysis.campaign, self.analysis.records.trials
         heads = [run.head for run in self.evidence.measured[-1:]]
         return {
-            "address": cite.ADDRESS,
             "licence": cite.LICENCE,
             "campaign": f"campaign {head.campaign}, profile {head.profile}; "
             f"{machine(head.environment)}",

@@ -5,18 +5,19 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from bench import store
-from bench.__main__ import main
-from bench.cli import DONE, USAGE
-from bench.questions import answers
+from bench.analysis.analysis import Analysis
+from bench.questions import answers, page
+from bench.questions.question import Answer, Headline
 from bench.report import findings, readme
-from bench.text import block, marks
+from bench.show.measured import Measured
+from bench.text import block
 from tests.bench import committed
 from tests.bench.synthetic import across, analysed, campaign
-from tools.rebuild import newest
+from tools.rebuild import again
 
 ROOT = Path(__file__).parents[3]
 MOST_WORDS = 3500
@@ -32,7 +33,7 @@ def test_findings_come_from_the_records() -> None:
 def test_what_one_campaign_found_is_not_in_bold() -> None:
     recent = analysed(campaign(blocks=6, samples=30, workloads=["throughput"]))
     reference = analysed(campaign(blocks=6, samples=30))
-    first, second = findings.headlines(recent, reference).split("From one campaign:")
+    first, second = findings.headlines([recent], reference).split("From one campaign:")
     names = {
         text: re.findall(r"^- `([^`]+)`: ", text, flags=re.MULTILINE) for text in (first, second)
     }
@@ -44,12 +45,29 @@ def test_what_one_campaign_found_is_not_in_bold() -> None:
     assert ".." not in first + second
 
 
+def test_a_sentence_over_campaigns_keeps_the_subject_that_most_of_them_chose(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It was about the pair of the newest campaign, so README's sentences changed their subject."""
+    recent = analysed(campaign(blocks=6, samples=30, workloads=["throughput"]))
+    pairs = iter(["threads and callbacks", "threads and callbacks", "threads and generators"])
+
+    def answered(_: Analysis) -> list[tuple[Any, Answer]]:
+        pair = next(pairs)
+        head = Headline(f"In one trial, {pair} differ", "", quotes=pair.split(" and "))
+        return [(page, Answer(Measured({}, {}), head))]
+
+    monkeypatch.setattr(findings, "answers", answered)
+    (said,) = findings.over([recent] * 3).values()
+    assert said.startswith("**In one trial, threads and callbacks differ**")
+
+
 def test_nothing_is_said_without_data() -> None:
     assert findings.findings(analysed(campaign(blocks=1, samples=1)[:1])) == []
 
 
 def test_a_page_quotes_its_campaign() -> None:
-    """Rebuild with: python -m bench findings results/interpreters --into docs/interpreters.md."""
+    """Rebuild with: python -m tools.rebuild documents."""
     text = (ROOT / "docs" / "interpreters.md").read_text()
     analysis = committed.analysis("interpreters")
     assert block(text, findings.NAME) == findings.markdown(analysis)
@@ -58,7 +76,7 @@ def test_a_page_quotes_its_campaign() -> None:
 def test_the_page_of_findings_quotes_the_published_campaigns() -> None:
     """Rebuild with: python -m tools.rebuild documents."""
     text = (ROOT / "docs" / "findings.md").read_text()
-    assert block(text, findings.HEADLINES) == findings.headlines(newest(), committed.analysis())
+    assert block(text, findings.HEADLINES) == findings.headlines(again(), committed.analysis())
     assert len(text.split()) <= MOST_WORDS
 
 
@@ -74,7 +92,7 @@ def test_a_headline_of_the_reference_can_be_read_aloud() -> None:
     [("docs/reading-the-charts.md", "reference", 4), ("docs/interpreters.md", "interpreters", 1)],
 )
 def test_a_page_shows_the_charts_of_its_campaign(page: str, campaign: str, charts: int) -> None:
-    """Rebuild with: python -m bench findings results/reference --into docs/reading-the-charts.md.
+    """Rebuild with: python -m tools.rebuild documents.
 
     Missing charts come from: python -m bench report results/reference.
     """
@@ -101,25 +119,3 @@ def test_the_gallery_of_a_campaign_across_interpreters_is_its_chart(tmp_path: Pa
     shown = readme.markdown(analysed(across()), "charts", tmp_path)
     assert shown.count("<img ") == 1
     assert 'src="charts/interpreters.svg"' in shown
-
-
-def test_a_readme_gets_new_findings_and_keeps_the_rest(tmp_path: Path) -> None:
-    page = tmp_path / "README.md"
-    around = ("before\n", "between", "after\n")
-    old = ["old".join(marks(name)) for name in (findings.NAME, readme.NAME)]
-    page.write_text(around[0] + old[0] + around[1] + old[1] + around[2])
-    (tmp_path / "a").mkdir()
-    records = campaign(blocks=5, samples=200, workloads=("c10k",))
-    lines = "".join(record.model_dump_json() + "\n" for record in records)
-    (tmp_path / "a" / store.FILE_NAME).write_text(lines)
-    assert main(["findings", str(tmp_path / "a"), "--into", str(page)]) == DONE
-    text = page.read_text()
-    assert "An idle connection uses" in block(text, findings.NAME)
-    assert "old" not in text
-    assert all(words in text for words in around)
-    page.write_text("old".join(marks(readme.NAME)))
-    assert main(["findings", str(tmp_path / "a"), "--into", str(page)]) == DONE
-    assert block(page.read_text(), readme.NAME) == ""
-    page.write_text("no marks")
-    assert main(["findings", str(tmp_path / "a"), "--into", str(page)]) == USAGE
-    assert page.read_text() == "no marks"

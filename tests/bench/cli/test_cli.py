@@ -25,6 +25,7 @@ from bench.schema import AnyRecord, CampaignRecord, EndRecord, PointPlan, TrialR
 from crawlers.backend import Backend
 from crawlers.catalogue import OURS
 from tests.bench.synthetic import campaign
+from tools import rebuild
 
 DONE, FAILED, USAGE = 0, 1, 2
 
@@ -112,7 +113,7 @@ def test_help_is_spelled_as_the_program_was_started(
         ["cite", "nowhere"],
         ["export", "nowhere"],
         ["compare", "nowhere", "nowhere"],
-        ["check", "nowhere"],
+        ["report", "--check", "nowhere"],
         ["list", "--profile", "huge"],
     ],
     ids=" ".join,
@@ -192,14 +193,22 @@ def test_a_dry_run_prints_the_plan_and_measures_nothing(
 
     monkeypatch.setattr(runner, "look_up", installed)
     results = tmp_path / "results"
-    asked = ["run", "--only", "fetch-100,accept", "--backends", "threads,callbacks", "--dry-run"]
+    asked = [
+        "run",
+        "--only",
+        "throughput-100,accept",
+        "--backends",
+        "threads,callbacks",
+        "--dry-run",
+    ]
     assert main([*asked, "--results", str(results), "--json"]) == DONE
     shown = capsys.readouterr()
     found = json.loads(shown.out)
     assert found["profile"] == "quick+full"
-    assert {p["point"]: p["blocks"] for p in found["points"]} == {"fetch-100": 5, "accept-100": 5}
+    blocks = {point["point"]: point["blocks"] for point in found["points"]}
+    assert blocks == {"throughput-100": 5, "accept-100": 5}
     assert re.search(
-        r"^fetch-100: 5 blocks, \d+ trials, \d+ s: threads, callbacks", shown.err, re.M
+        r"^throughput-100: 5 blocks, \d+ trials, \d+ s: threads, callbacks", shown.err, re.M
     )
     assert re.search(r"profile quick\+full: about \d:\d\d min", shown.err)
     record = next(iter(campaign(blocks=2))).model_copy(
@@ -207,7 +216,7 @@ def test_a_dry_run_prints_the_plan_and_measures_nothing(
     )
     save(tmp_path / "begun", [record])
     assert main(["run", "--dry-run", "--resume", str(tmp_path / "begun")]) == DONE
-    assert capsys.readouterr().out.startswith("fetch-100: 5 blocks, 30 trials")
+    assert capsys.readouterr().out.startswith("throughput-100: 5 blocks, ")
     assert not results.exists()
 
 
@@ -245,7 +254,7 @@ def test_check_names_every_fault(tmp_path: Path, capsys: pytest.CaptureFixture[s
     folder = save(tmp_path / "a", campaign(blocks=1, voids=1, ended=False))
     (folder / "charts").mkdir()
     (folder / "charts" / "one.png").write_text("no picture")
-    assert main(["check", str(folder)]) == FAILED
+    assert main(["report", "--check", str(folder)]) == FAILED
     text = capsys.readouterr().out
     for fault in ("no end record", "void", "no svg chart", "one.png is not png", "no summary.md"):
         assert fault in text
@@ -268,7 +277,7 @@ def test_a_few_failed_trials_are_noted_and_many_are_a_fault(
     (folder / "charts" / "one.svg").write_text("<?xml")
     for name in ("report.html", "summary.md", "citation.bib"):
         (folder / name).write_text("text")
-    assert main(["check", str(folder)]) == code
+    assert main(["report", "--check", str(folder)]) == code
     text = capsys.readouterr().out
     assert text.count("note: failed: ") == (failed if code == DONE else 0)
     assert text.count("failed: ") == failed
@@ -281,7 +290,7 @@ def test_records_alone_are_checked_for_correct_work(
     """As for a contributed campaign, without charts: a trial may not just say that it is ok."""
     made = campaign(blocks=1, samples=10, workloads=["throughput"], voids=1)
     folder = save(tmp_path / "right", made)
-    assert main(["check", "--records", str(folder)]) == FAILED  # one of so few is void
+    assert main(["report", "--check", "--records", str(folder)]) == FAILED  # one of so few is void
     assert "not the site's pages" not in capsys.readouterr().out
     place = max(number for number, line in enumerate(made) if isinstance(line, TrialRecord))
     trial = made[place]
@@ -290,8 +299,24 @@ def test_records_alone_are_checked_for_correct_work(
     if wrong.get("ledger"):
         wrong = {"ledger": trial.ledger.model_copy(update={"repeated": 1})}
     made[place] = trial.model_copy(update=wrong)
-    assert main(["check", "--records", str(save(tmp_path / "wrong", made))]) == FAILED
+    assert main(["report", "--check", "--records", str(save(tmp_path / "wrong", made))]) == FAILED
     assert f"{trial.label} on {trial.point}" in capsys.readouterr().out
+
+
+def test_a_campaign_without_a_commit_is_not_published(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    head, *rest = campaign(blocks=5, samples=10, workloads=["throughput"])
+    assert isinstance(head, CampaignRecord)
+    environment = head.environment.model_copy(update={"dirty": True})
+    made = [head.model_copy(update={"environment": environment}), *rest]
+    folder = save(tmp_path / "a", made)
+    assert main(["report", "--check", "--records", str(folder)]) == FAILED
+    assert "a: measured with uncommitted changes (+dirty)" in capsys.readouterr().out
+    main(["report", "--check", str(folder)])
+    assert "a: note: measured with uncommitted changes" in capsys.readouterr().out
+    with pytest.raises(store.StoreError, match=r"\+dirty"):
+        rebuild.published(folder)
 
 
 def test_the_reference_campaign_passes_its_check(capsys: pytest.CaptureFixture[str]) -> None:
@@ -300,15 +325,16 @@ def test_the_reference_campaign_passes_its_check(capsys: pytest.CaptureFixture[s
     Ten thousand threads that crawl may need longer than a trial has, which is a note. So is one
     trial of gunicorn, which reset connections of its load; the reason was not found.
     """
-    code = main(["check", str(RESULTS / "reference")])
+    code = main(["report", "--check", str(RESULTS / "reference")])
     lines = [line for line in capsys.readouterr().out.splitlines() if line]
+    dirty = "reference: note: +dirty: kept until "
     late = "reference: note: failed: threads on crossover-10000x1000ms: no result in "
     reset = (
         "reference: note: failed: gunicorn_gevent on serve-1000: the load of gunicorn_gevent "
         "failed: ConnectionResetError: "
     )
     unbuilt = "reference: no report.html"  # which the site builds
-    said = [line for line in lines if not line.startswith((late, reset, unbuilt))]
+    said = [line for line in lines if not line.startswith((dirty, late, reset, unbuilt))]
     if code != DONE:
         assert all(line.startswith("reference: void: httpx on ") for line in said), said
 
@@ -343,7 +369,9 @@ def hostile(record: AnyRecord) -> AnyRecord:
             return record
 
 
-@pytest.mark.parametrize("name", ["check", "cite", "findings", "compare", "report", "export"])
+@pytest.mark.parametrize(
+    "name", ["report --check", "cite", "cite --finding all", "compare", "report", "export"]
+)
 def test_no_escape_sequence_reaches_the_terminal(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -353,7 +381,7 @@ def test_no_escape_sequence_reaches_the_terminal(
     records = campaign(blocks=5, samples=10, workloads=["throughput"])
     folder = str(save(tmp_path / "[b]", [hostile(record) for record in records]))
     out = ["--out", str(tmp_path / "out")] if name == "report" else []
-    main([name, folder, *([folder] if name == "compare" else []), *out])
+    main([*name.split(), folder, *([folder] if name == "compare" else []), *out])
     printed = capsys.readouterr()
     assert printed.out
     assert not set(printed.out + printed.err) & (set(ESCAPES) - set("[]0;title2J"))
