@@ -26,9 +26,9 @@ from rich.console import Console
 from bench import filesystem
 from bench.launch import ROOT
 from bench.machine import cpu, environment
-from bench.sides.process import Child, ProcessError, deferred
 from bench.run.runner import own_command
 from bench.schema import Status
+from bench.sides.process import Child, ProcessError, deferred
 from bench.store import Log
 from bench.study.record import Part, RunRecord, SampleRecord, Study, StudyError
 from bench.terminal import Phases
