@@ -37,7 +37,7 @@ from bench.costs.record import Account, Costs
 from bench.fleet import records as fleet_records
 from bench.fleet import report as fleet_report
 from bench.launch import RESULTS, ROOT
-from bench.micro import report as micro_report
+from bench.micro import parts as micro_parts
 from bench.plan.participants import FREE
 from bench.questions import SERVE, answers, equal
 from bench.report import campaigns, cite, comparison, files, findings, numbers, page, readme
@@ -99,8 +99,7 @@ def fleet(name: str, out: Path) -> None:
 
 def micro(out: Path) -> None:
     """Write the summary and the charts of the micro-benchmarks."""
-    quiet = Console(file=None, quiet=True)
-    micro_report.write(micro_report.load(RESULTS / "micro"), out, quiet)
+    micro_parts.report(micro_parts.last(RESULTS / "micro")).write(out, Console(quiet=True))
 
 
 def costs(out: Path) -> None:
