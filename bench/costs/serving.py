@@ -11,9 +11,8 @@ import sys
 import time
 from contextlib import closing
 from pathlib import Path
-from typing import Final, Self
+from typing import Final
 
-from bench.costs.record import CrawlError
 from bench.launch import OWN_PYTHON
 from bench.machine.instruments import Counts, Instrument
 from bench.plan.workloads import SERVED, SITE_SEED
@@ -24,6 +23,7 @@ from bench.sides.process import ProcessError, WorkerError, WorkerProcess, kill
 from bench.sides.protocol import Load
 from bench.sides.servers import ModelServer, ServerError
 from bench.sides.settled import SWITCH_INTERVAL
+from bench.study.runner import Lost
 
 SERVE: Final = "serve"
 SITE: Final = f"list:{SERVED}:2048"
@@ -43,12 +43,6 @@ class CountedServer:
         self._running: ModelServer | None = None
         self._stopped = False
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._running = None
-
     def stop(self) -> None:
         """Kill what runs; for another thread."""
         self._stopped = True
@@ -58,17 +52,17 @@ class CountedServer:
     def count(self, requests: int) -> tuple[int, Counts]:
         """How many requests there were, which is about ``requests``, and what all of them took.
 
-        Raises :class:`CrawlError` when the server failed, or did not serve what was asked for.
+        Raises :class:`Lost` when the server failed, or did not serve what was asked for.
         """
         for left in self._instrument.files(self._scratch):
             left.unlink()
         if self._stopped:
-            raise CrawlError("stopped")
+            raise Lost("stopped")
         try:
             answered = self._serve(requests)
             return answered, self._instrument.results(self._scratch)
         except (TimeoutError, ProcessError, WorkerError, ServerError, ValueError) as error:
-            raise CrawlError(str(error)) from None
+            raise Lost(str(error)) from None
 
     def _serve(self, requests: int) -> int:
         tool = self._instrument
@@ -104,5 +98,5 @@ class CountedServer:
             served = server.finish(by_signal=False)
             self._running = None
         if reason := judge.served_reason(self._name, loaded, served, server.digest):
-            raise CrawlError(reason, void=True)
+            raise Lost(reason, void=True)
         return loaded.requests

@@ -43,7 +43,7 @@ def test_the_table_has_the_headline_and_what_does_not_count() -> None:
     assert {row[0]: row[2] for row in table.texts}["threads in an executor"] == "–"
     assert table.notes == [
         "trio with workers: trio is not installed",
-        "asyncio with workers, void: /p has other bytes than on the site",
+        "asyncio with workers: void: /p has other bytes than on the site",
         "threads in an executor leaves behind: socket",
     ]
 
