@@ -49,24 +49,32 @@ from tools import carried, records, sidebyside, tracebacks
 CPU: Final = CPU_PER_1000.name
 
 COMMANDS: Final = (
-    "claims --out docs/notebook/claims.md",
+    "study claims --out docs/notebook/claims.md",
     "talk results/reference --fleet results/fleet --page docs/notebook/talk.md",
 )
 """Of ``python -m bench``: these write documents, and generated parts of others."""
 
 
+def published(folder: Path) -> Analysis:
+    """A campaign under ``results/``; one whose code is in no commit is refused."""
+    analysis = Analysis.load(store.trials_file(folder))
+    if fault := files.unpublishable(analysis.campaign):
+        raise store.StoreError(f"{folder}: {fault}")
+    return analysis
+
+
 @cache
 def analysed(name: str) -> Analysis:
-    return Analysis.load(store.trials_file(RESULTS / name))
+    return published(RESULTS / name)
 
 
 @cache
-def newest() -> Analysis:
-    """The newest campaign of the headlines on the reference's release of the interpreter."""
+def again() -> list[Analysis]:
+    """The campaigns of the headlines on the reference's interpreter, oldest first."""
     release = campaigns.release(analysed("reference").campaign.environment)
-    found = [Analysis.load(store.trials_file(each)) for each in campaigns.FOLDER.iterdir()]
+    found = [published(folder) for folder in campaigns.FOLDER.iterdir()]
     mine = [one for one in found if campaigns.release(one.campaign.environment) == release]
-    return max(mine, key=lambda analysis: analysis.campaign.created)
+    return sorted(mine, key=lambda analysis: analysis.campaign.created)
 
 
 @cache
@@ -181,7 +189,7 @@ def gallery(name: str) -> str:
 
 def others() -> str:
     folders = sorted((RESULTS / comparison.CONTRIBUTED).glob("*/"))
-    contributed = [Analysis.load(store.trials_file(folder)) for folder in folders]
+    contributed = [published(folder) for folder in folders]
     return comparison.confirmed(analysed("reference"), contributed)
 
 
@@ -217,8 +225,8 @@ BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
     ("notebook/method-studies", readme.DOUBTS): lambda: readme.doubts(analysed("reference")),
     ("contributing-results", comparison.CONTRIBUTED): others,
     ("../README", numbers.TABLE): lambda: numbers.table(quoted()),
-    ("../README", numbers.CITED): lambda: numbers.cited(newest()),
-    ("findings", findings.HEADLINES): lambda: findings.headlines(newest(), analysed("reference")),
+    ("../README", numbers.CITED): lambda: numbers.cited(again()),
+    ("findings", findings.HEADLINES): lambda: findings.headlines(again(), analysed("reference")),
     ("which-one", "which-one"): lambda: numbers.which_one(
         quoted(), numbers.Lock(analysed("interpreters"))
     ),
