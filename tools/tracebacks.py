@@ -7,6 +7,7 @@ claim about callbacks counts the callers that are left by the same experiment.
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
@@ -16,6 +17,8 @@ from bench.claims.experiments import stack_ripping
 from bench.claims.experiments.stack_ripping import Frame, Ripped
 from bench.launch import ROOT
 from bench.text import markdown_table
+from crawlers.registry import MODELS
+from tools import sidebyside
 
 PAGE: Final = ROOT / "docs" / "stack-ripping.md"
 GONE: Final = "*gone*"
@@ -44,18 +47,36 @@ The callers left are what matters: they show what the fetch was for.
 
 How long and how complex the four files are: [side by side](side-by-side.md#metrics-of-the-source).
 
-## With threads, and with callbacks
-"""
+## Where an error can be caught
 
-SHOWN: Final = ("threads", "callbacks")
-"""The models whose tracebacks are on the page: one that keeps its callers, one that does not."""
+The chapter adds that no single handler can enclose a chain of callbacks. Here one `except` of
+`fetch` catches whatever fails in a whole exchange, with threads, generators and coroutines. The
+other catches of `generators` only wait again for a socket that is not ready. With callbacks each
+step has to catch what fails in it, and says so with `fail`.
+"""
+TEXTS: Final = """
+## The four tracebacks
+
+The generators are the chapter's point: each `yield from` is a frame, so the way to the error is
+whole again.
+"""
 
 
 def markdown(ripped: Sequence[Ripped]) -> str:
     """The whole page."""
-    lines = [HEAD, *surviving(ripped), FOOT]
-    lines += [f"### {one.model}\n\n```\n{one.text}\n```\n" for one in ripped if one.model in SHOWN]
+    lines = [HEAD, *surviving(ripped), FOOT, *catching(), TEXTS]
+    lines += [f"### {one.model}\n\n```\n{one.text}\n```\n" for one in ripped]
     return "\n".join(lines)
+
+
+def catching() -> list[str]:
+    """How many times each model says ``except``, and where."""
+    found = {model: Counter(sidebyside.catches(model)) for model in MODELS}
+    rows = [
+        ["times", *(str(counts.total()) for counts in found.values())],
+        ["in", *(", ".join(f"`{name}`" for name in counts) for counts in found.values())],
+    ]
+    return markdown_table(["`except`", *(f"`{model}`" for model in MODELS)], rows)
 
 
 def surviving(ripped: Sequence[Ripped]) -> list[str]:
