@@ -1,5 +1,6 @@
-"""The commands of this repository: ``nox -l`` lists them, ``nox -s NAME -- ARGS`` runs one.
+"""The tasks of this repository: ``nox -l`` lists them, ``nox -s NAME -- ARGS`` runs one.
 
+For a command of ``python -m bench``, use the environment of the session ``bench``.
 You need a clone, a Python and nox. Each session makes its own environment under ``.nox``,
 with uv if it is installed, and keeps it for the next time.
 """
@@ -37,47 +38,11 @@ def install(session: nox.Session, *extras: str) -> None:
     session.install("-e", f".[{','.join(extras)}]")
 
 
-def bench_environment(session: nox.Session) -> None:
-    """Install what measuring and reporting need: the harness and every variant."""
-    install(session, "bench", "variants")
-
-
 @nox.session
 def bench(session: nox.Session) -> None:
     """Measure and draw: quick profile; -- --profile full, -k churn, --backends a,b."""
-    bench_environment(session)
+    install(session, "bench", "variants")
     session.run("python", "-m", "pytest", "bench", *session.posargs)
-
-
-@nox.session
-def micro(session: nox.Session) -> None:
-    """Measure waiting tasks, imports, calls to a thread, and pools: -- --only hops."""
-    bench_environment(session)
-    session.run("python", "-m", "bench", "micro", *session.posargs)
-
-
-@nox.session
-def costs(session: nox.Session) -> None:
-    """Count instructions, system calls, allocations and segments per page: -- --backends a,b."""
-    bench_environment(session)
-    session.run("python", "-m", "bench", "costs", *session.posargs)
-
-
-@nox.session
-def fleet(session: nox.Session) -> None:
-    """Run many processes at once: -- plan --connections 1000000, -- hold, -- crawl."""
-    install(session, "fleet", "variants")
-    session.run("python", "-m", "bench", "fleet", *session.posargs)
-
-
-@nox.session
-def bench_interpreters(session: nox.Session) -> None:
-    """Measure the four models on every CPython from 3.11 to 3.15 (or -- PATHS).
-
-    The harness finds the interpreters, not nox, because their trials share blocks.
-    """
-    bench_environment(session)
-    session.run("python", "-m", "bench", "interpreters", *session.posargs)
 
 
 @nox.session(python=["3.11", "3.12", "3.13", "3.13t", "3.14", "3.14t", "3.15", "3.15t"])
@@ -140,42 +105,7 @@ def types(session: nox.Session) -> None:
 
 
 @nox.session
-def compare(session: nox.Session) -> None:
-    """Compare two campaigns: -- results/A results/B; exits with 1 if something got slower."""
-    bench_environment(session)
-    session.run("python", "-m", "bench", "compare", *session.posargs)
-
-
-@nox.session
-def advise(session: nox.Session) -> None:
-    """Advise on a backend for your load: -- --connections 5000 --rate 2000 --delay 200ms --tls."""
-    bench_environment(session)
-    session.run("python", "-m", "bench", "advise", *session.posargs)
-
-
-@nox.session
-def report(session: nox.Session) -> None:
-    """Rebuild the report, charts and tables of a campaign from its records: -- results/A."""
-    bench_environment(session)
-    session.run("python", "-m", "bench", "report", *session.posargs)
-
-
-@nox.session
 def docs(session: nox.Session) -> None:
     """Build docs, cards and the reference report into build/site, and check every link."""
     install(session, "docs")
     session.run("python", "-m", "tools.site", *session.posargs)
-
-
-@nox.session
-def claims(session: nox.Session) -> None:
-    """Test well-known claims against a campaign: -- results/A; --measure runs the experiments."""
-    bench_environment(session)
-    session.run("python", "-m", "bench", "claims", *session.posargs)
-
-
-@nox.session
-def doctor(session: nox.Session) -> None:
-    """Check this machine for anything that would skew the results, and suggest fixes."""
-    bench_environment(session)
-    session.run("python", "-m", "bench", "doctor", *session.posargs)

@@ -24,9 +24,6 @@ from crawlers.recorder import Recorder
 from crawlers.sockets import unread
 from crawlers.stop import Stop
 
-CANNOT_SEE = frozenset({"truncated"})
-"""asyncio's streams end alike with close_notify and without it."""
-
 NO_TIME_S = 1e-6
 """How long asyncio may wait for the goodbye of a server."""
 

@@ -25,7 +25,6 @@ Imports point down this list:
 ``certificates``            who the server is, to clients that use TLS
 ``addresses``               ``HOST:PORT`` texts and the sockets bound to them
 ``ledger``                  the record of what was requested
-``traffic``                 bytes and segments of a connection, as the kernel counts them
 ``behaviour``, ``delays``   when an answer leaves
 ``signals``, ``output``     how it is stopped, and what it prints
 ``sites``                   what there is to request

@@ -20,7 +20,6 @@ import re
 from collections import deque
 from typing import BinaryIO, cast
 
-from server import traffic
 from server.behaviour import Answer, Behaviour
 from server.delays import Delay
 from server.ledger import Ledger
@@ -169,7 +168,7 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """See :class:`asyncio.Protocol`."""
         ledger = self.core.ledger
-        ledger.disconnected(self, traffic.read(self.transport))
+        ledger.disconnected(self)
         self.closing = self.busy = True
         self._drop_file()
         if self.queue:

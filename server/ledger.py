@@ -17,7 +17,6 @@ from collections import Counter
 from typing import Protocol, TypedDict
 
 from server.sites.site import Site
-from server.traffic import NOTHING, Traffic
 
 STRAYS = 100_000  # distinct targets without a resource that are counted one by one
 OTHERS = "(other)"  # the rest of them
@@ -36,7 +35,6 @@ class Summary(TypedDict, total=False):
     peak_connections: int
     peak_in_flight: int
     requests_per_connection: dict[str, int]
-    traffic: dict[str, int] | None
     handshakes: dict[str, int] | None
     ended_s: list[float] | None
 
@@ -72,7 +70,6 @@ class Ledger:
         "_peak_in_flight",
         "_site",
         "_strays",
-        "_traffic",
         "connections",
         "handshakes",
         "in_flight",
@@ -86,7 +83,6 @@ class Ledger:
         self._closed: Counter[int] = Counter()
         self._ended: list[float] | None = None
         self._peak_in_flight = 0
-        self._traffic: Traffic | None = NOTHING
         self.connections: set[Counted] = set()
         self.handshakes: Shaken | None = None
         self.in_flight = 0
@@ -101,16 +97,14 @@ class Ledger:
         if len(connections) > self.peak_connections:
             self.peak_connections = len(connections)
 
-    def disconnected(self, connection: Counted, traffic: Traffic | None = None) -> None:
-        """A connection is gone. ``traffic`` is None where it could not be read."""
+    def disconnected(self, connection: Counted) -> None:
+        """A connection is gone."""
         self.connections.discard(connection)
         now = time.monotonic()
         if self._ended is None:
             self._ended = [now, now]
         else:
             self._ended[1] = now
-        if self._traffic is not None:
-            self._traffic = traffic and self._traffic.plus(traffic)
         if connection.requests:
             self._closed[connection.requests] += 1
 
@@ -144,7 +138,6 @@ class Ledger:
         self._closed.clear()
         self._ended = None
         self._peak_in_flight = self.in_flight
-        self._traffic = NOTHING
         self.opened = 0
         self.peak_connections = len(self.connections)
         for connection in self.connections:
@@ -157,8 +150,7 @@ class Ledger:
 
         ``distinct`` counts targets, ``repeated`` the targets requested more than
         once, ``unknown`` the requests answered 404. ``requests_per_connection``
-        leaves out connections without a request since the reset. ``traffic`` adds up the
-        connections that have ended; it is None if that of any could not be read.
+        leaves out connections without a request since the reset.
         ``handshakes`` is None without TLS. ``ended_s`` is when the first and the last of the
         connections ended that have ended, in seconds on the monotonic clock.
         """
@@ -188,7 +180,6 @@ class Ledger:
             # The fast path does not count: its requests were in flight one at a time.
             peak_in_flight=max(self._peak_in_flight, 1 if total else 0),
             requests_per_connection={str(key): histogram[key] for key in sorted(histogram)},
-            traffic=None if self._traffic is None else self._traffic._asdict(),
             handshakes=None if self.handshakes is None else self.handshakes.summary(),
             ended_s=self._ended,
         )

@@ -30,7 +30,7 @@ CRAWLERS: list[tuple[str, ...]] = [
     *(("conformance", "a\nb"), (*GO, "-c", "999999999")),
 ]
 BENCH: list[tuple[str, ...]] = [
-    *((), ("\x1b[2J",), ("run\nx",), ("check", ""), ("check", "\udcff"), ("check", "/dev/zero")),
+    *((), ("\x1b[2J",), ("run\nx",), ("cite", ""), ("cite", "\udcff"), ("cite", "/dev/zero")),
     *(("run", "--profile", "\x1b[2J"), ("list", "--profile", "")),
     *(("run", "--profile", "smoke", *more)
       for more in (("--only", "[b]x"), ("--backends", "a\nb"))),

@@ -40,7 +40,7 @@ from bench.launch import RESULTS, ROOT
 from bench.micro import report as micro_report
 from bench.plan.participants import FREE
 from bench.questions import SERVE, answers, equal
-from bench.report import campaigns, cite, comparison, findings, numbers, page
+from bench.report import campaigns, cite, comparison, files, findings, numbers, page, readme
 from bench.report.tables import grid
 from bench.show.words import machine_words
 from crawlers.registry import MODELS
@@ -50,9 +50,6 @@ CPU: Final = CPU_PER_1000.name
 
 COMMANDS: Final = (
     "claims --out docs/notebook/claims.md",
-    "findings results/reference --into docs/reading-the-charts.md",
-    "findings results/reference --into docs/notebook/method-studies.md",
-    "findings results/interpreters --into docs/interpreters.md",
     "talk results/reference --fleet results/fleet --page docs/notebook/talk.md",
 )
 """Of ``python -m bench``: these write documents, and generated parts of others."""
@@ -176,6 +173,12 @@ def held_equal() -> str:
     return "\n".join([*grid(table), "", textwrap.fill(f"{table.about} {made}", 100)])
 
 
+def gallery(name: str) -> str:
+    """The pictures of a campaign, for a document of docs/."""
+    charts = Path(name, files.CHARTS)
+    return readme.markdown(analysed(name), f"../results/{charts.as_posix()}", RESULTS / charts)
+
+
 def others() -> str:
     folders = sorted((RESULTS / comparison.CONTRIBUTED).glob("*/"))
     contributed = [Analysis.load(store.trials_file(folder)) for folder in folders]
@@ -208,6 +211,10 @@ BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
     ("notebook/libraries", libraries.NAME): used,
     ("notebook/method-studies", equal.NAME): held_equal,
     ("servers", "servers"): served,
+    ("reading-the-charts", readme.NAME): partial(gallery, "reference"),
+    ("interpreters", readme.NAME): partial(gallery, "interpreters"),
+    ("interpreters", findings.NAME): lambda: findings.markdown(analysed("interpreters")),
+    ("notebook/method-studies", readme.DOUBTS): lambda: readme.doubts(analysed("reference")),
     ("contributing-results", comparison.CONTRIBUTED): others,
     ("../README", numbers.TABLE): lambda: numbers.table(quoted()),
     ("../README", numbers.CITED): lambda: numbers.cited(newest()),

@@ -21,7 +21,7 @@ TALK: Final = "talk.html"
 
 
 class Answers(Record):
-    """What ``advise``, ``cite`` and ``findings`` read; the slides of ``talk`` are beside it."""
+    """What ``advise`` and ``cite`` read; the slides of ``talk`` are beside it."""
 
     model_config = ConfigDict(ser_json_inf_nan="strings", allow_inf_nan=True)
 

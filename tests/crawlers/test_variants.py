@@ -37,12 +37,6 @@ def test_every_variant_has_its_file_and_every_file_its_variant() -> None:
     assert files == {OURS[name].module for name in NAMES}
 
 
-def test_what_hides_a_kind_of_tls_says_so_in_its_row() -> None:
-    """The description is read where a library may be missing, so it is not in the module."""
-    model = import_module("crawlers.async_await")
-    assert registry.about("async_await").cannot_see == model.CANNOT_SEE
-
-
 def test_a_thread_with_a_small_stack_frees_its_containers() -> None:
     """With 64 KiB on CPython 3.14 it freed none before it ended: python/cpython#141044."""
     script = """

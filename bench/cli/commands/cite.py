@@ -1,11 +1,12 @@
-"""Print how to cite a campaign, or quote one of its findings.
+"""Print how to cite a campaign, or quote its findings.
 
 One sentence and a BibTeX entry, with the campaign's id and the checksum of its records. With
 --finding, the sentence that a speaker quotes: the number, its interval, machine and interpreter.
 
-  python -m bench cite                              the newest campaign, or the reference
-  python -m bench cite --finding tls-memory         one of its findings
+  python -m bench cite                                     the newest campaign, or the reference
+  python -m bench cite --finding tls-memory                one of its findings
   python -m bench cite results/reference --finding list    the names of all
+  python -m bench cite results/reference --finding all     all, with cause and command, as Markdown
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from bench.errors import BenchError
 from bench.report import cite, findings
 from bench.text import printable
 
-LIST = "list"
+ALL, LIST = "all", "list"
 
 
 class UnknownFindingError(BenchError):
@@ -31,7 +32,9 @@ class UnknownFindingError(BenchError):
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_campaign(parser)
     parser.add_argument(
-        "--finding", metavar="NAME", help=f"quote this finding; {LIST} names all of them"
+        "--finding",
+        metavar="NAME",
+        help=f"quote this finding; {LIST} names all of them, {ALL} prints them in full",
     )
 
 
@@ -46,7 +49,14 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
             printable(f"{cite.text(campaign, sha256)}\n\n{cite.bibtex(campaign, sha256)}"), end=""
         )
         return DONE
-    found = findings.named(Analysis.load(file)) if file else reference.carried().findings
+    if file is None:
+        found, source = reference.carried().findings, reference.carried().source
+    else:
+        analysis = Analysis.load(file)
+        found, source = findings.named(analysis), findings.source(analysis)
+    if wanted == ALL:
+        print(printable(findings.listed(found.values(), source)))
+        return DONE
     if wanted == LIST:
         print("\n".join(found))
         return DONE

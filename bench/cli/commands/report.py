@@ -1,7 +1,15 @@
-"""Rebuild the report, every chart and every table of a campaign.
+"""Rebuild the report, every chart and every table of a campaign, or check them.
 
 Needs only the campaign's trials.jsonl, and works on any machine. report.html is self-contained:
 findings, tables, charts and caveats in one file.
+
+  python -m bench report results/CAMPAIGN
+  python -m bench report --check results/CAMPAIGN      is everything there, and correct?
+  python -m bench report --check --records results/contributed/CAMPAIGN
+
+--check rebuilds nothing. It prints one line for each fault, and exits with 1 if there is one: every
+trial must have fetched the pages of its site, each once. A few failed trials, up to one in a
+hundred, are only noted: their reasons are in the records.
 """
 
 from __future__ import annotations
@@ -14,8 +22,8 @@ from rich.console import Console
 from bench import store
 from bench.capacity.report import ADVICE
 from bench.claims.ledger import CLAIMS
-from bench.cli import DONE, options
-from bench.report import page
+from bench.cli import DONE, FAILED, options
+from bench.report import files, page
 
 EXTENSIONS = (ADVICE, CLAIMS)
 """The parts of a report from other rooms."""
@@ -25,13 +33,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_campaign(parser)
     parser.add_argument("--out", type=Path, metavar="DIR", help="default: beside the records")
     parser.add_argument(
-        "--everything", action="store_true",
+        "--everything",
+        action="store_true",
         help="charts also as PDF, and dark ones as PNG: takes a minute longer",
-    )  # fmt: skip
+    )
+    parser.add_argument("--check", action="store_true", help="check what is there instead")
+    parser.add_argument(
+        "--records", action="store_true", help="with --check: only the records, without charts"
+    )
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
     file = store.usual(arguments.campaign) or store.trials_file(store.REFERENCE)
+    if arguments.check:
+        return check(file.parent, console, drawn=not arguments.records)
     records = store.load(file)
     if records.torn_bytes:
         console.print(f"note: ignored an incomplete last record ({records.torn_bytes} bytes)")
@@ -40,3 +55,13 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     folder = arguments.out or file.parent
     page.write(records, folder, console, file, EXTENSIONS, everything=arguments.everything)
     return DONE
+
+
+def check(folder: Path, console: Console, *, drawn: bool) -> int:
+    """Print what is wrong with a campaign's folder; returns the exit code."""
+    checked = files.check(folder, drawn=drawn)
+    for note in checked.notes:
+        console.print(f"{folder.name}: note: {note}", soft_wrap=True)
+    for fault in checked.faults or ["complete"]:
+        console.print(f"{folder.name}: {fault}", soft_wrap=True)
+    return FAILED if checked.faults else DONE

@@ -8,12 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from bench import store
-from bench.__main__ import main
-from bench.cli import DONE, USAGE
 from bench.questions import answers
 from bench.report import findings, readme
-from bench.text import block, marks
+from bench.text import block
 from tests.bench import committed
 from tests.bench.synthetic import across, analysed, campaign
 from tools.rebuild import newest
@@ -49,7 +46,7 @@ def test_nothing_is_said_without_data() -> None:
 
 
 def test_a_page_quotes_its_campaign() -> None:
-    """Rebuild with: python -m bench findings results/interpreters --into docs/interpreters.md."""
+    """Rebuild with: python -m tools.rebuild documents."""
     text = (ROOT / "docs" / "interpreters.md").read_text()
     analysis = committed.analysis("interpreters")
     assert block(text, findings.NAME) == findings.markdown(analysis)
@@ -74,7 +71,7 @@ def test_a_headline_of_the_reference_can_be_read_aloud() -> None:
     [("docs/reading-the-charts.md", "reference", 4), ("docs/interpreters.md", "interpreters", 1)],
 )
 def test_a_page_shows_the_charts_of_its_campaign(page: str, campaign: str, charts: int) -> None:
-    """Rebuild with: python -m bench findings results/reference --into docs/reading-the-charts.md.
+    """Rebuild with: python -m tools.rebuild documents.
 
     Missing charts come from: python -m bench report results/reference.
     """
@@ -101,25 +98,3 @@ def test_the_gallery_of_a_campaign_across_interpreters_is_its_chart(tmp_path: Pa
     shown = readme.markdown(analysed(across()), "charts", tmp_path)
     assert shown.count("<img ") == 1
     assert 'src="charts/interpreters.svg"' in shown
-
-
-def test_a_readme_gets_new_findings_and_keeps_the_rest(tmp_path: Path) -> None:
-    page = tmp_path / "README.md"
-    around = ("before\n", "between", "after\n")
-    old = ["old".join(marks(name)) for name in (findings.NAME, readme.NAME)]
-    page.write_text(around[0] + old[0] + around[1] + old[1] + around[2])
-    (tmp_path / "a").mkdir()
-    records = campaign(blocks=5, samples=200, workloads=("c10k",))
-    lines = "".join(record.model_dump_json() + "\n" for record in records)
-    (tmp_path / "a" / store.FILE_NAME).write_text(lines)
-    assert main(["findings", str(tmp_path / "a"), "--into", str(page)]) == DONE
-    text = page.read_text()
-    assert "An idle connection uses" in block(text, findings.NAME)
-    assert "old" not in text
-    assert all(words in text for words in around)
-    page.write_text("old".join(marks(readme.NAME)))
-    assert main(["findings", str(tmp_path / "a"), "--into", str(page)]) == DONE
-    assert block(page.read_text(), readme.NAME) == ""
-    page.write_text("no marks")
-    assert main(["findings", str(tmp_path / "a"), "--into", str(page)]) == USAGE
-    assert page.read_text() == "no marks"

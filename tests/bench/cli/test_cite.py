@@ -77,7 +77,7 @@ def test_without_any_campaign_the_carried_answers_are_read(
     assert kept.sha256 in capsys.readouterr().out
     assert main(["cite", "--finding", "tls-pages"]) == DONE, "with a hyphen or an underscore"
     assert capsys.readouterr().out.startswith("Encrypting a 2 KB page")
-    assert main(["findings"]) == DONE
+    assert main(["cite", "--finding", "all"]) == DONE
     assert kept.findings["tls-memory"] in capsys.readouterr().out
     assert main(["talk", "--out", str(tmp_path / "out")]) == DONE
     assert (tmp_path / "out" / "talk.html").is_file()

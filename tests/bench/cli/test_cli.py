@@ -106,7 +106,7 @@ def test_help_is_spelled_as_the_program_was_started(
         ["cite", "nowhere"],
         ["export", "nowhere"],
         ["compare", "nowhere", "nowhere"],
-        ["check", "nowhere"],
+        ["report", "--check", "nowhere"],
         ["list", "--profile", "huge"],
     ],
     ids=" ".join,
@@ -239,7 +239,7 @@ def test_check_names_every_fault(tmp_path: Path, capsys: pytest.CaptureFixture[s
     folder = save(tmp_path / "a", campaign(blocks=1, voids=1, ended=False))
     (folder / "charts").mkdir()
     (folder / "charts" / "one.png").write_text("no picture")
-    assert main(["check", str(folder)]) == FAILED
+    assert main(["report", "--check", str(folder)]) == FAILED
     text = capsys.readouterr().out
     for fault in ("no end record", "void", "no svg chart", "one.png is not png", "no summary.md"):
         assert fault in text
@@ -262,7 +262,7 @@ def test_a_few_failed_trials_are_noted_and_many_are_a_fault(
     (folder / "charts" / "one.svg").write_text("<?xml")
     for name in ("report.html", "summary.md", "citation.bib"):
         (folder / name).write_text("text")
-    assert main(["check", str(folder)]) == code
+    assert main(["report", "--check", str(folder)]) == code
     text = capsys.readouterr().out
     assert text.count("note: failed: ") == (failed if code == DONE else 0)
     assert text.count("failed: ") == failed
@@ -275,7 +275,7 @@ def test_records_alone_are_checked_for_correct_work(
     """As for a contributed campaign, without charts: a trial may not just say that it is ok."""
     made = campaign(blocks=1, samples=10, workloads=["throughput"], voids=1)
     folder = save(tmp_path / "right", made)
-    assert main(["check", "--records", str(folder)]) == FAILED  # one of so few is void
+    assert main(["report", "--check", "--records", str(folder)]) == FAILED  # one of so few is void
     assert "not the site's pages" not in capsys.readouterr().out
     place = max(number for number, line in enumerate(made) if isinstance(line, TrialRecord))
     trial = made[place]
@@ -284,7 +284,7 @@ def test_records_alone_are_checked_for_correct_work(
     if wrong.get("ledger"):
         wrong = {"ledger": trial.ledger.model_copy(update={"repeated": 1})}
     made[place] = trial.model_copy(update=wrong)
-    assert main(["check", "--records", str(save(tmp_path / "wrong", made))]) == FAILED
+    assert main(["report", "--check", "--records", str(save(tmp_path / "wrong", made))]) == FAILED
     assert f"{trial.label} on {trial.point}" in capsys.readouterr().out
 
 
@@ -294,7 +294,7 @@ def test_the_reference_campaign_passes_its_check(capsys: pytest.CaptureFixture[s
     Ten thousand threads that crawl may need longer than a trial has, which is a note. So is one
     trial of gunicorn, which reset connections of its load; the reason was not found.
     """
-    code = main(["check", str(RESULTS / "reference")])
+    code = main(["report", "--check", str(RESULTS / "reference")])
     lines = [line for line in capsys.readouterr().out.splitlines() if line]
     late = "reference: note: failed: threads on crossover-10000x1000ms: no result in "
     reset = (
@@ -337,7 +337,9 @@ def hostile(record: AnyRecord) -> AnyRecord:
             return record
 
 
-@pytest.mark.parametrize("name", ["check", "cite", "findings", "compare", "report", "export"])
+@pytest.mark.parametrize(
+    "name", ["report --check", "cite", "cite --finding all", "compare", "report", "export"]
+)
 def test_no_escape_sequence_reaches_the_terminal(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -347,7 +349,7 @@ def test_no_escape_sequence_reaches_the_terminal(
     records = campaign(blocks=5, samples=10, workloads=["throughput"])
     folder = str(save(tmp_path / "[b]", [hostile(record) for record in records]))
     out = ["--out", str(tmp_path / "out")] if name == "report" else []
-    main([name, folder, *([folder] if name == "compare" else []), *out])
+    main([*name.split(), folder, *([folder] if name == "compare" else []), *out])
     printed = capsys.readouterr()
     assert printed.out
     assert not set(printed.out + printed.err) & (set(ESCAPES) - set("[]0;title2J"))

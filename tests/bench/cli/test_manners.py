@@ -69,7 +69,7 @@ def test_a_reader_that_leaves_is_no_traceback(recorded: Path) -> None:
 
 def test_a_locale_without_our_characters_is_no_error(recorded: Path) -> None:
     done = subprocess.run(
-        [*BENCH, "findings", str(recorded)],
+        [*BENCH, "cite", str(recorded), "--finding", "all"],
         cwd=ROOT,
         env=os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
         capture_output=True,

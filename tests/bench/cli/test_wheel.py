@@ -73,7 +73,13 @@ def test_a_wheel_works_in_an_empty_folder(site: Path, tmp_path: Path) -> None:
         assert (tmp_path / path).exists()
 
     (campaign,) = (tmp_path / "results").iterdir()
-    for command in (["check"], ["report"], ["claims"], ["cite"], ["compare", campaign.name]):
+    for command in (
+        ["report", "--check"],
+        ["report"],
+        ["claims"],
+        ["cite"],
+        ["compare", campaign.name],
+    ):
         done = c10k_bench(site, tmp_path, *command, campaign.name)
         assert (done.returncode, done.stderr) == (0, ""), command
     assert files_in(site) == installed
@@ -86,7 +92,7 @@ def test_without_a_campaign_the_reference_answers(site: Path, tmp_path: Path) ->
         (["advise", "--connections", "5000", "--rate", "2000", "--tls"], name),
         (["cite"], kept.sha256),
         (["cite", "--finding", "tls-memory"], name),
-        (["findings"], name),
+        (["cite", "--finding", "all"], name),
         (["talk"], "slides: talk.html"),
     ):
         done = c10k_bench(site, tmp_path, *command)
@@ -103,7 +109,6 @@ def test_without_a_campaign_the_reference_answers(site: Path, tmp_path: Path) ->
         (["report", "A"], "A: no campaign here (no trials.jsonl); run one with: c10k-bench run"),
         (["report"], "no campaign here (no trials.jsonl); run one with: c10k-bench run"),
         (["talk", "--page", "talk.md"], "no campaign here (no trials.jsonl); run one with: "),
-        (["findings", "--into", "README.md"], "no campaign here (no trials.jsonl); run one with"),
         (["cite", "--finding", "memroy"], "has no finding 'memroy'; it has page, crawl, rate"),
         (["micro", "--redraw"], "measure with c10k-bench micro --out results/micro"),
     ],

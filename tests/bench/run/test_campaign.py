@@ -120,7 +120,7 @@ def test_an_interrupted_campaign_stops_cleanly_and_draws(
     if how == signal.SIGHUP:
         return
     assert list((folder / "charts").glob("*.svg"))
-    assert "incomplete: interrupted" in small.harness("check", str(folder)).stdout
+    assert "incomplete: interrupted" in small.harness("report", "--check", str(folder)).stdout
 
 
 def stopped_in_a_crawl(harness: psutil.Process, offspring: list[psutil.Process]) -> bool:
