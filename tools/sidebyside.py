@@ -22,6 +22,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
 from bench import filesystem
+from bench.claims.experiments import stack_ripping
 from bench.launch import ROOT
 from bench.palette import PALETTES
 from bench.report import markup
@@ -201,24 +202,12 @@ def metrics(model: str) -> dict[str, int]:
             and node.func.attr in HAND_OVERS
             for node in nodes
         ),
-        "places that catch an error": len(catches(model)),
+        "places that catch an error": len(stack_ripping.catches(model)),
         "local variables of a fetch that are fields of a slot": len(
             _slots(nodes) & fetch_variables()
         ),
         "locks, conditions and events": len(locks),
     }
-
-
-def catches(model: str) -> list[str]:
-    """The function of each ``except`` in a model file."""
-    nodes = ast.walk(ast.parse(source_of(model)))
-    return [
-        function.name
-        for function in nodes
-        if isinstance(function, Function)
-        for node in ast.walk(function)
-        if isinstance(node, ast.ExceptHandler)
-    ]
 
 
 def fetch_variables() -> set[str]:

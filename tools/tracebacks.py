@@ -7,7 +7,6 @@ claim about callbacks counts the callers that are left by the same experiment.
 from __future__ import annotations
 
 import argparse
-from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
@@ -18,7 +17,6 @@ from bench.claims.experiments.stack_ripping import Frame, Ripped
 from bench.launch import ROOT
 from bench.text import markdown_table
 from crawlers.registry import MODELS
-from tools import sidebyside
 
 PAGE: Final = ROOT / "docs" / "stack-ripping.md"
 GONE: Final = "*gone*"
@@ -49,10 +47,9 @@ How long and how complex the four files are: [side by side](side-by-side.md#metr
 
 ## Where an error can be caught
 
-The chapter adds that no single handler can enclose a chain of callbacks. Here one `except` of
-`fetch` catches whatever fails in a whole exchange, with threads, generators and coroutines. The
-other catches of `generators` only wait again for a socket that is not ready. With callbacks each
-step has to catch what fails in it, and says so with `fail`.
+The chapter adds that no handler can enclose a chain of callbacks. Here one `except` of `fetch`
+ends whatever fails in a whole exchange, with threads, generators and coroutines. The other catches
+of `generators` wait again for a socket that is not ready. With callbacks each step needs its own.
 """
 TEXTS: Final = """
 ## The four tracebacks
@@ -70,13 +67,14 @@ def markdown(ripped: Sequence[Ripped]) -> str:
 
 
 def catching() -> list[str]:
-    """How many times each model says ``except``, and where."""
-    found = {model: Counter(sidebyside.catches(model)) for model in MODELS}
+    """Which functions of each model end an exchange, and how often it says ``except``."""
+    ending = [stack_ripping.handlers(model) for model in MODELS]
     rows = [
-        ["times", *(str(counts.total()) for counts in found.values())],
-        ["in", *(", ".join(f"`{name}`" for name in counts) for counts in found.values())],
+        ["functions that end a failed exchange", *(str(len(names)) for names in ending)],
+        ["", *(", ".join(f"`{name}`" for name in names) for names in ending)],
+        ["`except` in all", *(str(len(stack_ripping.catches(model))) for model in MODELS)],
     ]
-    return markdown_table(["`except`", *(f"`{model}`" for model in MODELS)], rows)
+    return markdown_table(["", *(f"`{model}`" for model in MODELS)], rows)
 
 
 def surviving(ripped: Sequence[Ripped]) -> list[str]:

@@ -306,6 +306,7 @@ class Claim(_Strict):
     name: str  # the file's, without its ending
     title: str  # a few words, for headings and charts
     topic: Topic
+    step: str = ""  # of the chapter that says it: its name in crawlers/chapter
     sentence: str
     quote: bool = False  # the exact words of the source; otherwise a paraphrase
     conditions: str = ""  # under which its author made the claim

@@ -55,12 +55,5 @@ def test_only_callbacks_keep_the_variables_of_a_fetch_as_fields() -> None:
     assert [model for model in MODELS if sidebyside.metrics(model)[kept]] == ["callbacks"]
 
 
-def test_callbacks_catch_in_every_step_and_threads_in_fetch() -> None:
-    steps = {"connected", "fetch", "send", "receive"}
-    assert steps <= set(sidebyside.catches("callbacks"))
-    for model in ("threads", "async_await"):
-        assert steps & set(sidebyside.catches(model)) == {"fetch"}
-
-
 def without_numbers(text: str) -> str:
     return re.sub(r"\d+", "N", text)
