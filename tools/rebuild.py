@@ -147,8 +147,11 @@ def story() -> str:
         for name in MODELS
     ]
     heads = [
-        *("model", "KiB for an idle connection", "KiB over TLS"),
-        *("µs for a fetched page", "µs for a crawled page"),
+        "model",
+        "KiB for an idle connection",
+        "KiB over TLS",
+        "µs for a fetched page",
+        "µs for a crawled page",
     ]
     assert found.group is not None, "results/headlines has campaigns"
     about = f"{found.group.size}, {found.group.python}; 100 slots, pages of 2 KB."

@@ -35,7 +35,7 @@ RUNNERS: Final = frozenset({"crawl", "run", "main"})
 ENDS: Final = frozenset({"fail", "wait"})
 """What is called to end a failed exchange; callbacks ``wait``, unless TLS only wants to."""
 
-Group = Literal["start", "machinery", "slot", "parser"]
+FrameGroup = Literal["start", "machinery", "slot", "parser"]
 
 
 class Frame(BaseModel):
@@ -60,7 +60,7 @@ class Ripped(BaseModel):
         """Where to set a breakpoint: the model's last frame before the shared parser."""
         return [frame for frame in self.frames if frame.file == f"crawlers/{self.model}.py"][-1]
 
-    def group(self, frame: Frame) -> Group:
+    def group(self, frame: Frame) -> FrameGroup:
         if frame.knows:
             return "slot"
         if frame.file == self.breakpoint.file:
@@ -68,7 +68,7 @@ class Ripped(BaseModel):
         after = self.frames.index(frame) > self.frames.index(self.breakpoint)
         return "parser" if after else "machinery"
 
-    def of(self, group: Group) -> list[Frame]:
+    def of(self, group: FrameGroup) -> list[Frame]:
         return [frame for frame in self.frames if self.group(frame) == group]
 
     @property
