@@ -55,16 +55,24 @@ COMMANDS: Final = (
 """Of ``python -m bench``: these write documents, and generated parts of others."""
 
 
+def published(folder: Path) -> Analysis:
+    """A campaign under ``results/``; one whose code is in no commit is refused."""
+    analysis = Analysis.load(store.trials_file(folder))
+    if fault := files.unpublishable(analysis.campaign):
+        raise store.StoreError(f"{folder}: {fault}")
+    return analysis
+
+
 @cache
 def analysed(name: str) -> Analysis:
-    return Analysis.load(store.trials_file(RESULTS / name))
+    return published(RESULTS / name)
 
 
 @cache
 def newest() -> Analysis:
     """The newest campaign of the headlines on the reference's release of the interpreter."""
     release = campaigns.release(analysed("reference").campaign.environment)
-    found = [Analysis.load(store.trials_file(each)) for each in campaigns.FOLDER.iterdir()]
+    found = [published(folder) for folder in campaigns.FOLDER.iterdir()]
     mine = [one for one in found if campaigns.release(one.campaign.environment) == release]
     return max(mine, key=lambda analysis: analysis.campaign.created)
 
@@ -184,7 +192,7 @@ def gallery(name: str) -> str:
 
 def others() -> str:
     folders = sorted((RESULTS / comparison.CONTRIBUTED).glob("*/"))
-    contributed = [Analysis.load(store.trials_file(folder)) for folder in folders]
+    contributed = [published(folder) for folder in folders]
     return comparison.confirmed(analysed("reference"), contributed)
 
 

@@ -24,8 +24,8 @@ from bench.claims.experiments import EXPERIMENTS, main, running
 from bench.errors import BenchError
 from bench.launch import ROOT
 from bench.machine import cpu, environment
-from bench.run.process import Child, ProcessError, deferred
 from bench.schema import Environment, Record
+from bench.sides.process import Child, ProcessError, deferred
 from bench.terminal import Phases
 
 FILE_NAME: Final = "experiments.jsonl"

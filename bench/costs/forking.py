@@ -2,10 +2,10 @@
 
 Started as ``python -m bench.costs.forking``. Under a tool the start of Python and the imports
 take longer than the crawls, so they happen once. It reads a
-:class:`~bench.run.protocol.Command`, imports the backend, warms up and answers ``Ready``. For each
-command from then on it forks, and the child does what a worker does: it answers ``Ready``, crawls
-on ``GO``, answers ``Result`` and exits. When the child has ended, and so has written what the tool
-counted, this process answers ``Ready``.
+:class:`~bench.sides.protocol.Command`, imports the backend, warms up and answers ``Ready``. For
+each command from then on it forks, and the child does what a worker does: it answers ``Ready``,
+crawls on ``GO``, answers ``Result`` and exits. When the child has ended, and so has written what
+the tool counted, this process answers ``Ready``.
 
 A tool counts a child from the start of its parent. All children have that part in common, but for
 some thousand instructions of this process between two of them, so it cancels when two are
@@ -21,8 +21,8 @@ import sys
 from typing import TextIO
 
 from bench import controls
-from bench.run import worker
-from bench.run.protocol import Command, Failed, Ready, decode, encode
+from bench.sides import worker
+from bench.sides.protocol import Command, Failed, Ready, decode, encode
 from crawlers import heap
 
 

@@ -33,10 +33,10 @@ from bench.plan.profiles import SERVING
 from bench.plan.tls import Way
 from bench.plan.workloads import SITE_SEED, WARMUP_SITE, Point
 from bench.run import judge
-from bench.run.process import ProcessError, WorkerError, WorkerProcess, kill
-from bench.run.protocol import Command
 from bench.run.runner import own_command
-from bench.run.servers import Server, ServerError
+from bench.sides.process import ProcessError, WorkerError, WorkerProcess, kill
+from bench.sides.protocol import Command
+from bench.sides.servers import Server, ServerError
 from bench.text import now
 from crawlers.registry import MODELS
 
@@ -85,7 +85,7 @@ class Sites:
         self._stack.close()
 
     def server(self, site: str) -> Server:
-        """Raises :class:`bench.run.servers.ServerError`."""
+        """Raises :class:`bench.sides.servers.ServerError`."""
         if site not in self._running:
             server = Server(site, seed=SITE_SEED, cores=[])
             self._running[site] = self._stack.enter_context(server)

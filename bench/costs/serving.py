@@ -18,12 +18,12 @@ from bench.launch import OWN_PYTHON
 from bench.machine.instruments import Counts, Instrument
 from bench.plan.workloads import SERVED, SITE_SEED
 from bench.run import judge
-from bench.run.process import ProcessError, WorkerError, WorkerProcess, kill
-from bench.run.protocol import Load
-from bench.run.servers import ModelServer, ServerError
 from bench.run.serving import PLACES
-from bench.run.settled import SWITCH_INTERVAL
 from bench.run.state import Progress
+from bench.sides.process import ProcessError, WorkerError, WorkerProcess, kill
+from bench.sides.protocol import Load
+from bench.sides.servers import ModelServer, ServerError
+from bench.sides.settled import SWITCH_INTERVAL
 
 SERVE: Final = "serve"
 SITE: Final = f"list:{SERVED}:2048"
@@ -81,7 +81,7 @@ class CountedServer:
         with (
             ModelServer(self._name, SITE, SITE_SEED, None, python, environment=extra) as server,
             closing(Progress(PLACES)) as progress,
-            WorkerProcess("the load", module="bench.run.loader") as load,
+            WorkerProcess("the load", module="bench.sides.loader") as load,
         ):
             self._running = server
             server.ready()

@@ -1,6 +1,6 @@
 """The fleet: many processes on one or more hosts, each running an unchanged backend.
 
-A *host* is one dask worker. Its processes are ``bench.run.worker`` and
+A *host* is one dask worker. Its processes are ``bench.sides.worker`` and
 ``python -m server``, the same as in a campaign on one machine. dask.distributed
 places them, carries messages to them, and reports lost hosts.
 

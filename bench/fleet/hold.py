@@ -25,8 +25,8 @@ from bench.machine.memory import added
 from bench.plan.participants import Participants
 from bench.plan.workloads import HOLD_SWITCH_S, PAGE_BYTES, Point
 from bench.run.judge import void_reason
-from bench.run.protocol import Command, Schedule
 from bench.schema import Status
+from bench.sides.protocol import Command, Schedule
 from bench.terminal import Phases
 from bench.text import now
 from crawlers.backend import Backend

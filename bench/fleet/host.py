@@ -1,6 +1,6 @@
 """One host of the fleet, a dask actor: its servers, its workers, its readings, its messages.
 
-A worker is ``python -m bench.run.worker``, the same process that a trial on one
+A worker is ``python -m bench.sides.worker``, the same process that a trial on one
 machine measures; a server is ``python -m server``. Neither knows about the fleet.
 Both are children of the dask worker, so they end with it in any case.
 
@@ -23,11 +23,11 @@ from bench.fleet.cluster import FleetFault
 from bench.machine import kernel, memory
 from bench.machine.memory import Slabs
 from bench.plan import workloads
-from bench.plan.tls import Tls
-from bench.run.process import ProcessError, WorkerError, WorkerProcess
-from bench.run.protocol import Command, Result
-from bench.run.servers import Server, ServerError
 from bench.schema import Ledger, MemoryParts
+from bench.sides.process import ProcessError, WorkerError, WorkerProcess
+from bench.sides.protocol import Command, Result
+from bench.sides.servers import Server, ServerError
+from bench.sides.tls import Tls
 
 LOOK_S = 0.001
 READY_S = 120.0

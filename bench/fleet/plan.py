@@ -27,7 +27,8 @@ from bench.machine.doctor import (
     available_bytes,
     raise_descriptor_limit,
 )
-from bench.plan.tls import SERVER_KIB, Tls, client_kib
+from bench.plan.tls import SERVER_KIB, client_kib
+from bench.sides.tls import Tls
 from bench.text import KIB, MIB
 
 UNKNOWN = 2**62

@@ -375,6 +375,8 @@ def check_platform(needs: Needs) -> Iterator[CheckResult]:
         yield bad("proc-slabinfo")
     else:
         yield ok("proc", "slabinfo is readable")
+    if (found := environment.virtual()) is not None:
+        yield bad("virtual", found=found)
 
 
 def check_disk(needs: Needs) -> Iterator[CheckResult]:

@@ -10,6 +10,7 @@ import hashlib
 import importlib.metadata
 import os
 import platform
+import re
 import resource
 import subprocess
 import sys
@@ -59,6 +60,20 @@ REASONS = {
 
 TIMEOUT_S = 20
 
+CONTAINER_MARKS = (".dockerenv", "run/.containerenv", "run/systemd/container")
+"""Files that Docker, Podman and systemd-nspawn put into a container, for every user to see."""
+
+CONTAINED = re.compile(r"docker|containerd|kubepods|libpod|lxc|podman")
+"""In the control group of a container's first process."""
+
+GUEST = re.compile(
+    r"QEMU|KVM|VMware|VirtualBox|innotek|Xen|Bochs|BHYVE|Parallels|Virtual Machine|"
+    r"Amazon EC2|Google Compute|OpenStack|Apple Virtualization|Firecracker"
+)
+"""In the firmware's names of a virtual machine (DMI)."""
+
+DMI = ("sys_vendor", "product_name", "board_vendor", "bios_vendor")
+
 
 def packages() -> dict[str, str]:
     found = {}
@@ -107,6 +122,22 @@ def boot() -> str | None:
     """Tells the boots of machines apart, and nothing else; None without Linux's /proc."""
     found = procfs.read("proc/sys/kernel/random/boot_id")
     return hashlib.sha256(found.strip().encode()).hexdigest()[:8] if found else None
+
+
+def virtual() -> str | None:
+    """``a container in a virtual machine``; None without a sign of either.
+
+    Reads what any user may read, the same as systemd-detect-virt does.
+    """
+    contained = any((procfs.ROOT / mark).exists() for mark in CONTAINER_MARKS) or CONTAINED.search(
+        procfs.read("proc/1/cgroup") or ""
+    )
+    flags = dict(procfs.fields(procfs.read("proc/cpuinfo") or "")).get("flags", ())
+    firmware = " ".join(procfs.read(f"sys/class/dmi/id/{name}") or "" for name in DMI)
+    tree = procfs.ROOT / "proc/device-tree/hypervisor"  # of ARM, which has no such flag
+    guest = "hypervisor" in flags or GUEST.search(firmware) or tree.exists()
+    signs = (("a container", contained), ("a virtual machine", guest))
+    return " in ".join(words for words, sign in signs if sign) or None
 
 
 def os_name() -> str:
@@ -194,6 +225,7 @@ def collect(repository: Path) -> Environment:
         memory_total_bytes=int(psutil.virtual_memory().total),
         limits=found,
         boot=boot(),
+        virtual=virtual(),
         openssl=openssl(),
         **known,
         reasons=reasons,

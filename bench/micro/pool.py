@@ -28,12 +28,12 @@ from bench.micro.study import (
     in_turn,
     missing,
 )
-from bench.run.process import interruptible
-from bench.run.servers import Server
 from bench.schema import Record
 from bench.show.figures import Unit
 from bench.show.measured import MS, US, Measure, Measured
 from bench.show.table import Table
+from bench.sides.process import interruptible
+from bench.sides.servers import Server
 from bench.text import KIB, listing, number
 
 CHILD: Final = "bench.micro.pool_child"

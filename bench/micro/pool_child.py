@@ -25,7 +25,7 @@ from time import monotonic, process_time
 from typing import Any, Final
 from zlib import crc32
 
-from bench.run import leftovers
+from bench.sides import leftovers
 from crawlers.async_await import disconnect
 from crawlers.http import Exchange
 from crawlers.job import Job

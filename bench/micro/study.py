@@ -24,11 +24,11 @@ from bench.launch import ROOT
 from bench.machine import cpu, environment
 from bench.questions.question import few, strongest_of
 from bench.report.charts import Design
-from bench.run.process import Child, ProcessError
 from bench.run.runner import own_command
 from bench.schema import Environment, Record
 from bench.show.measured import Measured
 from bench.show.table import Table, name
+from bench.sides.process import Child, ProcessError
 from bench.terminal import Phases
 from bench.text import now
 

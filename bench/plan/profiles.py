@@ -27,7 +27,6 @@ from bench.plan.participants import (
     TWINS,
     Participants,
 )
-from bench.plan.tls import Tls
 from bench.plan.workloads import (
     FEW,
     FEWER_MIXED,
@@ -69,6 +68,7 @@ from bench.plan.workloads import (
     with_long_switch,
 )
 from bench.schema import Spread
+from bench.sides.tls import Tls
 from crawlers.registry import MODELS
 from server.models.catalogue import SERVERS
 

@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Final, Literal
 
 from bench.plan.labels import Label
-from bench.plan.loads import How
 from bench.plan.participants import (
     BASE,
     FREE,
@@ -32,8 +31,10 @@ from bench.plan.participants import (
     TWINS,
     Participants,
 )
-from bench.plan.tls import EACH_PAGE, KEPT, OPENED, WAYS, Mode, Tls, Way
+from bench.plan.tls import EACH_PAGE, KEPT, OPENED, WAYS, Mode, Way
 from bench.schema import Spread
+from bench.sides.loads import How
+from bench.sides.tls import Tls
 from crawlers.registry import MODELS
 
 Kind = Literal["crawl", "hold", "cancel", "openloop"]

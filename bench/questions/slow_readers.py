@@ -11,10 +11,10 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.plan.loads import SEGMENT
 from bench.questions.columns import Columns, Read
 from bench.schema import TrialRecord
 from bench.show.measured import KIB_EACH, MS, Measured, median_response, noted
+from bench.sides.loads import SEGMENT
 from bench.text import KIB, count
 
 NAME: Final = "slow_readers"

@@ -12,7 +12,6 @@ from bench.store import read_bytes
 from bench.text import listing
 
 AUTHORS = "The c10k-crawlers authors"
-ADDRESS = "https://pypi.org/project/c10k-crawlers/"
 LICENCE = "MIT"
 TITLE = "c10k-crawlers: one web crawler, once per Python concurrency model"
 

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from typing import Self
 
 from bench.machine import memory
-from bench.run.leftovers import AS_USUAL
-from bench.run.process import WorkerError, WorkerProcess, interruptible, threads
-from bench.run.protocol import Result
 from bench.run.state import Trial
 from bench.schema import Cancelled
+from bench.sides.leftovers import AS_USUAL
+from bench.sides.process import WorkerError, WorkerProcess, interruptible, threads
+from bench.sides.protocol import Result
 
 POLL_S = 0.02
 SETTLE_S = 0.1

@@ -19,14 +19,14 @@ from bench.plan.backends import of_role
 from bench.plan.budget import SHARED_SERVER_SLOTS, trial_s
 from bench.plan.labels import Label
 from bench.plan.plan import Plan, Turn, key
-from bench.plan.tls import Tls
 from bench.plan.workloads import SITE_SEED, WARMUP_SITE, Point
 from bench.run import ceiling, serving, together, trial
-from bench.run.process import deferred
 from bench.run.record import refused
-from bench.run.servers import Server, ServerError
 from bench.run.state import Bench
 from bench.schema import CampaignRecord, CeilingRecord, EndRecord, TrialRecord
+from bench.sides.process import deferred
+from bench.sides.servers import Server, ServerError
+from bench.sides.tls import Tls
 from bench.store import Log
 from bench.terminal import Phases
 from bench.text import now

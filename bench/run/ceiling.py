@@ -15,9 +15,9 @@ import time
 from functools import cache
 
 from bench.machine import cpu
-from bench.run.process import interruptible, spawn, without_folders
-from bench.run.servers import Server
 from bench.schema import CeilingRecord
+from bench.sides.process import interruptible, spawn, without_folders
+from bench.sides.servers import Server
 from bench.text import now
 
 CONNECTIONS = 64

@@ -25,9 +25,9 @@ from bench import controls
 from bench.launch import program
 from bench.plan.tls import Way
 from bench.plan.workloads import Point, mean_delay_s
-from bench.run.protocol import Loaded, Result
-from bench.run.servers import Served
 from bench.schema import Cancelled, Ledger, Limiter, TrialRecord
+from bench.sides.protocol import Loaded, Result
+from bench.sides.servers import Served
 from bench.text import listing
 
 

@@ -22,13 +22,14 @@ from bench.plan.budget import block_s
 from bench.plan.labels import Label
 from bench.plan.participants import TWINS, Participants
 from bench.plan.plan import Plan, PlannedPoint, Turn
-from bench.plan.tls import SERVER_KIB, Tls, client_kib
+from bench.plan.tls import SERVER_KIB, client_kib
 from bench.plan.workloads import Point, fetch
 from bench.run import together
 from bench.run.campaign import out_of_the_way, warmup_server
-from bench.run.servers import Server, ServerError
 from bench.run.state import Bench
 from bench.schema import Budget
+from bench.sides.servers import Server, ServerError
+from bench.sides.tls import Tls
 from bench.text import KIB, minutes
 from crawlers.backend import Backend
 

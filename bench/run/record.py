@@ -18,8 +18,6 @@ from bench.plan.tls import Way
 from bench.plan.workloads import SITE_SEED, WORK_EVERY, Opening, Point
 from bench.run import working
 from bench.run.judge import BUSY, Load, limiter, served_reason, slot_bound, void_reason
-from bench.run.protocol import Loaded, Result
-from bench.run.servers import ModelServer
 from bench.run.state import Trial, params
 from bench.schema import (
     Cpu,
@@ -32,6 +30,8 @@ from bench.schema import (
     Windows,
     Work,
 )
+from bench.sides.protocol import Loaded, Result
+from bench.sides.servers import ModelServer
 from bench.text import now
 from crawlers.backend import Backend
 

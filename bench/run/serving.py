@@ -1,7 +1,7 @@
 """The harness turned round: a model as a server is measured, and a loader is its client.
 
 The server has the place of a worker: its processor, its turns, its barrier. The loader
-(:mod:`bench.run.loader`) has the place of the fixture server and never sleeps, so no send of the
+(:mod:`bench.sides.loader`) has the place of the fixture server and never sleeps, so no send of the
 server has to wake a processor. Both ends compare what they saw (:func:`judge.served_reason`).
 """
 
@@ -14,10 +14,10 @@ from bench.machine import kernel, memory
 from bench.plan.plan import Turn
 from bench.plan.workloads import SITE_SEED, WORK_EVERY, Point
 from bench.run.barrier import wait_until_held
-from bench.run.process import WorkerProcess, interruptible, threads
-from bench.run.protocol import Load
-from bench.run.servers import ModelServer
 from bench.run.state import Bench, Progress, Trial
+from bench.sides.process import WorkerProcess, interruptible, threads
+from bench.sides.protocol import Load
+from bench.sides.servers import ModelServer
 
 START_S = 60.0
 """A loader asks for every page of the site before it is ready."""
@@ -26,7 +26,7 @@ SETTLE_S = 0.5
 """After the last answer: a server looks at its deadlines and goes back to sleep."""
 
 PLACES = 2
-"""Of the memory that a loader shares: :class:`bench.run.protocol.Load`."""
+"""Of the memory that a loader shares: :class:`bench.sides.protocol.Load`."""
 
 
 def start(bench: Bench, point: Point, turn: Turn) -> ModelServer:
@@ -37,7 +37,7 @@ def start(bench: Bench, point: Point, turn: Turn) -> ModelServer:
 
 def start_load(trial: Trial) -> WorkerProcess:
     """Start the load of a server; each gets processors of its own."""
-    worker = WorkerProcess(f"the load of {trial.turn.label}", module="bench.run.loader")
+    worker = WorkerProcess(f"the load of {trial.turn.label}", module="bench.sides.loader")
     pinning = trial.pinning
     for pid, cores in ((trial.server.pid, pinning.client), (worker.pid, pinning.server)):
         trial.unpinned = trial.unpinned or pinning.keep(pid, cores)

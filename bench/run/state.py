@@ -17,12 +17,13 @@ from bench.machine import cpu, host
 from bench.plan.backends import of_role
 from bench.plan.participants import SPREADING
 from bench.plan.plan import Turn
-from bench.plan.tls import WAYS, Tls, Way
+from bench.plan.tls import WAYS, Way
 from bench.plan.workloads import Params, Point
-from bench.run.protocol import Loaded, Result, shared_times
-from bench.run.servers import Served, Server
 from bench.run.working import Expected
 from bench.schema import Cancelled, HostNoise, Ledger, Memory, Status, Turns
+from bench.sides.protocol import Loaded, Result, shared_times
+from bench.sides.servers import Served, Server
+from bench.sides.tls import Tls
 from bench.text import now
 from crawlers.backend import Backend
 from crawlers.catalogue import HANDED_OVER

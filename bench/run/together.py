@@ -26,8 +26,6 @@ from bench.plan.plan import Turn
 from bench.plan.sizes import once, sized, turn_s
 from bench.plan.workloads import SITE_SEED, Point
 from bench.run import record, serving
-from bench.run.process import WorkerProcess, threads
-from bench.run.servers import ModelServer, Server, ServerError
 from bench.run.state import Bench, Progress, Trial
 from bench.run.trial import FAILURES, START_S, command, fail, start_worker
 from bench.run.turns import (
@@ -42,6 +40,8 @@ from bench.run.turns import (
 )
 from bench.schema import TrialRecord, TurnsRecord
 from bench.schema import Turns as TurnsSummary
+from bench.sides.process import WorkerProcess, threads
+from bench.sides.servers import ModelServer, Server, ServerError
 from bench.turnlog import FEWEST_ROUNDS
 
 TURNS_DEADLINE_S: Final = 120.0
@@ -98,7 +98,7 @@ def run(
     ``turns`` maps the numbers of the trials to their turns.
 
     A label whose worker or server fails gives a record that says so, and the others
-    go on. Raises :class:`bench.run.servers.ServerError` when no server starts.
+    go on. Raises :class:`bench.sides.servers.ServerError` when no server starts.
     """
     began = time.monotonic()
     noise = host.start()

@@ -15,12 +15,12 @@ from bench.plan.plan import Turn
 from bench.plan.workloads import WORK_EVERY, Point
 from bench.run import record, serving
 from bench.run.barrier import barrier_of
-from bench.run.process import ProcessError, WorkerError, WorkerProcess, threads
-from bench.run.protocol import Command, Schedule, Working
-from bench.run.servers import ModelServer, Server, ServerError
 from bench.run.state import Bench, Trial, recorder
 from bench.run.working import measure as calibrate
 from bench.schema import TrialRecord
+from bench.sides.process import ProcessError, WorkerError, WorkerProcess, threads
+from bench.sides.protocol import Command, Schedule, Working
+from bench.sides.servers import ModelServer, Server, ServerError
 
 START_S = 30.0
 LAST_WORDS_S = 0.5

@@ -44,7 +44,7 @@ from pathlib import Path
 
 from bench.machine import cpu, procfs
 from bench.plan.sizes import LONG_TURN_SLOTS, TURN_S
-from bench.run.process import interruptible
+from bench.sides.process import interruptible
 
 # --- a process group ---------------------------------------------------------------------
 
@@ -63,7 +63,7 @@ class GroupEndedError(Exception):
 class Group:
     """A child of this process and everything in its process group, as one thing to stop.
 
-    The child must lead a process group of its own (:func:`bench.run.process.spawn`
+    The child must lead a process group of its own (:func:`bench.sides.process.spawn`
     sees to that), and must be a child of the calling process.
     """
 

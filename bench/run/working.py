@@ -15,9 +15,9 @@ from statistics import median
 from bench import arrivals
 from bench.machine import cpu
 from bench.plan.workloads import WORK_EVERY, Point
-from bench.run.process import Child, ProcessError
-from bench.run.protocol import Worked
-from bench.run.servers import Server, ServerError
+from bench.sides.process import Child, ProcessError
+from bench.sides.protocol import Worked
+from bench.sides.servers import Server, ServerError
 from crawlers import work
 
 TRIES = 7
@@ -30,7 +30,7 @@ START_S = 60.0
 def measure(server: Server, cores: list[int]) -> float:
     """Microseconds that a round takes alone, on the client's processor.
 
-    Raises :class:`bench.run.servers.ServerError`.
+    Raises :class:`bench.sides.servers.ServerError`.
     """
     (body,) = server.get(["/p/0"])
     child = Child("the measurement of a round", ["-m", "bench.run.working"])

@@ -179,6 +179,7 @@ def machine_words(environment: Environment, created: str) -> str:
     processors = plural(environment.cpu_count, "core")
     if environment.cpu_quota is not None:
         processors += f" (quota {environment.cpu_quota:g})"
+    processors += f" of {environment.virtual}" if environment.virtual else ""
     linux = "Linux " if environment.kernel[:1].isdigit() else ""
     return " · ".join(
         (

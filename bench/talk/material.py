@@ -85,7 +85,6 @@ class Material:
         head, trials = self.analysis.campaign, self.analysis.records.trials
         runs = experiments.runs(list(self.measured))[-1:]
         return {
-            "address": cite.ADDRESS,
             "licence": cite.LICENCE,
             "campaign": f"campaign {head.campaign}, profile {head.profile}; "
             f"{machine(head.environment)}",

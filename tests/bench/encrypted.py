@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bench.plan.tls import WAYS, Tls
+from bench.plan.tls import WAYS
 from bench.questions import tls_pages
 from bench.schema import AnyRecord, Handshakes, Ledger, Status, TrialRecord
+from bench.sides.tls import Tls
 from bench.text import KIB
 from tests.bench.costed import trials
 from tests.bench.synthetic import MODELS, _Maker, campaign, extended

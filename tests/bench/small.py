@@ -25,11 +25,11 @@ from bench.plan.labels import Label
 from bench.plan.participants import Participants
 from bench.plan.plan import Turn
 from bench.plan.workloads import Point
-from bench.run.protocol import Result
-from bench.run.servers import Server
 from bench.run.state import Bench
 from bench.run.trial import run
 from bench.schema import Ledger, TrialRecord
+from bench.sides.protocol import Result
+from bench.sides.servers import Server
 from bench.store import Records
 from crawlers.registry import MODELS
 

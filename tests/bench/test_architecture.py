@@ -27,7 +27,9 @@ ROWS = (
     ("questions",),
     ("show",),
     ("analysis", "run"),
-    ("machine", "palette", "plan", "turnlog"),
+    ("palette", "plan", "turnlog"),
+    ("sides",),
+    ("machine",),
     ("filesystem", "histograms", "store", "terminal"),
     ("arrivals", "controls", "errors", "launch", "schema", "text"),
 )

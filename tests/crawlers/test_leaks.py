@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bench.run import leftovers
+from bench.sides import leftovers
 from crawlers import registry
 from crawlers.job import Job
 from crawlers.recorder import NullRecorder

@@ -31,7 +31,7 @@ COMMANDS = {
     "harness": ("-m", "bench", "run", *CAMPAIGN, "--only", "waiting-10", "--no-charts"),
     "front end": ("-m", "pytest", "bench", *CAMPAIGN, "-k", "waiting and callbacks-10]"),
 }
-MARKS = {"worker": "bench.run.worker", "server": "server"}
+MARKS = {"worker": "bench.sides.worker", "server": "server"}
 """The argument that identifies a child of the harness."""
 
 VICTIMS = (*COMMANDS, *MARKS)

@@ -86,7 +86,7 @@ class Served:
     """
 
     def __init__(self, serve: Callable[..., None], *arguments: object) -> None:
-        from bench.run.process import Child
+        from bench.sides.process import Child
 
         self._child = Child(f"the server {serve.__name__}", running(serve, *arguments))
         if hasattr(os, "sched_setaffinity"):

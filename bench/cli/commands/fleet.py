@@ -46,9 +46,9 @@ from bench.launch import RESULTS, ROOT
 from bench.machine import environment
 from bench.machine.doctor import CheckResult, Needs, examine_limits, show
 from bench.plan import backends
-from bench.plan.tls import Tls
 from bench.run.preflight import THREADED
 from bench.run.runner import create, own_command
+from bench.sides.tls import Tls
 from bench.store import Log, StoreError
 from bench.terminal import Phases
 from bench.text import capital, plural

@@ -24,6 +24,7 @@ from bench.schema import AnyRecord, CampaignRecord, EndRecord, PointPlan, TrialR
 from crawlers.backend import Backend
 from crawlers.catalogue import OURS
 from tests.bench.synthetic import campaign
+from tools import rebuild
 
 DONE, FAILED, USAGE = 0, 1, 2
 
@@ -288,6 +289,22 @@ def test_records_alone_are_checked_for_correct_work(
     assert f"{trial.label} on {trial.point}" in capsys.readouterr().out
 
 
+def test_a_campaign_without_a_commit_is_not_published(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    head, *rest = campaign(blocks=5, samples=10, workloads=["throughput"])
+    assert isinstance(head, CampaignRecord)
+    environment = head.environment.model_copy(update={"dirty": True})
+    made = [head.model_copy(update={"environment": environment}), *rest]
+    folder = save(tmp_path / "a", made)
+    assert main(["report", "--check", "--records", str(folder)]) == FAILED
+    assert "a: measured with uncommitted changes (+dirty)" in capsys.readouterr().out
+    main(["report", "--check", str(folder)])
+    assert "a: note: measured with uncommitted changes" in capsys.readouterr().out
+    with pytest.raises(store.StoreError, match=r"\+dirty"):
+        rebuild.published(folder)
+
+
 def test_the_reference_campaign_passes_its_check(capsys: pytest.CaptureFixture[str]) -> None:
     """But for httpx: its pool may open more connections than slots, and such a trial is void.
 
@@ -296,13 +313,14 @@ def test_the_reference_campaign_passes_its_check(capsys: pytest.CaptureFixture[s
     """
     code = main(["report", "--check", str(RESULTS / "reference")])
     lines = [line for line in capsys.readouterr().out.splitlines() if line]
+    dirty = "reference: note: +dirty: kept until "
     late = "reference: note: failed: threads on crossover-10000x1000ms: no result in "
     reset = (
         "reference: note: failed: gunicorn_gevent on serve-1000: the load of gunicorn_gevent "
         "failed: ConnectionResetError: "
     )
     unbuilt = "reference: no report.html"  # which the site builds
-    said = [line for line in lines if not line.startswith((late, reset, unbuilt))]
+    said = [line for line in lines if not line.startswith((dirty, late, reset, unbuilt))]
     if code != DONE:
         assert all(line.startswith("reference: void: httpx on ") for line in said), said
 

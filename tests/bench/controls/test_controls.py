@@ -11,9 +11,9 @@ import pytest
 
 from bench.controls import CONTROLS, FAMILY, REPEATS, programs
 from bench.controls.programs import answer_size, prepare
-from bench.plan.tls import Tls
-from bench.run.protocol import own_times
-from bench.run.servers import Server
+from bench.sides.protocol import own_times
+from bench.sides.servers import Server
+from bench.sides.tls import Tls
 from crawlers import callbacks, registry
 from crawlers.job import Job
 from crawlers.recorder import ProgressRecorder, TimesRecorder

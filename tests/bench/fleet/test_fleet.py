@@ -101,7 +101,7 @@ def test_connections_meet_at_one_barrier_and_too_many_are_refused(
         )
     folder = Path(summary["folder"])
     assert drawn == [(2, folder)]
-    assert cluster.children("bench.run.worker") == cluster.children("server") == []
+    assert cluster.children("bench.sides.worker") == cluster.children("server") == []
 
 
 @pytest.mark.slow
@@ -133,7 +133,7 @@ def begun(cluster: Cluster, results: Path, *more: str) -> subprocess.Popen[str]:
 
     def opened() -> bool:
         assert process.poll() is None, process.communicate()[0]
-        crew = cluster.children("bench.run.worker")
+        crew = cluster.children("bench.sides.worker")
         return len(crew) == 2 and all(len(one.net_connections("tcp4")) > 5 for one in crew)
 
     wait_for(opened)
@@ -145,7 +145,7 @@ def test_a_worker_that_is_killed_voids_the_trial_and_is_named(
     cluster: Cluster, tmp_path: Path
 ) -> None:
     with begun(cluster, tmp_path / "results") as process:
-        cluster.children("bench.run.worker")[0].kill()
+        cluster.children("bench.sides.worker")[0].kill()
         printed = process.communicate(timeout=PATIENCE_S)[0]
     assert process.returncode == 1, printed
     (trial,) = records(tmp_path / "results").trials
@@ -153,7 +153,7 @@ def test_a_worker_that_is_killed_voids_the_trial_and_is_named(
     assert trial.reason is not None
     assert "killed by SIGKILL" in trial.reason
     assert "worker " in trial.reason
-    assert cluster.children("bench.run.worker") == []
+    assert cluster.children("bench.sides.worker") == []
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_a_lost_host_is_noticed_and_the_others_stop(
 ) -> None:
     cluster = own_cluster
     with begun(cluster, tmp_path / "results", "--answer", "3") as process:
-        crew = cluster.children("bench.run.worker")
+        crew = cluster.children("bench.sides.worker")
         os.kill(cluster.workers[0].pid, how)
         printed = process.communicate(timeout=PATIENCE_S)[0]
     assert process.returncode == 1, printed
@@ -243,7 +243,7 @@ def test_ctrl_c_stops_every_process(times: int, tmp_path: Path) -> None:
 
         def working() -> bool:
             children[:] = small.family(process.pid)
-            return any(small.runs(child, "bench.run.worker") for child in children)
+            return any(small.runs(child, "bench.sides.worker") for child in children)
 
         wait_for(working)
         os.killpg(process.pid, signal.SIGINT)

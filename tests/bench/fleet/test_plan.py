@@ -13,7 +13,7 @@ from bench.fleet import plan
 from bench.fleet.plan import FleetPlan
 from bench.fleet.records import HostFacts
 from bench.machine.doctor import CheckResult, Needs, examine_limits
-from bench.plan.tls import Tls
+from bench.sides.tls import Tls
 
 HOST = HostFacts(
     host="10.0.0.1:1",

@@ -127,6 +127,12 @@ PAGES = "sys/kernel/mm/transparent_hugepage/enabled"
             {"proc/self/status": "Threads: 1\n"},
             *("proc", "note", "root"),
         ),
+        (
+            doctor.check_platform,
+            Needs(),
+            {"run/.containerenv": "", "proc/cpuinfo": "flags\t: fpu hypervisor lahf_lm\n"},
+            *("virtual", "note", "a container in a virtual machine"),
+        ),
     ],
 )
 def test_what_is_read_decides_the_level(

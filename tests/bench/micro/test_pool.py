@@ -9,7 +9,7 @@ import pytest
 from bench.micro import pool
 from bench.micro.pool import WAYS
 from bench.micro.study import MicroError, Process, missing
-from bench.run.servers import Server
+from bench.sides.servers import Server
 from tests.bench.micro import made
 
 PAGES, LIMIT = 60, 5

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.plan.workloads import OPENED_PER_S, Opening
-from bench.run.protocol import Schedule
 from bench.run.record import steady
-from bench.run.worker import due_times
+from bench.sides.protocol import Schedule
+from bench.sides.worker import due_times
 
 SLOTS = st.integers(1, 3000)
 DELAYS = st.sampled_from((0.0, 0.01, 0.1, 1.0))

@@ -12,10 +12,10 @@ import pytest
 from bench.controls import CONTROLS
 from bench.plan import backends
 from bench.plan.participants import MAIN_VARIANTS
-from bench.plan.tls import Tls
 from bench.run.campaign import out_of_the_way, warmup_server
-from bench.run.servers import Server
 from bench.run.state import Bench
+from bench.sides.servers import Server
+from bench.sides.tls import Tls
 from crawlers.registry import MODELS
 from tests.bench import small
 

@@ -14,10 +14,10 @@ import pytest
 
 from bench.plan.participants import MAIN_VARIANTS, Participants
 from bench.plan.workloads import cancel
-from bench.run import leftovers
 from bench.run.judge import void_reason
 from bench.run.state import Bench
 from bench.schema import Cancelled
+from bench.sides import leftovers
 from crawlers.registry import MODELS
 from crawlers.stop import Stop
 from tests.bench import small

@@ -94,7 +94,7 @@ def test_a_complete_campaign_has_nothing_to_resume(finished: Path) -> None:
 
 
 def crawling(offspring: list[psutil.Process]) -> bool:
-    return any(small.runs(one, "bench.run.worker") for one in offspring)
+    return any(small.runs(one, "bench.sides.worker") for one in offspring)
 
 
 @pytest.mark.slow
@@ -130,7 +130,7 @@ def stopped_in_a_crawl(harness: psutil.Process, offspring: list[psutil.Process])
     harness stopped, a worker that has a connection has a trial whose ledger nobody has read.
     """
     harness.suspend()
-    found = any(small.runs(one, "bench.run.worker") and connected(one) for one in offspring)
+    found = any(small.runs(one, "bench.sides.worker") and connected(one) for one in offspring)
     if not found:
         harness.resume()
     return found

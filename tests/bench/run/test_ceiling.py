@@ -10,7 +10,7 @@ import pytest
 
 from bench.run import ceiling
 from bench.run.ceiling import CeilingError
-from bench.run.servers import Server
+from bench.sides.servers import Server
 from tests.bench.sure import sure
 
 WRK = """\

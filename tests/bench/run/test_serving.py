@@ -12,13 +12,13 @@ from bench.plan import plan, workloads
 from bench.plan.labels import Label
 from bench.plan.participants import Participants
 from bench.plan.plan import Turn
-from bench.plan.tls import Tls
 from bench.plan.workloads import Point
 from bench.run import judge, serving, together, trial
-from bench.run.protocol import Loaded
-from bench.run.servers import ModelServer, Served
 from bench.run.state import Bench
 from bench.schema import TrialRecord
+from bench.sides.protocol import Loaded
+from bench.sides.servers import ModelServer, Served
+from bench.sides.tls import Tls
 from tests.bench.sure import sure
 
 POINT = workloads.serve(10, 6, Participants(1))

@@ -22,13 +22,14 @@ from bench.plan import plan, workloads
 from bench.plan.labels import Label
 from bench.plan.participants import Participants
 from bench.plan.plan import Turn
-from bench.plan.tls import Tls
 from bench.plan.workloads import SITE_SEED, Point, tls_c10k, tls_fetch, tls_handshake
-from bench.run import protocol, together, trial
-from bench.run.servers import Server, ServerError
+from bench.run import together, trial
 from bench.run.state import AT_ONCE, Bench, Progress, Trial
 from bench.run.turns import Turns, TurnTaken, take_turns
 from bench.schema import TrialRecord, TurnsRecord
+from bench.sides import protocol
+from bench.sides.servers import Server, ServerError
+from bench.sides.tls import Tls
 from bench.store import StoreError
 from bench.text import KIB
 from crawlers.recorder import LockedProgressRecorder, ProgressRecorder
@@ -292,7 +293,7 @@ def test_a_place_that_is_not_filled_yet_ends_the_count() -> None:
 
 FAULTS = """
 import resource, socket, sys
-from bench.run import protocol
+from bench.sides import protocol
 from crawlers.recorder import ProgressRecorder
 
 a, b = socket.socketpair()

@@ -17,9 +17,9 @@ from bench.plan.tls import WAYS, Mode
 from bench.plan.workloads import SITE_SEED, Point, few
 from bench.run import judge
 from bench.run.judge import Load, void_reason
-from bench.run.servers import Server, ServerError
 from bench.run.state import Bench, Trial
 from bench.schema import Handshakes, Spread
+from bench.sides.servers import Server, ServerError
 from crawlers.catalogue import OURS
 from crawlers.registry import MODELS
 from tests.bench import small

@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 
 from bench.launch import ROOT
 from bench.run import turns
-from bench.run.process import Child
 from bench.run.turns import (
     FILLING,
     Group,
@@ -32,6 +31,7 @@ from bench.run.turns import (
     take_turn,
     take_turns,
 )
+from bench.sides.process import Child
 from tests.bench.children import state, wait_for
 
 THREADS = """
@@ -131,7 +131,7 @@ while True:
 
 HARNESS = """
 import sys, random, subprocess
-from bench.run.process import Child
+from bench.sides.process import Child
 from bench.run.turns import Group, Taker, take_turns
 children = [Child("a loop", ["-c", "while True: pass"]) for _ in range(4)]
 print(*(child.pid for child in children), flush=True)

@@ -11,9 +11,9 @@ import pytest
 from bench import arrivals
 from bench.plan.workloads import SITE_SEED, WORK_EVERY, Point
 from bench.run import trial, working
-from bench.run.protocol import Worked
-from bench.run.servers import Server
 from bench.run.state import Bench
+from bench.sides.protocol import Worked
+from bench.sides.servers import Server
 from crawlers import work
 from tests.bench import small
 from tests.bench.sure import sure

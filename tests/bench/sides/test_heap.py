@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from bench.run.protocol import Result
-from bench.run.servers import Server
+from bench.sides.protocol import Result
+from bench.sides.servers import Server
 from crawlers import heap
-from tests.bench.run.test_worker import command, crawl
+from tests.bench.sides.test_worker import command, crawl
 from tests.crawlers.test_heap import needs_mapping
 
 PAGES, FEWER = 4000, 500

@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, cast, get_args, get_type_hints
 
-from bench.plan.loads import How
+from bench.sides.loads import How
 
 GO = "go"
 """The line that starts the timed crawl."""

@@ -1,6 +1,6 @@
 """Starts a program with malloc in the state that every worker has: see :mod:`crawlers.heap`.
 
-``python -m bench.run.settled server models threads``: a module, and its arguments.
+``python -m bench.sides.settled server models threads``: a module, and its arguments.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 
-from bench.run.protocol import Ending
+from bench.sides.protocol import Ending
 from crawlers.stop import Stop
 
 PATIENCE_S = 5.0

@@ -19,9 +19,9 @@ import psutil
 
 from bench.errors import BenchError
 from bench.machine import cpu, procfs
-from bench.plan.tls import Tls
-from bench.run.process import Child, ProcessError
 from bench.schema import Handshakes, Ledger
+from bench.sides.process import Child, ProcessError
+from bench.sides.tls import Tls
 
 START_S = 180.0
 """The server crawls a directory of HTML itself before it serves it for the first time."""
@@ -289,7 +289,7 @@ class ModelServer(Server):
         """Start it in the state of malloc that workers have; call :meth:`ready` next."""
         self.site = site
         self.digest = self._control = None
-        arguments = ["-m", "bench.run.settled", "server", "models", name, "--site", site]
+        arguments = ["-m", "bench.sides.settled", "server", "models", name, "--site", site]
         arguments += ["--listen", "127.0.0.1:0", "--seed", str(seed), "--json"]
         arguments += ["--exit-with-parent", "--limit", f"idle_s={IDLE_S}"]
         arguments += [*work, *(tls.arguments if tls else ())]

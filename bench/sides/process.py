@@ -26,7 +26,7 @@ from typing import IO, Self, TypeVar
 
 from bench.launch import HASH_SEED, OWN_PYTHON, ROOT, environment
 from bench.machine import procfs
-from bench.run.protocol import (
+from bench.sides.protocol import (
     GO,
     Command,
     Failed,
@@ -303,7 +303,7 @@ class WorkerProcess(Child):
         python: Sequence[str] = OWN_PYTHON,
         hash_seed: int = HASH_SEED,
         extra_environment: Mapping[str, str] | None = None,
-        module: str = "bench.run.worker",
+        module: str = "bench.sides.worker",
     ) -> None:
         extra = {"PYTHONHASHSEED": str(hash_seed), **(extra_environment or {})}
         super().__init__(name, ["-m", module], extra, python)
@@ -328,7 +328,7 @@ class WorkerProcess(Child):
 
         ``meanwhile`` is called each ``every_s`` seconds until it comes. Raises
         :class:`WorkerError`, :class:`TimeoutError` at the deadline, or
-        :class:`bench.run.process.ProcessError` when the worker has ended.
+        :class:`bench.sides.process.ProcessError` when the worker has ended.
         """
         return self._receive(Result, deadline, every_s, meanwhile)
 

@@ -1,7 +1,7 @@
 """The process under test: one backend, one crawl, then exit.
 
-Started as ``python -m bench.run.worker``. It reads a
-:class:`~bench.run.protocol.Command` from standard input, imports the backend,
+Started as ``python -m bench.sides.worker``. It reads a
+:class:`~bench.sides.protocol.Command` from standard input, imports the backend,
 warms up on the warm-up site, collects garbage and answers ``Ready``. On ``GO``
 it crawls, writes the times as raw doubles to the files named in the command,
 and answers ``Result``. Before ``GO`` the harness reads the memory of this
@@ -28,7 +28,7 @@ from typing import Any, Literal, TextIO
 
 from bench import arrivals, controls
 from bench.machine import switches
-from bench.run.protocol import (
+from bench.sides.protocol import (
     GO,
     Command,
     Failed,
@@ -248,7 +248,7 @@ def measure(
     watch = None
     if command.cancel:
         # Imported here: the memory of every other worker is measured.
-        from bench.run.leftovers import Watch
+        from bench.sides.leftovers import Watch
 
         watch = Watch()
     if command.switch_interval_s is not None:

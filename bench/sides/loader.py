@@ -1,6 +1,6 @@
 """The load of servers: asks for pages over and over, and compares every byte of every answer.
 
-Started as ``python -m bench.run.loader``, like a worker. It must not be what limits a server, so
+Started as ``python -m bench.sides.loader``, like a worker. It must not be what limits a server, so
 it does as little as a Python program can: epoll, one ``read`` and one ``write`` for an answer, and
 one comparison in C. First it asks for every page once, on one connection. That warms the server
 up, and gives the pages, whose digest the harness compares with that of the site. From then on an
@@ -31,8 +31,8 @@ from zlib import crc32
 
 from bench.arrivals import chosen, poisson
 from bench.controls.programs import HEAD_END, answer_size, read_answer
-from bench.plan.loads import FAST, SEGMENT
-from bench.run.protocol import GO, Failed, Load, Loaded, Ready, decode, encode, shared_times
+from bench.sides.loads import FAST, SEGMENT
+from bench.sides.protocol import GO, Failed, Load, Loaded, Ready, decode, encode, shared_times
 from crawlers.job import CrawlReport, PageResult
 
 RECEIVE = 64 * 1024

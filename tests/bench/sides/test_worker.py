@@ -18,16 +18,16 @@ from hypothesis import strategies as st
 
 from bench.launch import ROOT
 from bench.machine import switches
-from bench.run import worker
-from bench.run.process import Child, ProcessError, WorkerError, WorkerProcess
-from bench.run.protocol import (
+from bench.sides import worker
+from bench.sides.process import Child, ProcessError, WorkerError, WorkerProcess
+from bench.sides.protocol import (
     GO,
     Command,
     Result,
     Schedule,
     decode,
 )
-from bench.run.servers import Server
+from bench.sides.servers import Server
 from crawlers import callbacks
 from crawlers.job import CrawlReport, Job
 from crawlers.recorder import Recorder
@@ -151,7 +151,7 @@ def test_a_line_that_is_not_a_command_fails_the_worker(line: str, why: str) -> N
 
 def test_it_carries_nothing_but_the_crawlers() -> None:
     """Its memory and its start are measured, so the harness's libraries must stay out."""
-    code = "import sys, bench.run.worker; print(*sys.modules)"
+    code = "import sys, bench.sides.worker; print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )

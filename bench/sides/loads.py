@@ -12,4 +12,4 @@ SEGMENT: Final = 1460
 would buffer an answer of a megabyte whole."""
 
 How = Literal["press", "accept", "hold", "schedule", "slow"]
-"""What a load does with its connections: see :class:`bench.run.protocol.Load`."""
+"""What a load does with its connections: see :class:`bench.sides.protocol.Load`."""
