@@ -68,6 +68,7 @@ class Number:
 @dataclass(frozen=True, slots=True)
 class Missing:
     reason: str
+    measured: bool = True  # the campaign has trials, but no number can be had from them
 
 
 @dataclass(slots=True)
@@ -230,7 +231,8 @@ class ExperimentReading(_Reading):
         if not mine:
             return Missing(
                 f"the experiment {self.experiment} was not run beside this campaign; run "
-                f"`python -m bench claims results/{evidence.name} --measure`"
+                f"`python -m bench claims results/{evidence.name} --measure`",
+                measured=False,
             )
         kept = [value for m in mine if (value := m.values.get(self.value)) is not None]
         if not kept:
@@ -298,7 +300,8 @@ def _no_trials(lacking: Sequence[str], where: str, backends: Sequence[str]) -> M
     return Missing(
         f"this campaign has no valid trials of {' and '.join(lacking)} at {where}; run "
         f"`python -m bench run --only {where} --backends {','.join(dict.fromkeys(backends))}"
-        f"{'' if once else f' --blocks {2 * stats.MIN_BLOCKS}'}`"
+        f"{'' if once else f' --blocks {2 * stats.MIN_BLOCKS}'}`",
+        measured=False,
     )
 
 
@@ -401,9 +404,14 @@ class Verdict:
 
 
 def read(reading: Reading, evidence: Sequence[Evidence]) -> Number | Missing:
-    """The number of the first campaign that has one, or why the first has none."""
+    """The number of the first campaign that has one, or why one with trials has none."""
     found = [reading.number(one) for one in evidence]
-    return next((each for each in found if isinstance(each, Number)), found[0])
+    order = (
+        *(each for each in found if isinstance(each, Number)),
+        *(each for each in found if isinstance(each, Missing) and each.measured),
+        *found,
+    )
+    return order[0]
 
 
 def judge(evidence: Sequence[Evidence], claims: Sequence[Claim] | None = None) -> list[Verdict]:
