@@ -69,12 +69,12 @@ def analysed(name: str) -> Analysis:
 
 
 @cache
-def newest() -> Analysis:
-    """The newest campaign of the headlines on the reference's release of the interpreter."""
+def again() -> list[Analysis]:
+    """The campaigns of the headlines on the reference's interpreter, oldest first."""
     release = campaigns.release(analysed("reference").campaign.environment)
     found = [published(folder) for folder in campaigns.FOLDER.iterdir()]
     mine = [one for one in found if campaigns.release(one.campaign.environment) == release]
-    return max(mine, key=lambda analysis: analysis.campaign.created)
+    return sorted(mine, key=lambda analysis: analysis.campaign.created)
 
 
 @cache
@@ -228,8 +228,8 @@ BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
     ("notebook/method-studies", readme.DOUBTS): lambda: readme.doubts(analysed("reference")),
     ("contributing-results", comparison.CONTRIBUTED): others,
     ("../README", numbers.TABLE): lambda: numbers.table(quoted()),
-    ("../README", numbers.CITED): lambda: numbers.cited(newest()),
-    ("findings", findings.HEADLINES): lambda: findings.headlines(newest(), analysed("reference")),
+    ("../README", numbers.CITED): lambda: numbers.cited(again()),
+    ("findings", findings.HEADLINES): lambda: findings.headlines(again(), analysed("reference")),
     ("which-one", "which-one"): lambda: numbers.which_one(
         quoted(), numbers.Lock(analysed("interpreters"))
     ),

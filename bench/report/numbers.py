@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Sequence
 from statistics import median
 from typing import Final
 
@@ -247,9 +248,9 @@ def table(numbers: Numbers) -> str:
     return "\n".join([*markdown_table(heads, rows, right=len(heads) - 1), "", about])
 
 
-def cited(newest: Analysis) -> str:
+def cited(published: Sequence[Analysis]) -> str:
     """README's numbers to cite: findings of the published campaigns, with what they found."""
-    named = findings.named(newest, over=True)
+    named = findings.over(published)
     return "\n".join(f"- {cite.quoted(named[name])}" for name in CITES if name in named)
 
 

@@ -187,14 +187,22 @@ def test_a_dry_run_prints_the_plan_and_measures_nothing(
 
     monkeypatch.setattr(runner, "look_up", installed)
     results = tmp_path / "results"
-    asked = ["run", "--only", "fetch-100,accept", "--backends", "threads,callbacks", "--dry-run"]
+    asked = [
+        "run",
+        "--only",
+        "throughput-100,accept",
+        "--backends",
+        "threads,callbacks",
+        "--dry-run",
+    ]
     assert main([*asked, "--results", str(results), "--json"]) == DONE
     shown = capsys.readouterr()
     found = json.loads(shown.out)
     assert found["profile"] == "quick+full"
-    assert {p["point"]: p["blocks"] for p in found["points"]} == {"fetch-100": 5, "accept-100": 5}
+    blocks = {point["point"]: point["blocks"] for point in found["points"]}
+    assert blocks == {"throughput-100": 5, "accept-100": 5}
     assert re.search(
-        r"^fetch-100: 5 blocks, \d+ trials, \d+ s: threads, callbacks", shown.err, re.M
+        r"^throughput-100: 5 blocks, \d+ trials, \d+ s: threads, callbacks", shown.err, re.M
     )
     assert re.search(r"profile quick\+full: about \d:\d\d min", shown.err)
     record = next(iter(campaign(blocks=2))).model_copy(
@@ -202,7 +210,7 @@ def test_a_dry_run_prints_the_plan_and_measures_nothing(
     )
     save(tmp_path / "begun", [record])
     assert main(["run", "--dry-run", "--resume", str(tmp_path / "begun")]) == DONE
-    assert capsys.readouterr().out.startswith("fetch-100: 5 blocks, 30 trials")
+    assert capsys.readouterr().out.startswith("throughput-100: 5 blocks, ")
     assert not results.exists()
 
 

@@ -139,7 +139,7 @@ def test_another_interpreter_is_named_and_nothing_is_said_of_what_nobody_has(
     carry(monkeypatch, campaigns.combine([made(tmp_path, 1, "CPython 3.15.2")]))
     mine = Analysis.load(made(tmp_path, 2))
     assert "; 1 campaign on CPython 3.15: " in findings.named(mine)["page"]
-    assert "campaign" not in findings.named(mine, over=True)["page"]
+    assert "campaign" not in findings.over([mine])["page"]
     carry(monkeypatch, Groups(groups=[]))
     assert "campaign" not in findings.named(mine)["page"]
 
@@ -149,10 +149,10 @@ def test_documents_quote_the_combined_number_and_no_ratio_on_either_side_of_1(
 ) -> None:
     mine, group = Analysis.load(folders[0]), groups.groups[0]
     carry(monkeypatch, groups)
-    said = findings.named(mine, over=True)["page"]
+    said = findings.over([mine])["page"]
     assert said.startswith("**Threads need 2.6 times as much")
     assert "95 % for the next campaign, from 5 campaigns)" in said
-    assert "5 campaigns (`results/headlines`)" in findings.headlines(mine, mine)
+    assert "5 campaigns (`results/headlines`)" in findings.headlines([mine], mine)
     keys = [key.removeprefix("memory/") for key in group.numbers if "memory/plain/" in key][:2]
     text = "Threads use more than callbacks"
     few = Headline(f"{text}, in 2 trials", "", quotes=keys, say=lambda _: text)
@@ -162,7 +162,7 @@ def test_documents_quote_the_combined_number_and_no_ratio_on_either_side_of_1(
     wide = group.numbers[RATIO].model_copy(update={"combined": either})
     numbers = {**group.numbers, RATIO: wide}
     carry(monkeypatch, Groups(groups=[group.model_copy(update={"numbers": numbers})]))
-    assert "page" not in findings.named(mine, over=True)
+    assert "page" not in findings.over([mine])
     assert "; 5 campaigns: 0.90 to 4.9 times)" in findings.named(mine)["page"]
     cells = Numbers(mine)
     assert cells.over(RATIO) == "0.900–4.90"

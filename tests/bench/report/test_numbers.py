@@ -78,7 +78,7 @@ def test_a_server_has_numbers_where_it_was_measured() -> None:
 
 def test_a_number_to_cite_says_nothing_about_other_cases(numbers: Numbers) -> None:
     """ "44 % less with one slot" was the placement of the loops, not the model."""
-    cites = cited(numbers.analysis).splitlines()
+    cites = cited([numbers.analysis]).splitlines()
     assert 3 <= len(cites) <= len(CITES)
     for cite in cites:
         assert re.fullmatch(r"- \*\*.+\*\* \(.+\)\.", cite)
