@@ -10,6 +10,8 @@ import threading
 from collections.abc import Generator
 from importlib.util import find_spec
 from time import monotonic, perf_counter, sleep, thread_time
+from types import GeneratorType
+from typing import cast
 
 from bench.claims.experiments import ExperimentResult
 from bench.launch import OWN_PYTHON, run_module
@@ -150,7 +152,7 @@ def nested_calls() -> float:
 
 
 def interpreter() -> ExperimentResult:
-    generator = outer()
+    generator = cast("GeneratorType[int, None, None]", outer())
     before = generator.gi_frame.f_lasti
     places = {next(generator) and generator.gi_frame.f_lasti for _ in range(2)}
     return ExperimentResult(
