@@ -134,6 +134,11 @@ def outer() -> Generator[int, None, None]:
     yield from inner()
 
 
+def place(generator: GeneratorType[int, None, None]) -> int:
+    assert generator.gi_frame is not None, "it has not ended"
+    return generator.gi_frame.f_lasti
+
+
 def count_calls(depth: list[int]) -> None:
     depth[0] += 1
     if depth[0] < CALLS:
@@ -153,12 +158,13 @@ def nested_calls() -> float:
 
 def interpreter() -> ExperimentResult:
     generator = cast("GeneratorType[int, None, None]", outer())
-    before = generator.gi_frame.f_lasti
-    places = {next(generator) and generator.gi_frame.f_lasti for _ in range(2)}
+    places = [place(generator)]
+    for _ in generator:
+        places.append(place(generator))
     return ExperimentResult(
         {
-            "lasti_at_start": float(before),
-            "lasti_in_yield_from": float(len(places)),
+            "lasti_at_start": float(places[0]),
+            "lasti_in_yield_from": float(len(set(places[1:]))),
             "nested_calls": nested_calls(),
             "coroutine_decorator": float(hasattr(asyncio, "coroutine")),
         }
