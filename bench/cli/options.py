@@ -130,3 +130,27 @@ def add_campaign(parser: argparse.ArgumentParser, *, usual: bool = True) -> None
         help="a folder under results/, or a trials.jsonl"
         + (" (default: the newest, or the reference)" if usual else ""),
     )  # fmt: skip
+
+
+def study(parser: argparse.ArgumentParser, name: str, repeats: int) -> None:
+    """Declare what all studies share; ``name`` is that of the usual folder under results/."""
+    parser.add_argument(
+        "--repeats",
+        type=blocks,
+        default=repeats,
+        metavar="N",
+        help="rounds: every program runs once in each (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=RESULTS / name,
+        metavar="DIR",
+        help=f"folder of the record, its tables and charts (default: results/{name})",
+    )
+    parser.add_argument(
+        "--resume", action="store_true", help="take what is missing in the last run"
+    )
+    parser.add_argument(
+        "--redraw", action="store_true", help="measure nothing, only read the record"
+    )

@@ -10,13 +10,14 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
 from bench import store
 from bench.__main__ import main
-from bench.cli import command
+from bench.cli import command, commands, studies
 from bench.launch import RESULTS, ROOT
 from bench.plan.profiles import PROFILES
 from bench.run import runner
@@ -43,21 +44,26 @@ def test_the_screen_that_the_user_draws_on_is_forgotten(monkeypatch: pytest.Monk
     assert "MPLBACKEND" not in os.environ
 
 
-@pytest.mark.parametrize("name", command.names())
-def test_every_module_is_a_command_with_help(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert callable(command.load(name).run)
+@pytest.mark.parametrize(
+    ("package", "name"),
+    [(package, name) for package in (commands, studies) for name in command.names(package)],
+)
+def test_every_module_is_a_command_with_help(
+    package: ModuleType, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert callable(command.load(name, package).run)
     with pytest.raises(SystemExit) as stopped:
-        main([name, "--help"])
+        main([*(["study"] if package is studies else []), name, "--help"])
     assert stopped.value.code == DONE
     text = capsys.readouterr().out
-    assert command.description(name).partition("\n")[0] in text
+    assert command.description(name, package).partition("\n")[0] in text
     assert "Exit codes" in text
 
 
-@pytest.mark.parametrize("command", ["run", "interpreters"])
-def test_help_names_every_profile(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("command", [["run"], ["study", "interpreters"]])
+def test_help_names_every_profile(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        main([command, "--help"])
+        main([*command, "--help"])
     text = " ".join(capsys.readouterr().out.split())
     assert f"how much to measure: {', '.join(PROFILES)} " in text
 
@@ -130,8 +136,8 @@ def test_bad_usage_is_one_line_and_exit_code_2(
         ["run", "--blocks", "x"],
         ["run", "--only", ","],
         ["run", "--blocks", "9" * 19],
-        ["micro", "--repeats", "9" * 19],
-        ["claims", "--repeats", "9" * 19],
+        ["study", "micro", "--repeats", "9" * 19],
+        ["study", "claims", "--repeats", "9" * 19],
         ["doctor", "--connections", "x"],
         ["doctor", "--threads", "-1"],
     ],
