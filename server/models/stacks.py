@@ -2,7 +2,7 @@
 
 Set are only: the listening socket, one worker, the limits that have an option, no access log (most
 have none by default) and no messages but warnings. Everything else is the library's default;
-docs/servers.md has the page of each documentation.
+docs/reference/servers.md has the page of each documentation.
 """
 
 from __future__ import annotations

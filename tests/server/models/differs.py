@@ -2,7 +2,7 @@
 
 The name of a test, perhaps with ``-tls`` or a part of its parameters, and the reason. Such a test
 is expected to fail, and its passing is an error, unless a ``~`` says that it differs sometimes or
-in some cases. docs/servers.md has the same reasons in a table.
+in some cases. docs/reference/servers.md has the same reasons in a table.
 """
 
 from __future__ import annotations
