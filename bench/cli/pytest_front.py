@@ -50,7 +50,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Fail early, in one line, for a profile or backend that does not exist."""
     draw_to_files()
-    names = config.getoption("--backends")
+    names = config.option.backends = options.backends(config.option)
     try:
         usual = profiles.profile(config.getoption("--profile")).backends
         known = backends.look_up(names or usual)
