@@ -15,7 +15,7 @@ from typing import Final
 from bench.analysis import stats
 from bench.machine import cpu, doctor, memory
 from bench.machine.doctor import Needs, available_bytes, mib
-from bench.machine.memory import Reader, Reading
+from bench.machine.memory import Reader, Snapshot
 from bench.report.charts import Design
 from bench.schema import Record
 from bench.show.figures import Bars, Figure, Unit
@@ -332,7 +332,7 @@ def switched(kind: Kind, _: int) -> Switched:
         return Switched(**child.answer())
 
 
-def parts(kind: Kind, before: Reading, held: Reading) -> Mapping[str, int | None]:
+def parts(kind: Kind, before: Snapshot, held: Snapshot) -> Mapping[str, int | None]:
     """The bytes by which each part grew; None where it is unknown or not its own."""
     both = memory.memory(before, held, 0)
     grown = memory.grown(both.before, both.held, READ)
