@@ -30,7 +30,6 @@ from bench.plan.participants import (
 from bench.plan.workloads import (
     FEW,
     FEWER_MIXED,
-    LOOPS,
     REFERENCE_SLOTS,
     REMEDIES,
     SMALL_BUFFER,
@@ -40,6 +39,7 @@ from bench.plan.workloads import (
     cancel,
     churn,
     closed_loop,
+    connect,
     crossover,
     fairness,
     fetch,
@@ -99,6 +99,9 @@ def served_by() -> Participants:
     return Participants(5, 5, 5, only=tuple(name for name in SERVERS if name not in others))
 
 
+ON_ASYNCIO: Final = ("async_await", "uvloop", "trio", "aiohttp")
+"""asyncio, and what is compared with it."""
+
 ON_ALL = ("processes", "loop_per_thread")
 """What may use every processor on every interpreter; without its lock, the loops do."""
 
@@ -150,46 +153,34 @@ def smoke() -> Profile:
 
 
 def quick() -> Profile:
-    """First answers in two and a half minutes.
+    """The ten charts of a talk, in three and a half minutes.
 
-    Its time goes where a reader looks first: five blocks of the models at 100 slots, in turns,
-    with uvloop, trio and aiohttp where they crawl. Most of a block is the start of its processes,
-    so turns are few: six rounds in each block leave `callbacks` below 2 %, and the others wider.
-    Everything else has one block, which shows an order of magnitude and claims no difference.
+    Seven backends, and at least five trials behind each headline: five blocks, or for the line of
+    memory over connections five readings, which cover what a 95 % interval promises. Most of a
+    trial is the start of its process, so trials are short, and open loops have just the requests
+    that a p99 needs. The first rate is one that all carry; at the last, nobody does.
     """
+    all_seven = Participants(5, 5)
     return Profile(
         "quick",
-        "under 3 minutes: the default; first answers, sharp where a reader looks first",
+        "under 4 minutes: the default; ten charts, with an interval for each headline",
         points=(
-            replace(fetch(100, 14000, Participants(5)), twins=(BASE, "async_await")),
-            replace(
-                throughput(100, 7000, Participants(5, 5, also=MAPPED[:1])),
-                twins=(BASE,),
-                controls=(),
-                paired=PAIRED,
-            ),
-            replace(throughput(10, 7000, Participants(1)), twins=(), paired=PAIRED),
-            replace(throughput(1000, 16000, Participants(1)), twins=(), paired=PAIRED),
-            *(
-                replace(waiting(slots, pages, Participants(1)), twins=())
-                for slots, pages in ((10, 40), (100, 600), (1000, 2000))
-            ),
-            # With one run at each of four numbers the 95 % interval of a slope covers 92 %.
-            c10k(100, Participants(2)),
-            c10k(300, Participants(2, 1)),
-            c10k(1000, Participants(1, 1)),
-            c10k(3000, Participants(1)),
-            tls_c10k(300, Participants(2, 2)),
-            churn(100, 12000, Participants(1)),
-            crossover(1000, 100, 1000, Participants(1)),
-            cancel(1000, Participants(1)),
-            *(openloop(rate, 0.5, Participants(1)) for rate in (4000, 16000)),
-            mixed(10, 500, 0.6, Participants(1, 1, 1, only=(*LOOPS, *REMEDIES))),
-            replace(serve(100, 30, Participants(1)), twins=()),
-            hold(1000, Participants(1)),
+            replace(throughput(100, 7000, all_seven), twins=(BASE,), controls=(), paired=PAIRED),
+            replace(throughput(10, 7000, Participants(3, 3)), twins=(), paired=()),
+            replace(throughput(1000, 16_000, Participants(2, 2)), twins=(), paired=()),
+            c10k(100, Participants(2, 2)),
+            *(c10k(connections, Participants(1, 1)) for connections in (300, 1000, 3000)),
+            tls_c10k(50, Participants(2, 2)),
+            *(tls_c10k(connections, Participants(1, 1)) for connections in (100, 200, 300)),
+            openloop(2000, 0.5, all_seven),
+            openloop(8000, 0.15, Participants(3, 3)),
+            openloop(16_000, 0.1, Participants(3, 3)),
+            openloop(100_000, 0.03, Participants(2, 2)),
+            mixed(10, 500, 0.4, Participants(5, 5, 5, only=("async_await", *REMEDIES))),
+            connect(100, 10_000, replace(all_seven, only=ON_ASYNCIO)),
         ),
-        backends=(*MODELS, "uvloop", "trio", "aiohttp", *REMEDIES[:2], *MAPPED[:1]),
-        budget_s=165.0,
+        backends=(*MODELS, "uvloop", "trio", "aiohttp", *REMEDIES[:2]),
+        budget_s=225.0,
     )
 
 
@@ -210,9 +201,9 @@ def full() -> Profile:
             throughput(100, 16000, Participants(5, 5, also=MAPPED[:1])),
             throughput(1000, 26000, Participants(5, 5)),
             whole(100, 4000, Participants(5, 5)),
-            waiting(10, 80, Participants(5)),
-            waiting(100, 800, Participants(5, 5)),
-            waiting(1000, 3000, Participants(5, 5)),
+            waiting(10, 260, Participants(5)),
+            waiting(100, 2600, Participants(5, 5)),
+            waiting(1000, 20_000, Participants(5, 5)),
             *(regime(*cell, Participants(5)) for cell in REGIME),
             with_long_switch(regime(1000, 10, 4000, Participants(5))),
             *(crossover(*cell, Participants(5, rest=3)) for cell in CROSSOVER),
@@ -353,7 +344,7 @@ def interpreters() -> Profile:
     """One point for processor time and one for memory, for many interpreters side by side."""
     return Profile(
         "interpreters",
-        "for python -m bench interpreters: 27 s for each model on each interpreter",
+        "for python -m bench study interpreters: 27 s for each model on each interpreter",
         points=(
             replace(throughput(100, 5000, Participants(5)), controls=()),
             c10k(2000, Participants(5)),
@@ -395,6 +386,9 @@ PROFILES: dict[str, Callable[[], Profile]] = {
 }
 
 
+LAST: Final = ("headlines", "smoke")
+"""Where a point is of threads on one processor alone, or small."""
+
 JOINED: Final = "+"
 """Between the names of profiles whose points are in one campaign."""
 
@@ -403,14 +397,14 @@ def profile(name: str, only: Sequence[str] | None = None) -> Profile:
     """The profile of that name, or of several such as ``quick+full``: of a point the first has.
 
     ``only`` names workloads or points. What the profile does not have comes from another one, from
-    ``smoke`` last because everything is small there, and the result is named after all of them.
+    those in :data:`LAST` at the end, and the result is named after all of them.
     Raises :class:`ProfileError` for an unknown name.
     """
     wanted = name.split(JOINED)
     for part in wanted:
         if part not in PROFILES:
             raise ProfileError(f"unknown profile {part!r}: choose one of {', '.join(PROFILES)}")
-    order = (*wanted, *sorted(PROFILES, key="smoke".__eq__)) if only else wanted
+    order = (*wanted, *sorted(PROFILES, key=LAST.count)) if only else wanted
     parts = {part: PROFILES[part]() for part in order}
     taken: dict[str, list[str]] = {}
     for word in only or ():

@@ -202,6 +202,11 @@ class Point:
         return self.who.blocks
 
     @property
+    def shares(self) -> bool:
+        """Whether the trials of a block share a fixture server, one after the other."""
+        return self.role == "client" and not self.interleaved
+
+    @property
     def held(self) -> bool:
         """Whether the server holds its answers until a request of every slot is there."""
         return self.kind in ("hold", "cancel")
@@ -367,8 +372,9 @@ def whole(slots: int, pages: int, who: Participants) -> Point:
 
 
 def waiting(slots: int, pages: int, who: Participants) -> Point:
-    """A delay of 50 ms: what waiting costs."""
-    return closed_loop("waiting", slots, pages, who, delay=WAITING_DELAY)
+    """A delay of 50 ms: what waiting costs, in ``pages`` pages beyond the first of each slot."""
+    point = opened("waiting", slots, pages, who, mean_delay_s(WAITING_DELAY))
+    return replace(point, delay=WAITING_DELAY, twins=(BASE,))
 
 
 def ladder(slots: int, pages: int, who: Participants) -> Point:
@@ -482,18 +488,25 @@ def crossover(slots: int, delay_ms: int, pages: int, who: Participants) -> Point
     The delay is fixed, and the start spreads the slots over it: what so many slots can fetch
     at most is then exact, and no slow answer decides when a short trial ends.
     """
-    opening = Opening(slots, delay_ms / 1000)
-    point = listed("crossover", "crawl", slots, slots + pages, who)
     return replace(
-        point,
+        opened("crossover", slots, pages, who, delay_ms / 1000),
         id=f"crossover-{slots}x{delay_ms}ms",
         delay=f"fixed:{delay_ms}" if delay_ms else "none",
         who=replace(who, only=who.only or CROSSING),
+        sole=True,
+    )
+
+
+def opened(workload: str, slots: int, pages: int, who: Participants, delay_s: float) -> Point:
+    """A list behind a delay, measured once all slots are at work."""
+    opening = Opening(slots, delay_s)
+    point = listed(workload, "crawl", slots, slots + pages, who)
+    return replace(
+        point,
         recorder="slots",
         opening=opening,
-        sole=True,
-        waits_s=opening.settled_s + opening.delay_s * pages / slots,
-        work_s=point.work_s * MANY_SLOTS_COST,
+        waits_s=opening.settled_s + delay_s * pages / slots,
+        work_s=point.work_s * (MANY_SLOTS_COST if slots >= 1000 else 1.0),
     )
 
 
@@ -557,6 +570,11 @@ def churn(slots: int, urls: int, who: Participants) -> Point:
     has the counts.
     """
     return in_modes("churn", OPENED, slots, urls, who)
+
+
+def connect(slots: int, urls: int, who: Participants) -> Point:
+    """The same with a connection for each page alone: backends are compared with each other."""
+    return in_modes("connect", OPENED[1:], slots, urls, who)
 
 
 WORK_EVERY: Final = 10

@@ -13,6 +13,7 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
+from bench.analysis.offered import ENOUGH, KEEPS_UP, ByRate, keeps_up
 from bench.analysis.stats import Histogram
 from bench.analysis.summary import SummaryRow
 from bench.analysis.wording import prose, says
@@ -29,15 +30,6 @@ from crawlers.registry import MODELS
 NAME: Final = "open_loop"
 ASKS: Final = "What happens when requests come faster than they can be fetched?"
 WORKLOAD: Final = "openloop"
-ENOUGH: Final = 100 * stats.MIN_BEYOND
-"""Samples for a 99th percentile."""
-
-KEEPS_UP: Final = 0.99
-"""Below this share of the offered rate a backend no longer keeps up.
-
-Its queue then grows as long as the trial lasts, so a response time says how long that was.
-"""
-
 MOST: Final = 4
 """Panels on one slide."""
 
@@ -51,16 +43,6 @@ PROSE: Final = (
     "threads: they wait for a due time in whole milliseconds, so they send half a millisecond "
     "late. To measure it: `python -m bench run --profile full --only openloop`."
 )
-
-ByRate = Mapping[str, Mapping[float, Sequence[TrialRecord]]]
-"""Label -> offered rate -> its trials."""
-
-
-def keeps_up(trials: Sequence[TrialRecord], rate: float) -> bool:
-    """Whether so many requests were fetched as were offered."""
-    achieved = stats.spread(t.achieved_per_s for t in trials)
-    offered = stats.spread(t.offered_per_s or rate for t in trials)
-    return bool(achieved and offered and achieved.median >= KEEPS_UP * offered.median)
 
 
 def telling(data: ByRate, labels: Sequence[str]) -> float | None:

@@ -53,7 +53,8 @@ def test_an_empty_or_unknown_selection_is_refused() -> None:
 @pytest.mark.parametrize(
     ("profile", "only", "source", "points"),
     [
-        ("quick", ["fetch-100"], "quick", ["fetch-100"]),
+        ("quick", ["throughput-100"], "quick", ["throughput-100"]),
+        ("quick", ["fetch-100", "churn"], "full", ["fetch-100", "churn-100"]),  # not of headlines
         ("quick", ["tls-fetch"], "full", ["tls-fetch-10"]),
         ("full", ["serve-100"], "full", ["serve-100"]),
         ("servers", ["serve-100"], "servers", ["serve-100"]),
@@ -62,7 +63,7 @@ def test_an_empty_or_unknown_selection_is_refused() -> None:
         (
             "quick",
             ["few", "throughput-1", "waiting-10"],
-            "quick+reference+smoke",
+            "full+reference+smoke",
             ["waiting-10", "throughput-1", *(f"few-{slots}" for slots in (1, 2, 3, 5, 10))],
         ),
     ],
@@ -83,12 +84,12 @@ def test_a_point_that_the_profile_does_not_have_comes_from_another(
 
 def test_points_of_two_profiles_have_the_time_and_the_backends_of_both() -> None:
     quick, full = profiles.profile("quick"), profiles.profile("full")
-    both = profiles.profile("quick", ["fetch-100", "tls-fetch"])
+    both = profiles.profile("quick", ["c10k-100", "tls-fetch"])
     assert (both.budget_s, both.backends) == (full.budget_s, full.backends)
     servers = profiles.profile("servers", ["hold-10000", "equal"])
     assert set(servers.backends or ()) == {*profiles.SERVING, *REMEDIES[:2], *profiles.STARRING}
     assert servers.budget_s is None
-    assert profiles.profile("quick", ["fetch-100"]).budget_s == quick.budget_s
+    assert profiles.profile("quick", ["c10k-100"]).budget_s == quick.budget_s
 
 
 def test_the_user_may_set_the_number_of_blocks() -> None:
@@ -102,7 +103,7 @@ def test_the_user_may_set_the_number_of_blocks() -> None:
 def test_backends_that_are_named_are_in_every_block() -> None:
     (held,) = plan.select("full", ["threads", "twisted"], only=["c10k-10000"], named=True)
     assert held.labels == {Label("threads"): 2, Label("twisted"): 2}
-    (open_loop,) = plan.select("quick", ["trio"], only=["openloop-4000"], named=True)
+    (open_loop,) = plan.select("quick", ["trio"], only=["openloop-8000"], named=True)
     assert list(open_loop.labels) == [Label("trio")]
 
 

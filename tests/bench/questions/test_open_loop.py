@@ -7,6 +7,7 @@ import re
 import pytest
 
 from bench.analysis import stats
+from bench.analysis.offered import keeps_up
 from bench.questions import open_loop
 from bench.schema import AnyRecord, TrialRecord
 from bench.show.table import MISSING
@@ -26,7 +27,7 @@ def test_the_rate_is_the_lowest_that_some_model_does_not_keep_up_with() -> None:
     data = FULL.by_size("openloop", "rate")
     rate = sure(open_loop.telling(data, MODELS))
     rates = list(data["threads"])
-    late = {r: [x for x in MODELS if not open_loop.keeps_up(data[x][r], r)] for r in rates}
+    late = {r: [x for x in MODELS if not keeps_up(data[x][r], r)] for r in rates}
     assert late[rate]
     assert not any(late[r] for r in rates if r < rate)
 
@@ -48,7 +49,7 @@ def test_a_rate_that_is_not_reached_has_no_response_time() -> None:
     """Its p99 was quoted: 79 ms, which grows with the length of the trial."""
     data = FULL.by_size("openloop", "rate")
     found, rate = open_loop.measured(data), sure(open_loop.telling(data, MODELS))
-    late = {label for label in MODELS if not open_loop.keeps_up(data[label][rate], rate)}
+    late = {label for label in MODELS if not keeps_up(data[label][rate], rate)}
     assert late
     assert {x for x in MODELS if not found.spread(x, open_loop.key("p99", rate))} == late
     answer = sure(open_loop.answer(FULL))

@@ -83,7 +83,7 @@ def test_what_was_not_measured_is_left_out_with_the_reason(tmp_path: Path) -> No
         *("HTTPS", "As many as fit", "One line"),
     }
     assert "--fleet" in missing["As many as fit"]
-    assert "costs.jsonl" in missing["The page, counted"]
+    assert "../costs" in missing["The page, counted"]
     text = slides.document(talk, tmp_path / "talk.md")
     assert all(f"- {kicker}: " in text.partition("## Left out")[2] for kicker in missing)
     assert "![" not in text
@@ -132,7 +132,9 @@ def test_the_code_is_that_of_the_models() -> None:
 
 
 def test_who_is_left_in_a_traceback_is_what_the_experiment_counted() -> None:
-    found = experiments.latest(experiments.load(REFERENCE), "stack_ripping")[-1].values
+    run = experiments.latest(experiments.STUDY.runs(REFERENCE), "stack_ripping")
+    assert run is not None
+    found = run.by_program()["stack_ripping"][0].values
     rows = [line.split(" | ") for line in slide("the-price-on-no-chart").body.splitlines()[2:]]
     for column, model in enumerate(MODELS, 1):
         there = sum(row[column].startswith("there") for row in rows if len(row) > len(MODELS))
@@ -213,7 +215,7 @@ def test_the_command_writes_slides_beside_the_records_or_a_page_alone(
     assert (folder / "talk.html").read_text() == f"{len(made().slides)} slides"
     said = capsys.readouterr().out
     assert "“As many as fit” is left out: no fleet was named" in said
-    assert "“The page, counted” is left out: no costs.jsonl" in said
+    assert "“The page, counted” is left out: no counts" in said
     page = tmp_path / "deep" / "talk.md"
     page.parent.mkdir()
     (folder / "talk.html").unlink()

@@ -1,0 +1,57 @@
+"""Open loops: which rates a backend keeps up with, what it can do at most, and what all can."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final
+
+from bench.analysis import stats
+from bench.schema import TrialRecord
+
+KEEPS_UP: Final = 0.99
+"""Below this share of the offered rate a backend no longer keeps up.
+
+Its queue then grows as long as the trial lasts, so a response time says how long that was.
+"""
+
+ENOUGH: Final = 100 * stats.MIN_BEYOND
+"""Samples for a 99th percentile."""
+
+HALF: Final = 0.5
+"""A share of capacity at which a queue is short."""
+
+ByRate = Mapping[str, Mapping[float, Sequence[TrialRecord]]]
+"""Label -> offered rate -> its trials."""
+
+
+def keeps_up(trials: Sequence[TrialRecord], rate: float) -> bool:
+    """Whether so many requests were fetched as were offered."""
+    achieved = stats.spread(t.achieved_per_s for t in trials)
+    offered = stats.spread(t.offered_per_s or rate for t in trials)
+    return bool(achieved and offered and achieved.median >= KEEPS_UP * offered.median)
+
+
+def capacity(rates: Mapping[float, Sequence[TrialRecord]]) -> float | None:
+    """Requests/s where more were offered: the most it achieved. None where it kept up with all."""
+    beyond = [trials for rate, trials in rates.items() if not keeps_up(trials, rate)]
+    reached = [stats.middle(trial.achieved_per_s for trial in trials) for trials in beyond]
+    return max((found for found in reached if found), default=None)
+
+
+def shared_rate(data: ByRate, labels: Collection[str]) -> float | None:
+    """The rate at which all of these can be compared; None if there is none.
+
+    All keep up with it, and each trial has samples enough for a p99. Of such rates it is the
+    highest that is at most half of what the slowest can do, or else the lowest.
+    """
+    here = [data[label] for label in labels if label in data]
+    common = sorted(set.intersection(*map(set, here))) if here else []
+    fit = [rate for rate in common if all(_tells(rates[rate], rate) for rates in here)]
+    slowest = min((most for rates in here if (most := capacity(rates))), default=0.0)
+    easy = [rate for rate in fit if rate <= HALF * slowest]
+    return max(easy) if easy else min(fit, default=None)
+
+
+def _tells(trials: Sequence[TrialRecord], rate: float) -> bool:
+    times = [trial.response_time for trial in trials]
+    return keeps_up(trials, rate) and all(time and time.count >= ENOUGH for time in times)

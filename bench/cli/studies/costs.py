@@ -1,0 +1,127 @@
+"""Count what a page takes: instructions and system calls.
+
+Counts are the same on another machine with the same interpreter. A busy machine blurs only a few,
+of backends that do more when a connection is late. They are not speed: docs/costs.md says what
+they leave out. Needs valgrind and strace; what is missing is left out and said.
+
+  python -m bench study costs                        the four models and the main variants
+  python -m bench study costs --backends callbacks --workload fetch --count instructions
+  python -m bench study costs --guard                do our four models take more than they did?
+  python -m bench study costs --redraw               rebuild tables and chart from the record
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+
+from rich.console import Console
+
+from bench.cli import DONE, FAILED, options
+from bench.cli.studies import exit_code
+from bench.costs import guard, measure, report
+from bench.costs.accounts import STUDY
+from bench.costs.measure import COUNTED
+from bench.launch import RESULTS
+from bench.machine import instruments
+from bench.study import runner
+from bench.study.record import StudyError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    options.study(parser, "costs", repeats=3)
+    parser.set_defaults(out=None)
+    parser.add_argument(
+        "--backends",
+        type=options.names,
+        metavar="A,B",
+        default=report.CHOSEN,
+        help=f"only these, or all (default: {','.join(report.CHOSEN)})",
+    )
+    parser.add_argument("--workload", choices=COUNTED, help="only this one")
+    parser.add_argument(
+        "--count",
+        type=options.names,
+        metavar="A,B",
+        help=f"only these: {', '.join(instruments.NAMES)}",
+    )
+    for name, default, text in (
+        ("--pages", 500, "pages of the smaller of two crawls"),
+        ("--slots", 100, "slots of a crawl"),
+        ("--jobs", measure.processors(), "how many crawls at a time, one for each processor"),
+    ):
+        parser.add_argument(
+            name,
+            type=options.positive,
+            default=default,
+            metavar="N",
+            help=f"{text} (default: {default})",
+        )
+    parser.add_argument(
+        "--guard",
+        action="store_true",
+        help="only compare the four models' instructions with this repository's baseline",
+    )
+    parser.add_argument(
+        "--update-baseline", action="store_true", help="renew that baseline for this interpreter"
+    )
+    options.add_json(parser)
+
+
+def run(arguments: argparse.Namespace, console: Console) -> int:
+    if arguments.guard or arguments.update_baseline:
+        return run_guard(arguments, console)
+    part = (
+        arguments.workload
+        or arguments.count
+        or arguments.backends
+        not in (
+            report.CHOSEN,
+            ["all"],
+        )
+    )
+    with ExitStack() as stack:
+        out = arguments.out or RESULTS / "costs"
+        if part and not (arguments.out or arguments.redraw):
+            # A part takes no place of the whole.
+            out = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="c10k-")))
+        whole = arguments.redraw or count(arguments, out, console)
+        found = STUDY.last(out)
+        report.report(found).write(out, console)
+        return exit_code([found], whole=whole)
+
+
+def count(arguments: argparse.Namespace, out: Path, console: Console) -> bool:
+    """Count what these arguments ask for; returns False after Ctrl-C."""
+    counted = arguments.count or instruments.NAMES
+    if unknown := set(counted) - set(instruments.NAMES):
+        known = ", ".join(instruments.NAMES)
+        raise StudyError(f"cannot count {sorted(unknown)[0]!r}; choose from {known}")
+    tools = instruments.find(counted)
+    wanted = None if arguments.backends == ["all"] else list(arguments.backends)
+    names = (arguments.workload,) if arguments.workload else COUNTED
+    settings = {"pages": arguments.pages, "slots": arguments.slots}
+    with measure.Lanes(arguments.pages, arguments.slots, arguments.jobs) as lanes:
+        return runner.run(
+            STUDY,
+            out,
+            list(measure.programs(lanes, wanted, names, tools)),
+            arguments.repeats,
+            console,
+            settings=settings | {tool.name: tool.tool for tool in tools if not tool.missing},
+            resume=arguments.resume,
+            pool=lanes,
+        )
+
+
+def run_guard(arguments: argparse.Namespace, console: Console) -> int:
+    """Check the four models against the baseline, or renew it."""
+    outcome = guard.update() if arguments.update_baseline else guard.check()
+    for line in outcome.lines:
+        console.print(line, highlight=False, markup=False)
+    if arguments.json:
+        print(json.dumps({"status": outcome.status, "lines": outcome.lines}))
+    return FAILED if outcome.status == "more" else DONE

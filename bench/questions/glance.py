@@ -1,0 +1,138 @@
+"""What do throughput, memory and latency come to, at a glance?
+
+One row for each backend of the charts. Each number is that of the question that it belongs to,
+read from the same trials in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from bench.analysis import stats
+from bench.analysis.analysis import Analysis
+from bench.analysis.offered import ENOUGH, keeps_up, shared_rate
+from bench.analysis.stats import MemoryFit, Spread
+from bench.plan.participants import MAPPED
+from bench.questions.question import Answer
+from bench.schema import TrialRecord
+from bench.show import cells
+from bench.show.measured import KIB_EACH, MS, RATE, US, Measure, p99_response
+from bench.show.table import MISSING, Column, Row, Table, name
+from bench.text import KIB, count
+
+NAME: Final = "glance"
+ASKS: Final = "What do throughput, memory and latency come to, at a glance?"
+PAGES, PAGE, HELD, OVER_TLS, P99 = "pages/s", "µs/page", "KiB/connection", "over TLS", "p99"
+"""The columns, by name."""
+WORDS: Final = {PAGES, HELD, P99}
+"""Throughput, memory and latency: a row has at least half of those that were measured."""
+
+
+@dataclass(frozen=True)
+class Glance:
+    """The headline numbers of each backend, in the campaign's order."""
+
+    columns: Mapping[str, Measure]
+    rows: Mapping[str, Mapping[str, Spread]]  # label -> column -> median and its range
+    hollow: frozenset[str]  # labels whose pages/s the server limited
+    rate: float | None  # requests/s at which the p99 is read
+
+    def card(self, label: str, _: str) -> list[Row]:
+        """Nothing: a card has these numbers from their own questions."""
+        return []
+
+    def as_json(self) -> list[dict[str, Any]]:
+        return [
+            {"label": label, **{key: asdict(spread) for key, spread in row.items()}}
+            for label, row in self.rows.items()
+        ]
+
+    @property
+    def table(self) -> Table:
+        """Medians alone: it is for a narrow terminal, and the charts have the intervals."""
+        return Table(
+            "At a glance",
+            [name("backend"), *(Column(measure.title) for measure in self.columns.values())],
+            [[label, *(self._cell(label, key) for key in self.columns)] for label in self.rows],
+            about="; ".join(measure.what for measure in self.columns.values()) + ".",
+            notes=["○: limited by the server."] * bool(self.hollow & self.rows.keys()),
+        )
+
+    def _cell(self, label: str, key: str) -> str:
+        if (spread := self.rows[label].get(key)) is None:
+            return MISSING
+        return cells.figure(spread.median) + " ○" * (key == PAGES and label in self.hollow)
+
+
+def glance(analysis: Analysis) -> Glance:
+    """All of it that was measured; a column without a value is left out."""
+    point = analysis.reference_point("throughput")
+    crawls = analysis.at_point(point) if point else {}
+    plain, tls = (_held(fits) for fits in (analysis.memory, analysis.memory_over_tls))
+    opened = analysis.by_size("openloop", "rate")
+    rate = shared_rate(opened, [label for label in analysis.main if label in opened])
+    asked = {
+        label: rates[rate]
+        for label, rates in opened.items()
+        if rate in rates and keeps_up(rates[rate], rate)
+    }
+    found: dict[str, Mapping[str, Spread | None]] = {
+        PAGES: {x: stats.spread(t.pages_per_s for t in ts) for x, ts in crawls.items()},
+        # Milliseconds for 1000 pages are microseconds for one.
+        PAGE: {x: stats.spread(map(stats.CPU_PER_1000.value, ts)) for x, ts in crawls.items()},
+        HELD: plain[1],
+        OVER_TLS: tls[1],
+        P99: {x: stats.spread(map(_p99, ts)) for x, ts in asked.items()},
+    }
+    slots = stats.number_param(next(iter(crawls.values()))[0], "slots") if crawls else None
+    at = f"{count(rate)}/s" if rate else ""
+    where = f"a crawl with {count(slots or 0)} slots"
+    measures = {
+        PAGES: Measure(PAGES, f"pages/s and processor time per page: {where}", RATE),
+        PAGE: Measure(PAGE, "processor time of a page", US),
+        HELD: Measure(f"{plain[0]}/conn", f"{plain[0]} of an idle connection", KIB_EACH),
+        OVER_TLS: Measure(f"{tls[0]}, TLS", f"{tls[0]} of one over TLS", KIB_EACH),
+        P99: Measure(f"p99 ms, {at}", f"p99: response time at {at}, open loop", MS),
+    }
+    rows = {
+        label: {key: spread for key, each in found.items() if (spread := each.get(label))}
+        for label in analysis.labels
+        if label not in MAPPED
+    }
+    seen = {key for row in rows.values() for key in row}
+    least = len(seen & WORDS) / 2
+    rows = {label: row for label, row in rows.items() if len(row.keys() & WORDS) >= least}
+    limited = [label for label, ts in crawls.items() if stats.limiter_of(ts) == "server"]
+    return Glance(
+        {key: measure for key, measure in measures.items() if key in seen},
+        rows if seen & WORDS else {},
+        frozenset(limited),
+        rate,
+    )
+
+
+def _held(fits: Mapping[str, MemoryFit]) -> tuple[str, dict[str, Spread]]:
+    """What a connection is counted in, and how much of that: of user memory if that is all."""
+    in_all = all(fit.total is not None for fit in fits.values())
+    found = {}
+    for label, fit in fits.items():
+        value = fit.total if in_all else fit.user
+        ends = fit.interval if in_all else fit.user_interval
+        if value is not None:
+            low, high = ends or (value, value)
+            found[label] = Spread(value / KIB, low / KIB, high / KIB, fit.trials)
+    return ("KiB" if in_all else "user KiB"), found
+
+
+def _p99(trial: TrialRecord) -> float | None:
+    time = trial.response_time
+    return p99_response(trial) if time and time.count >= ENOUGH else None
+
+
+def answer(analysis: Analysis) -> Answer | None:
+    found = glance(analysis)
+    if not found.rows:
+        return None
+    return Answer(found, tables=[found.table], printed=True)
