@@ -197,11 +197,13 @@ def make(
     return FleetPlan(connections, backend, hosts, largest, pace, threads, tls)
 
 
-Found = Mapping[str, Sequence[CheckResult]]
+DoctorsSay = Mapping[str, Sequence[CheckResult]]
 """What the doctors of hosts say, by the names of the hosts."""
 
 
-def check(made: FleetPlan, ask: Callable[[Mapping[str, Needs]], Found]) -> tuple[Found, int]:
+def check(
+    made: FleetPlan, ask: Callable[[Mapping[str, Needs]], DoctorsSay]
+) -> tuple[DoctorsSay, int]:
     """What the doctors say of a plan, and how many of its connections fit."""
 
     def refused(connections: int) -> bool:
@@ -214,7 +216,7 @@ def check(made: FleetPlan, ask: Callable[[Mapping[str, Needs]], Found]) -> tuple
     return ask(made.needs), most
 
 
-def refusal(made: FleetPlan, found: Found, most: int) -> str | None:
+def refusal(made: FleetPlan, found: DoctorsSay, most: int) -> str | None:
     """Why a plan does not fit, and how many connections would; None if it does."""
     why = "; ".join(
         f"{one.check} on {host}: {one.found} ({one.fix})"

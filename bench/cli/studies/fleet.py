@@ -27,7 +27,7 @@ from bench.cli import DONE, FAILED, options
 from bench.cli.options import names, positive, seconds
 from bench.cli.studies import exit_code
 from bench.fleet import cluster, hold, plan, report
-from bench.fleet.plan import FleetPlan, Found
+from bench.fleet.plan import FleetPlan, DoctorsSay
 from bench.fleet.records import STUDY, FleetTrial
 from bench.machine.doctor import CheckResult, Needs, examine_limits, show
 from bench.plan import backends
@@ -119,7 +119,9 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     return exit_code([last], whole=whole)
 
 
-def planned(arguments: argparse.Namespace, client: Client) -> list[tuple[FleetPlan, Found, int]]:
+def planned(
+    arguments: argparse.Namespace, client: Client
+) -> list[tuple[FleetPlan, DoctorsSay, int]]:
     """A plan of each trial, what the doctors of its hosts say, and how many connections fit."""
     hosts = plan.numbered(
         [cluster.ask(client, host, plan.look, host) for host in cluster.addresses(client)]
@@ -149,7 +151,7 @@ def planned(arguments: argparse.Namespace, client: Client) -> list[tuple[FleetPl
 
 
 def programs(
-    arguments: argparse.Namespace, client: Client, plans: list[tuple[FleetPlan, Found, int]]
+    arguments: argparse.Namespace, client: Client, plans: list[tuple[FleetPlan, DoctorsSay, int]]
 ) -> list[Program[FleetTrial]]:
     """A program for each trial. One that does not fit is refused, or made smaller as well."""
 
@@ -167,7 +169,7 @@ def programs(
     return found
 
 
-def show_plan(made: FleetPlan, found: Found, most: int, console: Console) -> None:
+def show_plan(made: FleetPlan, found: DoctorsSay, most: int, console: Console) -> None:
     sizes = [share.connections for share in made.shares]
     console.print(
         Text.assemble(
