@@ -27,7 +27,7 @@ from bench.cli import DONE, FAILED, options
 from bench.cli.options import names, positive, seconds
 from bench.cli.studies import exit_code
 from bench.fleet import cluster, hold, plan, report
-from bench.fleet.plan import FleetPlan, DoctorsSay
+from bench.fleet.plan import DoctorsSay, FleetPlan
 from bench.fleet.records import STUDY, FleetTrial
 from bench.machine.doctor import CheckResult, Needs, examine_limits, show
 from bench.plan import backends
