@@ -237,7 +237,8 @@ def spectrum(analysis: Analysis, data: ByRate, found: Measured) -> Figure | None
         times = [stats.merge_histograms([t.response_time.hdr]) for t in mine if t.response_time]
         # From the median to where ten samples are left in each block.
         fewest = min(block.count for block in times)
-        places = np.linspace(nines(50), math.log10(fewest / stats.MIN_BEYOND), STEPS)
+        last = math.log10(fewest / stats.MIN_BEYOND)
+        places = sorted({*np.linspace(nines(50), last, STEPS).tolist(), nines(99)})
         read = [[block.at_ms(100 * (1 - 10**-x)) for x in places] for block in times]
         label = mine[0].label
         hairs[label] = [[_at(x, [ms]) for x, ms in zip(places, one, strict=True)] for one in read]
@@ -247,7 +248,7 @@ def spectrum(analysis: Analysis, data: ByRate, found: Measured) -> Figure | None
     if rate is None or len(lines) < 2:
         return None
     head = in_the_tail(found, rate)
-    at_99 = {label: min(line, key=lambda p: abs(p.x - nines(99))) for label, line in lines.items()}
+    at_99 = {x: next(p for p in line if p.x == nines(99)) for x, line in lines.items()}
     blocks = [len(mine) for mine in hairs.values()]
     if max(blocks) == 1:
         hairs = {}

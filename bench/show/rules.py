@@ -17,7 +17,7 @@ from bench.analysis.stats import Spread
 from bench.analysis.wording import prose
 from bench.plan.labels import Label
 from bench.show.alt import SCALES, labels_of
-from bench.show.figures import Bars, Data, Forest, Lines
+from bench.show.figures import Bars, Data, Dots, Forest, Lines
 from bench.text import GIB, KIB, MIB
 from crawlers.catalogue import OURS
 
@@ -45,10 +45,13 @@ def names_in(text: str) -> set[str]:
     return {name.lower() for name in NAMES.findall(text)}
 
 
-def contradiction(title: str, data: Data) -> str | None:
-    """What a title says that its picture does not show; None where they agree."""
+def contradiction(title: str, data: Data, about: str = "") -> str | None:
+    """What a title says that its picture does not show; None where they agree.
+
+    What everything is drawn relative to may be named by its axes, or by ``about``.
+    """
     drawn = {prose(Label.parse(label).name).lower() for label in labels_of(data)}
-    shown = drawn | names_in(" ".join(_axes(data)))
+    shown = drawn | names_in(prose(" ".join([about, *_axes(data)])))
     if absent := names_in(title) - shown:
         return f"not drawn: {', '.join(sorted(absent))}"
     groups = [[*values] for values in _groups(data)]
@@ -114,6 +117,9 @@ def _groups(data: Data) -> Iterator[Iterable[float]]:
             lines = [*plot.lines.values(), *plot.dotted.values(), *plot.dashed.values()]
             points = {(point.x, point.y.median) for line in lines for point in line}
             yield [_read(words(value), value) for _, value in points]
+    elif isinstance(data, Dots):
+        for dots in data.panels:
+            yield [dot.value for group in dots.groups for dot in group.dots if dot.value]
     elif isinstance(data, Forest):
         for column, unit in enumerate(data.columns.values()):
             row = [mine[column].spread for mine in data.rows.values()]

@@ -170,7 +170,7 @@ def designed(figure: Figure) -> Design:
     In a chart a backend has one name, that of its axis.
     """
     headline = figure.headline
-    if headline and contradiction(headline, figure.data):
+    if headline and contradiction(headline, figure.data, figure.title):
         headline = None
     return Design(
         figure.name,

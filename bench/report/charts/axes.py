@@ -173,7 +173,7 @@ def bar_label(
     below: bool = False,
 ) -> None:
     """The figure of a bar, right of its end, or in the middle below a mark."""
-    axes.annotate(
+    found = axes.annotate(
         text,
         (0.5, place) if below else (x, place),
         xycoords=("axes fraction", "data") if below else "data",
@@ -183,7 +183,10 @@ def bar_label(
         ha="center" if below else "left",
         fontsize=size,
         fontweight="bold" if bold else "normal",
+        zorder=6,
     )
+    if below:  # what lies behind it must not cross the letters
+        found.set_bbox({"facecolor": axes.get_facecolor(), "pad": 1.5, "linewidth": 0})
 
 
 def bar_range(axes: Axes, low: float, high: float, place: float, colour: str) -> None:
