@@ -328,8 +328,8 @@ def conformance(arguments: Sequence[str]) -> int:
     # Without names the suite tests every backend and skips those that cannot run here.
     chosen = [] if names == [ALL] else [f"--backend={name}" for name in names]
     known = registry.names()
-    if names != [ALL] and not (names and set(names) <= set(known)):
-        complain(f"conformance needs the name of a backend from --list, or {ALL}")
+    if names != [ALL] and not (names and all(n in known or registry.LOOP in n for n in names)):
+        complain(f"conformance needs the name of a backend from --list, a loop, or {ALL}")
         return USAGE
     if find_spec("pytest") is None:
         complain("the conformance suite needs pytest: pip install pytest pytest-timeout")

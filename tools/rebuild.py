@@ -49,7 +49,7 @@ from tools import carried, records, sidebyside, tracebacks
 CPU: Final = CPU_PER_1000.name
 
 COMMANDS: Final = (
-    "claims --out docs/notebook/claims.md",
+    "study claims --out docs/notebook/claims.md",
     "talk results/reference --fleet results/fleet --page docs/notebook/talk.md",
 )
 """Of ``python -m bench``: these write documents, and generated parts of others."""

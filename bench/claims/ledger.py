@@ -152,14 +152,14 @@ def text(
     campaigns = [f"results/{folder.name}" for folder in folders]
     words = [] if list(folders) == usual() else campaigns
     out = [] if page.parent in folders else ["--out", str(shown(page))]
-    command = " ".join(["python -m bench claims", *words, *out])
+    command = " ".join(["python -m bench study claims", *words, *out])
     return rendered(
         PAGE,
         verdicts=verdicts,
         command=command,
         picture=picture,
         interpreters=interpreters(verdicts),
-        heads=[(one.analysis.campaign, measure.runs(one.measured)[-1:]) for one in evidence],
+        heads=[(one.analysis.campaign, one.measured[-1:]) for one in evidence],
         topics=TOPICS,
     )
 
@@ -179,7 +179,9 @@ def extra(analysis: Analysis, folder: Path) -> Extra:
     return Extra([section], [design(verdicts)])
 
 
-CLAIMS = Extension({measure.FILE_NAME: "raw records of the experiments for the claims"}, extra)
+CLAIMS = Extension(
+    {measure.STUDY.file(Path()).name: "raw records of the experiments for the claims"}, extra
+)
 
 
 # --- the chart -----------------------------------------------------------------------------

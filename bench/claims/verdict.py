@@ -76,7 +76,7 @@ class Evidence:
 
     name: str  # the campaign's folder, for commands in messages
     analysis: Analysis
-    measured: list[measure.AnyLine]
+    measured: measure.Measured
     tasks: TasksRecord | None = None  # of the same processor and interpreter
 
     @classmethod
@@ -93,7 +93,7 @@ class Evidence:
             *(here.cpu_model, here.python),
         ):
             tasks = None
-        return cls(name, analysis, measure.load(folder), tasks)
+        return cls(name, analysis, measure.STUDY.runs(folder), tasks)
 
     def number(self, values: Values, basis: str, note: str = "", python: str = "") -> Number:
         here = self.analysis.campaign.environment.python
@@ -226,19 +226,19 @@ class ExperimentReading(_Reading):
     value: str
 
     def number(self, evidence: Evidence) -> Number | Missing:
-        mine = measure.latest(evidence.measured, self.experiment)
-        if not mine:
+        run = measure.latest(evidence.measured, self.experiment)
+        if run is None:
             return Missing(
                 f"the experiment {self.experiment} was not run beside this campaign; run "
-                f"`python -m bench claims results/{evidence.name} --measure`"
+                f"`python -m bench study claims results/{evidence.name} --measure`"
             )
-        kept = [value for m in mine if (value := m.values.get(self.value)) is not None]
+        found = list(run.by_program().get(self.experiment, {}).values())
+        kept = [value for each in found if (value := each.values.get(self.value)) is not None]
         if not kept:
-            reasons = (m.reasons.get(self.value) or m.reasons.get("experiment") for m in mine)
-            return Missing(next(filter(None, reasons), f"it has no value {self.value}"))
-        note = str(mine[-1].facts.get("note", ""))
-        runs = {run.run: run.environment.python for run in measure.runs(evidence.measured)}
-        python = runs.get(mine[-1].run, "")
+            reasons = [each.reasons.get(self.value) for each in found]
+            failed = run.reasons().get(self.experiment, f"it has no value {self.value}")
+            return Missing(next(filter(None, reasons), failed))
+        note, python = str(found[-1].facts.get("note", "")), run.head.environment.python
         return evidence.number(interval_of(kept), plural(len(kept), "repeat"), note, python)
 
 
@@ -253,7 +253,7 @@ class TaskReading(_Reading):
         if evidence.tasks is None:
             return Missing(
                 "waiting tasks were not measured beside this campaign, on its processor and "
-                "interpreter; run `python -m bench micro --only tasks`"
+                "interpreter; run `python -m bench study micro --only tasks`"
             )
         values = evidence.tasks.measured().values
         mine, base = (values.get(task or "", {}).get(TOTAL, {}) for task in (self.task, self.base))

@@ -18,6 +18,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import NoReturn, Protocol, cast
 
 from rich.console import Console
@@ -151,18 +152,24 @@ def handle_signals() -> None:
             signal.signal(number, signal.default_int_handler)
 
 
-def names() -> list[str]:
-    return sorted(module.name for module in pkgutil.iter_modules(commands.__path__))
+def names(package: ModuleType = commands) -> list[str]:
+    return sorted(module.name for module in pkgutil.iter_modules(package.__path__))
 
 
-def load(name: str) -> Command:
-    return cast("Command", importlib.import_module(f"{commands.__name__}.{name}"))
+def load(name: str, package: ModuleType = commands) -> Command:
+    return cast("Command", importlib.import_module(f"{package.__name__}.{name}"))
 
 
-def description(name: str) -> str:
+def description(name: str, package: ModuleType = commands) -> str:
     """A command's docstring, read without importing the command."""
-    source = Path(commands.__path__[0], f"{name}.py").read_text(encoding="utf-8")
+    source = Path(package.__path__[0], f"{name}.py").read_text(encoding="utf-8")
     return with_program(ast.get_docstring(ast.parse(source)) or "")
+
+
+def summary(text: str) -> str:
+    """The first line of a description, for a list of them."""
+    line = text.partition("\n")[0].removesuffix(".")
+    return line[:1].lower() + line[1:]
 
 
 def with_program(text: str) -> str:
@@ -179,8 +186,7 @@ def overview() -> argparse.ArgumentParser:
     )
     found = made.add_subparsers(dest="command", required=True, metavar="COMMAND", title="commands")
     for name in names():
-        summary = description(name).partition("\n")[0].removesuffix(".")
-        found.add_parser(name, help=summary[0].lower() + summary[1:], add_help=False)
+        found.add_parser(name, help=summary(description(name)), add_help=False)
     return made
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from bench.launch import RESULTS
 from bench.plan.profiles import PROFILES
+from crawlers.registry import LOOP, MODELS
 
 if TYPE_CHECKING:  # it imports what measures, and some commands only read
     from bench.run.runner import Options
@@ -31,6 +34,13 @@ def names(text: str) -> list[str]:
     found = [name.strip() for name in text.split(",") if name.strip()]
     if not found:
         raise argparse.ArgumentTypeError("no name given")
+    return found
+
+
+def loops(text: str) -> list[str]:
+    found = names(text)
+    if wrong := [name for name in found if not all(name.partition(LOOP))]:
+        raise argparse.ArgumentTypeError(f"must be package:factory, not {wrong[0]!r}")
     return found
 
 
@@ -73,6 +83,14 @@ def campaign(add: Callable[..., Any], profile: str = "quick") -> None:
     add(
         "--backends", type=names, metavar="A,B", help="only these backends (default: the profile's)"
     )
+    add(
+        "--loop",
+        type=loops,
+        metavar="PACKAGE:FACTORY",
+        help="measure async_await on the event loop that this function or class makes, too "
+        "(default backends: the models and uvloop)",
+    )
+    add("--base", metavar="NAME", help="the backend that ratios are to (default: callbacks)")
     add("--blocks", type=blocks, metavar="N", help="blocks at every point, not the profile's")
     add("--seed", type=seed, help="decides the order of trials (default: random; it is recorded)")
     add("--deadline", type=seconds, metavar="S", help="stop a trial after S seconds")
@@ -95,12 +113,25 @@ def campaign(add: Callable[..., Any], profile: str = "quick") -> None:
     add("--no-charts", action="store_true", help="only record, without charts and report")
 
 
+def backends(arguments: argparse.Namespace) -> list[str] | None:
+    """The backends that were asked for, loops included; None for the profile's."""
+    asked: list[str] | None = arguments.backends
+    if not arguments.loop:
+        return asked
+    # Child processes start in the folder of the suite, and the loop may lie in this one.
+    path = (str(Path.cwd()), os.environ.get("PYTHONPATH"))
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, path))
+    usual = [*MODELS, *["uvloop"] * bool(find_spec("uvloop"))]
+    return list(dict.fromkeys([*(asked or usual), *arguments.loop]))
+
+
 def chosen(arguments: argparse.Namespace) -> Options:
     from bench.run.runner import Options
 
     return Options(
         profile=arguments.profile,
-        backends=arguments.backends,
+        backends=backends(arguments),
+        base=arguments.base,
         blocks=arguments.blocks,
         seed=arguments.seed,
         deadline_s=arguments.deadline,
@@ -130,3 +161,27 @@ def add_campaign(parser: argparse.ArgumentParser, *, usual: bool = True) -> None
         help="a folder under results/, or a trials.jsonl"
         + (" (default: the newest, or the reference)" if usual else ""),
     )  # fmt: skip
+
+
+def study(parser: argparse.ArgumentParser, name: str, repeats: int) -> None:
+    """Declare what all studies share; ``name`` is that of the usual folder under results/."""
+    parser.add_argument(
+        "--repeats",
+        type=blocks,
+        default=repeats,
+        metavar="N",
+        help="rounds: every program runs once in each (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=RESULTS / name,
+        metavar="DIR",
+        help=f"folder of the record, its tables and charts (default: results/{name})",
+    )
+    parser.add_argument(
+        "--resume", action="store_true", help="take what is missing in the last run"
+    )
+    parser.add_argument(
+        "--redraw", action="store_true", help="measure nothing, only read the record"
+    )

@@ -58,7 +58,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if ours.benchmark_histogram and find_spec("pygal") is None:
         wanted_by = "python -m pip install 'pytest-benchmark[histogram]'"
         raise pytest.UsageError(f"--benchmark-histogram needs pygal: {wanted_by}")
-    names = config.getoption("--backends")
+    names = config.option.backends = options.backends(config.option)
     try:
         usual = profiles.profile(config.getoption("--profile")).backends
         known = backends.look_up(names or usual)

@@ -39,7 +39,7 @@ Threads take turns as the moment has it, and theirs differ by 5 %.
 """
 CROWD: Final[Mapping[str, tuple[str, ...]]] = {"fetch": MODELS, "crawl": ("callbacks",)}
 """Who is counted where: on crawl only the shared parts are new."""
-UPDATE = "python -m bench costs --update-baseline"
+UPDATE = "python -m bench study costs --update-baseline"
 
 Status = Literal["passed", "more", "not checked"]
 Count = Callable[[], dict[str, float]]

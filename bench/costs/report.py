@@ -80,7 +80,7 @@ def counter(costs: Costs) -> str:
 
 
 def footer(costs: Costs) -> tuple[str, str]:
-    return origin("python -m bench costs", costs.header.environment, costs.header.created)
+    return origin("python -m bench study costs", costs.header.environment, costs.header.created)
 
 
 def _panel(axis: str, found: Mapping[str, Cost]) -> Panel:
@@ -253,7 +253,7 @@ def summary(costs: Costs, made: Sequence[Account]) -> str:
         f"{header.slots} slots; crawls of {header.pages:,} and {2 * header.pages:,} pages. "
         f"Counted with {tools}. Brackets: the range over {seed_words(costs)}; none where there "
         "is one seed, or no difference. These are counts, not speed: docs/costs.md says what they "
-        "leave out. Rebuild with `python -m bench costs --redraw`.",
+        "leave out. Rebuild with `python -m bench study costs --redraw`.",
         *untold(made),
         "",
     ]

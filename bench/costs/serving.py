@@ -17,11 +17,10 @@ from bench.costs.record import CrawlError
 from bench.launch import OWN_PYTHON
 from bench.machine.instruments import Counts, Instrument
 from bench.plan.workloads import SERVED, SITE_SEED
-from bench.run import judge
-from bench.run.serving import PLACES
-from bench.run.state import Progress
+from bench.run.serving import served_reason
 from bench.sides.process import ProcessError, WorkerError, WorkerProcess, kill
-from bench.sides.protocol import Load
+from bench.sides.progress import PLACES, Progress
+from bench.sides.protocol import Command, Load
 from bench.sides.servers import ModelServer, ServerError
 from bench.sides.settled import SWITCH_INTERVAL
 
@@ -87,22 +86,21 @@ class CountedServer:
             server.ready()
             patience = ANSWER_S * tool.slowness
             load.command(
-                Load(
+                Command(
+                    backend=self._name,
                     prefix=server.prefix,
-                    pages=server.urls,
-                    connections=self._slots,
-                    shared=progress.file,
-                    how="press",
-                    answers=requests,
-                    awake=False,
+                    urls=server.urls,
+                    slots=self._slots,
                     timeout_s=patience,
+                    progress=progress.file,
+                    load=Load(how="press", awake=False, answers=requests),
                 )
             )
             load.ready(patience)
             load.go()
-            loaded = load.loaded(time.monotonic() + patience)
+            result = load.result(time.monotonic() + patience)
             served = server.finish(by_signal=False)
             self._running = None
-        if reason := judge.served_reason(self._name, loaded, served, server.digest):
+        if reason := served_reason(self._name, result, served, server.digest):
             raise CrawlError(reason, void=True)
-        return loaded.requests
+        return result.pages

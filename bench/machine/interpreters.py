@@ -164,6 +164,6 @@ def again(
         if interpreter.name not in by_name or by_name[interpreter.name].record != interpreter:
             raise InterpreterError(
                 f"the campaign was started with CPython {interpreter.name}, which was not found "
-                "in the same build: resume with python -m bench interpreters and its path"
+                "in the same build: resume with python -m bench study interpreters and its path"
             )
     return [by_name[interpreter.name] for interpreter in recorded]

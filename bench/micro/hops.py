@@ -51,7 +51,7 @@ ABOUT: Final = (
     "call at once. The work is one addition. submit has no loop: a thread waits for the result. "
     "Each way has the threads that its library starts by default; call_soon_threadsafe is written "
     "by hand, with one thread and one queue, and cancels nothing. Medians over fresh processes and "
-    "their range. To measure it: python -m bench micro --only hops."
+    "their range. To measure it: python -m bench study micro --only hops."
 )
 
 

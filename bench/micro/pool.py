@@ -70,7 +70,7 @@ ABOUT: Final = (
     "idle for 5 s. Time from half of the pages until all tasks are cancelled and all connections "
     "closed; threads finish the pages in flight. Exchanges are those of the backends; workers take "
     "pages from a queue or a channel. Medians over fresh processes and their range. To measure it: "
-    "python -m bench micro --only pool."
+    "python -m bench study micro --only pool."
 )
 
 

@@ -27,7 +27,9 @@ def load(folder: Path) -> list[Study]:
     """The records in a folder. Raises :class:`MicroError` if there is none at all."""
     found = [record for each in STUDIES if (record := each.load(folder)) is not None]
     if not found:
-        raise MicroError(f"{folder}: no records; measure with python -m bench micro --out {folder}")
+        raise MicroError(
+            f"{folder}: no records; measure with python -m bench study micro --out {folder}"
+        )
     return found
 
 
@@ -45,7 +47,7 @@ def summary(found: Sequence[Study]) -> str:
     stamps = "; ".join(sorted({record.stamp for record in found}))
     text = (
         "# What single operations cost\n\n"
-        "Rebuild with `python -m bench micro --redraw`; docs/method.md says how they are "
+        "Rebuild with `python -m bench study micro --redraw`; docs/method.md says how they are "
         f"measured.\n\n{capital(listing([record.WHAT for record in found]))}: {stamps}.\n"
     )
     for record in found:

@@ -75,7 +75,7 @@ class Study(Record):
             raise MicroError(f"{file}: {error.strerror}") from None
         except ValidationError as error:
             raise MicroError(
-                f"{file}: not a record of bench micro: {error.errors()[0]['msg']}"
+                f"{file}: not a record of bench study micro: {error.errors()[0]['msg']}"
             ) from None
 
     def save(self, folder: Path) -> None:

@@ -229,7 +229,7 @@ class TasksRecord(Study):
                 data=Bars([replace(found, values=rows).panel("memory of one", TOTAL)]),
                 notes=("Ranges: lowest to highest repeat.",),
             )
-            below = study.origin("python -m bench micro", self.environment, self.created)
+            below = study.origin("python -m bench study micro", self.environment, self.created)
             yield study.drawn(figure, below)
 
 

@@ -344,7 +344,7 @@ def interpreters() -> Profile:
     """One point for processor time and one for memory, for many interpreters side by side."""
     return Profile(
         "interpreters",
-        "for python -m bench interpreters: 27 s for each model on each interpreter",
+        "for python -m bench study interpreters: 27 s for each model on each interpreter",
         points=(
             replace(throughput(100, 5000, Participants(5)), controls=()),
             c10k(2000, Participants(5)),

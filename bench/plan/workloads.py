@@ -202,6 +202,11 @@ class Point:
         return self.who.blocks
 
     @property
+    def shares(self) -> bool:
+        """Whether the trials of a block share a fixture server, one after the other."""
+        return self.role == "client" and not self.interleaved
+
+    @property
     def held(self) -> bool:
         """Whether the server holds its answers until a request of every slot is there."""
         return self.kind in ("hold", "cancel")

@@ -59,7 +59,7 @@ COLUMNS: Final = Columns(
     "difference within blocks. All pay the kernel for `socket`, `connect` and `close`. A loop "
     "also watches the socket until it is connected and forgets it at the end; streams make a "
     "transport, a protocol, a reader and a writer for each connection as well. To measure it: "
-    "`python -m bench run --only churn`; `python -m bench costs --workload churn` counts "
+    "`python -m bench run --only churn`; `python -m bench study costs --workload churn` counts "
     "instructions and system calls.",
 )
 measured, answer = COLUMNS.measured, COLUMNS.answer

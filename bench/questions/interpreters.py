@@ -146,7 +146,7 @@ def answer(analysis: Analysis) -> Answer | None:
         found,
         head,
         "Each backend is compared with itself on an earlier interpreter of the same kind of "
-        "build. To measure it: `python -m bench interpreters`.",
+        "build. To measure it: `python -m bench study interpreters`.",
         tables=[table(found, releases, previous)],
         figures=[figure(analysis, found, releases, previous, columns, head)] if columns else [],
         details={

@@ -4,29 +4,26 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable
 from typing import Self
 
 from bench.machine import memory
-from bench.run.state import Trial
+from bench.run.sides import Sides
+from bench.run.trial import Trial
 from bench.schema import Cancelled
 from bench.sides.leftovers import AS_USUAL
-from bench.sides.process import WorkerError, WorkerProcess, interruptible, threads
+from bench.sides.process import WorkerError, interruptible, threads
 from bench.sides.protocol import Result
 
 POLL_S = 0.02
-SETTLE_S = 0.1
-"""Wait between "all are held" and the reading, so that the last client can go to sleep."""
 
 
-def wait_until_held(
-    held: Callable[[], int], slots: int, worker: WorkerProcess, deadline: float, settle_s: float
-) -> None:
+def wait_until_held(sides: Sides, slots: int, deadline: float) -> None:
     """Wait until so many connections are held, and everybody has gone to sleep.
 
     Raises :class:`WorkerError`, with the worker's own reason if it has one.
     """
-    while (number := held()) < slots:
+    worker = sides.worker
+    while (number := sides.held()) < slots:
         if worker.process.poll() is not None:
             worker.result(deadline)
             raise WorkerError("the worker ended before the barrier")
@@ -34,14 +31,14 @@ def wait_until_held(
             raise WorkerError(f"only {number} of {slots} connections reached the barrier")
         with interruptible():
             time.sleep(POLL_S)
-    time.sleep(settle_s)
+    time.sleep(sides.settle_s)
 
 
 class Barrier:
     """What a crawl meets on its way. Here nothing: answers leave at once."""
 
-    def __init__(self, trial: Trial, worker: WorkerProcess) -> None:
-        self._trial, self._worker = trial, worker
+    def __init__(self, trial: Trial, sides: Sides) -> None:
+        self._trial, self._sides = trial, sides
 
     def fill(self, deadline: float) -> None:
         """Wait until an answer of every slot is held, and then do what this is for."""
@@ -59,30 +56,25 @@ class Barrier:
 class Holding(Barrier):
     """Holds the answers while the memory is read; as a context manager it always releases them."""
 
-    def __init__(self, trial: Trial, worker: WorkerProcess) -> None:
+    def __init__(self, trial: Trial, sides: Sides) -> None:
         """Read the memory before the first connection, and hold from now on."""
-        super().__init__(trial, worker)
-        self._reader = memory.Reader(worker.pid, trial.server.pid)
+        super().__init__(trial, sides)
+        self._reader = memory.Reader(sides.tested.pid, sides.other.pid)
         memory.wait_until_settled()
         self._before = self._reader.read()
-        self._released = False
-        trial.server.hold()
+        sides.hold()
 
     def fill(self, deadline: float) -> None:
-        trial, worker = self._trial, self._worker
-        wait_until_held(trial.server.held, trial.point.slots, worker, deadline, SETTLE_S)
-        trial.threads = threads(worker.pid)
+        trial, sides = self._trial, self._sides
+        wait_until_held(sides, trial.point.slots, deadline)
+        trial.threads = threads(sides.tested.pid)
         full = self._reader.read()
-        self._release()
-        trial.memory = memory.memory(self._before, full, trial.point.slots)
-
-    def _release(self) -> None:
-        self._trial.server.release()
-        self._released = True
+        sides.release()
+        trial.memory = memory.memory(self._before, full, trial.point.slots, sides.theirs)
 
     def __exit__(self, *_: object) -> None:
-        if not self._released and self._trial.server.alive:
-            self._release()
+        if self._trial.memory is None:
+            self._sides.release()
 
 
 # --- an interrupted crawl ----------------------------------------------------------------
@@ -98,19 +90,18 @@ class Interruption(Barrier):
     fails.
     """
 
-    def __init__(self, trial: Trial, worker: WorkerProcess) -> None:
+    def __init__(self, trial: Trial, sides: Sides) -> None:
         """Hold from now on."""
-        super().__init__(trial, worker)
+        super().__init__(trial, sides)
         self._asked = 0.0
         self._work_s = 0.0
-        trial.server.hold()
+        sides.hold()
 
     def fill(self, deadline: float) -> None:
-        trial, worker = self._trial, self._worker
-        server, slots = trial.server, trial.point.slots
-        wait_until_held(server.held, slots, worker, deadline, SETTLE_S)
+        trial, worker = self._trial, self._sides.worker
+        wait_until_held(self._sides, trial.point.slots, deadline)
         trial.threads = threads(worker.pid)
-        self._work_s = trial.server.work_s()
+        self._work_s = self._sides.server.work_s()
         self._asked = time.monotonic()
         worker.process.send_signal(AS_USUAL)  # Python handles both at once
         worker.process.send_signal(signal.SIGINT)
@@ -121,8 +112,8 @@ class Interruption(Barrier):
         Raises :class:`WorkerError` for a crawl that did not see the signal.
         """
         trial, ending = self._trial, result.ending
-        open_now, ended = trial.server.ended()
-        work_s = trial.server.work_s() - self._work_s
+        open_now, ended = self._sides.server.ended()
+        work_s = self._sides.server.work_s() - self._work_s
         if ending is None or ending.noticed is None or ended is None:
             raise WorkerError("the crawl ended before it was interrupted")
         first, last = (at - ending.noticed for at in ended)
@@ -140,10 +131,9 @@ class Interruption(Barrier):
         )
 
     def __exit__(self, *_: object) -> None:
-        if self._trial.server.alive:
-            self._trial.server.release()
+        self._sides.release()
 
 
-def barrier_of(trial: Trial, worker: WorkerProcess) -> Barrier:
+def barrier_of(trial: Trial, sides: Sides) -> Barrier:
     kinds = {"hold": Holding, "cancel": Interruption}
-    return kinds.get(trial.point.kind, Barrier)(trial, worker)
+    return kinds.get(trial.point.kind, Barrier)(trial, sides)

@@ -20,9 +20,9 @@ from bench.plan.budget import SHARED_SERVER_SLOTS, trial_s
 from bench.plan.labels import Label
 from bench.plan.plan import Plan, Turn, key
 from bench.plan.workloads import SITE_SEED, WARMUP_SITE, Point
-from bench.run import ceiling, serving, together, trial
+from bench.run import block, ceiling
 from bench.run.record import refused
-from bench.run.state import Bench
+from bench.run.trial import Bench
 from bench.schema import CampaignRecord, CeilingRecord, EndRecord, TrialRecord
 from bench.sides.process import deferred
 from bench.sides.servers import Server, ServerError
@@ -108,65 +108,53 @@ class Campaign:
             self._point(bench, stack, self.plan.points[point_id], list(turns))
 
     def _point(self, bench: Bench, campaign: ExitStack, point: Point, turns: list[Turn]) -> None:
-        """One block of one point: a fresh server, and a trial of every label.
+        """One block of one point: all its labels in turns, or a whole trial of each.
 
-        A server that is killed fails the trial that was running, and no other.
+        Whole trials share a server. One that is killed fails the trial that was running, and no
+        other. What takes turns is recorded when all have ended, all or none: half a block could
+        not be paired with the half that a resume adds.
         """
-        if point.interleaved:
-            self._together(bench, campaign, point, turns)
-            return
-        with ExitStack() as stack:
-            servers: dict[Tls | None, Server] = {}  # a point with modes may need two
-            for turn in turns:
-                if refusal := self.refusals.get((point.id, turn.label)):
-                    backend = of_role(point, turn.label, self.backends)
-                    self._keep(refused(point, turn, backend, self._number, refusal))
-                    continue
-                if point.role == "server":
-                    self._show_block(point, turn, turn.label)
-                    with serving.start(bench, point, turn) as model:
-                        self._keep(trial.run(bench, point, turn, model, self._number))
-                    continue
-                self._check_warmup(bench, campaign)
-                # A large hold leaves thousands of connections behind in the server's
-                # ports and memory, so the next one gets a server of its own.
-                tls = point.way(turn.label).tls
-                used_up = point.slots > SHARED_SERVER_SLOTS
-                if tls in servers and (used_up or not servers[tls].listens):
-                    stack.close()
-                    servers.clear()
-                if tls not in servers:
-                    self._show(f"{point.id}: starting the server")
-                    servers[tls] = server = stack.enter_context(start(point, bench.pinning, tls))
-                    if point.ceiling:
-                        self._ceiling(bench, point, server, turn.block)
-                self._show_block(point, turn, turn.label)
-                self._keep(trial.run(bench, point, turn, servers[tls], self._number))
-
-    def _together(self, bench: Bench, campaign: ExitStack, point: Point, turns: list[Turn]) -> None:
-        """One block of a point whose labels take turns; recorded when all of them have ended."""
-        self._check_warmup(bench, campaign)
         if point.ceiling and not self._has_ceiling(turns[0].block):
-            with start(point, bench.pinning, point.tls) as server:
+            with start(point, bench.pinning) as server:
                 self._ceiling(bench, point, server, turns[0].block)
-        here = {self._number + place: turn for place, turn in enumerate(turns)}
-        able = {n: t for n, t in here.items() if (point.id, t.label) not in self.refusals}
-        names = ", ".join(str(turn.label) for turn in able.values())
-        self._show_block(point, turns[0], names)
-        found: dict[int, TrialRecord] = {}
-        if able:
-            records, log = together.run(bench, point, able)
-            turnlog.append(self.store.path.parent, log)
-            if log.warning:
-                self._note(f"warning: {log.warning}")
-            found = {record.trial: record for record in records}
-        for number, turn in here.items():
-            if number not in found:
-                backend = of_role(point, turn.label, self.backends)
-                why = self.refusals[point.id, turn.label]
-                found[number] = refused(point, turn, backend, number, why)
-        # All or none: half a block could not be paired with the half that a resume adds.
-        self._keep(*(found[number] for number in here))
+        with ExitStack() as stack:
+            shared: Server | None = None
+            for together in [turns] if point.interleaved else [[turn] for turn in turns]:
+                numbered = dict(enumerate(together, self._number))
+                able, found = dict[int, Turn](), dict[int, TrialRecord]()
+                for number, turn in numbered.items():
+                    if refusal := self.refusals.get((point.id, turn.label)):
+                        backend = of_role(point, turn.label, self.backends)
+                        found[number] = refused(point, turn, backend, number, refusal)
+                    else:
+                        able[number] = turn
+                if able:
+                    self._check_warmup(bench, campaign)
+                    if point.shares:
+                        shared = self._fit(shared, stack, bench, point)
+                    names = ", ".join(str(turn.label) for turn in able.values())
+                    where = f"block {turns[0].block + 1}/{len(self.plan.blocks)} {point.id}"
+                    self._show(f"{where} {names}")
+                    records, log = block.run(bench, point, able, shared)
+                    found |= {record.trial: record for record in records}
+                    if point.interleaved:
+                        turnlog.append(self.store.path.parent, log)
+                        if log.warning:
+                            self._note(f"warning: {log.warning}")
+                self._keep(*(found[number] for number in numbered))
+
+    def _fit(self, server: Server | None, stack: ExitStack, bench: Bench, point: Point) -> Server:
+        """The server of the trials before, or another.
+
+        A large hold leaves thousands of connections behind in the server's ports and memory, so
+        the next one gets a server of its own.
+        """
+        used_up = point.slots > SHARED_SERVER_SLOTS
+        if server is not None and not used_up and server.listens:
+            return server
+        stack.close()
+        self._show(f"{point.id}: starting the server")
+        return stack.enter_context(start(point, bench.pinning))
 
     def _check_warmup(self, bench: Bench, campaign: ExitStack) -> None:
         for tls, server in bench.warmups.items():
@@ -175,8 +163,6 @@ class Campaign:
                 bench.warmups[tls] = campaign.enter_context(warmup_server(bench.pinning, tls))
 
     def _ceiling(self, bench: Bench, point: Point, server: Server, block: int) -> None:
-        if self._has_ceiling(block):
-            return
         self._show(f"{point.id}: the server's ceiling")
         record = ceiling.measure(server, block, bench.pinning.client)
         if record.reason is not None and not self.ceilings:
@@ -203,9 +189,6 @@ class Campaign:
             self._trials_s += record.trial_s
             if record.status != "ok":
                 self._note(f"{record.status}: {record.label} on {record.point}: {record.reason}")
-
-    def _show_block(self, point: Point, turn: Turn, labels: object) -> None:
-        self._show(f"block {turn.block + 1}/{len(self.plan.blocks)} {point.id} {labels}")
 
     def _show(self, what: str) -> None:
         left_s = self._left_s(time.monotonic() - self._began)
@@ -235,9 +218,9 @@ def warmup_server(pinning: cpu.Pinning, tls: Tls | None = None) -> Server:
     return Server(WARMUP_SITE, seed=SITE_SEED, cores=pinning.server, tls=tls)
 
 
-def start(point: Point, pinning: cpu.Pinning, tls: Tls | None) -> Server:
+def start(point: Point, pinning: cpu.Pinning) -> Server:
     cores = pinning.server
-    server = Server(point.site, delay=point.delay, seed=SITE_SEED, cores=cores, tls=tls)
+    server = Server(point.site, delay=point.delay, seed=SITE_SEED, cores=cores, tls=point.tls)
     server.warm()
     return server
 

@@ -25,10 +25,23 @@ from bench import controls
 from bench.launch import program
 from bench.plan.tls import Way
 from bench.plan.workloads import Point, mean_delay_s
+from bench.run import working
+from bench.run.trial import Trial
 from bench.schema import Cancelled, Ledger, Limiter, TrialRecord
-from bench.sides.protocol import Loaded, Result
-from bench.sides.servers import Served
+from bench.sides.protocol import Result
 from bench.text import listing
+
+
+def crawl_reason(trial: Trial, expected: str | None) -> str | None:
+    """Why a crawl does not count, by the digest that the site has."""
+    result, ledger, backend = trial.result, trial.ledger, trial.backend
+    assert result is not None
+    assert ledger is not None
+    control = backend.name if backend.family == controls.FAMILY else None
+    reason = void_reason(trial.point, result, ledger, expected, control, trial.way, trial.cancelled)
+    if reason is None and trial.work_expected is not None:
+        return working.reason(result.work, trial.work_expected)
+    return reason
 
 
 def void_reason(
@@ -102,31 +115,6 @@ def cancelled_reason(
         return f"the crawl left behind: {left}"
     if cancelled.open_at_server:
         return f"{cancelled.open_at_server} connections were still open at the server"
-    return None
-
-
-UNCOUNTED: Final = ("bare",)
-"""Servers that count nothing: their answers are compared at the load alone."""
-
-
-def served_reason(name: str, loaded: Loaded, served: Served, expected: str | None) -> str | None:
-    """Why the trial of a server under load does not count, or None when it does.
-
-    It counts when the load got the pages of the site, each answer the same as the first, and when
-    the server has served as many requests, and the same bytes in sum.
-    """
-    if loaded.digest != expected:
-        return f"wrong digest of the pages that {name} served"
-    mine, theirs = (loaded.requests, loaded.checksum), (served.requests, served.checksum)
-    if name not in UNCOUNTED and mine != theirs:
-        return (
-            f"the load got {loaded.requests} answers with a checksum of {loaded.checksum}, but the "
-            f"server has sent {served.requests} with {served.checksum}"
-        )
-    if name not in UNCOUNTED and loaded.worked != served.worked:
-        return f"{loaded.worked} requests needed work, but {served.worked} were worked on"
-    if served.connections not in (0, loaded.connections):
-        return f"{loaded.connections} connections opened, but {served.connections} accepted"
     return None
 
 

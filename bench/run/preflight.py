@@ -24,9 +24,9 @@ from bench.plan.participants import TWINS, Participants
 from bench.plan.plan import Plan, PlannedPoint, Turn
 from bench.plan.tls import SERVER_KIB, client_kib
 from bench.plan.workloads import Point, fetch
-from bench.run import together
+from bench.run import block
 from bench.run.campaign import out_of_the_way, warmup_server
-from bench.run.state import Bench
+from bench.run.trial import Bench
 from bench.schema import Budget
 from bench.sides.servers import Server, ServerError
 from bench.sides.tls import Tls
@@ -144,12 +144,10 @@ def rehearse(
             warmups: dict[Tls | None, Server] = {None: stack.enter_context(warmup_server(pinning))}
             by_name = {backend.name: backend for backend in known}
             bench = Bench(warmups, by_name, pinning, 0, scratch)
-            for block in range(blocks):
-                turns = {
-                    place: Turn(block, point.id, place, label) for place, label in enumerate(labels)
-                }
+            for number in range(blocks):
+                turns = [Turn(number, point.id, at, label) for at, label in enumerate(labels)]
                 began = time.monotonic()
-                records, _ = together.run(bench, point, turns)
+                records, _ = block.run(bench, point, dict(enumerate(turns)))
                 # Void for want of a counted turn: the block took its time all the same.
                 if all(record.status in ("ok", "void") for record in records):
                     took += time.monotonic() - began

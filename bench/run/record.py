@@ -2,36 +2,34 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from bench import controls
 from bench.histograms import encode_latency
-from bench.machine import host, kernel
+from bench.machine import kernel
 from bench.plan.plan import Turn
 from bench.plan.tls import Way
 from bench.plan.workloads import SITE_SEED, WORK_EVERY, Opening, Point
-from bench.run import working
-from bench.run.judge import BUSY, Load, limiter, served_reason, slot_bound, void_reason
-from bench.run.state import Trial, params
+from bench.run.judge import Load, limiter, slot_bound
+from bench.run.trial import Trial, params
 from bench.schema import (
     Cpu,
     Fairness,
+    HostNoise,
     Kind,
     Latency,
-    Ledger,
     Switches,
     TrialRecord,
     Windows,
     Work,
 )
-from bench.sides.protocol import Loaded, Result
-from bench.sides.servers import ModelServer
+from bench.sides.protocol import Result
+from bench.sides.servers import Server
 from bench.text import now
 from crawlers.backend import Backend
 
@@ -103,21 +101,28 @@ def drain() -> None:
     kernel.drain(DRAIN_S, TIME_WAIT_ALLOWED)
 
 
-def finish(trial: Trial) -> TrialRecord:
+class Seen(Protocol):
+    """Both sides of a trial that has ended, as its record needs them."""
+
+    server: Server
+
+    def reason(self) -> str | None: ...
+
+    def fields(self) -> dict[str, Any]: ...
+
+
+def finish(
+    trial: Trial, sides: Seen, moved: dict[str, int | None], noise: HostNoise
+) -> TrialRecord:
     """Judge the trial and write it all down."""
-    bench, point, server = trial.bench, trial.point, trial.server
+    bench, point, server, result = trial.bench, trial.point, sides.server, trial.result
     seeds = {"hash": trial.hash_seed, "site": SITE_SEED, "campaign": bench.seed}
     if point.kind == "openloop":
         seeds["schedule"] = trial.schedule_seed
     fields, crawls = NO_RESULT, point.role == "client"
-    if trial.result is not None and trial.ledger is not None:
-        fields = measured(trial, trial.result, trial.ledger)
-        trial.reason = crawl_reason(trial, trial.result, trial.ledger)
-    elif trial.loaded is not None and trial.served is not None:
-        fields = under_load(trial, trial.loaded)
-        name = trial.turn.label.name
-        trial.reason = served_reason(name, trial.loaded, trial.served, server.digest)
-    if fields is not NO_RESULT:
+    if result is not None and trial.status == "ok":
+        fields = {name: getattr(result, name) for name in AS_SEEN} | sides.fields()
+        trial.reason = sides.reason()
         if trial.reason is None and trial.turns is not None and not trial.turns.counted:
             trial.reason = NO_TURN if crawls else NO_TURN_LOADED
         if trial.reason is None and point.opening is not None and fields["pages_per_s"] is None:
@@ -131,7 +136,7 @@ def finish(trial: Trial) -> TrialRecord:
         reason=trial.reason,
         started=trial.started,
         digest_expected=server.digest,
-        kernel=trial.kernel,
+        kernel=moved,
         pinning={
             "client": (trial.pinning.client if crawls else trial.pinning.server) or None,
             "server": (trial.pinning.server if crawls else trial.pinning.client) or None,
@@ -142,29 +147,16 @@ def finish(trial: Trial) -> TrialRecord:
         cancelled=trial.cancelled,
         turns=trial.turns,
         stderr=trial.stderr,
-        host=trial.host or host.finish(trial.noise),
-        trial_s=time.monotonic() - trial.began,
+        host=noise,
+        trial_s=0.0,
     )
 
 
-def crawl_reason(trial: Trial, result: Result, ledger: Ledger) -> str | None:
-    reason = void_reason(
-        trial.point,
-        result,
-        ledger,
-        trial.server.digest,
-        trial.backend.name if trial.backend.family == controls.FAMILY else None,
-        trial.way,
-        trial.cancelled,
-    )
-    if reason is None and trial.work_expected is not None:
-        return working.reason(result.work, trial.work_expected)
-    return reason
-
-
-def pace_of(trial: Trial, result: Result, part: Steady | None) -> tuple[Load, float | None]:
+def pace_of(
+    trial: Trial, result: Result, part: Steady | None, server_s: float, working: float
+) -> tuple[Load, float | None]:
     """How fast a crawl was, how busy both sides were, and how long it took at that pace."""
-    turns, server_s = trial.turns, sum(trial.server_cpu)
+    turns = trial.turns
     elapsed_s: float | None = result.elapsed_s
     rate = result.answered / elapsed_s if elapsed_s else 0.0
     client_s, wall_s = result.user_s + result.system_s, result.call_s
@@ -180,7 +172,7 @@ def pace_of(trial: Trial, result: Result, part: Steady | None) -> tuple[Load, fl
         elapsed_s = None
     client = client_s / wall_s if wall_s else 0.0
     # A server that polls is always busy; what counts is its work.
-    server = server_s / wall_s * min(1.0, trial.server_working) if wall_s else 0.0
+    server = server_s / wall_s * min(1.0, working) if wall_s else 0.0
     return Load(client, server, rate, processors=trial.most_busy), elapsed_s
 
 
@@ -188,8 +180,8 @@ AS_SEEN = ("pages", "bytes", "redirects", "statuses", "errors", "digest")
 """What a result says and a record has under the same name."""
 
 
-def cpu_of(trial: Trial, client: Result | Loaded) -> Cpu:
-    user_s, system_s = trial.server_cpu
+def cpu_of(client: Result, server: tuple[float, float]) -> Cpu:
+    user_s, system_s = server
     return Cpu(
         client_user_s=client.user_s,
         client_system_s=client.system_s,
@@ -198,19 +190,22 @@ def cpu_of(trial: Trial, client: Result | Loaded) -> Cpu:
     )
 
 
-def measured(trial: Trial, result: Result, ledger: Ledger) -> dict[str, Any]:
-    """The fields of a record that need a result; what has no field goes into ``trial.extra``."""
-    point = trial.point
+def measured(trial: Trial, server_cpu: tuple[float, float], working: float) -> dict[str, Any]:
+    """The fields of a crawl's record; what has no field goes into ``trial.extra``.
+
+    ``working`` is the share of its processor time that the server did not poll in.
+    """
+    point, result = trial.point, trial.result
+    assert result is not None
     part = steady_part(trial, result)
-    load, elapsed_s = pace_of(trial, result, part)
+    load, elapsed_s = pace_of(trial, result, part, sum(server_cpu), working)
     sampled = {"threads_sampled": trial.threads} if trial.threads else {}
     fields: dict[str, Any] = {
-        **{name: getattr(result, name) for name in AS_SEEN},
         "elapsed_s": elapsed_s,
         "pages_per_s": result.pages / elapsed_s if elapsed_s else None,
         "mechanism": {**result.mechanism, **sampled},
-        "ledger": ledger,
-        "cpu": cpu_of(trial, result),
+        "ledger": trial.ledger,
+        "cpu": cpu_of(result, server_cpu),
         "switches": switches(trial.times, result),
         "service_time": encode_latency(part.service) if part else service_time(trial, result),
         "fairness": None if point.opening else slots_of(trial.times, result, point.slots),
@@ -230,7 +225,7 @@ def measured(trial: Trial, result: Result, ledger: Ledger) -> dict[str, Any]:
             "offered_per_s": offered,
             "achieved_per_s": load.rate,
             "late_starts": result.late,
-            "response_time": latency(trial.times, "response", result.response),
+            "response_time": latency(trial.times, "response", result.kept["response"]),
         }
     fields["work"] = work(trial, result)
     if trial.cancelled is not None:
@@ -243,43 +238,6 @@ def measured(trial: Trial, result: Result, ledger: Ledger) -> dict[str, Any]:
         fields["limiter"] = limiter(load)
         extra["ceiling_share"] = load.rate / ceiling if ceiling else None
     return fields
-
-
-def under_load(trial: Trial, loaded: Loaded) -> dict[str, Any]:
-    turns, server = trial.turns, trial.server
-    assert isinstance(server, ModelServer)
-    rate = turns.exchanges / turns.wall_s if turns and turns.wall_s else None
-    # A server that waits for its processor is not idle: other programs are running there.
-    share = (turns.cpu_s + trial.waited_s) / turns.wall_s if turns and turns.wall_s else None
-    trial.extra |= {
-        "server_share": share,
-        "page_faults": trial.page_faults,
-        "connections_opened": loaded.connections,
-    }
-    for name in ("working", "alone"):
-        if times := latency(trial.times, name, getattr(loaded, name)):
-            trial.extra |= {f"{name}_p50_ms": times.p50_ms, f"{name}_p90_ms": times.p90_ms}
-    on_time = {
-        "response_time": latency(trial.times, "others", loaded.others),
-        "offered_per_s": trial.point.rate,
-        "late_starts": loaded.late,
-    }
-    return {
-        **(on_time if loaded.others else {}),
-        "elapsed_s": loaded.requests / rate if rate else loaded.elapsed_s,
-        "pages": loaded.requests,
-        "bytes": loaded.bytes,
-        "pages_per_s": rate,
-        "redirects": 0,
-        "statuses": {"200": loaded.requests},
-        "errors": {},
-        "digest": loaded.digest,
-        "mechanism": {**server.facts, "threads_sampled": trial.threads},
-        "ledger": None,
-        "cpu": cpu_of(trial, loaded),
-        "service_time": None,
-        "limiter": None if share is None else "server" if share >= BUSY else "client",
-    }
 
 
 def work(trial: Trial, result: Result) -> Work | None:
@@ -317,33 +275,33 @@ def latency(times: Path, name: str, count: int) -> Latency | None:
 def service_time(trial: Trial, result: Result) -> Latency | None:
     """The service times; in turns those of exchanges that no stop fell into, if any."""
     if trial.turns is None:
-        return latency(trial.times, "service", result.service)
+        return latency(trial.times, "service", result.kept["service"])
     return encode_latency(trial.within_turns) if len(trial.within_turns) else None
 
 
 def steady_part(trial: Trial, result: Result) -> Steady | None:
     """The part of a crawl with a paced start that counts; None without such a start or part."""
     opening = trial.point.opening
-    if opening is None or result.ended is None:
+    if opening is None or "ended" not in result.kept:
         return None
     return steady(
         opening,
-        seconds(trial.times, "ended", result.ended),
-        seconds(trial.times, "service", result.service),
+        seconds(trial.times, "ended", result.kept["ended"]),
+        seconds(trial.times, "service", result.kept["service"]),
     )
 
 
 def slots_of(times: Path, result: Result, slots: int) -> Fairness | None:
     """How evenly the slots were served, None where the worker did not record that."""
-    if result.slots is None or result.ended is None:
+    if "slots" not in result.kept:
         return None
-    numbers = np.fromfile(times.with_suffix(".slots"), "l", result.slots)
-    return fairness(numbers, seconds(times, "ended", result.ended), slots)
+    numbers = np.fromfile(times.with_suffix(".slots"), "l", result.kept["slots"])
+    return fairness(numbers, seconds(times, "ended", result.kept["ended"]), slots)
 
 
 def switches(times: Path, result: Result) -> Switches:
     windows = None
-    if result.windows:
+    if result.kept.get("windows"):
         rows = np.fromfile(times.with_suffix(".windows"), np.float64).reshape(-1, 4)
         exchanges, cpu_s, voluntary, involuntary = np.diff(rows, axis=0).T
         windows = Windows(

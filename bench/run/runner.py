@@ -44,6 +44,7 @@ def own_command(arguments: Sequence[str]) -> list[str]:
 class Options:
     profile: str = "quick"
     backends: Sequence[str] | None = None
+    base: str | None = None  # of all ratios, if it is not the usual one
     only: Sequence[str] | None = None
     selection: Selection | None = None
     blocks: int | None = None  # if given, never cut
@@ -195,6 +196,8 @@ def begin(
         known=known,
         budget=budget,
     )
+    if options.base is not None:
+        record = backends.rebased(record, options.base)
     return record, todo
 
 

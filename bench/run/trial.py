@@ -1,164 +1,195 @@
-"""One trial: start a worker, pin it, warm it up, time its crawl, verify, record.
-
-Only the worker's crawl is timed. The harness sleeps through it, except that it
-looks at the worker's number of threads now and then; in a c10k trial it reads
-the memory at the barrier.
-"""
+"""What all trials of a campaign share, and what one trial has found so far."""
 
 from __future__ import annotations
 
-import time
-from typing import Final
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
 
-from bench.machine import kernel
+from bench.histograms import FloatArray
+from bench.launch import OWN_PYTHON
+from bench.machine import cpu
+from bench.plan.backends import of_role
+from bench.plan.participants import SPREADING
 from bench.plan.plan import Turn
-from bench.plan.workloads import WORK_EVERY, Point
-from bench.run import record, serving
-from bench.run.barrier import barrier_of
-from bench.run.state import Bench, Trial, recorder
-from bench.run.working import measure as calibrate
-from bench.schema import TrialRecord
-from bench.sides.process import ProcessError, WorkerError, WorkerProcess, threads
-from bench.sides.protocol import Command, Schedule, Working
-from bench.sides.servers import ModelServer, Server, ServerError
-
-START_S = 30.0
-LAST_WORDS_S = 0.5
-SAMPLE_S: Final = 0.25
-"""Between looks at the number of threads."""
-
-FAILURES: Final = (ProcessError, WorkerError, ServerError)
+from bench.plan.tls import WAYS, Way
+from bench.plan.workloads import Params, Point
+from bench.run.working import Expected
+from bench.schema import Cancelled, Ledger, Memory, Status, Turns
+from bench.sides.protocol import Result
+from bench.sides.servers import Server
+from bench.sides.tls import Tls
+from bench.text import now
+from crawlers.backend import Backend
+from crawlers.catalogue import HANDED_OVER
 
 
-def start_worker(trial: Trial) -> WorkerProcess:
-    """Start the other end of a trial's server: a worker, or the load of a model."""
-    if isinstance(trial.server, ModelServer):
-        return serving.start_load(trial)
-    python = trial.bench.pythons[trial.turn.label.interpreter]
-    worker = WorkerProcess(
-        python=python, hash_seed=trial.hash_seed, extra_environment=trial.environment
-    )
-    trial.unpinned = trial.pinning.keep(worker.pid, trial.pinning.client)
-    return worker
+@dataclass(slots=True)
+class Bench:
+    warmups: dict[Tls | None, Server]  # plain, and over TLS if a trial needs that
+    backends: Mapping[str, Backend]
+    pinning: cpu.Pinning
+    seed: int
+    scratch: Path
+    deadline_s: float | None = None
+    ceiling: float | None = None  # the server's requests per second; None until it was measured
+    # Names of interpreters, and the commands that start them; "" is the harness's own.
+    pythons: Mapping[str, Sequence[str]] = field(default_factory=lambda: {"": OWN_PYTHON})
+    free_threaded: Collection[str] = ()  # the interpreters without a lock
+    work: Expected = field(default_factory=Expected)
 
 
-def run(bench: Bench, point: Point, turn: Turn, server: Server, number: int) -> TrialRecord:
-    """Run one trial and return its record, however it ends.
+@dataclass(slots=True)
+class Trial:
+    """One trial while it runs; whatever it did not reach stays None."""
 
-    A worker that fails or hangs, or a server that dies, gives a record that says so.
-    """
-    trial = Trial(bench, point, turn, server, number)
-    with start_worker(trial) as worker:
-        try:
-            if isinstance(server, ModelServer):
-                serving.listen(trial, worker)
-            else:
-                measure(trial, worker)
-        except TimeoutError:
-            worker.abort()
-            fail(trial, worker, f"no result in {trial.deadline_s:g} s; the worker was ended")
-        except FAILURES as error:
-            fail(trial, worker, str(error))
-    record.drain()
-    return record.finish(trial)
+    bench: Bench
+    point: Point
+    turn: Turn
+    number: int
+    started: str = field(default_factory=now)
+    result: Result | None = None
+    ledger: Ledger | None = None  # of a fixture server
+    round_us: float | None = None  # how long a round of work takes alone (bench.run.working)
+    work_expected: tuple[int, int] | None = None
+    memory: Memory | None = None
+    cancelled: Cancelled | None = None
+    extra: dict[str, Any] = field(default_factory=lambda: {"ready_s": None})
+    threads: int = 0
+    status: Status = "ok"
+    reason: str | None = None
+    stderr: str | None = None
+    unpinned: str | None = None
+    turns: Turns | None = None
+    waited_s: float = 0.0  # for a processor, in counted turns; 0 where nobody knows
+    within_turns: Sequence[float] | FloatArray = ()
+
+    @property
+    def backend(self) -> Backend:
+        return of_role(self.point, self.turn.label, self.bench.backends)
+
+    @property
+    def way(self) -> Way:
+        return self.point.way(self.turn.label)
+
+    @property
+    def warmup(self) -> Server:
+        """The server to warm up on: over TLS before a trial over TLS.
+
+        Importing ssl and making a context must not fall into a trial.
+        """
+        return self.bench.warmups[Tls() if self.way.tls else None]
+
+    def cafile(self, server: Server) -> str | None:
+        """The authorities of the warm-up server and of the trial's, in one file; None without TLS.
+
+        One file, so that the trial uses the context that the warm-up has made.
+        """
+        files = [one.cafile for one in (self.warmup, server) if one.cafile]
+        if not files:
+            return None
+        both = self.times.with_suffix(".pem")
+        both.write_bytes(b"".join(file.read_bytes() for file in files))
+        return str(both)
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds of work a page of the point needs, if it needs any; 0 without work."""
+        if self.point.work_ms is None:
+            return 0
+        assert self.round_us is not None, "a trial measures a round before it needs one"
+        return max(1, round(1000 * self.point.work_ms / self.round_us))
+
+    @property
+    def deadline_s(self) -> float:
+        return self.bench.deadline_s or self.point.deadline_s
+
+    @property
+    def times(self) -> Path:
+        return self.bench.scratch / f"times-{self.number}"
+
+    @property
+    def pinning(self) -> cpu.Pinning:
+        """Which processors the two sides of this trial get.
+
+        More than one for a client with several threads, except where memory is measured, which
+        depends on the number of processors through malloc's arenas; and at a point that spreads
+        for every backend that can use them. A server under test is placed as a client is, and its
+        load has the server's processor to itself.
+        """
+        pinning, point, label = self.bench.pinning, self.point, self.turn.label
+        several = self.backend.several_threads
+        if point.role == "server":
+            return pinning.spread("apart") if several and point.kind != "hold" else pinning
+        if point.spread and (several or label.name in (*SPREADING, *HANDED_OVER)):
+            return pinning.spread(point.spread, point.over)
+        several = (several or label.wide or point.everywhere) and point.kind != "hold"
+        if self.flip == "processors":
+            several = not several
+        return pinning.unpinned() if several else pinning
+
+    @property
+    def most_busy(self) -> int:
+        """How many processors the client can keep busy: one thread at a time has the lock."""
+        label = self.turn.label
+        locked = label.name not in SPREADING and label.interpreter not in self.bench.free_threaded
+        return 1 if locked else len(self.pinning.client) or 1
+
+    @property
+    def server_polls(self) -> bool:
+        """Whether the server stays awake: where the processor counts, and on one of its own.
+
+        On loopback the client's ``send`` pays for waking the server's processor, which a
+        network card does for a remote server.
+        """
+        pinning = self.pinning
+        apart = bool(pinning.server) and not pinning.shared
+        asleep = self.turn.label.asleep or self.flip == "asleep"
+        return self.point.polls and apart and not asleep
+
+    @property
+    def flip(self) -> str:
+        return self.point.flip if self.turn.label.flipped else ""
+
+    @property
+    def environment(self) -> dict[str, str] | None:
+        if self.flip != "bytecode":
+            return None
+        nowhere = str(self.bench.scratch / "no-bytecode")
+        return {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPYCACHEPREFIX": nowhere}
+
+    @property
+    def hash_seed(self) -> int:
+        """The workers' hash seed: one for all labels of a block, another in each block.
+
+        Seeds alone can change a program's speed by several per cent (V. Stinner, "My
+        journey to stable benchmark, part 3", 2016), so a block must not mix them, and
+        a campaign must not rest on one.
+        """
+        another = 500 if self.flip == "hash" else 0
+        return (self.bench.seed * 1000 + self.turn.block + 1 + another) % 2**32
+
+    @property
+    def schedule_seed(self) -> int:
+        """The seed of the arrivals: the same for all labels of a block, new in each block."""
+        return self.bench.seed * 1000 + self.turn.block
 
 
-def fail(trial: Trial, worker: WorkerProcess, reason: str) -> None:
-    """Note why a trial failed, and the last words of what was under test."""
-    trial.status, trial.reason = "failed", reason
-    worker.end(LAST_WORDS_S)
-    tested = trial.server if isinstance(trial.server, ModelServer) else worker
-    trial.stderr = tested.stderr_tail()
+def recorder(point: Point, turn: Turn) -> Literal["times", "slots", "windows", "null"]:
+    return "null" if turn.label.null_recorder else point.recorder
 
 
-def command(
-    trial: Trial, *, progress: str | None = None, timeout_s: float | None = None
-) -> Command:
-    """The command for the worker.
-
-    ``progress`` is the memory in which it counts its exchanges, if it takes turns, and
-    ``timeout_s`` how long one exchange may take, unless it is the trial's deadline.
-    """
-    point = trial.point
-    schedule = None
-    if point.rate is not None:
-        schedule = Schedule(kind="poisson", rate=point.rate, seed=trial.schedule_seed)
-    elif point.opening is not None:
-        schedule = Schedule(
-            kind="ramp",
-            rate=point.opening.per_s,
-            slots=point.slots,
-            delay_s=point.opening.delay_s,
-            lead_s=point.opening.lead_s,
-        )
-    elif point.ramp_per_s is not None:
-        schedule = Schedule(kind="constant", rate=point.ramp_per_s)
-    cafile = trial.cafile
-    return Command(
-        backend=trial.turn.label.name,
-        prefix=trial.server.prefix,
-        warmup_prefix=trial.warmup.prefix,
-        urls=point.urls,
-        slots=point.slots,
-        timeout_s=timeout_s or trial.deadline_s,
-        schedule=schedule,
-        switch_interval_s=point.switch_interval_s,
-        recorder=recorder(point, trial.turn),
-        out=str(trial.times),
-        progress=progress,
-        cafile=None if cafile is None else str(cafile),
-        keep_alive=trial.way.keep_alive,
-        cancel=point.kind == "cancel",
-        work=working(trial),
-        flip=trial.flip,
-    )
-
-
-def working(trial: Trial) -> Working | None:
-    rounds = trial.rounds
-    return Working(rounds=rounds, every=WORK_EVERY, seed=trial.schedule_seed) if rounds else None
-
-
-def measure(trial: Trial, worker: WorkerProcess) -> None:
-    """From the warm-up to the server's ledger; fills in ``trial`` on the way.
-
-    Raises what :meth:`WorkerProcess.result` and the server raise.
-    """
-    server, pinning = trial.server, trial.pinning
-    if trial.point.spread:  # the trials of a block share a server, and place it differently
-        trial.unpinned = trial.unpinned or pinning.keep(server.pid, pinning.server)
-    if trial.point.work_ms is not None:
-        trial.round_us = calibrate(server, trial.bench.pinning.client)
-    began = time.monotonic()
-    worker.command(command(trial))
-    worker.ready(START_S)
-    trial.extra["ready_s"] = time.monotonic() - began
-    if trial.rounds:
-        trial.work_expected = trial.bench.work.check(
-            trial.point, server, trial.rounds, trial.schedule_seed
-        )
-    server.reset()
-    with barrier_of(trial, worker) as barrier:
-        counters = kernel.counters()
-        user, system = server.cpu()
-        work_s = server.work_s()
-        if trial.server_polls:
-            server.poll(True)
-        deadline = time.monotonic() + trial.deadline_s
-        worker.go()
-        barrier.fill(deadline)
-
-        def sample() -> None:
-            trial.threads = max(trial.threads, threads(worker.pid))
-
-        trial.result = worker.result(deadline, SAMPLE_S, sample)
-        sample()
-        barrier.ends(trial.result)
-    if trial.server_polls:
-        server.poll(False)
-    user_after, system_after = server.cpu()
-    trial.server_cpu = (user_after - user, system_after - system)
-    if (used_s := sum(trial.server_cpu)) > 0:
-        trial.server_working = (server.work_s() - work_s) / used_s
-    trial.kernel = kernel.delta(counters, kernel.counters())
-    trial.ledger = server.ledger()
+def params(point: Point, turn: Turn) -> Params:
+    """The point's parameters as recorded, with what is particular to this turn."""
+    own: Params = {"recorder": recorder(point, turn)}
+    if turn.label.asleep:
+        own["server"] = "asleep"
+    if turn.label.wide:
+        own["processors"] = "all"
+    if turn.label.flipped:
+        own["flipped"] = 1
+    if turn.label.mode:
+        tls = WAYS[turn.label.mode].tls
+        own |= {"mode": turn.label.mode, "tls": tls.words if tls else None}
+    return point.params | own

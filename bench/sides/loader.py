@@ -32,7 +32,18 @@ from zlib import crc32
 from bench.arrivals import chosen, poisson
 from bench.controls.programs import HEAD_END, answer_size, read_answer
 from bench.sides.loads import FAST, SEGMENT
-from bench.sides.protocol import GO, Failed, Load, Loaded, Ready, decode, encode, shared_times
+from bench.sides.protocol import (
+    GO,
+    Command,
+    Failed,
+    Load,
+    Loaded,
+    Ready,
+    Result,
+    decode,
+    encode,
+    shared_times,
+)
 from crawlers.job import CrawlReport, PageResult
 
 RECEIVE = 64 * 1024
@@ -74,13 +85,14 @@ class Asked:
 class Loader:
     """The pages of a site, and everything that was asked for."""
 
-    def __init__(self, load: Load) -> None:
-        self.load = load
-        scheme, _, self.name = load.prefix.partition("://")
+    def __init__(self, command: Command, load: Load) -> None:
+        self.command, self.load = command, load
+        scheme, _, self.name = command.prefix.partition("://")
         host, _, port = self.name.rpartition(":")
         self.address = host, int(port)
-        self.tls = ssl.create_default_context(cafile=load.cafile) if scheme == "https" else None
-        self.shared = shared_times(load.shared)
+        self.tls = ssl.create_default_context(cafile=command.cafile) if scheme == "https" else None
+        assert command.progress is not None, "the harness stops a load there"
+        self.shared = shared_times(command.progress)
         self.requests = self.bytes = self.checksum = self.opened = self.worked = self.late = 0
         self.kept: dict[str, int] = {}
         self.pages: list[tuple[bytes, bytes]] = []
@@ -89,16 +101,16 @@ class Loader:
     def _learn(self) -> str:
         rows = {}
         with self.connect() as sock:
-            for number in range(self.load.pages):
+            for number in range(self.command.urls or 0):
                 path = f"/p/{number}"
                 request = f"GET {path} HTTP/1.1\r\nHost: {self.name}\r\n\r\n".encode()
                 body = self.ask(sock, request)
                 self.worked += self.load.every > 0 and number % self.load.every == 0
                 self.pages.append((request, body))
-                rows[self.load.prefix + path] = PageResult(200, len(body), crc32(body))
+                rows[self.command.prefix + path] = PageResult(200, len(body), crc32(body))
         self.sums = [crc32(body) for _, body in self.pages]
         return CrawlReport(
-            *("", f"{self.load.prefix}/p/0", 1, 0.0, None, rows, {}), prefix=self.load.prefix
+            *("", f"{self.command.prefix}/p/0", 1, 0.0, None, rows, {}), prefix=self.command.prefix
         ).digest
 
     def connect(self, slow: bool = False) -> socket.socket:
@@ -106,7 +118,7 @@ class Loader:
         if slow:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, WINDOW)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, SEGMENT)
-        sock.settimeout(self.load.timeout_s)
+        sock.settimeout(self.command.timeout_s)
         sock.setsockopt(socket.IPPROTO_IP, BIND_ADDRESS_NO_PORT, 1)
         sock.bind((f"127.0.0.{1 + self.opened // PER_ADDRESS % 250}", 0))
         sock.connect(self.address)
@@ -150,7 +162,7 @@ class Loader:
     def hold(self) -> None:
         """Open all connections, leave them idle until told to stop, and ask once more on each."""
         held = []
-        for number in range(self.load.connections):
+        for number in range(self.command.slots):
             held.append(self.open(number))
             self.shared[COUNT] = len(held)
         while not self.shared[STOP]:
@@ -161,7 +173,7 @@ class Loader:
 
     def press(self) -> None:
         """Ask again on each connection as soon as it has its answer, until told to stop."""
-        socks = [self.open(number) for number in range(self.load.connections)]
+        socks = [self.open(number) for number in range(self.command.slots)]
         last = max(sock.fileno() for sock in socks) + 1
         asked = [(b"", b"")] * last
         done, parts = [0] * last, [b""] * last
@@ -216,7 +228,7 @@ class Loader:
             asked[sock.fileno()] = Asked(sock, number)
             epoll.register(sock, select.EPOLLIN)
 
-        for number in range(self.load.connections):
+        for number in range(self.command.slots):
             knock(number % len(self.pages))
         wait_s = 0.0 if self.load.awake else LOOK_S
         while asked:
@@ -234,7 +246,7 @@ class Loader:
         """Ask when a request is due; one in so many needs work."""
         load = self.load
         count = round(load.rate * load.seconds)
-        socks = [self.connect() for _ in range(load.connections)]
+        socks = [self.connect() for _ in range(self.command.slots)]
         heavy = chosen(count, load.every, load.seed)
         took = self._on_time(socks, heavy)
         self._write("others", (t for number, t in took.items() if number not in heavy))
@@ -245,7 +257,7 @@ class Loader:
         socks = [self.connect() for _ in range(FAST)]
         self._write("alone", self._on_time(socks).values())
         readers = []
-        for number in range(self.load.connections):
+        for number in range(self.command.slots):
             reader = Asked(self.connect(slow=True), number)
             reader.sock.sendall(self.pages[number % len(self.pages)][0])
             reader.data = self._some(reader.sock.recv(SIP))  # it is served, before the next comes
@@ -315,7 +327,7 @@ class Loader:
 
     def _write(self, name: str, times: Iterable[float]) -> None:
         values = array("d", times)
-        Path(self.load.out).with_suffix(f".{name}").write_bytes(values)
+        Path(self.command.out).with_suffix(f".{name}").write_bytes(values)
         self.kept[name] = len(values)
 
     def _answered(
@@ -335,28 +347,30 @@ class Loader:
                 yield one
 
 
-def run(load: Load, commands: TextIO, replies: TextIO) -> None:
-    loader = Loader(load)
+def run(command: Command, load: Load, commands: TextIO, replies: TextIO) -> None:
+    loader = Loader(command, load)
     print(encode(Ready()), file=replies, flush=True)
     if commands.readline().strip() != GO:
         return
     began = time.monotonic()
     getattr(loader, load.how)()
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    loaded = Loaded(
-        requests=loader.requests,
+    used, took_s = resource.getrusage(resource.RUSAGE_SELF), time.monotonic() - began
+    result = Result(
+        elapsed_s=took_s,
+        pages=loader.requests,
         bytes=loader.bytes,
-        checksum=loader.checksum,
+        answered=loader.requests,
+        urls=len(loader.pages),
+        statuses={"200": loader.requests},
         digest=loader.digest,
-        connections=loader.opened,
+        call_s=took_s,
         user_s=used.ru_utime,
         system_s=used.ru_stime,
-        elapsed_s=time.monotonic() - began,
-        worked=loader.worked,
+        kept=loader.kept,
         late=loader.late,
-        **loader.kept,
+        loaded=Loaded(checksum=loader.checksum, connections=loader.opened, worked=loader.worked),
     )
-    print(encode(loaded), file=replies, flush=True)
+    print(encode(result), file=replies, flush=True)
 
 
 def main() -> int:
@@ -365,10 +379,10 @@ def main() -> int:
     if not line:
         return 2
     try:
-        load = decode(line)
-        if not isinstance(load, Load):
+        command = decode(line)
+        if not isinstance(command, Command) or command.load is None:
             raise TypeError(f"expected a load, got {line[:80]!r}")
-        run(load, sys.stdin, sys.stdout)
+        run(command, command.load, sys.stdin, sys.stdout)
     except Exception as error:
         print(encode(Failed(f"{type(error).__name__}: {error}")), flush=True)
         raise

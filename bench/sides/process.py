@@ -30,8 +30,6 @@ from bench.sides.protocol import (
     GO,
     Command,
     Failed,
-    Load,
-    Loaded,
     Message,
     ProtocolError,
     Ready,
@@ -308,7 +306,7 @@ class WorkerProcess(Child):
         extra = {"PYTHONHASHSEED": str(hash_seed), **(extra_environment or {})}
         super().__init__(name, ["-m", module], extra, python)
 
-    def command(self, command: Command | Load) -> None:
+    def command(self, command: Command) -> None:
         """Tell the worker what to crawl, or to ask for; it warms up at once."""
         self.send(encode(command))
 
@@ -331,9 +329,6 @@ class WorkerProcess(Child):
         :class:`bench.sides.process.ProcessError` when the worker has ended.
         """
         return self._receive(Result, deadline, every_s, meanwhile)
-
-    def loaded(self, deadline: float) -> Loaded:
-        return self._receive(Loaded, deadline)
 
     def _receive(
         self,

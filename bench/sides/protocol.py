@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 import mmap
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import asdict, dataclass, field, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, cast, get_args, get_type_hints
 
@@ -67,74 +67,51 @@ class Worked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
-    """One crawl to run."""
-
-    backend: str
-    prefix: str
-    warmup_prefix: str
-    urls: int | None  # pages ``/p/0 ...`` of a list site; None: crawl from the root
-    slots: int
-    timeout_s: float
-    schedule: Schedule | None
-    switch_interval_s: float | None
-    recorder: Literal["times", "slots", "windows", "null"]
-    out: str  # the names of the files with times start with this
-    progress: str | None = None  # shared memory in which the worker counts its exchanges
-    cafile: str | None = None  # the authorities to trust where the prefixes are https
-    keep_alive: bool = True  # False: a connection for each page
-    cancel: bool = False  # the harness will interrupt the crawl
-    work: Working | None = None
-    flip: str = ""  # what is not as always (:data:`bench.plan.profiles.FLIPS`)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """Ask a server for pages until told to stop.
+    """How a load asks a server for the pages of its list, until the harness stops it.
 
-    Each of the ``connections`` asks for one page of ``prefix``'s list again and again (``press``),
-    once only, before another takes its place (``accept``), or for one page and for another before
-    it closes (``hold``). With ``schedule`` requests are due for ``seconds`` at ``rate``, and one in
-    ``every`` asks for a page that needs work. With ``slow`` every connection asks for one page and
-    reads it slowly, while ``FAST`` others keep such a schedule: first alone, then beside them.
-    Files whose names start with ``out`` get the times. ``shared`` is memory of two doubles: the
-    loader counts answers, or connections held, in the first; a second that is not 0 stops it.
+    Each connection asks for one page again and again (``press``), once only, before another takes
+    its place (``accept``), or for one page and for another before it closes (``hold``). On a
+    ``schedule`` requests are due for ``seconds`` at ``rate``, and one in ``every`` asks for a page
+    that needs work. With ``slow`` every connection asks for one page and reads it slowly, while
+    ``FAST`` others keep such a schedule: first alone, then beside them.
     """
 
-    prefix: str
-    pages: int
-    connections: int
-    shared: str
     how: How
+    awake: bool  # never sleeps, so that no send of the server has to wake its processor
     rate: int = 0
     seconds: float = 0.0
     seed: int = 0
     every: int = 0  # 0: no page needs work
     answers: int = 0  # ``press`` stops by itself after so many; 0: it is told to stop
-    out: str = ""
-    awake: bool  # never sleeps, so that no send of the server has to wake its processor
-    timeout_s: float
-    cafile: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Loaded:
-    """What a loader asked for and got; every answer was compared with its page, byte by byte."""
+class Command:
+    """One crawl to run, or one load.
 
-    requests: int
-    bytes: int  # of bodies
-    checksum: int  # the CRC-32 of all bodies, added up
-    digest: str  # of the pages, as a crawl has it
-    connections: int
-    user_s: float
-    system_s: float
-    elapsed_s: float
-    worked: int = 0  # requests that needed work
-    late: int = 0  # requests of a schedule that left late
-    # How many values there are in the files of these names.
-    others: int = 0  # response times without work; beside slow readers, if there are any
-    working: int = 0  # response times with work
-    alone: int = 0  # response times before the slow readers came
+    ``progress`` is shared memory of doubles. A worker that takes turns keeps the end of each
+    exchange there. A load counts answers, or connections held, in the first; a second that is not
+    0 stops it.
+    """
+
+    backend: str
+    prefix: str
+    urls: int | None  # pages ``/p/0 ...`` of a list site; None: crawl from the root
+    slots: int
+    timeout_s: float
+    warmup_prefix: str = ""
+    schedule: Schedule | None = None
+    switch_interval_s: float | None = None
+    recorder: Literal["times", "slots", "windows", "null"] = "times"
+    out: str = ""  # the names of the files with times start with this
+    progress: str | None = None
+    cafile: str | None = None  # the authorities to trust where the prefixes are https
+    keep_alive: bool = True  # False: a connection for each page
+    cancel: bool = False  # the harness will interrupt the crawl
+    work: Working | None = None
+    flip: str = ""  # what is not as always (:data:`bench.plan.profiles.FLIPS`)
+    load: Load | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,36 +136,41 @@ class Ending:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """What a load alone knows; it compared every answer with its page, byte by byte."""
+
+    checksum: int  # the CRC-32 of all bodies, added up
+    connections: int
+    worked: int  # requests that needed work
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What a crawl did, and what it cost the worker's process."""
+    """What a crawl or a load did, and what it cost the worker's process."""
 
     elapsed_s: float  # the crawl as the backend's own clock has it
     pages: int
     bytes: int
     answered: int
     urls: int
-    redirects: int
     statuses: dict[str, int]
-    errors: dict[str, int]
-    stopped: str | None
     digest: str
-    mechanism: dict[str, str | int]
     call_s: float  # the whole call of the backend
     user_s: float
     system_s: float
-    page_faults: int
-    voluntary: int  # context switches of the process and of its children that have ended
-    involuntary: int
-    late: int
-    last_due_s: float | None
-    # How many values there are in the files of these names.
-    service: int
-    response: int
-    slots: int | None = None  # only if the command asked for them, as for ``ended``
-    ended: int | None = None
-    windows: int | None = None  # rows of four numbers (crawlers.recorder.WindowRecorder)
+    kept: dict[str, int]  # how many values there are in the files of these names
+    redirects: int = 0
+    errors: dict[str, int] = field(default_factory=dict)
+    stopped: str | None = None
+    mechanism: dict[str, str | int] = field(default_factory=dict)
+    page_faults: int = 0
+    voluntary: int = 0  # context switches of the process and of its children that have ended
+    involuntary: int = 0
+    late: int = 0
+    last_due_s: float | None = None
     ending: Ending | None = None  # of a crawl that was interrupted
     work: Worked | None = None
+    loaded: Loaded | None = None  # of a load
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +178,7 @@ class Failed:
     error: str
 
 
-Message = Command | Load | Ready | Result | Loaded | Failed
+Message = Command | Ready | Result | Failed
 MESSAGES: dict[str, type[Message]] = {kind.__name__.lower(): kind for kind in get_args(Message)}
 
 

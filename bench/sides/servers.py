@@ -66,7 +66,7 @@ class Server:
             arguments.append("--any-address")
         arguments += ["--site", site, "--seed", str(seed), "--delay", delay]
         arguments += ["--json", "--exit-with-parent", *(tls.arguments if tls else ())]
-        self._child = Child("the fixture server", arguments, {"C10K_CONTROL_TOKEN": token})
+        self.child = Child("the fixture server", arguments, {"C10K_CONTROL_TOKEN": token})
         self.not_pinned: str | None = None
         self._cores = cores
         self._control: http.client.HTTPConnection | None = None
@@ -86,15 +86,15 @@ class Server:
 
     def _hello(self) -> dict[str, Any]:
         try:
-            hello: dict[str, Any] = json.loads(self._child.receive(time.monotonic() + START_S))
+            hello: dict[str, Any] = json.loads(self.child.receive(time.monotonic() + START_S))
         except (TimeoutError, ProcessError, ValueError) as error:
-            self._child.abort()
-            words = self._child.stderr_tail()
-            self._child.close(0.0)
+            self.child.abort()
+            words = self.child.stderr_tail()
+            self.child.close(0.0)
             last = f": {words.splitlines()[-1]}" if words else ""
             raise ServerError(f"{error}{last}") from None
         except BaseException:
-            self._child.close(0.0)
+            self.child.close(0.0)
             raise
         self.listening: str = hello["listening"]
         self.prefix = f"{hello.get('scheme', 'http')}://{self.listening}"
@@ -107,11 +107,11 @@ class Server:
 
     @property
     def pid(self) -> int:
-        return self._child.pid
+        return self.child.pid
 
     @property
     def alive(self) -> bool:
-        return self._child.process.poll() is None
+        return self.child.process.poll() is None
 
     @property
     def listens(self) -> bool:
@@ -137,7 +137,7 @@ class Server:
             content = response.read()
         except (OSError, http.client.HTTPException) as error:
             self._control.close()
-            how = self._child.ending() if self._child.process.poll() is not None else str(error)
+            how = self.child.ending() if self.child.process.poll() is not None else str(error)
             raise ServerError(f"the fixture server's control plane: {how}") from None
         if response.status != 200:
             raise ServerError(
@@ -246,8 +246,8 @@ class Server:
         if self._control is not None:
             self._control.close()
         if self.alive:
-            self._child.process.terminate()
-        self._child.close()
+            self.child.process.terminate()
+        self.child.close()
 
     def __enter__(self) -> Self:
         return self
@@ -293,7 +293,7 @@ class ModelServer(Server):
         arguments += ["--listen", "127.0.0.1:0", "--seed", str(seed), "--json"]
         arguments += ["--exit-with-parent", "--limit", f"idle_s={IDLE_S}"]
         arguments += [*work, *(tls.arguments if tls else ())]
-        self._child = Child(f"the server {name}", arguments, environment, python)
+        self.child = Child(f"the server {name}", arguments, environment, python)
         self.not_pinned = None
         self.facts: dict[str, str | int] = {}
 
@@ -317,14 +317,11 @@ class ModelServer(Server):
         A tool that runs it may keep signals for itself; the end of its input reaches it.
         """
         if by_signal:
-            self._child.process.terminate()
+            self.child.process.terminate()
         else:
-            self._child.end_input()
+            self.child.end_input()
         try:
-            served = json.loads(self._child.receive(time.monotonic() + CONTROL_S))["served"]
+            served = json.loads(self.child.receive(time.monotonic() + CONTROL_S))["served"]
         except (TimeoutError, ProcessError, ValueError) as error:
             raise ServerError(f"the server said nothing at its end: {error}") from None
         return Served(**{each.name: served[each.name] for each in fields(Served)})
-
-    def stderr_tail(self) -> str | None:
-        return self._child.stderr_tail()

@@ -268,16 +268,7 @@ def measure(
     faults, (user_after, system_after) = page_faults() - faults, processor_s()
     voluntary, involuntary = map(sub, switched(), switches_before)
     collections = gc_collections() - collections
-    slots = ended = windows = None
-    if isinstance(times, SlotRecorder):
-        slots = write(f"{command.out}.slots", times.slots, "l")
-        ended = write(f"{command.out}.ended", [at - started for at in times.ended])
-    elif isinstance(times, WindowRecorder):
-        windows = len(times.used)
-        write(f"{command.out}.windows", [value for row in times.used for value in row])
-    elif isinstance(times, ProgressRecorder):
-        times.settle()
-        ended = write(f"{command.out}.ended", times.ended[: len(times.service)].tolist())
+    kept = keep(command.out, times, started)
     # The clock of a crawl in several processes starts when they are ready.
     user_s, system_s = without_start(user_after - user, system_after - system, report.mechanism)
     rows = report.rows.values()
@@ -308,15 +299,30 @@ def measure(
         involuntary=involuntary,
         late=times.late,
         last_due_s=job.schedule[-1] if job.schedule else None,
-        service=write(f"{command.out}.service", times.service),
-        response=write(f"{command.out}.response", times.response),
-        slots=slots,
-        ended=ended,
-        windows=windows,
+        kept=kept,
         ending=watch.ending(started + call_s, cpu_s) if watch else None,
         work=worked(command, report, times) if isinstance(times, DueRecorder) else None,
     )
     send(result, replies)
+
+
+def keep(out: str, times: TimesRecorder, started: float) -> dict[str, int]:
+    """Write the times of a crawl that started then; how many there are, by the files' names."""
+    if isinstance(times, ProgressRecorder):
+        times.settle()
+    kept = {
+        "service": write(f"{out}.service", times.service),
+        "response": write(f"{out}.response", times.response),
+    }
+    if isinstance(times, SlotRecorder):
+        kept["slots"] = write(f"{out}.slots", times.slots, "l")
+        kept["ended"] = write(f"{out}.ended", [at - started for at in times.ended])
+    elif isinstance(times, WindowRecorder):
+        # Rows of four numbers.
+        kept["windows"] = write(f"{out}.windows", [value for row in times.used for value in row])
+    elif isinstance(times, ProgressRecorder):
+        kept["ended"] = write(f"{out}.ended", times.ended[: len(times.service)].tolist())
+    return kept
 
 
 def worked(command: Command, report: CrawlReport, times: DueRecorder) -> Worked:

@@ -49,7 +49,6 @@ class Material:
 
     analysis: Analysis
     folder: Path  # of the campaign
-    measured: Sequence[experiments.AnyLine] = ()
     costs: Costs | None = None
     fleet: FleetRecords | None = None
     fleet_folder: Path | None = None
@@ -74,7 +73,6 @@ class Material:
         return cls(
             analysis,
             folder,
-            experiments.load(folder),
             costs_record.load(counted) if counted.exists() else None,
             fleet_records.load(fleet) if fleet else None,
             fleet,
@@ -83,14 +81,16 @@ class Material:
     def names(self) -> dict[str, Any]:
         """Everything that the template may name."""
         head, trials = self.analysis.campaign, self.analysis.records.trials
-        runs = experiments.runs(list(self.measured))[-1:]
+        heads = [run.head for run in self.evidence.measured[-1:]]
         return {
             "licence": cite.LICENCE,
             "campaign": f"campaign {head.campaign}, profile {head.profile}; "
             f"{machine(head.environment)}",
             "trials": len(trials),
             "usable": sum(trial.status == "ok" for trial in trials),
-            "experiments": "".join(f"experiments {r.run}; {machine(r.environment)}" for r in runs),
+            "experiments": "".join(
+                f"experiments {head.run}; {machine(head.environment)}" for head in heads
+            ),
             "counted": self.costs
             and f"counted on {self.costs.header.created[:10]}; "
             f"{machine(self.costs.header.environment)}",
@@ -115,10 +115,15 @@ class Material:
         }
 
     @cached_property
+    def evidence(self) -> Evidence:
+        """The campaign with the experiments in its folder; a slide has no room for more."""
+        runs = experiments.STUDY.runs(self.folder)
+        return Evidence(self.analysis.campaign.campaign, self.analysis, runs)
+
+    @cached_property
     def verdicts(self) -> Mapping[str, Verdict]:
         """Every claim with what this campaign says of it, by its name."""
-        evidence = Evidence(self.analysis.campaign.campaign, self.analysis, list(self.measured))
-        return {verdict.claim.name: verdict for verdict in judge([evidence])}
+        return {verdict.claim.name: verdict for verdict in judge([self.evidence])}
 
     def judged(self, name: str) -> list[Judged]:
         """The readings of a claim that have a number."""

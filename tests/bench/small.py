@@ -25,8 +25,8 @@ from bench.plan.labels import Label
 from bench.plan.participants import Participants
 from bench.plan.plan import Turn
 from bench.plan.workloads import Point
-from bench.run.state import Bench
-from bench.run.trial import run
+from bench.run import block
+from bench.run.trial import Bench
 from bench.schema import Ledger, TrialRecord
 from bench.sides.protocol import Result
 from bench.sides.servers import Server
@@ -62,8 +62,7 @@ RESULT = Result(
     involuntary=0,
     late=0,
     last_due_s=None,
-    service=10,
-    response=0,
+    kept={"service": 10, "response": 0},
 )
 """What a worker answers after a crawl of ten pages."""
 
@@ -103,11 +102,11 @@ def bench(scratch: Path, deadline_s: float | None = None) -> Iterator[Bench]:
 def trial(shared: Bench, where: Point, label: str, server: Server | None = None) -> TrialRecord:
     turn = Turn(0, where.id, 0, Label.parse(label))
     if server is not None:
-        return run(shared, where, turn, server, 0)
+        return block.run(shared, where, {0: turn}, server)[0][0]
     with Server(
         where.site, delay=where.delay, seed=workloads.SITE_SEED, cores=shared.pinning.server
     ) as own:
-        return run(shared, where, turn, own, 0)
+        return block.run(shared, where, {0: turn}, own)[0][0]
 
 
 def some(names: Iterable[str], *usual: str) -> list[Any]:

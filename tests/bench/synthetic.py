@@ -18,8 +18,8 @@ import numpy as np
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.claims import measure as records
-from bench.claims.experiments import EXPERIMENTS
+from bench.claims import measure as experiments
+from bench.claims.experiments import ExperimentResult
 from bench.plan.labels import Label, on_each, twin_of
 from bench.run.record import fairness
 from bench.schema import (
@@ -40,6 +40,7 @@ from bench.schema import (
     TrialRecord,
 )
 from bench.store import Records, sort_out
+from bench.study.record import Run, RunRecord, SampleRecord, Study
 from bench.text import KIB
 
 CHARTED = ("throughput", "waiting", "c10k", "real", "openloop", "cost")
@@ -585,31 +586,32 @@ def compared(
     return stats.compare_pairs(records, stats.star(records, metric, base), metric)
 
 
-def measured(values: dict[str, list[float]], run: str = "one") -> list[records.AnyLine]:
+def measured(values: dict[str, list[float]], run: str = "one") -> list[Run[ExperimentResult]]:
     """A run whose experiments found these values, one per repeat. Names are EXPERIMENT.VALUE."""
-    lines: list[records.AnyLine] = [
-        records.RunRecord(
+    head = RunRecord(
+        study=experiments.STUDY.name,
+        run=run,
+        created="2026-11-21T05:12:00+00:00",
+        command=[],
+        repeats=2,
+        environment=environment(),
+    )
+    samples: list[SampleRecord[ExperimentResult]] = [
+        SampleRecord(
             run=run,
-            started="2026-11-21T05:12:00+00:00",
-            repeats=2,
-            experiments=list(EXPERIMENTS),
-            pinning={},
-            environment=environment(),
+            program=name.partition(".")[0],
+            repeat=repeat,
+            part=ExperimentResult({name.partition(".")[2]: number}),
         )
+        for name, found in values.items()
+        for repeat, number in enumerate(found)
     ]
-    for name, found in values.items():
-        experiment, _, value = name.partition(".")
-        for repeat, number in enumerate(found):
-            lines.append(
-                records.MeasurementRecord(
-                    run=run,
-                    experiment=experiment,
-                    repeat=repeat,
-                    started="2026-11-21T05:12:00+00:00",
-                    wall_s=1.0,
-                    values={value: number},
-                    facts={},
-                    reasons={},
-                )
-            )
-    return lines
+    return [Run(head, samples)]
+
+
+def kept(study: Study[Any], folder: Path, *runs: Run[Any]) -> Path:
+    """The file of a study in a folder, with these runs."""
+    records = (record for run in runs for record in (run.head, *run.samples))
+    file = study.file(folder)
+    file.write_text("".join(record.model_dump_json() + "\n" for record in records))
+    return file

@@ -22,6 +22,7 @@ ROWS = (
     ("cards", "talk"),
     ("capacity", "claims", "costs", "fleet"),
     ("micro",),
+    ("study",),
     ("report",),
     ("questions",),
     ("show",),

@@ -38,7 +38,7 @@ from bench.plan.profiles import profile
 from bench.report.charts import Design
 from tests.bench import committed
 from tests.bench.report.looks import crowded
-from tests.bench.synthetic import analysed, campaign, measured
+from tests.bench.synthetic import analysed, campaign, kept, measured
 
 PAGE = ROOT / "docs" / "notebook" / "claims.md"
 LEDGER = {claim.name: claim for claim in load_all()}
@@ -204,7 +204,7 @@ def test_a_thread_is_judged_by_itself_and_not_with_a_connection() -> None:
 
 def test_waiting_tasks_of_another_machine_say_nothing() -> None:
     (thread, *_) = of(evidence(), "thread-50k").judged
-    assert "bench micro --only tasks" in thread.words
+    assert "bench study micro --only tasks" in thread.words
 
 
 def test_experiments_are_read_from_their_last_run() -> None:
@@ -228,10 +228,10 @@ def test_an_interval_over_repeats_holds_its_value(values: list[float]) -> None:
         assert (low, high) == (min(values), max(values))
 
 
-def save(folder: Path, trials: list[schema.AnyRecord], lines: list[measure.AnyLine]) -> Path:
+def save(folder: Path, trials: list[schema.AnyRecord], runs: measure.Measured) -> Path:
     folder.mkdir()
-    for name, found in ((store.FILE_NAME, trials), (measure.FILE_NAME, lines)):
-        (folder / name).write_text("".join(r.model_dump_json() + "\n" for r in found))
+    (folder / store.FILE_NAME).write_text("".join(r.model_dump_json() + "\n" for r in trials))
+    kept(measure.STUDY, folder, *runs)
     return folder
 
 
@@ -240,7 +240,7 @@ def test_the_command_writes_page_and_chart_from_records_alone(
 ) -> None:
     lines = measured({"awaiting.coroutine_turns": [0.0], "awaiting.task_turns": [2.0]})
     folder = save(tmp_path / "made-up", made(), lines)
-    assert main(["claims", str(folder)]) == 0
+    assert main(["study", "claims", str(folder)]) == 0
     page = (folder / ledger.PAGE).read_text()
     assert "![Well-known numbers, then and now](charts/then-and-now.svg)" in page
     assert "| reproduced here |" in page
@@ -265,8 +265,8 @@ def test_a_campaign_shows_only_claims_that_something_was_measured_for(tmp_path: 
     assert [one.phrase for one in found["await-task"].judged] == ["reproduced here"]
     assert "thread-50k" in found
     assert "epoll-scales" not in found, "its experiment was not run"
-    file = folder / measure.FILE_NAME
-    file.write_text(json.dumps({"kind": "measurement"}) + "\n")
+    file = measure.STUDY.file(folder)
+    file.write_text(json.dumps({"kind": "sample"}) + "\n")
     with pytest.raises(store.StoreError, match=r"experiments\.jsonl:1"):
         of_campaign(analysis, folder)
     file.unlink()
@@ -275,11 +275,11 @@ def test_a_campaign_shows_only_claims_that_something_was_measured_for(tmp_path: 
 
 @pytest.mark.parametrize(
     "arguments",
-    [["nowhere"], ["--repeats", "3"], ["--measure", "--experiments", "nonesuch"]],
+    [["nowhere"], ["--repeats", "3"], ["--measure", "--only", "nonesuch"]],
     ids=" ".join,
 )
 def test_bad_usage_is_one_line(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["claims", *arguments]) == 2
+    assert main(["study", "claims", *arguments]) == 2
     printed = capsys.readouterr().err.strip()
     assert printed.startswith("python -m bench: ")
     assert "\n" not in printed
@@ -293,7 +293,7 @@ def test_the_committed_chart_can_be_read_from_the_last_row() -> None:
 
 
 def test_the_documented_ledger_is_what_the_committed_campaigns_say() -> None:
-    """Rebuild with: python -m bench claims --out docs/notebook/claims.md."""
+    """Rebuild with: python -m bench study claims --out docs/notebook/claims.md."""
     folders = ledger.usual()
     evidence = [committed.evidence(folder) for folder in folders]
     text = ledger.text(folders, PAGE, evidence, judge(evidence))
@@ -303,10 +303,9 @@ def test_the_documented_ledger_is_what_the_committed_campaigns_say() -> None:
 def test_every_number_names_the_interpreter_that_it_was_measured_on() -> None:
     """The experiments beside a campaign may have run on another one."""
     found = evidence(awaiting__task_turns=[2.0, 2.0])
-    run, *lines = found.measured
-    assert isinstance(run, measure.RunRecord)
-    there = run.environment.model_copy(update={"python": "CPython 3.14.1"})
-    found.measured = [run.model_copy(update={"environment": there}), *lines]
+    (run,) = found.measured
+    there = run.head.environment.model_copy(update={"python": "CPython 3.14.1"})
+    run.head = run.head.model_copy(update={"environment": there})
     verdicts = judge([found])
     here = found.analysis.campaign.environment.python
     for name, python in (("await-task", "CPython 3.14.1"), ("thread-50k", here)):

@@ -15,6 +15,7 @@ from rich.console import Console
 from bench.claims import measure
 from bench.claims.experiments import EXPERIMENTS, coroutines, echo, waiting
 from bench.claims.experiments.echo import Turn
+from bench.study import runner
 
 
 def test_awaiting_a_coroutine_gives_the_loop_no_turn_and_a_task_does(
@@ -61,24 +62,22 @@ def test_a_missing_way_of_waiting_is_null_with_its_reason(monkeypatch: pytest.Mo
     assert "no epoll" in result.reasons["poll_over_epoll"]
 
 
-def test_measurements_are_appended_with_their_environment(tmp_path: Path) -> None:
-    assert measure.choose(None) == list(EXPERIMENTS)
-    chosen = measure.choose(["bytecode", "awaiting"])
-    for _ in range(2):
-        measure.run(tmp_path, chosen, 2, Console(quiet=True))
-    lines = measure.load(tmp_path)
-    assert [line.kind for line in lines] == ["run", *["measurement"] * 3] * 2
-    assert len(measure.latest(lines, "bytecode")) == 1, "it cannot vary"
-    assert len({line.run for line in lines}) == 2
-    last, _ = measure.latest(lines, "awaiting")
-    assert last.values["coroutine_turns"] == 0
-    assert measure.runs(lines)[0].environment.python
+def test_experiments_are_appended_and_the_last_run_of_each_counts(tmp_path: Path) -> None:
+    assert [each.name for each in measure.programs(None)] == list(EXPERIMENTS)
+    for names in (["bytecode", "awaiting"], ["awaiting"]):
+        asked = measure.programs(names)
+        assert runner.run(measure.STUDY, tmp_path, asked, 2, Console(quiet=True))
+    found = measure.STUDY.runs(tmp_path)
+    assert [len(run.samples) for run in found] == [3, 2], "bytecode cannot vary"
+    assert measure.latest(found, "bytecode") is found[0]
+    assert measure.latest(found, "awaiting") is found[1]
+    assert measure.latest(found, "echo") is None
+    assert found[1].by_program()["awaiting"][1].values["coroutine_turns"] == 0
 
 
-def test_a_failed_experiment_is_recorded_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = measure.measure("nonesuch", [], "run", 0)
-    assert found.values == {}
-    assert "name one experiment" in found.reasons["experiment"]
+def test_a_failed_experiment_is_lost_with_its_reason() -> None:
+    with pytest.raises(runner.Lost, match="name one experiment"):
+        measure.measure("nonesuch", 0)
 
 
 @pytest.fixture(scope="module")

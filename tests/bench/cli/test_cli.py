@@ -10,13 +10,14 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
 from bench import store
 from bench.__main__ import main
-from bench.cli import command
+from bench.cli import command, commands, studies
 from bench.launch import RESULTS, ROOT
 from bench.plan.profiles import PROFILES
 from bench.run import runner
@@ -43,21 +44,26 @@ def test_the_screen_that_the_user_draws_on_is_forgotten(monkeypatch: pytest.Monk
     assert "MPLBACKEND" not in os.environ
 
 
-@pytest.mark.parametrize("name", command.names())
-def test_every_module_is_a_command_with_help(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert callable(command.load(name).run)
+@pytest.mark.parametrize(
+    ("package", "name"),
+    [(package, name) for package in (commands, studies) for name in command.names(package)],
+)
+def test_every_module_is_a_command_with_help(
+    package: ModuleType, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert callable(command.load(name, package).run)
     with pytest.raises(SystemExit) as stopped:
-        main([name, "--help"])
+        main([*(["study"] if package is studies else []), name, "--help"])
     assert stopped.value.code == DONE
     text = capsys.readouterr().out
-    assert command.description(name).partition("\n")[0] in text
+    assert command.description(name, package).partition("\n")[0] in text
     assert "Exit codes" in text
 
 
-@pytest.mark.parametrize("command", ["run", "interpreters"])
-def test_help_names_every_profile(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("command", [["run"], ["study", "interpreters"]])
+def test_help_names_every_profile(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        main([command, "--help"])
+        main([*command, "--help"])
     text = " ".join(capsys.readouterr().out.split())
     assert f"how much to measure: {', '.join(PROFILES)} " in text
 
@@ -130,8 +136,8 @@ def test_bad_usage_is_one_line_and_exit_code_2(
         ["run", "--blocks", "x"],
         ["run", "--only", ","],
         ["run", "--blocks", "9" * 19],
-        ["micro", "--repeats", "9" * 19],
-        ["claims", "--repeats", "9" * 19],
+        ["study", "micro", "--repeats", "9" * 19],
+        ["study", "claims", "--repeats", "9" * 19],
         ["doctor", "--connections", "x"],
         ["doctor", "--threads", "-1"],
     ],
@@ -212,6 +218,35 @@ def test_a_dry_run_prints_the_plan_and_measures_nothing(
     assert main(["run", "--dry-run", "--resume", str(tmp_path / "begun")]) == DONE
     assert capsys.readouterr().out.startswith("throughput-100: 5 blocks, ")
     assert not results.exists()
+
+
+def test_a_loop_in_this_folder_is_planned_with_what_it_is_compared_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "own.py").write_text("import asyncio\nLoop = asyncio.SelectorEventLoop\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", "")
+    asked = ["run", "--dry-run", "--only", "fetch-100", "--loop"]
+    assert main([*asked, "own:Loop"]) == DONE
+    labels = capsys.readouterr().out.splitlines()[0].rpartition(": ")[2]
+    assert {"callbacks", "async_await", "own:Loop"} <= {*labels.split(", ")}
+    with pytest.raises(SystemExit):
+        main([*asked, "own"])
+    assert "must be package:factory, not 'own'" in capsys.readouterr().err
+    assert main([*asked, "own:Nothing"]) == USAGE
+    assert "module 'own' has no attribute 'Nothing'" in capsys.readouterr().err
+
+
+def test_ratios_may_be_to_another_backend(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("bench.report.charts.story", lambda _: {})  # drawing takes long
+    folder = save(tmp_path / "a", campaign(blocks=6, samples=10, workloads=["throughput"]))
+    command = ["report", str(folder), "--out", str(tmp_path / "out"), "--base"]
+    assert main([*command, "async_await"]) == DONE
+    assert "Ratios are to async" in (tmp_path / "out" / "summary.md").read_text()
+    assert main([*command, "nonesuch"]) == USAGE
+    assert "--base nonesuch: not in campaign" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from bench import launch, store
 from bench.__main__ import main
 from bench.cli import options
 from bench.launch import ROOT
-from bench.run.state import Trial
+from bench.run.trial import Trial
 from tests.bench.synthetic import campaign
 
 BENCH = (sys.executable, "-m", "bench")

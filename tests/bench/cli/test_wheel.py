@@ -76,7 +76,7 @@ def test_a_wheel_works_in_an_empty_folder(site: Path, tmp_path: Path) -> None:
     for command in (
         ["report", "--check"],
         ["report"],
-        ["claims"],
+        ["study", "claims"],
         ["cite"],
         ["compare", campaign.name],
     ):
@@ -105,12 +105,15 @@ def test_without_a_campaign_the_reference_answers(site: Path, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        (["claims"], "no reference campaign in results: name one, as in c10k-bench claims "),
+        (
+            ["study", "claims"],
+            "name one, as in c10k-bench study claims results/CAMPAIGN, or ",
+        ),
         (["report", "A"], "A: no campaign here (no trials.jsonl); run one with: c10k-bench run"),
         (["report"], "no campaign here (no trials.jsonl); run one with: c10k-bench run"),
         (["talk", "--page", "talk.md"], "no campaign here (no trials.jsonl); run one with: "),
         (["cite", "--finding", "memroy"], "has no finding 'memroy'; it has page, crawl, rate"),
-        (["micro", "--redraw"], "measure with c10k-bench micro --out results/micro"),
+        (["study", "micro", "--redraw"], "measure with c10k-bench study micro --out results/micro"),
     ],
 )
 def test_hints_are_those_of_the_installed_command(

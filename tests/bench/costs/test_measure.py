@@ -79,7 +79,16 @@ def test_the_command_counts_writes_and_redraws(
 ) -> None:
     usable("system calls")
     out = tmp_path / "costs"
-    asked = ["costs", "--backends", "callbacks", "--workload", "fetch", "--count", "system calls"]
+    asked = [
+        "study",
+        "costs",
+        "--backends",
+        "callbacks",
+        "--workload",
+        "fetch",
+        "--count",
+        "system calls",
+    ]
     asked += ["--pages", "40", "--slots", "4", "--seeds", "1", "--out", str(out), "--json"]
     assert main(asked) == 0
     told = json.loads(capsys.readouterr().out)
@@ -87,7 +96,7 @@ def test_the_command_counts_writes_and_redraws(
     assert "system_calls" in told["fetch"]["callbacks"]
     assert len(record.load(out).samples) == 1
     (out / "summary.md").unlink()
-    assert main(["costs", "--redraw", "--out", str(out), "--json"]) == 0
+    assert main(["study", "costs", "--redraw", "--out", str(out), "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == told
     assert "# What a page costs" in (out / "summary.md").read_text()
 

@@ -42,8 +42,8 @@ def own_signals() -> Iterator[None]:
 
 
 def fleet(*arguments: str) -> int:
-    """Run ``python -m bench fleet`` in this process; returns its exit code."""
-    return main(["fleet", *arguments])
+    """Run ``python -m bench study fleet`` in this process; returns its exit code."""
+    return main(["study", "fleet", *arguments])
 
 
 def records(results: Path) -> FleetRecords:
@@ -121,7 +121,16 @@ def begun(cluster: Cluster, results: Path, *more: str) -> subprocess.Popen[str]:
     """A fleet in the middle of a slow ramp."""
     process = subprocess.Popen(
         [
-            *(sys.executable, "-m", "bench", "fleet", "hold", "--scheduler", cluster.address),
+            *(
+                sys.executable,
+                "-m",
+                "bench",
+                "study",
+                "fleet",
+                "hold",
+                "--scheduler",
+                cluster.address,
+            ),
             *("--connections", "2000", "--ramp", "50", "--results", str(results), *more),
         ],
         cwd=ROOT,
@@ -230,7 +239,7 @@ def test_a_second_ctrl_c_does_not_break_off_the_end(monkeypatch: pytest.MonkeyPa
 def test_ctrl_c_stops_every_process(times: int, tmp_path: Path) -> None:
     with subprocess.Popen(
         [
-            *(sys.executable, "-m", "bench", "fleet", "hold", "--connections", "1000"),
+            *(sys.executable, "-m", "bench", "study", "fleet", "hold", "--connections", "1000"),
             *("--ramp", "20", "--results", str(tmp_path)),
         ],
         cwd=ROOT,

@@ -169,7 +169,7 @@ def test_a_backend_must_run_on_every_interpreter(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     options = ("--backends", "subinterpreters", "--results", str(tmp_path))
-    assert main(["interpreters", str(HERE), *options]) == USAGE
+    assert main(["study", "interpreters", str(HERE), *options]) == USAGE
     assert "needs Python 3.14 or later" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
@@ -183,7 +183,7 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
     options = ("--only", "throughput-100", "--blocks", "1", "--backends", "callbacks", "--json")
     results = tmp_path_factory.mktemp("results")
     done = harness(
-        *("interpreters", str(HERE), str(second), *options, "--no-charts"),
+        *("study", "interpreters", str(HERE), str(second), *options, "--no-charts"),
         *("--results", str(results)),
     )
     assert done.returncode == 0, done.stderr
@@ -220,7 +220,7 @@ def test_missing_releases_are_reported_and_none_at_all_is_an_error(
 ) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setenv("PYENV_ROOT", str(tmp_path))
-    assert main(["interpreters"]) == USAGE
+    assert main(["study", "interpreters"]) == USAGE
     said = capsys.readouterr()
     for release in interpreters.RELEASES:
         assert f"NOT MEASURED: CPython {release}:" in said.out

@@ -1,4 +1,4 @@
-"""``python -m bench micro``: every study is kept, shown, and redrawn from its record alone."""
+"""Every study of the micro-benchmarks is kept, shown, and redrawn from its record alone."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ def test_a_record_is_kept_and_shown_and_redrawn_to_the_byte(record: Study, tmp_p
         assert "CPython 3.11.9" in design.footer[0]
         assert (tmp_path / "charts" / f"{design.name}.svg").stat().st_size > 1000
     (tmp_path / "summary.md").unlink()
-    assert main(["micro", "--redraw", "--out", str(tmp_path)]) == DONE
+    assert main(["study", "micro", "--redraw", "--out", str(tmp_path)]) == DONE
     assert (tmp_path / "summary.md").read_text() == summary
     (tmp_path / f"{record.NAME}.json").write_text("{}")
-    with pytest.raises(MicroError, match="not a record of bench micro"):
+    with pytest.raises(MicroError, match="not a record of bench study micro"):
         report.load(tmp_path)
 
 
 def test_no_record_and_an_unknown_part_are_one_clear_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(MicroError, match="measure with python -m bench micro"):
+    with pytest.raises(MicroError, match="measure with python -m bench study micro"):
         report.load(tmp_path)
-    assert main(["micro", "--only", "prices", "--out", str(tmp_path)]) == USAGE
+    assert main(["study", "micro", "--only", "prices", "--out", str(tmp_path)]) == USAGE
     words = "no part 'prices': choose from tasks, startup, hops, pool"
     assert words in " ".join(capsys.readouterr().err.split())
 
@@ -76,7 +76,7 @@ def test_the_command_measures_what_there_is_and_names_what_is_missing(
     for name, value in {"WAYS": ways, "PAGES": 60, "LIMIT": 5}.items():
         monkeypatch.setattr(pool, name, value)
     asked = ["--only", "startup,hops,pool", "--repeats", "1", "--out", str(tmp_path)]
-    assert main(["micro", *asked]) == DONE
+    assert main(["study", "micro", *asked]) == DONE
     starts, calls, pages = report.load(tmp_path)
 
     assert isinstance(starts, StartupRecord)

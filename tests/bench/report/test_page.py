@@ -24,7 +24,7 @@ from bench.claims.ledger import CLAIMS
 from bench.report import charts, cite, export, files, page, summary
 from bench.store import Records
 from tests.bench import committed
-from tests.bench.synthetic import MODELS, analysed, campaign, measured, rungs
+from tests.bench.synthetic import MODELS, analysed, campaign, kept, measured, rungs
 from tests.browsing import barriers, opened
 
 DRAWN = ("throughput", "memory")
@@ -43,9 +43,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         voids=1,
     )
     file = folder / store.FILE_NAME
-    lines = measured({"awaiting.task_turns": [2.0]})
-    for name, found in ((file.name, records), (experiments.FILE_NAME, lines)):
-        (folder / name).write_text("".join(line.model_dump_json() + "\n" for line in found))
+    file.write_text("".join(line.model_dump_json() + "\n" for line in records))
+    kept(experiments.STUDY, folder, *measured({"awaiting.task_turns": [2.0]}))
     with pytest.MonkeyPatch.context() as patch:
         whole = charts.story
         patch.setattr(charts, "story", lambda analysis: {n: whole(analysis)[n] for n in DRAWN})

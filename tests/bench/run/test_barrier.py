@@ -15,7 +15,7 @@ import pytest
 from bench.plan.participants import MAIN_VARIANTS, Participants
 from bench.plan.workloads import cancel
 from bench.run.judge import void_reason
-from bench.run.state import Bench
+from bench.run.trial import Bench
 from bench.schema import Cancelled
 from bench.sides import leftovers
 from crawlers.registry import MODELS

@@ -13,31 +13,28 @@ from bench.plan.labels import Label
 from bench.plan.participants import Participants
 from bench.plan.plan import Turn
 from bench.plan.workloads import Point
-from bench.run import judge, serving, together, trial
-from bench.run.state import Bench
+from bench.run import block as running
+from bench.run.serving import served_reason
+from bench.run.trial import Bench
 from bench.schema import TrialRecord
 from bench.sides.protocol import Loaded
 from bench.sides.servers import ModelServer, Served
 from bench.sides.tls import Tls
+from tests.bench import small
 from tests.bench.sure import sure
 
 POINT = workloads.serve(10, 6, Participants(1))
 LABELS = ("callbacks", "threads", "bare")
-LOADED = Loaded(
-    requests=10, bytes=20480, checksum=99, digest="d", connections=2,
-    user_s=0.1, system_s=0.1, elapsed_s=1.0,
-)  # fmt: skip
+LOADED = replace(small.RESULT, digest="d", loaded=Loaded(checksum=99, connections=2, worked=0))
 
 
 def alone(bench: Bench, point: Point, name: str) -> TrialRecord:
-    turn = Turn(0, point.id, 0, Label(name))
-    with serving.start(bench, point, turn) as server:
-        return trial.run(bench, point, turn, server, 7)
+    return running.run(bench, point, {7: Turn(0, point.id, 0, Label(name))})[0][0]
 
 
 def block_of(bench: Bench, point: Point, labels: tuple[str, ...] = LABELS) -> list[TrialRecord]:
     turns = {n: Turn(0, point.id, n, Label.parse(name)) for n, name in enumerate(labels)}
-    return together.run(bench, point, turns)[0]
+    return running.run(bench, point, turns)[0]
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +93,7 @@ def test_a_server_that_is_killed_fails_its_own_trial_alone(bench: Bench) -> None
     begin = ModelServer.page_faults
 
     def killed(self: ModelServer) -> int:
-        self._child.process.send_signal(signal.SIGKILL)
+        self.child.process.send_signal(signal.SIGKILL)
         return begin(self)
 
     with mock.patch.object(ModelServer, "page_faults", killed):
@@ -125,7 +122,7 @@ def test_an_unknown_site_is_a_reason_and_no_crash(bench: Bench) -> None:
     ],
 )
 def test_both_ends_must_agree(name: str, served: Served, expected: str, wrong: str) -> None:
-    found = judge.served_reason(name, LOADED, served, expected) or ""
+    found = served_reason(name, LOADED, served, expected) or ""
     assert wrong in found
     assert bool(wrong) == bool(found)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from bench.plan.workloads import Opening
 from bench.run import record as writing
 from bench.run.record import NOTHING_STEADY, fairness
-from bench.run.state import Bench
+from bench.run.trial import Bench
 from bench.schema import Fairness, TrialRecord
 from tests.bench import small
 from tests.bench.sure import sure

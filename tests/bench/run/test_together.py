@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from unittest import mock
@@ -23,11 +24,13 @@ from bench.plan.labels import Label
 from bench.plan.participants import Participants
 from bench.plan.plan import Turn
 from bench.plan.workloads import SITE_SEED, Point, tls_c10k, tls_fetch, tls_handshake
-from bench.run import together, trial
-from bench.run.state import AT_ONCE, Bench, Progress, Trial
+from bench.run import block as together
+from bench.run.sides import Crawling, command
+from bench.run.trial import Bench, Trial
 from bench.run.turns import Turns, TurnTaken, take_turns
 from bench.schema import TrialRecord, TurnsRecord
 from bench.sides import protocol
+from bench.sides.progress import AT_ONCE, Progress
 from bench.sides.servers import Server, ServerError
 from bench.sides.tls import Tls
 from bench.store import StoreError
@@ -79,8 +82,7 @@ def test_a_crawl_that_ended_in_its_turn_counts_up_to_the_same_place(
 ) -> None:
     """On a busy machine a turn is long enough for a fast crawl's worker to finish and end."""
     ended, slow = mock.MagicMock(), mock.MagicMock()
-    ended.taker.lost, ended.worker.process.poll.return_value = "the worker ended in its turn", code
-    slow.taker.lost = None
+    ended.broke_off, slow.broke_off = bool(code), False
     ended.trial.point = POINT
     taken = [
         TurnTaken(place, number, 0.0, 0.01, 0.01, 0.0, 100, None, counted=True, reached=reached)
@@ -332,7 +334,7 @@ def held(bench: Bench, name: str) -> TrialRecord:
     point = tls_c10k(CONNECTIONS, Participants(1))
     cores = bench.pinning.server
     with Server(point.site, seed=SITE_SEED, cores=cores, tls=point.tls) as server:
-        return trial.run(bench, point, Turn(0, point.id, 0, Label(name)), server, 0)
+        return together.run(bench, point, {0: Turn(0, point.id, 0, Label(name))}, server)[0][0]
 
 
 @pytest.mark.parametrize("name", some((*MODELS, "bare_tls"), "async_await", "bare_tls"))
@@ -379,11 +381,12 @@ def test_the_authorities_of_both_servers_are_in_one_file(bench: Bench) -> None:
     """So the context that the warm-up has made serves the trial."""
     point = tls_c10k(2, Participants(1))
     cores = bench.pinning.server
-    with Server(point.site, seed=SITE_SEED, cores=cores, tls=point.tls) as server:
-        mine = Trial(bench, point, Turn(0, point.id, 0, Label("callbacks")), server, 7)
-        file = mine.cafile
-        assert file is not None
+    mine = Trial(bench, point, Turn(0, point.id, 0, Label("callbacks")), 7)
+    with (
+        Server(point.site, seed=SITE_SEED, cores=cores, tls=point.tls) as server,
+        ExitStack() as stack,
+    ):
+        told = command(mine, Crawling(mine, stack, server))
         assert mine.warmup is bench.warmups[Tls()]
-        assert file.read_text().count("BEGIN CERTIFICATE") == 2
-        assert trial.command(mine).cafile == str(file)
-        assert trial.command(mine).warmup_prefix.startswith("https://")
+        assert Path(told.cafile or "").read_text().count("BEGIN CERTIFICATE") == 2
+        assert told.warmup_prefix.startswith("https://")

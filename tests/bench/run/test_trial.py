@@ -17,7 +17,7 @@ from bench.plan.tls import WAYS, Mode
 from bench.plan.workloads import SITE_SEED, Point, few
 from bench.run import judge
 from bench.run.judge import Load, void_reason
-from bench.run.state import Bench, Trial
+from bench.run.trial import Bench, Trial
 from bench.schema import Handshakes, Spread
 from bench.sides.servers import Server, ServerError
 from crawlers.catalogue import OURS
@@ -143,7 +143,7 @@ def planned(shared: Bench, where: Point, label: str) -> Trial:
     backend = replace(OURS[turn.label.name], name=turn.label.backend)
     known = {turn.label.backend: backend}
     bench = replace(shared, backends=known, free_threaded=["3.14.0t"])
-    return Trial(bench, where, turn, shared.warmups[None], 0)
+    return Trial(bench, where, turn, 0)
 
 
 @TWO

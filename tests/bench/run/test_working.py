@@ -10,8 +10,8 @@ import pytest
 
 from bench import arrivals
 from bench.plan.workloads import SITE_SEED, WORK_EVERY, Point
-from bench.run import trial, working
-from bench.run.state import Bench
+from bench.run import sides, working
+from bench.run.trial import Bench
 from bench.sides.protocol import Worked
 from bench.sides.servers import Server
 from crawlers import work
@@ -36,7 +36,7 @@ MIXED = small.point(
 def rounds(monkeypatch: pytest.MonkeyPatch) -> Iterator[float]:
     """What a round takes: the first trial's, and a machine that gets slower by half each time."""
     found = (ROUND_US * 1.5**number for number in count())
-    monkeypatch.setattr(trial, "calibrate", lambda server, cores: next(found))
+    monkeypatch.setattr(sides, "calibrate", lambda server, cores: next(found))
     return found
 
 

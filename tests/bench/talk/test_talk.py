@@ -132,7 +132,9 @@ def test_the_code_is_that_of_the_models() -> None:
 
 
 def test_who_is_left_in_a_traceback_is_what_the_experiment_counted() -> None:
-    found = experiments.latest(experiments.load(REFERENCE), "stack_ripping")[-1].values
+    run = experiments.latest(experiments.STUDY.runs(REFERENCE), "stack_ripping")
+    assert run is not None
+    found = run.by_program()["stack_ripping"][0].values
     rows = [line.split(" | ") for line in slide("the-price-on-no-chart").body.splitlines()[2:]]
     for column, model in enumerate(MODELS, 1):
         there = sum(row[column].startswith("there") for row in rows if len(row) > len(MODELS))

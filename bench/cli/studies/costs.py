@@ -4,10 +4,10 @@ Counts are the same on another machine with the same interpreter. A busy machine
 of backends that do more when a connection is late. They are not speed: docs/costs.md says what
 they leave out. Needs valgrind and strace; what is missing is left out and said.
 
-  python -m bench costs                        the four models and the main variants
-  python -m bench costs --backends callbacks --workload fetch --count instructions
-  python -m bench costs --guard                do our four models take more than they did?
-  python -m bench costs --redraw               rebuild tables and chart from DIR/costs.jsonl
+  python -m bench study costs                        the four models and the main variants
+  python -m bench study costs --backends callbacks --workload fetch --count instructions
+  python -m bench study costs --guard                do our four models take more than they did?
+  python -m bench study costs --redraw               rebuild tables and chart from DIR/costs.jsonl
 """
 
 from __future__ import annotations

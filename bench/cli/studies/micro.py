@@ -5,9 +5,9 @@ its own: memory of one, and what it takes to spawn, switch and cancel it. Then i
 backend in fresh processes. Then a loop calls a thread, in every way that libraries offer. At last
 10,000 pages come over 100 connections, limited by a semaphore, by workers, or by the client itself.
 
-  python -m bench micro                      takes under half an hour
-  python -m bench micro --only tasks         a part: tasks, startup, hops, pool
-  python -m bench micro --redraw             rebuild tables and charts from the records in DIR
+  python -m bench study micro                      takes under half an hour
+  python -m bench study micro --only tasks         a part: tasks, startup, hops, pool
+  python -m bench study micro --redraw             rebuild tables and charts from the records in DIR
 """
 
 from __future__ import annotations

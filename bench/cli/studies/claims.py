@@ -5,9 +5,9 @@ and from small experiments. --measure runs these experiments and keeps their res
 first campaign. Without it nothing runs. Writes claims.md and a chart; the campaign's report
 shows them too, the next time you rebuild it.
 
-  python -m bench claims                               against the reference campaign
-  python -m bench claims results/A --measure           run the experiments first: 2 minutes
-  python -m bench claims results/A results/B           B answers what A cannot
+  python -m bench study claims                               against the reference campaign
+  python -m bench study claims results/A --measure           run the experiments first: 2 minutes
+  python -m bench study claims results/A results/B           B answers what A cannot
 """
 
 from __future__ import annotations
@@ -19,24 +19,31 @@ from rich.console import Console
 
 from bench import store
 from bench.claims import ledger, measure
-from bench.cli import DONE
+from bench.cli import DONE, INTERRUPTED
 from bench.cli.options import blocks, names
 from bench.launch import RESULTS, shown
+from bench.study import runner
+from bench.study.record import StudyError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "campaign", type=Path, nargs="*",
+        "campaign",
+        type=Path,
+        nargs="*",
         help="folders under results/ (default: reference, and interpreters if it exists)",
-    )  # fmt: skip
+    )
     parser.add_argument("--measure", action="store_true", help="run the experiments first")
+    parser.add_argument("--only", type=names, metavar="A,B", help="with --measure: only these")
     parser.add_argument(
-        "--experiments", type=names, metavar="A,B", help="with --measure: only these"
+        "--repeats",
+        type=blocks,
+        metavar="N",
+        help=f"with --measure: run each experiment at most N times (default: {measure.REPEATS})",
     )
     parser.add_argument(
-        "--repeats", type=blocks, metavar="N",
-        help=f"with --measure: run each experiment at most N times (default: {measure.REPEATS})",
-    )  # fmt: skip
+        "--resume", action="store_true", help="with --measure: take what is missing in the last run"
+    )
     parser.add_argument(
         "--out", type=Path, metavar="FILE", help="default: claims.md beside the first campaign"
     )
@@ -47,13 +54,20 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     if not (arguments.campaign or campaigns[0].is_dir()):
         raise store.StoreError(
             f"no reference campaign in {shown(RESULTS)}: name one, as in "
-            f"python -m bench claims results/CAMPAIGN, or {store.FIRST}"
+            f"python -m bench study claims results/CAMPAIGN, or {store.FIRST}"
         )
     folders = [store.trials_file(campaign).parent for campaign in campaigns]
+    whole = True
     if arguments.measure:
-        chosen = measure.choose(arguments.experiments)
-        measure.run(folders[0], chosen, arguments.repeats or measure.REPEATS, console)
-    elif arguments.experiments or arguments.repeats:
-        raise measure.MeasureError("--experiments and --repeats go with --measure")
+        whole = runner.run(
+            measure.STUDY,
+            folders[0],
+            measure.programs(arguments.only),
+            arguments.repeats or measure.REPEATS,
+            console,
+            resume=arguments.resume,
+        )
+    elif arguments.only or arguments.repeats or arguments.resume:
+        raise StudyError("--only, --repeats and --resume go with --measure")
     ledger.write(folders, arguments.out or folders[0] / ledger.PAGE, console)
-    return DONE
+    return DONE if whole else INTERRUPTED

@@ -7,10 +7,10 @@ recorded, never downloaded. With --jit, an interpreter that has a JIT compiled i
 measured a second time with it on: 3.15.2 and 3.15.2j are the same program. What
 several processors gain with and without the lock, the point "processors" of the profile full says.
 
-  python -m bench interpreters
-  python -m bench interpreters /opt/python3.14t/bin/python3.14t /usr/bin/python3.13
-  python -m bench interpreters 3.14 3.14t --profile full --only processors
-  python -m bench interpreters --jit /usr/bin/python3.14 /usr/bin/python3.15
+  python -m bench study interpreters
+  python -m bench study interpreters /opt/python3.14t/bin/python3.14t /usr/bin/python3.13
+  python -m bench study interpreters 3.14 3.14t --profile full --only processors
+  python -m bench study interpreters --jit /usr/bin/python3.14 /usr/bin/python3.15
 """
 
 from __future__ import annotations

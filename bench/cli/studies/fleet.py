@@ -3,10 +3,10 @@
 Each process runs an unchanged backend on its share of the connections. dask.distributed places
 the processes. Without --scheduler everything runs on this machine, with nothing to set up.
 
-  python -m bench fleet plan --connections 1000000       can this machine do it?
-  python -m bench fleet hold --connections 100000        hold them, all at once
-  python -m bench fleet hold --tls --fit                 the same over TLS, as many as fit
-  python -m bench fleet report results/fleet-NAME        rebuild its charts and tables
+  python -m bench study fleet plan --connections 1000000       can this machine do it?
+  python -m bench study fleet hold --connections 100000        hold them, all at once
+  python -m bench study fleet hold --tls --fit                 the same over TLS, as many as fit
+  python -m bench study fleet report results/fleet-NAME        rebuild its charts and tables
 
 On a cluster, start `dask scheduler` on one host and `dask worker tcp://HOST:8786 --nthreads 1`
 on each of the others, then add --scheduler tcp://HOST:8786. See docs/fleet.md.
@@ -29,7 +29,7 @@ from rich.console import Console
 from rich.text import Text
 
 from bench.cli import DONE, FAILED
-from bench.cli.command import EXITS
+from bench.cli.command import EXITS, Parser
 from bench.cli.options import add_json, names, positive, seconds
 from bench.fleet import cluster, hold, plan
 from bench.fleet.plan import Checked
@@ -66,7 +66,9 @@ def counts(text: str) -> list[int]:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    actions = parser.add_subparsers(
+        dest="action", required=True, metavar="ACTION", parser_class=Parser
+    )
 
     def action(do: Action, summary: str, text: str) -> argparse.ArgumentParser:
         made = actions.add_parser(

@@ -1,0 +1,151 @@
+"""The record of a study: runs, and below each the samples that it took.
+
+``NAME.jsonl`` is append-only. A :class:`RunRecord` begins each run, and each process that was
+measured adds a :class:`SampleRecord`, which is on the disk before the next one starts. So a crash
+loses one sample at most, and a new run never loses an old one: readers take the last.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Generic, Literal, TypeVar
+
+from pydantic import Field, TypeAdapter
+
+from bench import store
+from bench.errors import BenchError
+from bench.launch import shown
+from bench.schema import Environment, Record, Status
+from bench.store import StoreError
+
+Part = TypeVar("Part")
+
+
+class StudyError(BenchError):
+    """Nothing can be measured, or a record cannot be read; the message says what to do."""
+
+
+class RunRecord(Record):
+    """One run of a study: when, where, and what it was told."""
+
+    kind: Literal["run"] = "run"
+    study: str
+    run: str  # "20261121-051200-1a2b3c"
+    created: str  # ISO 8601, UTC
+    command: list[str]
+    repeats: int  # of each program, at most
+    settings: dict[str, int | float | str] = Field(default_factory=dict)  # of all its programs
+    pinning: dict[str, list[int] | str | None] = Field(default_factory=dict)
+    environment: Environment
+
+    @property
+    def stamp(self) -> str:
+        """When it was measured, and on what."""
+        machine = self.environment
+        return f"{self.created[:10]}, {machine.cpu_model or machine.machine}, {machine.python}"
+
+    def differs(self, other: RunRecord) -> list[str]:
+        """What makes the samples of two runs differ; empty if one can go on with the other."""
+        first, second = self.environment, other.environment
+        pairs = {
+            "settings": (self.settings, other.settings),
+            "interpreter": (first.python, second.python),
+            "build of the interpreter": (first.python_build, second.python_build),
+            "machine": (first.machine, second.machine),
+            "commit": (first.commit, second.commit),
+            "packages": (first.packages, second.packages),
+        }
+        return [what for what, (one, another) in pairs.items() if one != another]
+
+
+class SampleRecord(Record, Generic[Part]):
+    """One program in one round: what its processes saw, or why there is nothing that counts."""
+
+    kind: Literal["sample"] = "sample"
+    run: str
+    program: str
+    repeat: int  # the round, from 0
+    started: str | None = None
+    wall_s: float | None = None
+    status: Status = "ok"
+    reason: str | None = None
+    part: Part | None = None  # as the study declares it
+
+
+@dataclass(slots=True)
+class Run(Generic[Part]):
+    """A run with its samples, in the order in which they were taken."""
+
+    head: RunRecord
+    samples: list[SampleRecord[Part]] = field(default_factory=list)
+
+    def by_program(self) -> dict[str, dict[int, Part]]:
+        """Program -> round -> its part, if that counts."""
+        found: dict[str, dict[int, Part]] = {}
+        for sample in self.samples:
+            if sample.status == "ok" and sample.part is not None:
+                found.setdefault(sample.program, {})[sample.repeat] = sample.part
+        return found
+
+    def reasons(self) -> dict[str, str]:
+        """Program -> why it was refused, failed or is void; each reason of it once."""
+        said: dict[str, dict[str, None]] = {}
+        for sample in self.samples:
+            if sample.status != "ok":
+                mark = "" if sample.status == "refused" else f"{sample.status}: "
+                said.setdefault(sample.program, {})[f"{mark}{sample.reason}"] = None
+        return {program: "; ".join(reasons) for program, reasons in said.items()}
+
+    @property
+    def bad(self) -> bool:
+        """Whether a sample failed or is void. What was refused is no fault."""
+        return any(sample.status in ("failed", "void") for sample in self.samples)
+
+
+def adapter(part: Any) -> TypeAdapter[Any]:  # noqa: ANN401
+    """Reads a line of a study whose samples saw this."""
+    return TypeAdapter(Annotated[RunRecord | SampleRecord[part], Field(discriminator="kind")])
+
+
+@dataclass(frozen=True, slots=True)
+class Study(Generic[Part]):
+    """A study as its readers need it: without anything that measures."""
+
+    name: str  # of the file, too
+    what: str  # in sentences
+    part: Any  # the type of what one sample saw
+
+    def file(self, folder: Path) -> Path:
+        return folder / f"{self.name}.jsonl"
+
+    def runs(self, folder: Path) -> list[Run[Part]]:
+        """All runs in a folder, or in a file; empty without any.
+
+        Ignores an incomplete last line. Raises :class:`bench.store.StoreError` for a line that is
+        no record of this study.
+        """
+        file = folder if folder.suffix == ".jsonl" else self.file(folder)
+        if not file.exists():
+            return []
+        lines: list[RunRecord | SampleRecord[Part]] = store.load_lines(file, adapter(self.part))[0]
+        found: dict[str, Run[Part]] = {}
+        for record in lines:
+            if isinstance(record, RunRecord):
+                if record.study != self.name:
+                    raise StoreError(f"{file}: a record of {record.study}, not of {self.name}")
+                found[record.run] = Run(record)
+            elif record.run not in found:
+                raise StoreError(f"{file}: a sample of no run in this file")
+            else:
+                found[record.run].samples.append(record)
+        return list(found.values())
+
+    def last(self, folder: Path) -> Run[Part]:
+        """The last run with samples. Raises :class:`StudyError` without one."""
+        found = [run for run in self.runs(folder) if run.samples]
+        if not found:
+            raise StudyError(
+                f"{shown(self.file(folder))}: no record; measure one with python -m bench study"
+            )
+        return found[-1]

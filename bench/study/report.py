@@ -1,0 +1,100 @@
+"""What every study shows: a summary with its tables, and charts with their origin below."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rich.console import Console
+
+from bench import filesystem
+from bench.analysis.stats import EQUIVALENT
+from bench.questions.question import few, strongest_of
+from bench.report.charts import Design, Sheet, Skip, designed
+from bench.report.files import CHARTS, SUMMARY
+from bench.report.tables import section, show
+from bench.show.figures import Figure
+from bench.show.measured import Measured
+from bench.show.table import Table
+from bench.show.words import commit_words, machine_words
+from bench.study.record import Part, RunRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything that a study shows of its records."""
+
+    title: str
+    about: str  # how it was measured, where and when; Markdown
+    tables: Sequence[Table]
+    designs: Sequence[Design | Skip] = ()
+    backends: Sequence[str] = ()  # in the order that decides on the colours of the charts
+    notes: Sequence[str] = ()  # what was not measured, and why
+
+    def excerpt(self, level: int = 3) -> str:
+        """The tables, as a document has them."""
+        lines = [line for table in self.tables for line in section(table, level)]
+        return "\n".join(lines).rstrip()
+
+    def summary(self) -> str:
+        parts = [f"# {self.title}", self.about, self.excerpt(2)]
+        if self.notes:
+            parts += ["## Not measured", "\n".join(f"- {note}" for note in self.notes)]
+        return "\n\n".join(filter(None, parts)) + "\n"
+
+    def write(self, folder: Path, console: Console) -> None:
+        """Write the summary, draw the charts, and show the tables.
+
+        Raises :class:`bench.filesystem.FileError`.
+        """
+        filesystem.make_folder(folder / CHARTS)
+        sheet = Sheet(folder / CHARTS, self.backends, ())
+        for design in self.designs:
+            sheet.draw(design)
+        filesystem.write_text(folder / SUMMARY, self.summary())
+        for table in self.tables:
+            show(table, console)
+        for note in self.notes:
+            console.print(f"not measured: {note}")
+        console.print(f"summary and charts: {folder}")
+
+
+def drawn(figure: Figure, source: str, head: RunRecord) -> Design:
+    """A figure with its origin below it: when its numbers were taken, where, and by what."""
+    below = (
+        machine_words(head.environment, head.created),
+        f"{source} · commit {commit_words(head.environment)}",
+    )
+    return replace(designed(figure), footer=below)
+
+
+def by_repeat(
+    samples: Mapping[str, Mapping[int, Part]],
+    values: Callable[[Part], Mapping[str, float | None]],
+) -> dict[str, dict[str, dict[int, float]]]:
+    """Program -> measure -> round -> value, as far as the samples have them."""
+    found: dict[str, dict[str, dict[int, float]]] = {}
+    for program, mine in samples.items():
+        for repeat, sample in mine.items():
+            for key, value in values(sample).items():
+                if value is not None:
+                    found.setdefault(program, {}).setdefault(key, {})[repeat] = value
+    return found
+
+
+def contrast(
+    found: Measured, key: str, pairs: Iterable[tuple[str, str]], costs: str, by: str
+) -> str | None:
+    """A sentence with the two of these ways that differ most; None without any two."""
+    compared = found.compared(key, pairs)
+    most = strongest_of(compared)
+    if most is None:
+        return None
+    only = few(most.ratio.blocks)
+    if not only and not most.ratio.shown:
+        alike = all(c.ratio.verdict == EQUIVALENT for c in compared)
+        undecided = "Whether one way costs more than another is undecided"
+        return f"{costs} about as much in every way" if alike else undecided
+    high, low = map(found.measures[key].unit.words, most.medians)
+    return f"{costs} {high} {by} {most.label} and {low} {by} {most.base}{only}"

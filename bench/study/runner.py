@@ -1,0 +1,225 @@
+"""Runs the programs of a study in rounds, and keeps a sample of each on the disk.
+
+A round has every program once, in a random order, which spreads a slow minute of the machine over
+all of them. A program that fails is a sample that says so, and the others go on.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import secrets
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, Future, as_completed
+from contextlib import closing, nullcontext
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final, Generic
+
+from rich.console import Console
+
+from bench import filesystem
+from bench.launch import ROOT
+from bench.machine import cpu, environment
+from bench.run.runner import own_command
+from bench.schema import Status
+from bench.sides.process import Child, ProcessError, deferred
+from bench.store import Log
+from bench.study.record import Part, RunRecord, SampleRecord, Study, StudyError
+from bench.terminal import Phases
+from bench.text import now
+
+SEED: Final = 1
+"""Of the order in each round."""
+
+
+class Lost(Exception):
+    """A program gave nothing that counts; the message says why.
+
+    ``void``: it did not fail, but what it did was wrong. It may leave a part to look at.
+    """
+
+    def __init__(self, reason: str, *, void: bool = False, part: object = None) -> None:
+        super().__init__(reason)
+        self.status: Status = "void" if void else "failed"
+        self.part = part
+
+
+@dataclass(frozen=True, slots=True)
+class Program(Generic[Part]):
+    """What runs once in each round."""
+
+    name: str
+    measure: Callable[[int], Part]  # of a round; raises Lost
+    refused: str | None = None  # why it cannot run here
+    rounds: int | None = None  # at most; None: as many as asked for
+
+
+Turn = tuple[int, Program[Part]]
+
+
+def run(
+    study: Study[Part],
+    folder: Path,
+    programs: Sequence[Program[Part]],
+    repeats: int,
+    console: Console,
+    *,
+    settings: Mapping[str, int | float | str] | None = None,
+    resume: bool = False,
+    pool: Executor | None = None,
+) -> bool:
+    """Measure every program in each round; returns whether Ctrl-C left all of them run.
+
+    ``resume`` goes on with the last run in the folder, where no sample was taken or it does not
+    count. Programs run one after the other, or as many at a time as ``pool`` has threads. Raises
+    :class:`StudyError` when nothing can run, or the last run was measured differently.
+    """
+    usable = [program for program in programs if program.refused is None]
+    if not usable:
+        raise StudyError("; ".join(dict.fromkeys(each.refused or "" for each in programs)))
+    file, pinning = study.file(folder), cpu.split_cores()
+    created = datetime.now(UTC)
+    head = RunRecord(
+        study=study.name,
+        run=f"{created:%Y%m%d-%H%M%S}-{secrets.token_hex(3)}",
+        created=created.isoformat(timespec="milliseconds"),
+        command=own_command(sys.argv),
+        repeats=repeats,
+        settings=dict(settings or {}),
+        pinning={"client": pinning.client, "reason": pinning.reason},
+        environment=environment.collect(ROOT),
+    )
+    done: set[tuple[str, int]] = set()
+    if resume:
+        before = study.last(folder)
+        if what := before.head.differs(head):
+            raise StudyError(
+                f"{file}: the last run was measured differently ({', '.join(what)}); "
+                "start another, without --resume"
+            )
+        head = before.head
+        done = {(each.program, each.repeat) for each in before.samples if each.status == "ok"}
+    shuffled = random.Random(SEED)
+    turns = [
+        (repeat, program)
+        for repeat in range(repeats)
+        for program in shuffled.sample(usable, len(usable))
+        if (program.rounds is None or repeat < program.rounds)
+        and (program.name, repeat) not in done
+    ]
+    filesystem.make_folder(folder)
+    with Log(file, create=not file.exists()) as log:
+        if not resume:
+            log.append(head, *(refusal(head.run, each) for each in programs if each.refused))
+        try:
+            with deferred() if pool is None else nullcontext():
+                take_all(study, log, head.run, turns, pool, console)
+        except KeyboardInterrupt:
+            console.print("interrupted: what was measured is kept; continue with --resume")
+            return False
+    return True
+
+
+def take_all(
+    study: Study[Part],
+    log: Log,
+    run_id: str,
+    turns: Sequence[Turn[Part]],
+    pool: Executor | None,
+    console: Console,
+) -> None:
+    """Take and append the sample of each turn, and show how far that is."""
+    progress, began = Phases(console), time.monotonic()
+    said: set[tuple[str, str | None]] = set()
+    progress.phase(study.what, len(turns))
+    with closing(progress):
+        for done, sample in enumerate(samples(run_id, turns, pool, progress), 1):
+            log.append(sample)
+            left_s = (time.monotonic() - began) / done * (len(turns) - done)
+            progress.to(done, sample.program, left_s)
+            if sample.status != "ok" and (sample.program, sample.reason) not in said:
+                said.add((sample.program, sample.reason))
+                console.print(f"{sample.program}: {sample.status}: {sample.reason}")
+
+
+def samples(
+    run_id: str, turns: Sequence[Turn[Part]], pool: Executor | None, progress: Phases
+) -> Iterator[SampleRecord[Part]]:
+    if pool is not None:
+        futures: list[Future[SampleRecord[Part]]] = [
+            pool.submit(partial(take, run_id, repeat, program)) for repeat, program in turns
+        ]
+        yield from (future.result() for future in as_completed(futures))
+        return
+    for done, (repeat, program) in enumerate(turns):
+        progress.to(done, program.name)
+        yield take(run_id, repeat, program)
+
+
+def take(run_id: str, repeat: int, program: Program[Part]) -> SampleRecord[Part]:
+    """One program in one round."""
+    started, began = now(), time.monotonic()
+    status: Status = "ok"
+    part: Any = None
+    reason = None
+    try:
+        part = program.measure(repeat)
+    except Lost as lost:
+        status, reason, part = lost.status, str(lost), lost.part
+    return SampleRecord(
+        run=run_id,
+        program=program.name,
+        repeat=repeat,
+        started=started,
+        wall_s=time.monotonic() - began,
+        status=status,
+        reason=reason,
+        part=part,
+    )
+
+
+def refusal(run_id: str, program: Program[Part]) -> SampleRecord[Part]:
+    return SampleRecord(
+        run=run_id, program=program.name, repeat=0, status="refused", reason=program.refused
+    )
+
+
+# --- the processes ---------------------------------------------------------------------------
+
+PATIENCE_S: Final = 600.0
+"""The longest that a process may take for one step; ten thousand threads take their time."""
+
+
+class Process(Child):
+    """A fresh process on these processors, or on all. It answers in lines of JSON."""
+
+    def __init__(self, what: str, arguments: Sequence[str], cores: Sequence[int]) -> None:
+        super().__init__(f"the process of {what}", arguments)
+        cpu.pin(self.pid, list(cores))
+
+    def answer(self) -> Any:  # noqa: ANN401
+        """Its next line. Raises :class:`Lost`."""
+        try:
+            return json.loads(self.receive(time.monotonic() + PATIENCE_S))
+        except (TimeoutError, ProcessError) as error:
+            self.abort()
+            last = (self.stderr_tail() or "").splitlines()[-1:]
+            raise Lost(": ".join([str(error), *last])) from None
+
+    def ask(self) -> Any:  # noqa: ANN401
+        """Let it take its next step."""
+        self.send("")
+        return self.answer()
+
+
+def missing(library: str) -> str | None:
+    """Why what needs this library cannot be measured; None if it can, or needs none."""
+    if library and find_spec(library) is None:
+        return f"{library} is not installed"
+    return None
