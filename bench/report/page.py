@@ -34,14 +34,14 @@ from bench.text import count, listing, plural
 ANSWERS: Final = 3
 """Findings at the top of the page; the others are folded."""
 
-MOST: Final = 12
+MOST: Final = 10
 """Charts that every reader sees; the others are folded."""
 
 FIRST: Final = (
-    *("cpu", "receive", "memory", "tls-memory", "waiting", "churn", "tls-pages"),
-    *("hockey-stick", "mixed", "timeouts", "processors", "variants"),
+    *("glance", "throughput", "cpu", "memory", "c10k", "tls-memory", "spectrum"),
+    *("hockey-stick", "mixed", "against-asyncio"),
 )
-"""These, where they were drawn; otherwise the first."""
+"""These, in this order, where they were drawn; otherwise the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def page(
         tables=page_tables(analysis),
         pictures=pictures,
         folder=folder,
-        figures=[each for each in drawn if each.name in first],
+        figures=[each for name in first for each in drawn if each.name == name],
         aside=[each for each in drawn if each.name not in first],
         skipped=[chart for chart in charts if chart.skipped],
         sections=sections,
@@ -132,7 +132,7 @@ MOST_VOID: Final = 0.05
 
 def shown_first(drawn: Sequence[str]) -> list[str]:
     """The charts that every reader sees."""
-    return ([name for name in drawn if name in FIRST] or [*drawn])[:MOST]
+    return ([name for name in FIRST if name in drawn] or [*drawn])[:MOST]
 
 
 @dataclass(frozen=True, slots=True)

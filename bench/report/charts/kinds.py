@@ -285,13 +285,15 @@ def _dots_panel(slide: Slide, axes: Axes, panel: DotPanel, dots: Dots) -> None:
     if panel.ratios:
         ends = [v for dot in found for v in (dot.value, dot.low, dot.high) if v]
         axes.axhline(1.0, color=slide.palette.muted, linewidth=1.3, zorder=1)
-        ratio_axis(axes, min([*ends, 0.9]) / 1.04, max([*ends, 1.1]) * 1.04, 5)
+        ratio_axis(axes, min([*ends, 0.9]) / 1.04, max([*ends, 1.1]) * 1.04, 4)
     else:
         tops = [v for dot in found if (v := dot.high or dot.value) is not None]
         value_axis(axes, tops, words=panel.ticks)
     axes.set_xlim(-1, start - 1)
     axes.set_xticks(ticks, [group.name for group in panel.groups])
-    axes.tick_params(axis="x", labelcolor=slide.palette.ink, labelsize=13)
+    names = sum(measure(group.name, 13) + 10 for group in panel.groups)
+    size = max(9.6, 13 * min(1.0, 0.86 * slide.room / dots.columns / names))
+    axes.tick_params(axis="x", labelcolor=slide.palette.ink, labelsize=size)
     axes.set_title(panel.title, fontweight="bold")
 
 

@@ -255,7 +255,7 @@ class Slide:
     def label_size(self, count: int, biggest: float = 16.0) -> float:
         """Font size at which ``count`` labels fit above each other."""
         room = (self._top - self._low) * 72 * 0.86
-        return max(6.0, min(biggest, room / max(1, count) / 1.25))
+        return max(6.0, min(biggest, room / max(1, count) / 1.16))
 
     def label_ends(self, axes: Axes, labels: Sequence[EndLabel], size: float) -> None:
         """Set labels right of the axes at their lines' ends, moved apart where they collide."""
