@@ -167,9 +167,13 @@ def make_parser() -> argparse.ArgumentParser:
     crawl.add_argument("--any-host", action="store_true", help="crawl other machines too, politely")
     how = parser.add_argument_group("how")
     how.add_argument(
-        "-c", "--concurrency", type=whole(1), default=DEFAULTS.slots, metavar="N",
+        "-c",
+        "--concurrency",
+        type=whole(1),
+        default=DEFAULTS.slots,
+        metavar="N",
         help="number of slots: connections open at the same time (default %(default)s)",
-    )  # fmt: skip
+    )
     how.add_argument(
         "--max-tries",
         type=whole(1),
@@ -237,10 +241,13 @@ def make_parser() -> argparse.ArgumentParser:
     output.add_argument("--json", action="store_true", help="one JSON object on standard output")
     output.add_argument("--urls", dest="url_report", action="store_true", help="one line per URL")
     output.add_argument(
-        "-v", "--verbose", action="count", default=0,
+        "-v",
+        "--verbose",
+        action="count",
+        default=0,
         help="print each URL when it is fetched, and those that failed again at the end; "
         "-vv repeats all, like --urls",
-    )  # fmt: skip
+    )
     output.add_argument("-q", "--quiet", action="store_true", help="print only errors")
     return parser
 

@@ -24,8 +24,15 @@ from crawlers.job import CrawlReport, Job, JobError
 from crawlers.recorder import Recorder
 
 __all__ = [
-    "GROUP", "MODELS", "Backend", "BackendError", "CrawlFunction", "about", "load", "names",
-]  # fmt: skip
+    "GROUP",
+    "MODELS",
+    "Backend",
+    "BackendError",
+    "CrawlFunction",
+    "about",
+    "load",
+    "names",
+]
 
 GROUP = "crawlers.backends"
 """Entry-point group for backends from other distributions."""

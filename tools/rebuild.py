@@ -28,16 +28,16 @@ from bench.cards import document as cards_document
 from bench.cards import libraries
 from bench.claims import ledger
 from bench.claims.experiments import stack_ripping
-from bench.claims.verdict import TOPICS, Evidence, judge
+from bench.claims.verdict import TOPICS, Evidence, judge, load_all
 from bench.cli.commands.report import EXTENSIONS
 from bench.cli.reference import FOLDER
-from bench.costs import record as costs_record
+from bench.costs import accounts as counts
 from bench.costs import report as costs_report
-from bench.costs.record import Account, Costs
+from bench.costs.accounts import Account
 from bench.fleet import records as fleet_records
 from bench.fleet import report as fleet_report
 from bench.launch import RESULTS, ROOT
-from bench.micro import report as micro_report
+from bench.micro import parts as micro_parts
 from bench.plan.participants import FREE
 from bench.questions import SERVE, answers, equal
 from bench.report import campaigns, cite, comparison, files, findings, numbers, page, readme
@@ -78,13 +78,8 @@ def again() -> list[Analysis]:
 
 
 @cache
-def recorded_costs() -> Costs:
-    return costs_record.load(RESULTS / "costs")
-
-
-@cache
 def counted() -> list[Account]:
-    return costs_record.accounts(recorded_costs())
+    return counts.accounts(counts.STUDY.last(RESULTS / "costs"))
 
 
 def campaign(name: str, out: Path) -> None:
@@ -99,18 +94,18 @@ def fleet(name: str, out: Path) -> None:
 
 def micro(out: Path) -> None:
     """Write the summary and the charts of the micro-benchmarks."""
-    quiet = Console(file=None, quiet=True)
-    micro_report.write(micro_report.load(RESULTS / "micro"), out, quiet)
+    micro_parts.report(micro_parts.last(RESULTS / "micro")).write(out, Console(quiet=True))
 
 
 def costs(out: Path) -> None:
     """Write the summary and chart of the counted costs."""
-    costs_report.write(recorded_costs(), counted(), out)
+    costs_report.report(counts.STUDY.last(RESULTS / "costs")).write(out, Console(quiet=True))
 
 
 def costs_table() -> str:
     """The tables of docs/costs.md."""
-    return costs_report.excerpt(recorded_costs(), counted(), "../results/costs/charts/costs.svg")
+    run = counts.STUDY.last(RESULTS / "costs")
+    return costs_report.excerpt(run, "../results/costs/charts/costs.svg")
 
 
 def cards() -> dict[str, str]:
@@ -123,9 +118,21 @@ def fleet_tables(name: str) -> str:
     return fleet_report.tables(fleet_records.load(RESULTS / name))
 
 
+@cache
+def evidence() -> list[Evidence]:
+    return [Evidence.load(folder) for folder in ledger.usual()]
+
+
+def chapter() -> str:
+    """The table of docs/chapter.md: what it says, and what was measured."""
+    python = analysed("reference").campaign.environment.python
+    steps = ledger.by_step(evidence())
+    return ledger.rendered("chapter.md", steps=steps, python=python, elsewhere=ledger.elsewhere)
+
+
 def claims() -> str:
-    """The verdicts of docs/claims.md."""
-    found = judge([Evidence.load(folder) for folder in ledger.usual()])
+    """The verdicts of docs/claims.md, without those of the chapter."""
+    found = judge(evidence(), [claim for claim in load_all() if not claim.step])
     words = ledger.interpreters(found)
     return ledger.rendered("verdicts.md", verdicts=found, topics=TOPICS, interpreters=words)
 
@@ -155,8 +162,11 @@ def story() -> str:
         for name in MODELS
     ]
     heads = [
-        *("model", "KiB for an idle connection", "KiB over TLS"),
-        *("µs for a fetched page", "µs for a crawled page"),
+        "model",
+        "KiB for an idle connection",
+        "KiB over TLS",
+        "µs for a fetched page",
+        "µs for a crawled page",
     ]
     assert found.group is not None, "results/headlines has campaigns"
     about = f"{found.group.size}, {found.group.python}; 100 slots, pages of 2 KB."
@@ -194,7 +204,21 @@ def others() -> str:
 
 
 def served() -> str:
-    """The findings and tables of docs/servers.md."""
+    """The findings of docs/servers.md."""
+    found = [
+        answer.finding
+        for question, answer in answers(analysed("reference"))
+        if question.NAME in SERVE
+    ]
+    return "\n".join(
+        textwrap.fill(cite.quoted(one), 100, initial_indent="- ", subsequent_indent="  ")
+        for one in found
+        if one
+    )
+
+
+def served_tables() -> str:
+    """The findings and tables of docs/reference/servers.md."""
     analysis = analysed("reference")
     parts = []
     for question, answer in answers(analysis):
@@ -206,11 +230,12 @@ def served() -> str:
                 parts += [*grid(table), "", f"{textwrap.fill(table.about, 100)}\n"]
     where = machine_words(analysis.campaign.environment, analysis.campaign.created)
     parts.append(f"Campaign `{analysis.campaign.campaign}`: {where}.\n")
-    costs = costs_record.load(RESULTS / "costs-serve")
-    return "\n".join([*parts, costs_report.excerpt(costs, costs_record.accounts(costs))])
+    run = counts.STUDY.last(RESULTS / "costs-serve")
+    return "\n".join([*parts, costs_report.excerpt(run)])
 
 
 BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
+    ("chapter", "chapter"): chapter,
     ("claims", "claims"): claims,
     ("costs", "costs"): costs_table,
     ("fleet", "fleet"): partial(fleet_tables, "fleet"),
@@ -219,6 +244,7 @@ BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
     ("notebook/libraries", libraries.NAME): used,
     ("notebook/method-studies", equal.NAME): held_equal,
     ("servers", "servers"): served,
+    ("reference/servers", "servers-tables"): served_tables,
     ("reading-the-charts", readme.NAME): partial(gallery, "reference"),
     ("interpreters", readme.NAME): partial(gallery, "interpreters"),
     ("interpreters", findings.NAME): lambda: findings.markdown(analysed("interpreters")),

@@ -26,7 +26,9 @@ from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.claims import measure
 from bench.filesystem import packaged
-from bench.micro.tasks import TOTAL, TasksRecord
+from bench.micro import tasks
+from bench.micro.tasks import Held, Switched
+from bench.study.record import Run
 from bench.text import KIB, listing, plural
 
 MICRO: Final = "micro"
@@ -68,6 +70,7 @@ class Number:
 @dataclass(frozen=True, slots=True)
 class Missing:
     reason: str
+    measured: bool = True  # the campaign has trials, but no number can be had from them
 
 
 @dataclass(slots=True)
@@ -77,7 +80,7 @@ class Evidence:
     name: str  # the campaign's folder, for commands in messages
     analysis: Analysis
     measured: measure.Measured
-    tasks: TasksRecord | None = None  # of the same processor and interpreter
+    tasks: Run[Held | Switched] | None = None  # of the same processor and interpreter
 
     @classmethod
     def load(cls, campaign: Path) -> Evidence:
@@ -88,12 +91,15 @@ class Evidence:
     @classmethod
     def of(cls, name: str, analysis: Analysis, folder: Path) -> Evidence:
         """With what was measured in the campaign's folder, and waiting tasks in one beside it."""
-        tasks, here = TasksRecord.load(folder.parent / MICRO), analysis.campaign.environment
-        if tasks and (tasks.environment.cpu_model, tasks.environment.python) != (
-            *(here.cpu_model, here.python),
-        ):
-            tasks = None
-        return cls(name, analysis, measure.STUDY.runs(folder), tasks)
+        here = analysis.campaign.environment
+        waiting = tasks.STUDY.runs(folder.parent / MICRO)[-1:]
+        alike = [
+            run
+            for run in waiting
+            if (run.head.environment.cpu_model, run.head.environment.python)
+            == (here.cpu_model, here.python)
+        ]
+        return cls(name, analysis, measure.STUDY.runs(folder), next(iter(alike), None))
 
     def number(self, values: Values, basis: str, note: str = "", python: str = "") -> Number:
         here = self.analysis.campaign.environment.python
@@ -230,7 +236,8 @@ class ExperimentReading(_Reading):
         if run is None:
             return Missing(
                 f"the experiment {self.experiment} was not run beside this campaign; run "
-                f"`python -m bench study claims results/{evidence.name} --measure`"
+                f"`python -m bench study claims results/{evidence.name} --measure`",
+                measured=False,
             )
         found = list(run.by_program().get(self.experiment, {}).values())
         kept = [value for each in found if (value := each.values.get(self.value)) is not None]
@@ -255,8 +262,10 @@ class TaskReading(_Reading):
                 "waiting tasks were not measured beside this campaign, on its processor and "
                 "interpreter; run `python -m bench study micro --only tasks`"
             )
-        values = evidence.tasks.measured().values
-        mine, base = (values.get(task or "", {}).get(TOTAL, {}) for task in (self.task, self.base))
+        values = tasks.measured(evidence.tasks).values
+        mine, base = (
+            values.get(task or "", {}).get(tasks.TOTAL, {}) for task in (self.task, self.base)
+        )
         each = [
             size / (base[repeat] if self.base else KIB)
             for repeat, size in mine.items()
@@ -298,7 +307,8 @@ def _no_trials(lacking: Sequence[str], where: str, backends: Sequence[str]) -> M
     return Missing(
         f"this campaign has no valid trials of {' and '.join(lacking)} at {where}; run "
         f"`python -m bench run --only {where} --backends {','.join(dict.fromkeys(backends))}"
-        f"{'' if once else f' --blocks {2 * stats.MIN_BLOCKS}'}`"
+        f"{'' if once else f' --blocks {2 * stats.MIN_BLOCKS}'}`",
+        measured=False,
     )
 
 
@@ -306,6 +316,7 @@ class Claim(_Strict):
     name: str  # the file's, without its ending
     title: str  # a few words, for headings and charts
     topic: Topic
+    step: str = ""  # of the chapter that says it: its name in crawlers/chapter
     sentence: str
     quote: bool = False  # the exact words of the source; otherwise a paraphrase
     conditions: str = ""  # under which its author made the claim
@@ -400,9 +411,14 @@ class Verdict:
 
 
 def read(reading: Reading, evidence: Sequence[Evidence]) -> Number | Missing:
-    """The number of the first campaign that has one, or why the first has none."""
+    """The number of the first campaign that has one, or why one with trials has none."""
     found = [reading.number(one) for one in evidence]
-    return next((each for each in found if isinstance(each, Number)), found[0])
+    order = (
+        *(each for each in found if isinstance(each, Number)),
+        *(each for each in found if isinstance(each, Missing) and each.measured),
+        *found,
+    )
+    return order[0]
 
 
 def judge(evidence: Sequence[Evidence], claims: Sequence[Claim] | None = None) -> list[Verdict]:

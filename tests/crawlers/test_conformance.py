@@ -24,7 +24,14 @@ from crawlers.registry import MODELS
 from tests.crawlers.backends import IN_CHILDREN
 
 WHOLE = (
-    *(*MODELS, "uvloop", "trio", "aiohttp", "gevent", "tornado", "urllib3", "httpx"),
+    *MODELS,
+    "uvloop",
+    "trio",
+    "aiohttp",
+    "gevent",
+    "tornado",
+    "urllib3",
+    "httpx",
     "aiofastnet",
 )
 """The models, and one of each library that does TLS in its own way. All that a suite does is

@@ -218,9 +218,23 @@ def test_verbose_prints_each_url_as_it_comes(backend: str) -> None:
         *(
             (["threads", url], "")
             for url in (
-                *("", " ", "http://", "//", "/", "http:///", ":80", "a b", "http://[::1", "\0"),
-                *("http:", "http:80", "https:/127.0.0.1/"),  # were hosts of that name
-                *("ftp://127.0.0.1/", "javascript://127.0.0.1/", "data:,x", "http://\ud800/"),
+                "",
+                " ",
+                "http://",
+                "//",
+                "/",
+                "http:///",
+                ":80",
+                "a b",
+                "http://[::1",
+                "\0",
+                "http:",
+                "http:80",
+                "https:/127.0.0.1/",  # were hosts of that name
+                "ftp://127.0.0.1/",
+                "javascript://127.0.0.1/",
+                "data:,x",
+                "http://\ud800/",
                 "x" * 100_000 + ":1:1",
             )
         ),
