@@ -69,7 +69,10 @@ def time_axis(axes: Axes, values: Sequence[float]) -> None:
     steps: tuple[float, ...] = (1,)
     for most, more in ((2.6, (1, 3)), (1.6, (1, 2, 5)), (0.7, (1, 1.5, 2, 3, 5, 7))):
         steps = more if decades < most else steps
-    log_axis(axes, (low, high), round_numbers(low, high, steps), duration_tick)
+    ticks = round_numbers(low, high, steps)
+    # One at the very end would lie on a label of the other axis.
+    clear = low * (high / low) ** 0.05
+    log_axis(axes, (low, high), [tick for tick in ticks if tick > clear], duration_tick)
 
 
 PERCENTILES = (50.0, 90.0, 99.0, 99.9, 99.99, 99.999)
