@@ -266,7 +266,7 @@ def test_the_theme_is_the_systems_or_the_readers(shown: Any) -> None:
 def test_the_page_fits_a_phone_and_the_findings_a_screen(shown: Any) -> None:
     for width, height in ((1280, 720), (390, 844)):
         shown.set_viewport_size({"width": width, "height": height})
-        assert shown.locator(".answers > li").count() == page.ANSWERS
+        assert shown.locator(".answers > li").count() == 2, "no open loop was measured"
         box = shown.locator(".answers").bounding_box()
         assert box["y"] + box["height"] <= height
         assert shown.evaluate("document.documentElement.scrollWidth") == width
