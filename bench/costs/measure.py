@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from bench import controls
+from bench.conditions.ways import NEW
 from bench.costs import record
 from bench.costs.record import Costs, CostsError, CrawlError, Header, Key, Sample
 from bench.costs.serving import SERVE, CountedServer
@@ -27,10 +28,8 @@ from bench.launch import OWN_PYTHON, ROOT
 from bench.machine import environment, instruments
 from bench.machine.instruments import Counts, Instrument
 from bench.plan import backends, workloads
-from bench.plan.labels import Label
 from bench.plan.participants import MAIN_VARIANTS, Participants
 from bench.plan.profiles import SERVING
-from bench.plan.tls import Way
 from bench.plan.workloads import SITE_SEED, WARMUP_SITE, Point
 from bench.run import judge
 from bench.run.runner import own_command
@@ -47,7 +46,7 @@ OPENED: Final = "churn"
 
 
 def opened(slots: int, urls: int, who: Participants) -> Point:
-    return replace(workloads.fetch(slots, urls, who), workload=OPENED, modes=(OPENED,))
+    return replace(workloads.fetch(slots, urls, who), workload=OPENED, conditions=(NEW,))
 
 
 WORKLOADS: dict[str, Callable[[int, int, Participants], Point]] = {
@@ -193,7 +192,7 @@ class Counted:
             switch_interval_s=switch_interval_s(self._instrument),
             recorder="times",
             out=str(self._scratch / "times"),
-            keep_alive=self._way(site.point).keep_alive,
+            keep_alive=all(one.keep_alive for one in site.point.conditions),
         )
 
     def _crawl(self, site: Site) -> None:
@@ -205,13 +204,17 @@ class Counted:
         result = worker.result(time.monotonic() + CRAWL_S * instrument.slowness)
         control = self._backend if self._backend in controls.CONTROLS else None
         ledger = site.server.ledger()
-        digest, way = site.server.digest, self._way(site.point)
-        if reason := judge.void_reason(site.point, result, ledger, digest, control, way):
+        reason = judge.void_reason(
+            site.point.conditions,
+            result,
+            ledger,
+            site.point.slots,
+            site.server.digest,
+            urls=site.point.urls,
+            control=control,
+        )
+        if reason:
             raise CrawlError(reason, void=True)
-
-    def _way(self, point: Point) -> Way:
-        """How the pages are fetched: a workload that is counted has one mode at most."""
-        return point.way(Label(self._backend, mode=next(iter(point.modes), "")))
 
     def _last_words(self) -> list[str]:
         if self._worker is None:

@@ -16,14 +16,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from bench.conditions.held import HELD, HOLD_SWITCH_S
+from bench.conditions.ways import Way
 from bench.fleet.cluster import START_S, FleetFault, HostCall, Hosts, addresses
 from bench.fleet.host import READY_S, Host, HostReport, HostStatus, Served
 from bench.fleet.plan import FleetPlan, Share
 from bench.fleet.records import FleetTrialRecord, Growth, Sample, WorkerRecord
 from bench.machine import memory
 from bench.machine.memory import added
-from bench.plan.participants import Participants
-from bench.plan.workloads import HOLD_SWITCH_S, PAGE_BYTES, Point
+from bench.plan.workloads import PAGE_BYTES
 from bench.run.judge import void_reason
 from bench.schema import Status
 from bench.sides.protocol import Command, Schedule
@@ -245,16 +246,8 @@ def worker_record(share: Share, plan: FleetPlan, number: int, state: HoldState) 
     if worker is None or server is None:
         return WorkerRecord(**values, status="failed", reason="no result")
     result = worker.result
-    point = Point(
-        id="fleet",
-        workload="hold",
-        kind="hold",
-        site="",
-        slots=share.connections,
-        who=Participants(1),
-        tls=plan.tls,
-    )
-    reason = void_reason(point, result, server.ledger, server.digest)
+    under = (HELD, *([Way(tls=plan.tls)] if plan.tls else []))
+    reason = void_reason(under, result, server.ledger, share.connections, server.digest)
     taken = ("pages", "bytes", "statuses", "errors", "elapsed_s", "user_s", "system_s", "digest")
     return WorkerRecord(
         **values,

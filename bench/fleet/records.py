@@ -131,7 +131,7 @@ class FleetTrialRecord(Record):
     @property
     def label(self) -> str:
         """The backend as a plan's label: ``callbacks/tls`` over TLS."""
-        return str(Label(self.backend, mode="tls" if self.tls else ""))
+        return str(Label(self.backend, condition="tls" if self.tls else ""))
 
     @property
     def told(self) -> str:

@@ -36,7 +36,7 @@ def is_stack(label: str) -> bool:
 def named(label: str) -> str:
     """A label as charts write it: ``aiohttp (stack)``, ``callbacks over TLS``."""
     parsed = Label.parse(label)
-    if parsed.mode == "tls":
+    if parsed.condition == "tls":
         return f"{parsed.backend} over TLS"
     return f"{label} (stack)" if is_stack(label) else label
 

@@ -141,7 +141,7 @@ def test_after_a_failure_another_process_is_started(sites: Sites, tmp_path: Path
     site, _ = sites.pair("fetch", PAGES)
     with Counted("callbacks", strace, 1, sites, tmp_path) as counted:
         with pytest.raises(CrawlError, match="wrong digest") as found:
-            counted.count(replace(site, point=replace(site.point, urls=PAGES - 1)))
+            counted.count(replace(site, point=replace(site.point, site=f"list:{PAGES - 1}:2048")))
         assert found.value.void
         assert counted.count(site)["system_call.sendto"] >= PAGES
 
